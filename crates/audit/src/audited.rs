@@ -1,0 +1,48 @@
+//! The answer of a unit of work that changes something.
+
+use crate::Event;
+
+/// Why a committed unit of work leaves no entry. Few and reasoned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unaudited {
+    /// The resource already was as asked.
+    NothingChanged,
+}
+
+/// A value together with what the ledger has to say about how it came about.
+///
+/// There is no way to make one without an event or a reason, and no way to commit without one.
+#[must_use = "an audited value is what a unit of work answers with"]
+#[derive(Debug)]
+pub struct Audited<T> {
+    value: T,
+    events: Vec<Event>,
+}
+
+impl<T> Audited<T> {
+    /// A value that came about by `event`.
+    pub fn new(value: T, event: Event) -> Self {
+        Self { value, events: vec![event] }
+    }
+
+    /// A further event of the same change.
+    pub fn and(mut self, event: Event) -> Self {
+        self.events.push(event);
+        self
+    }
+
+    /// A value that leaves no entry, and why.
+    pub fn without(value: T, _reason: Unaudited) -> Self {
+        Self { value, events: Vec::new() }
+    }
+
+    /// The events of a change, or [`Unaudited::NothingChanged`] when there is none.
+    pub fn of_changes(value: T, events: Vec<Event>) -> Self {
+        Self { value, events }
+    }
+
+    /// The value and its events.
+    pub fn into_parts(self) -> (T, Vec<Event>) {
+        (self.value, self.events)
+    }
+}

@@ -1,0 +1,41 @@
+//! Gatehouse's own events, one file an area.
+
+pub mod scim_tokens;
+pub mod tenants;
+pub mod users;
+
+use crate::Catalog;
+
+/// Everything this service can enter.
+pub fn catalog() -> Catalog {
+    Catalog::new()
+        .with::<tenants::TenantCreated>()
+        .with::<users::UserCreated>()
+        .with::<users::UserUpdated>()
+        .with::<users::UserDeactivated>()
+        .with::<users::UserReactivated>()
+        .with::<scim_tokens::ScimTokenCreated>()
+        .with::<scim_tokens::ScimTokenRevoked>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn codes_are_unique_and_follow_the_form() {
+        let catalog = super::catalog();
+        let codes: BTreeSet<_> = catalog.specs().iter().map(|spec| spec.code).collect();
+        assert_eq!(codes.len(), catalog.specs().len());
+        for spec in catalog.specs() {
+            assert!(spec.code.starts_with("ACCOUNT_"), "{}", spec.code);
+            assert!(spec.code.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'), "{}", spec.code);
+            assert!(spec.description.ends_with('.'), "{}", spec.code);
+            assert_eq!(spec.example["type"], spec.code);
+            for name in spec.schema["properties"]["data"]["required"].as_array().into_iter().flatten() {
+                let member = &spec.example["data"][name.as_str().unwrap()];
+                assert!(!member.is_null(), "{} has no {name} in its example", spec.code);
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The audit ledger's writing side: what an entry is, how it is hashed, and the one registry of
+//! event codes from which the catalog, the API description and the documentation are generated.
+//!
+//! A change is not finished without its entry: a unit of work answers with an [`Audited`] value,
+//! which holds at least one [`Event`], or says in [`Unaudited`] why there is none. Each entry is
+//! hashed alone when it is written ([`Entry::leaf`]); sealing into a Merkle log happens off the path.
+//!
+//! ```
+//! use audit::{Event, events::users::UserDeactivated};
+//! let event = Event::new("usr_1", &UserDeactivated {});
+//! assert_eq!(event.code, "ACCOUNT_USER_DEACTIVATED");
+//! ```
+
+mod audited;
+mod catalog;
+mod entry;
+mod event;
+pub mod events;
+mod leaf;
+
+pub use audited::{Audited, Unaudited};
+pub use catalog::{Catalog, EventSpec};
+pub use entry::{AuditId, AuditStore, Entry, StoredEntry};
+pub use event::{Event, EventData};

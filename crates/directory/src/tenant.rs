@@ -1,0 +1,116 @@
+//! Tenants.
+
+use std::str::FromStr;
+
+use async_trait::async_trait;
+use kernel::{Env, StoreError, TenantId, Timestamp};
+use serde::Serialize;
+
+use crate::Error;
+
+/// What a tenant pays for; request rates follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Tier {
+    /// Free of charge.
+    Free,
+    /// The usual one.
+    Standard,
+    /// The largest.
+    Enterprise,
+}
+
+impl Tier {
+    /// As written in the database, the API and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "FREE",
+            Self::Standard => "STANDARD",
+            Self::Enterprise => "ENTERPRISE",
+        }
+    }
+}
+
+impl FromStr for Tier {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Free, Self::Standard, Self::Enterprise]
+            .into_iter()
+            .find(|tier| tier.as_str().eq_ignore_ascii_case(text))
+            .ok_or_else(|| format!("write FREE, STANDARD or ENTERPRISE, not {text}"))
+    }
+}
+
+/// A customer of the platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenant {
+    /// `ten_…`
+    pub id: TenantId,
+    /// Short name in addresses; unique among all tenants.
+    pub slug: String,
+    /// Name for people to read.
+    pub name: String,
+    /// What it pays for.
+    pub tier: Tier,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// What the operator chooses.
+#[derive(Debug, Clone)]
+pub struct NewTenant {
+    /// 2 to 63 characters of `a-z`, `0-9` and inner hyphens.
+    pub slug: String,
+    /// 1 to 200 printable characters.
+    pub name: String,
+    /// What it pays for.
+    pub tier: Tier,
+}
+
+impl Tenant {
+    /// Checks the choices and gives the tenant its id.
+    pub fn new(env: &dyn Env, new: NewTenant) -> Result<Self, Error> {
+        let slug = new.slug;
+        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let edges = !slug.starts_with('-') && !slug.ends_with('-');
+        if !(2..=63).contains(&slug.len()) || !slug.bytes().all(inner) || !edges {
+            return Err(Error::Slug);
+        }
+        let name = new.name.trim().to_owned();
+        if !(1..=200).contains(&name.chars().count()) || name.chars().any(char::is_control) {
+            return Err(Error::Name);
+        }
+        Ok(Self { id: TenantId::new(env), slug, name, tier: new.tier, created_at: env.now() })
+    }
+}
+
+/// Where a unit of work keeps the tenant it belongs to.
+#[async_trait]
+pub trait TenantStore: Send {
+    /// Keeps a new tenant; `false` when the slug is taken.
+    async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<bool, StoreError>;
+}
+
+/// Keeps a new tenant.
+pub async fn create_tenant(store: &mut dyn TenantStore, tenant: &Tenant) -> Result<(), Error> {
+    if store.insert_tenant(tenant).await? { Ok(()) } else { Err(Error::SlugTaken(tenant.slug.clone())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::ManualEnv;
+
+    #[test]
+    fn slugs_are_fit_for_addresses() {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let make = |slug: &str| {
+            Tenant::new(&env, NewTenant { slug: slug.into(), name: "Acme".into(), tier: Tier::Free }).is_ok()
+        };
+        assert!(make("acme") && make("a1") && make("acme-emea"));
+        for slug in ["", "a", "-acme", "acme-", "Acme", "ac me", "ac/me", "é1", &"a".repeat(64)] {
+            assert!(!make(slug), "{slug}");
+        }
+    }
+}

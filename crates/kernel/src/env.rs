@@ -1,0 +1,80 @@
+//! Where time and randomness come from.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use ring::{
+    digest,
+    rand::{SecureRandom, SystemRandom},
+};
+
+use crate::Timestamp;
+
+/// The source of time and randomness. One for the process; tests bring their own.
+pub trait Env: Send + Sync {
+    /// The present moment.
+    fn now(&self) -> Timestamp;
+    /// Fills `bytes` with random bytes fit for secrets.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// The system's clock and its random number generator.
+#[derive(Debug, Default)]
+pub struct SystemEnv {
+    random: RingRandom,
+}
+
+#[derive(Debug)]
+struct RingRandom(SystemRandom);
+
+impl Default for RingRandom {
+    fn default() -> Self {
+        Self(SystemRandom::new())
+    }
+}
+
+impl Env for SystemEnv {
+    fn now(&self) -> Timestamp {
+        #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+        Timestamp::from_unix_millis(chrono::Utc::now().timestamp_millis())
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        #[expect(clippy::expect_used, reason = "without randomness no request can be served safely")]
+        self.random.0.fill(bytes).expect("the system's random number generator answers");
+    }
+}
+
+/// A clock that stands still until moved, and bytes that repeat in every run: for tests only.
+#[derive(Debug)]
+pub struct ManualEnv {
+    millis: AtomicI64,
+    drawn: AtomicU64,
+}
+
+impl ManualEnv {
+    /// An environment whose clock shows `time`.
+    pub fn at(time: Timestamp) -> Self {
+        Self { millis: AtomicI64::new(time.unix_millis()), drawn: AtomicU64::new(0) }
+    }
+
+    /// Moves the clock forward by `millis`.
+    pub fn advance_millis(&self, millis: i64) {
+        self.millis.fetch_add(millis, Ordering::SeqCst);
+    }
+}
+
+impl Env for ManualEnv {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_unix_millis(self.millis.load(Ordering::SeqCst))
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(digest::SHA256_OUTPUT_LEN) {
+            let count = self.drawn.fetch_add(1, Ordering::SeqCst);
+            let block = digest::digest(&digest::SHA256, &count.to_be_bytes());
+            for (to, from) in chunk.iter_mut().zip(block.as_ref()) {
+                *to = *from;
+            }
+        }
+    }
+}

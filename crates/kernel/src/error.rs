@@ -1,0 +1,23 @@
+//! The one error that storage answers with.
+
+use std::error::Error;
+
+/// Why storage could not do what it was asked. "Not found" is not among them: that is `Ok(None)`.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database cannot be reached, is overloaded, or chose this work to resolve a deadlock. Worth trying again.
+    #[error("the database is not available: {0}")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// A unique key is taken; the whole unit of work is lost.
+    #[error("a unique key is already taken: {0}")]
+    Taken(String),
+    /// The database refused a statement.
+    #[error("the database refused a statement: {0}")]
+    Database(#[source] Box<dyn Error + Send + Sync>),
+    /// A stored value does not fit the type it is read as.
+    #[error("a stored value cannot be read: {0}")]
+    Corrupt(String),
+    /// The unit of work panicked or waited for something other than storage; it was rolled back.
+    #[error("the unit of work was rolled back: {0}")]
+    Aborted(&'static str),
+}

@@ -1,0 +1,31 @@
+//! The words that every Gatehouse crate shares: typed [`Id`]s, [`Timestamp`]s, [`Secret`]s, the
+//! [`Env`] that time and randomness come from, the [`Ctx`] of one operation and the one
+//! [`StoreError`] that storage answers with.
+//!
+//! The crate is tiny and does no I/O. Domain code takes a [`Ctx`] and never calls the clock:
+//!
+//! ```
+//! use kernel::{Actor, Ctx, Env, ManualEnv, Tenant, TenantId, Id};
+//! use std::sync::Arc;
+//!
+//! let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse()?));
+//! let ctx = Ctx::new(env.clone(), Id::<Tenant>::new(&*env), Actor::system("example"));
+//! assert_eq!(ctx.now.to_string(), "2026-01-01T00:00:00.000Z");
+//! # Ok::<(), kernel::ParseTimestampError>(())
+//! ```
+
+mod ctx;
+mod email;
+mod env;
+mod error;
+mod id;
+mod secret;
+mod time;
+
+pub use ctx::{Actor, ActorKind, Ctx};
+pub use email::{Email, ParseEmailError};
+pub use env::{Env, ManualEnv, SystemEnv};
+pub use error::StoreError;
+pub use id::{Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
+pub use secret::{Secret, constant_time_eq};
+pub use time::{ParseTimestampError, Timestamp};

@@ -1,0 +1,83 @@
+//! Points in time, kept at the precision we print: milliseconds, UTC.
+
+use std::{fmt, str::FromStr};
+
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A point in time in UTC with millisecond precision; prints as RFC 3339 with `Z`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(DateTime<Utc>);
+
+/// The text is not an RFC 3339 time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not an RFC 3339 time: {0}")]
+pub struct ParseTimestampError(String);
+
+impl Timestamp {
+    /// Milliseconds since 1970-01-01T00:00:00Z; what chrono cannot hold becomes the epoch.
+    pub fn from_unix_millis(millis: i64) -> Self {
+        Self(DateTime::from_timestamp_millis(millis).unwrap_or_default())
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fn unix_millis(self) -> i64 {
+        self.0.timestamp_millis()
+    }
+
+    /// The UTC date and time without its zone, as the databases keep it.
+    pub fn naive(self) -> NaiveDateTime {
+        self.0.naive_utc()
+    }
+
+    /// From a UTC date and time; finer digits than milliseconds are cut.
+    pub fn from_naive(naive: NaiveDateTime) -> Self {
+        Self::from_unix_millis(naive.and_utc().timestamp_millis())
+    }
+
+    /// This time and `delta` after it; at chrono's limits the time itself.
+    #[must_use]
+    pub fn plus(self, delta: TimeDelta) -> Self {
+        Self(self.0.checked_add_signed(delta).unwrap_or(self.0))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = ParseTimestampError;
+
+    fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
+        DateTime::parse_from_rfc3339(text)
+            .map(|time| Self::from_unix_millis(time.timestamp_millis()))
+            .map_err(|error| ParseTimestampError(error.to_string()))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_what_it_read_in_utc_with_milliseconds() {
+        let time: Timestamp = "2026-03-01T12:00:00.1239+02:00".parse().unwrap();
+        assert_eq!(time.to_string(), "2026-03-01T10:00:00.123Z");
+        assert_eq!(Timestamp::from_naive(time.naive()), time);
+        assert!("yesterday".parse::<Timestamp>().is_err());
+    }
+}

@@ -1,0 +1,22 @@
+//! Bearer tokens for machines: `scim_…` (and, later, `pat_…`): how they look, how they are kept, and
+//! the rules to mint and revoke them.
+//!
+//! A raw token is shown once. It carries its tenant's key, so that it is found without a global
+//! index; 160 random bits; and a CRC-32, so that scanners recognise a leaked one and a typing error
+//! costs no query. Only its SHA-256 is stored: with 160 random bits a slow hash buys nothing.
+//!
+//! ```
+//! use kernel::{Id, ManualEnv, Tenant};
+//! let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse()?);
+//! let tenant = Id::<Tenant>::new(&env);
+//! let raw = tokens::RawToken::mint(&env, tokens::TokenKind::Scim, &tenant);
+//! let read = tokens::RawToken::parse(raw.expose()).expect("well formed");
+//! assert_eq!(read.tenant(), &tenant);
+//! # Ok::<(), kernel::ParseTimestampError>(())
+//! ```
+
+mod raw;
+mod scim;
+
+pub use raw::{Malformed, RawToken, TokenHash, TokenKind};
+pub use scim::{Error, NAME_MAX, NewScimToken, ScimToken, ScimTokenId, ScimTokenStore, mint, revoke};

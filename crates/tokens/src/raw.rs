@@ -1,0 +1,170 @@
+//! The text of a token: `scim_` + tenant key (26) + secret (32) + checksum (7).
+
+use std::fmt;
+
+use kernel::{Env, Secret, TenantId};
+use ring::digest;
+
+const TENANT_LEN: usize = 26;
+const SECRET_BYTES: usize = 20;
+const SECRET_LEN: usize = 32;
+const CHECKSUM_LEN: usize = 7;
+
+/// What a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// An identity provider provisions with it: `scim_…`.
+    Scim,
+}
+
+impl TokenKind {
+    /// The letters before the underscore.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Scim => "scim",
+        }
+    }
+
+    fn of_prefix(prefix: &str) -> Option<Self> {
+        (prefix == Self::Scim.prefix()).then_some(Self::Scim)
+    }
+}
+
+/// A token in the clear. It cannot be printed; [`RawToken::expose`] is the way out.
+pub struct RawToken {
+    text: Secret<String>,
+    kind: TokenKind,
+    tenant: TenantId,
+}
+
+/// The text is not a token of ours: unknown prefix, wrong length, alphabet or checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// No known prefix, wrong length or a character outside the alphabet.
+    #[error("not of the form scim_… with {} characters", 5 + TENANT_LEN + SECRET_LEN + CHECKSUM_LEN)]
+    Shape,
+    /// The last seven characters do not fit the rest: a typing or copying error.
+    #[error("the checksum does not fit: was it copied whole?")]
+    Checksum,
+}
+
+/// SHA-256 of a token's whole text: what is stored and looked up.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// From stored bytes; `None` unless there are 32.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenHash(…)")
+    }
+}
+
+impl RawToken {
+    /// A new token of `tenant` with 160 random bits from `env`.
+    pub fn mint(env: &dyn Env, kind: TokenKind, tenant: &TenantId) -> Self {
+        let mut secret = [0_u8; SECRET_BYTES];
+        env.fill(&mut secret);
+        let secret = Secret::new(data_encoding::BASE32_NOPAD.encode(&secret).to_ascii_lowercase());
+        let body = format!("{}_{}{}", kind.prefix(), tenant.key(), secret.expose());
+        let text = format!("{body}{}", checksum(&body));
+        Self { text: Secret::new(text), kind, tenant: tenant.clone() }
+    }
+
+    /// Reads what a client presented. Says nothing about whether the token was ever minted.
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        let (prefix, rest) = text.split_once('_').ok_or(Malformed::Shape)?;
+        let kind = TokenKind::of_prefix(prefix).ok_or(Malformed::Shape)?;
+        let ascii = rest.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        if !ascii || rest.len() != TENANT_LEN + SECRET_LEN + CHECKSUM_LEN {
+            return Err(Malformed::Shape);
+        }
+        let (body, sum) = text.split_at(text.len() - CHECKSUM_LEN);
+        if checksum(body) != sum {
+            return Err(Malformed::Checksum);
+        }
+        let (tenant, _) = rest.split_at(TENANT_LEN);
+        let tenant = TenantId::from_key(tenant).map_err(|_| Malformed::Shape)?;
+        Ok(Self { text: Secret::new(text.to_owned()), kind, tenant })
+    }
+
+    /// The raw text, to be shown once.
+    pub fn expose(&self) -> &str {
+        self.text.expose()
+    }
+
+    /// What the token is for.
+    pub fn kind(&self) -> TokenKind {
+        self.kind
+    }
+
+    /// The tenant that it says it belongs to; true only if its hash is stored there.
+    pub fn tenant(&self) -> &TenantId {
+        &self.tenant
+    }
+
+    /// What is stored in its place.
+    pub fn hash(&self) -> TokenHash {
+        let digest = digest::digest(&digest::SHA256, self.text.expose().as_bytes());
+        let mut bytes = [0_u8; 32];
+        bytes.copy_from_slice(digest.as_ref());
+        TokenHash(bytes)
+    }
+}
+
+fn checksum(body: &str) -> String {
+    data_encoding::BASE32_NOPAD.encode(&crc32fast::hash(body.as_bytes()).to_be_bytes()).to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::ManualEnv;
+
+    fn sample() -> (TenantId, RawToken) {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let tenant = TenantId::new(&env);
+        let token = RawToken::mint(&env, TokenKind::Scim, &tenant);
+        (tenant, token)
+    }
+
+    #[test]
+    fn a_minted_token_reads_back() {
+        let (tenant, token) = sample();
+        let read = RawToken::parse(token.expose()).unwrap();
+        assert_eq!(read.tenant(), &tenant);
+        assert_eq!(read.hash(), token.hash());
+        assert_eq!(token.expose().len(), 70);
+    }
+
+    #[test]
+    fn every_changed_character_is_noticed() {
+        let (_, token) = sample();
+        let text = token.expose();
+        for at in 0..text.len() {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes[at] = if bytes[at] == b'7' { b'6' } else { b'7' };
+            assert!(RawToken::parse(std::str::from_utf8(&bytes).unwrap()).is_err(), "at {at}");
+        }
+    }
+
+    #[test]
+    fn odd_texts_are_malformed() {
+        let (_, token) = sample();
+        let longer = format!("{}a", token.expose());
+        let upper = token.expose().to_ascii_uppercase();
+        for text in ["", "_", "scim_", "pat_abc", "scim_é", &longer, &upper, &token.expose()[..69]] {
+            assert!(RawToken::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! SCIM tokens: minted by an administrator or the command line, presented by an identity provider.
+
+use async_trait::async_trait;
+use kernel::{Ctx, Id, Kind, StoreError, Timestamp};
+
+use crate::{RawToken, TokenHash, TokenKind};
+
+/// Marks ids of SCIM tokens.
+#[derive(Debug, Clone, Copy)]
+pub enum ScimTokenKind {}
+impl Kind for ScimTokenKind {
+    const PREFIX: &'static str = "sct";
+}
+/// `sct_…`
+pub type ScimTokenId = Id<ScimTokenKind>;
+
+/// Characters that a token's name may have at most.
+pub const NAME_MAX: usize = 100;
+
+/// A stored SCIM token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScimToken {
+    /// Its id, which is also the actor's id in the audit log.
+    pub id: ScimTokenId,
+    /// What the administrator calls it.
+    pub name: String,
+    /// SHA-256 of the raw token.
+    pub hash: TokenHash,
+    /// Whether creating an existing user answers 409 instead of 200 with that user.
+    pub create_conflict: bool,
+    /// When it was minted.
+    pub created_at: Timestamp,
+    /// When it was revoked, if it was.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What the one who mints a token chooses.
+#[derive(Debug, Clone)]
+pub struct NewScimToken {
+    /// 1 to [`NAME_MAX`] characters.
+    pub name: String,
+    /// See [`ScimToken::create_conflict`].
+    pub create_conflict: bool,
+}
+
+/// Where one tenant's SCIM tokens are kept.
+#[async_trait]
+pub trait ScimTokenStore: Send {
+    /// Keeps a new token.
+    async fn insert_scim_token(&mut self, token: &ScimToken) -> Result<(), StoreError>;
+    /// The token of this id, revoked or not.
+    async fn scim_token(&mut self, id: &ScimTokenId) -> Result<Option<ScimToken>, StoreError>;
+    /// Marks a token revoked unless it is already; tells whether it changed.
+    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError>;
+}
+
+/// Why a token was not minted or revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The name is empty, too long or has control characters.
+    #[error("name: write 1 to {NAME_MAX} printable characters")]
+    Name,
+    /// No token of this id, or it is revoked already.
+    #[error("no such token")]
+    NotFound,
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Mints a token for the tenant of `ctx`; the raw text is in the answer and nowhere else.
+pub async fn mint(
+    ctx: &Ctx,
+    store: &mut dyn ScimTokenStore,
+    new: NewScimToken,
+) -> Result<(ScimToken, RawToken), Error> {
+    let name = new.name.trim();
+    let length = name.chars().count();
+    if length == 0 || length > NAME_MAX || name.chars().any(char::is_control) {
+        return Err(Error::Name);
+    }
+    let raw = RawToken::mint(&*ctx.env, TokenKind::Scim, &ctx.tenant);
+    let token = ScimToken {
+        id: ScimTokenId::new(&*ctx.env),
+        name: name.to_owned(),
+        hash: raw.hash(),
+        create_conflict: new.create_conflict,
+        created_at: ctx.now,
+        revoked_at: None,
+    };
+    store.insert_scim_token(&token).await?;
+    Ok((token, raw))
+}
+
+/// Revokes a token: the next request that presents it is refused.
+pub async fn revoke(ctx: &Ctx, store: &mut dyn ScimTokenStore, id: &ScimTokenId) -> Result<(), Error> {
+    if store.revoke_scim_token(id, ctx.now).await? { Ok(()) } else { Err(Error::NotFound) }
+}
