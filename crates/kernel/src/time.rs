@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A point in time in UTC with millisecond precision; prints as RFC 3339 with `Z`.
@@ -35,10 +35,10 @@ impl Timestamp {
         Self::from_unix_millis(naive.and_utc().timestamp_millis())
     }
 
-    /// This time and `delta` after it; at chrono's limits the time itself.
+    /// This time and `millis` after it; what chrono cannot hold becomes the epoch.
     #[must_use]
-    pub fn plus(self, delta: TimeDelta) -> Self {
-        Self(self.0.checked_add_signed(delta).unwrap_or(self.0))
+    pub fn plus_millis(self, millis: i64) -> Self {
+        Self::from_unix_millis(self.unix_millis().saturating_add(millis))
     }
 }
 

@@ -1,1 +1,30 @@
-//! x
+//! Storage on SQLite and PostgreSQL: the only crate that knows diesel.
+//!
+//! A [`Store`] opens units of work. [`Store::write`] runs one in a transaction and commits it only with
+//! what the ledger has to say about it ([`audit::Audited`]); [`Store::read`] runs one without. Both hand
+//! out a [`Tx`], which belongs to one tenant and implements every area's storage trait. What must be
+//! found before the tenant is known is behind [`Store::across`].
+//!
+//! Each query is written once ([`conn`]'s `on!`) and compiled for both databases.
+
+#![expect(clippy::duplicate_mod, reason = "users::matching is compiled once for each database")]
+
+mod across;
+mod audit_entries;
+mod conn;
+mod error;
+mod json;
+mod migrate;
+mod people;
+mod postgres;
+mod schema;
+mod scim_tokens;
+mod sqlite;
+mod store;
+mod tenants;
+mod tx;
+mod users;
+
+pub use across::{Across, ScimCredential};
+pub use store::{DatabaseUrl, ParseDatabaseUrlError, Store};
+pub use tx::Tx;

@@ -1,0 +1,244 @@
+//! From what a client sent to what is kept.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    Error,
+    schema::{Attribute, ENTERPRISE_USER, Mutability, Schema, Type, USER},
+};
+
+/// Values that a multi-valued attribute may have at most.
+const MAX_VALUES: usize = 100;
+
+/// A user as sent: validated against the schemas, names in their canonical case, unknown and
+/// read-only attributes left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Draft {
+    /// `userName`, if it was sent; never blank.
+    pub user_name: Option<String>,
+    /// `externalId`, if it was sent.
+    pub external_id: Option<String>,
+    /// `active`, if it was sent.
+    pub active: Option<bool>,
+    /// Everything else, in the order of the schemas.
+    pub attributes: Map<String, Value>,
+}
+
+impl Draft {
+    /// Reads the JSON of a user.
+    pub fn read(body: &Value) -> Result<Self, Error> {
+        let Some(body) = body.as_object() else {
+            return Err(Error::InvalidSyntax("the body must be a JSON object that describes a user".into()));
+        };
+        let mut attributes = object(USER.attributes, body, "")?;
+        for (name, value) in body {
+            let extension = Schema::of(name).filter(|schema| schema.id == ENTERPRISE_USER.id);
+            let (Some(schema), Value::Object(members)) = (extension, value) else { continue };
+            let members = object(schema.attributes, members, &format!("{}:", schema.id))?;
+            if !members.is_empty() {
+                attributes.insert(schema.id.into(), Value::Object(members));
+            }
+        }
+        let user_name = match attributes.shift_remove("userName") {
+            Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
+            Some(_) => return Err(Error::invalid("userName", "must not be blank")),
+            None => None,
+        };
+        let active = attributes.shift_remove("active").and_then(|active| active.as_bool());
+        Ok(Self { user_name, external_id: external_id(body)?, active, attributes })
+    }
+}
+
+/// `externalId` is common to all resources and therefore in no schema (RFC 7643 §3.1).
+fn external_id(body: &Map<String, Value>) -> Result<Option<String>, Error> {
+    const EXTERNAL_ID: Attribute = Attribute::text("externalId", "").max(256);
+    let found = body.iter().find(|(name, _)| name.eq_ignore_ascii_case(EXTERNAL_ID.name));
+    match found.map(|(_, value)| single(&EXTERNAL_ID, value, EXTERNAL_ID.name)).transpose()?.flatten() {
+        Some(Value::String(id)) => Ok(Some(id)),
+        _ => Ok(None),
+    }
+}
+
+/// The known, writable members of an object. `prefix` leads the names in errors.
+fn object(
+    attributes: &[Attribute],
+    members: &Map<String, Value>,
+    prefix: &str,
+) -> Result<Map<String, Value>, Error> {
+    let mut sent: Vec<Option<&Value>> = vec![None; attributes.len()];
+    for (name, value) in members {
+        let place = attributes.iter().zip(&mut sent).find(|(known, _)| known.name.eq_ignore_ascii_case(name));
+        match place {
+            Some((attribute, Some(_))) => {
+                return Err(Error::InvalidSyntax(format!(
+                    "{prefix}{}: given more than once",
+                    attribute.name
+                )));
+            }
+            Some((_, place)) => *place = Some(value),
+            None => {}
+        }
+    }
+    let mut read = Map::new();
+    for (attribute, value) in attributes.iter().zip(sent) {
+        let Some(value) = value else { continue };
+        if attribute.mutability != Mutability::ReadWrite {
+            continue;
+        }
+        let path = format!("{prefix}{}", attribute.name);
+        let value = if attribute.multi_valued {
+            multiple(attribute, value, &path)?
+        } else {
+            single(attribute, value, &path)?
+        };
+        if let Some(value) = value {
+            read.insert(attribute.name.into(), value);
+        }
+    }
+    Ok(read)
+}
+
+/// An array of values; `None` when there is nothing in it.
+fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
+    let values = match value {
+        Value::Null => return Ok(None),
+        Value::Array(values) => values,
+        _ => return Err(Error::invalid(path, "must be an array")),
+    };
+    if values.len() > MAX_VALUES {
+        return Err(Error::invalid(path, format!("at most {MAX_VALUES} values are kept")));
+    }
+    let mut read = Vec::with_capacity(values.len());
+    for (index, value) in values.iter().enumerate() {
+        read.extend(single(attribute, value, &format!("{path}[{index}]"))?);
+    }
+    if read.iter().filter(|value| value.get("primary") == Some(&Value::Bool(true))).count() > 1 {
+        return Err(Error::invalid(path, "at most one value is primary"));
+    }
+    Ok((!read.is_empty()).then_some(Value::Array(read)))
+}
+
+/// One value; `None` when it is null or an object with nothing in it.
+fn single(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    match attribute.kind {
+        Type::String | Type::Reference => text(attribute, value, path).map(Some),
+        Type::Boolean => boolean(value, path).map(Some),
+        Type::Complex => {
+            let read = match value {
+                Value::Object(members) => object(attribute.sub_attributes, members, &format!("{path}."))?,
+                // Entra sends a manager, others an e-mail, as a bare string.
+                Value::String(_) => match Attribute::find(attribute.sub_attributes, "value") {
+                    Some(sub) => {
+                        let value = text(sub, value, path)?;
+                        Map::from_iter([(String::from(sub.name), value)])
+                    }
+                    None => return Err(Error::invalid(path, "must be an object")),
+                },
+                _ => return Err(Error::invalid(path, "must be an object")),
+            };
+            if attribute.name == "emails" {
+                address(&read, path)?;
+            }
+            Ok((!read.is_empty()).then_some(Value::Object(read)))
+        }
+    }
+}
+
+fn text(attribute: &Attribute, value: &Value, path: &str) -> Result<Value, Error> {
+    let Value::String(text) = value else { return Err(Error::invalid(path, "must be a string")) };
+    if text.chars().count() > attribute.max_length {
+        return Err(Error::invalid(path, format!("at most {} characters are kept", attribute.max_length)));
+    }
+    if text.contains('\0') {
+        return Err(Error::invalid(path, "must not contain the character U+0000"));
+    }
+    Ok(value.clone())
+}
+
+/// JSON booleans, and Entra's `"True"` and `"False"`.
+fn boolean(value: &Value, path: &str) -> Result<Value, Error> {
+    match value {
+        Value::Bool(_) => Ok(value.clone()),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Ok(Value::Bool(true)),
+        Value::String(text) if text.eq_ignore_ascii_case("false") => Ok(Value::Bool(false)),
+        _ => Err(Error::invalid(path, "must be true or false")),
+    }
+}
+
+fn address(email: &Map<String, Value>, path: &str) -> Result<(), Error> {
+    match email.get("value").and_then(Value::as_str) {
+        Some(value) if value.parse::<kernel::Email>().is_err() => {
+            Err(Error::invalid(format!("{path}.value"), "must be an e-mail address such as ada@example.com"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn problem(body: &Value) -> String {
+        Draft::read(body).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn clients_habits_are_met() {
+        let draft = Draft::read(&json!({
+            "schemas": ["anything"],
+            "USERNAME": "ada",
+            "Active": "False",
+            "externalid": "00u1",
+            "name": { "GivenName": "Ada", "unknown": 1, "familyName": null },
+            "emails": ["ada@example.com"],
+            "phoneNumbers": [],
+            "groups": [],
+            "password": "hunter2",
+            "id": 7,
+            "meta": {},
+            "urn:ietf:params:scim:schemas:extension:enterprise:2.0:user": { "manager": "usr_1" },
+        }))
+        .unwrap();
+        assert_eq!(draft.user_name.as_deref(), Some("ada"));
+        assert_eq!(draft.active, Some(false));
+        assert_eq!(draft.external_id.as_deref(), Some("00u1"));
+        assert_eq!(
+            Value::Object(draft.attributes),
+            json!({
+                "name": { "givenName": "Ada" },
+                "emails": [{ "value": "ada@example.com" }],
+                "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": { "manager": { "value": "usr_1" } },
+            })
+        );
+    }
+
+    #[test]
+    fn problems_name_the_attribute() {
+        assert_eq!(problem(&json!({ "userName": " " })), "userName: must not be blank");
+        assert_eq!(problem(&json!({ "userName": 7 })), "userName: must be a string");
+        assert_eq!(problem(&json!({ "active": "yes" })), "active: must be true or false");
+        assert_eq!(problem(&json!({ "name": [] })), "name: must be an object");
+        assert_eq!(problem(&json!({ "name": "Ada" })), "name: must be an object");
+        assert_eq!(problem(&json!({ "emails": {} })), "emails: must be an array");
+        assert_eq!(
+            problem(&json!({ "emails": [{}, { "value": "ada" }] })),
+            "emails[1].value: must be an e-mail address such as ada@example.com"
+        );
+        assert_eq!(problem(&json!({ "externalId": true })), "externalId: must be a string");
+        assert_eq!(problem(&json!({ "title": "a\u{0}b" })), "title: must not contain the character U+0000");
+        assert_eq!(problem(&json!({ "title": "a", "TITLE": "b" })), "title: given more than once");
+        let two =
+            json!({ "emails": [{ "value": "a@b", "primary": true }, { "value": "c@d", "primary": true }] });
+        assert_eq!(problem(&two), "emails: at most one value is primary");
+        assert_eq!(
+            problem(&json!({ "userName": "é".repeat(257) })),
+            "userName: at most 256 characters are kept"
+        );
+        assert_eq!(problem(&json!({ "roles": vec![json!("x"); 101] })), "roles: at most 100 values are kept");
+        assert!(problem(&json!([])).starts_with("the body must be a JSON object"));
+    }
+}

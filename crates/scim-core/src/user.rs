@@ -1,0 +1,191 @@
+//! A user as it is kept and answered.
+
+use kernel::{Ctx, Email, Timestamp, UserId};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Draft, Error, fold,
+    schema::{ENTERPRISE_USER, USER},
+};
+
+/// A user of one tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct User {
+    /// The tenant user id.
+    pub id: UserId,
+    /// Unique within the tenant by [`User::user_name_key`].
+    pub user_name: String,
+    /// The identity provider's own id; compared exactly.
+    pub external_id: Option<String>,
+    /// Whether the person may sign in.
+    pub active: bool,
+    /// All other attributes by their canonical names, extensions under their URN.
+    pub attributes: Map<String, Value>,
+    /// When the user was made.
+    pub created: Timestamp,
+    /// When an attribute last changed.
+    pub last_modified: Timestamp,
+}
+
+impl User {
+    /// A new user from what was sent; `active` unless it says otherwise.
+    pub fn new(ctx: &Ctx, draft: Draft) -> Result<Self, Error> {
+        Ok(Self {
+            id: UserId::new(&*ctx.env),
+            user_name: required(draft.user_name)?,
+            external_id: draft.external_id,
+            active: draft.active.unwrap_or(true),
+            attributes: draft.attributes,
+            created: ctx.now,
+            last_modified: ctx.now,
+        })
+    }
+
+    /// This user with all attributes replaced by what was sent; `active` stays when it was not.
+    pub fn replaced(&self, draft: Draft) -> Result<Self, Error> {
+        Ok(Self {
+            id: self.id.clone(),
+            user_name: required(draft.user_name)?,
+            external_id: draft.external_id,
+            active: draft.active.unwrap_or(self.active),
+            attributes: draft.attributes,
+            created: self.created,
+            last_modified: self.last_modified,
+        })
+    }
+
+    /// What user names are compared by.
+    pub fn user_name_key(&self) -> String {
+        fold(&self.user_name)
+    }
+
+    /// The addresses in `emails`, in order.
+    pub fn emails(&self) -> impl Iterator<Item = EmailValue<'_>> {
+        let values = self.attributes.get("emails").and_then(Value::as_array);
+        values.into_iter().flatten().filter_map(|email| {
+            Some(EmailValue {
+                value: email.get("value")?.as_str()?,
+                kind: email.get("type").and_then(Value::as_str),
+                primary: email.get("primary") == Some(&Value::Bool(true)),
+            })
+        })
+    }
+
+    /// The address to sign in with: the primary one, else the first of type `work`, else the first,
+    /// else the user name if it is an address.
+    pub fn sign_in_email(&self) -> Option<Email> {
+        let work = |email: &EmailValue<'_>| email.kind.is_some_and(|kind| kind.eq_ignore_ascii_case("work"));
+        let chosen = self
+            .emails()
+            .find(|email| email.primary)
+            .or_else(|| self.emails().find(work))
+            .or_else(|| self.emails().next());
+        chosen.map_or(self.user_name.as_str(), |email| email.value).parse().ok()
+    }
+
+    /// The names of the attributes that have a value, `active` aside.
+    pub fn fields(&self) -> Vec<String> {
+        let external = self.external_id.as_ref().map(|_| "externalId");
+        let given = ["userName"].into_iter().chain(external).map(str::to_owned);
+        given.chain(self.attributes.keys().cloned()).collect()
+    }
+
+    /// The names of the attributes in which `other` differs, `active` aside.
+    pub fn changes(&self, other: &Self) -> Vec<String> {
+        let mut changed = Vec::new();
+        if self.user_name != other.user_name {
+            changed.push(String::from("userName"));
+        }
+        if self.external_id != other.external_id {
+            changed.push(String::from("externalId"));
+        }
+        let new = other.attributes.keys().filter(|name| !self.attributes.contains_key(*name));
+        for name in self.attributes.keys().chain(new) {
+            if self.attributes.get(name) != other.attributes.get(name) {
+                changed.push(name.clone());
+            }
+        }
+        changed
+    }
+
+    /// The resource as it is answered; `base` is the address of the SCIM root without a final slash.
+    pub fn to_json(&self, base: &str) -> Value {
+        let mut members = Map::new();
+        let mut schemas = vec![USER.id];
+        if self.attributes.contains_key(ENTERPRISE_USER.id) {
+            schemas.push(ENTERPRISE_USER.id);
+        }
+        members.insert("schemas".into(), json!(schemas));
+        members.insert("id".into(), json!(self.id));
+        if let Some(external_id) = &self.external_id {
+            members.insert("externalId".into(), json!(external_id));
+        }
+        members.insert("userName".into(), json!(self.user_name));
+        members.insert("active".into(), json!(self.active));
+        members.extend(self.attributes.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let meta = json!({
+            "resourceType": "User",
+            "created": self.created,
+            "lastModified": self.last_modified,
+            "location": self.location(base),
+        });
+        members.insert("meta".into(), meta);
+        Value::Object(members)
+    }
+
+    /// The address of this resource.
+    pub fn location(&self, base: &str) -> String {
+        format!("{base}/Users/{}", self.id)
+    }
+}
+
+/// One value of `emails`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmailValue<'a> {
+    /// The address.
+    pub value: &'a str,
+    /// `work`, `home`, …
+    pub kind: Option<&'a str>,
+    /// Whether it is the preferred one.
+    pub primary: bool,
+}
+
+fn required(user_name: Option<String>) -> Result<String, Error> {
+    user_name.ok_or_else(|| Error::invalid("userName", "is required"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::{Actor, Env, ManualEnv, TenantId};
+    use std::sync::Arc;
+
+    fn user(body: &Value) -> User {
+        let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+        let ctx = Ctx::new(env.clone() as Arc<dyn Env>, TenantId::new(&*env), Actor::system("test"));
+        User::new(&ctx, Draft::read(body).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_sign_in_address_is_found_in_the_contracted_order() {
+        let address = |emails: Value| {
+            let user = user(&json!({ "userName": "ada@name.example", "emails": emails }));
+            user.sign_in_email().unwrap().to_string()
+        };
+        let home = json!({ "value": "h@x", "type": "home" });
+        let work = json!({ "value": "w@x", "type": "Work" });
+        let primary = json!({ "value": "p@x", "primary": true });
+        assert_eq!(address(json!([home, work, primary])), "p@x");
+        assert_eq!(address(json!([home, work])), "w@x");
+        assert_eq!(address(json!([home])), "h@x");
+        assert_eq!(address(json!([])), "ada@name.example");
+        assert_eq!(user(&json!({ "userName": "ada" })).sign_in_email(), None);
+    }
+
+    #[test]
+    fn changes_are_named() {
+        let before = user(&json!({ "userName": "ada", "title": "a", "nickName": "b" }));
+        let draft = Draft::read(&json!({ "userName": "ada", "title": "c", "locale": "en" })).unwrap();
+        assert_eq!(before.changes(&before.replaced(draft).unwrap()), ["nickName", "title", "locale"]);
+    }
+}

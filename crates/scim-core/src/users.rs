@@ -1,0 +1,100 @@
+//! The rules of creating, reading and replacing users.
+
+use kernel::{Ctx, UserId};
+
+use crate::{Draft, Error, Found, Lookup, Page, User, UserStore};
+
+/// What creating a user answers when the name is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnExisting {
+    /// The existing user, unchanged.
+    Answer,
+    /// [`Error::Uniqueness`], as RFC 7644 §3.3 has it.
+    Refuse,
+}
+
+/// The outcome of creating a user.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Created {
+    /// It is new.
+    New(User),
+    /// One of this name was there.
+    Existing(User),
+}
+
+/// Creates a user.
+pub async fn create(
+    ctx: &Ctx,
+    store: &mut dyn UserStore,
+    draft: Draft,
+    on_existing: OnExisting,
+) -> Result<Created, Error> {
+    let user = User::new(ctx, draft)?;
+    if store.insert_user(&user).await? {
+        return Ok(Created::New(user));
+    }
+    match store.user_of_name(&user.user_name_key()).await? {
+        Some(existing) if on_existing == OnExisting::Answer => Ok(Created::Existing(existing)),
+        Some(_) => Err(Error::Uniqueness { attribute: "userName" }),
+        None => Err(Error::Uniqueness { attribute: "emails" }),
+    }
+}
+
+/// Reads one user.
+pub async fn get(store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> {
+    store.user(id).await?.ok_or(Error::NotFound)
+}
+
+/// Reads a page of users.
+pub async fn list(store: &mut dyn UserStore, lookup: Option<&Lookup>, page: Page) -> Result<Found, Error> {
+    Ok(store.find_users(lookup, page).await?)
+}
+
+/// The outcome of replacing a user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replaced {
+    /// As it is now.
+    pub user: User,
+    /// The names of the attributes that changed, `active` aside.
+    pub changed: Vec<String>,
+    /// The new `active`, if it changed.
+    pub activation: Option<bool>,
+}
+
+/// Replaces all attributes of a user (RFC 7644 §3.5.1). One that changes nothing leaves
+/// `meta.lastModified` as it is.
+pub async fn replace(
+    ctx: &Ctx,
+    store: &mut dyn UserStore,
+    id: &UserId,
+    draft: Draft,
+) -> Result<Replaced, Error> {
+    let before = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
+    let mut user = before.replaced(draft)?;
+    let changed = before.changes(&user);
+    let activation = (user.active != before.active).then_some(user.active);
+    if changed.is_empty() && activation.is_none() {
+        return Ok(Replaced { user: before, changed, activation });
+    }
+    refuse_taken(store, &before, &user).await?;
+    // Never earlier than before, even where the clocks of two machines differ.
+    user.last_modified = ctx.now.max(before.last_modified);
+    store.update_user(&user).await?;
+    Ok(Replaced { user, changed, activation })
+}
+
+/// Names the attribute while the storage would only know that some key is taken.
+async fn refuse_taken(store: &mut dyn UserStore, before: &User, after: &User) -> Result<(), Error> {
+    let key = after.user_name_key();
+    if key != before.user_name_key() && store.user_of_name(&key).await?.is_some() {
+        return Err(Error::Uniqueness { attribute: "userName" });
+    }
+    let email = |user: &User| user.sign_in_email().map(|email| email.key());
+    match email(after) {
+        Some(key) if email(before).as_ref() != Some(&key) => match store.user_of_sign_in_email(&key).await? {
+            Some(_) => Err(Error::Uniqueness { attribute: "emails" }),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,65 @@
+//! What has to be found before the tenant is known. Reading only.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use directory::Tenant;
+use kernel::{StoreError, TenantId};
+use tokens::{ScimToken, ScimTokenId, TokenHash};
+
+use crate::{
+    conn::{Conn, on},
+    error::corrupt,
+    schema::{scim_tokens, tenants},
+    scim_tokens::ScimTokenRow,
+    tenants::TenantRow,
+};
+
+/// Looks across tenants.
+pub struct Across {
+    pub(crate) conn: Conn,
+}
+
+/// A SCIM token and the tenant it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScimCredential {
+    /// The token, revoked or not.
+    pub token: ScimToken,
+    /// Its tenant.
+    pub tenant: Tenant,
+}
+
+impl Across {
+    /// The token with this hash in the tenant that the token names, and that tenant: one query.
+    pub async fn scim_credential(
+        &mut self,
+        tenant: &TenantId,
+        hash: &TokenHash,
+    ) -> Result<Option<ScimCredential>, StoreError> {
+        let query = scim_tokens::table
+            .inner_join(tenants::table.on(tenants::id.eq(scim_tokens::tenant_id)))
+            .filter(scim_tokens::tenant_id.eq(tenant.as_str()))
+            .filter(scim_tokens::hash.eq(hash.as_bytes()));
+        let row: Option<(ScimTokenRow, TenantRow)> = on!(&mut self.conn, c => query
+            .select((ScimTokenRow::as_select(), TenantRow::as_select()))
+            .first(c)
+            .await
+            .optional())?;
+        let Some((token, tenant)) = row else { return Ok(None) };
+        Ok(Some(ScimCredential { token: token.try_into()?, tenant: tenant.try_into()? }))
+    }
+
+    /// The tenant of this short name.
+    pub async fn tenant_of_slug(&mut self, slug: &str) -> Result<Option<Tenant>, StoreError> {
+        let query = tenants::table.filter(tenants::slug.eq(slug));
+        let row: Option<TenantRow> =
+            on!(&mut self.conn, c => query.select(TenantRow::as_select()).first(c).await.optional())?;
+        row.map(Tenant::try_from).transpose()
+    }
+
+    /// The tenant that a token id belongs to. Asks every tenant: for the command line only.
+    pub async fn tenant_of_scim_token(&mut self, id: &ScimTokenId) -> Result<Option<TenantId>, StoreError> {
+        let query = scim_tokens::table.filter(scim_tokens::id.eq(id.as_str())).select(scim_tokens::tenant_id);
+        let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        tenant.map(|id| id.parse().map_err(|error| corrupt("scim_tokens.tenant_id", error))).transpose()
+    }
+}

@@ -1,0 +1,100 @@
+//! The ledger's entries.
+
+use async_trait::async_trait;
+use audit::{AuditStore, Entry, StoredEntry};
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use crate::{Tx, conn::on, json::JsonText, schema::audit_entries, tx::Row};
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = audit_entries, treat_none_as_default_value = false)]
+pub(crate) struct EntryRow {
+    tenant_id: String,
+    id: String,
+    created_at: NaiveDateTime,
+    actor_type: String,
+    actor_id: String,
+    action: String,
+    resource_type: String,
+    resource_id: String,
+    ip: Option<String>,
+    metadata: JsonText,
+    salt: Option<Vec<u8>>,
+    leaf: Vec<u8>,
+}
+
+/// The statement that keeps an entry, for a connection of either database.
+macro_rules! insert_entry {
+    ($row:expr, $conn:expr) => {
+        diesel_async::RunQueryDsl::execute(
+            diesel::insert_into($crate::schema::audit_entries::table).values($row),
+            $conn,
+        )
+        .await
+    };
+}
+pub(crate) use insert_entry;
+
+impl From<&Entry> for EntryRow {
+    fn from(entry: &Entry) -> Self {
+        Self {
+            tenant_id: entry.tenant.to_string(),
+            id: entry.id.to_string(),
+            created_at: entry.timestamp.naive(),
+            actor_type: entry.actor.kind.as_str().to_owned(),
+            actor_id: entry.actor.id.clone(),
+            action: entry.event.code.to_owned(),
+            resource_type: entry.event.resource_type.to_owned(),
+            resource_id: entry.event.resource_id.clone(),
+            ip: entry.ip.map(|ip| ip.to_string()),
+            metadata: JsonText(entry.event.data.clone()),
+            salt: Some(entry.salt.clone()),
+            leaf: entry.leaf().to_vec(),
+        }
+    }
+}
+
+#[async_trait]
+impl AuditStore for Tx {
+    async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        self.for_change()?;
+        if entries.iter().any(|entry| entry.tenant != self.tenant) {
+            return Err(StoreError::Aborted("an entry of another tenant"));
+        }
+        for entry in entries {
+            self.later(Row::Entry(EntryRow::from(entry)));
+        }
+        Ok(())
+    }
+
+    async fn latest(&mut self, limit: u32) -> Result<Vec<StoredEntry>, StoreError> {
+        self.flush().await?;
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .order(audit_entries::id.desc())
+            .limit(i64::from(limit));
+        let rows: Vec<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        Ok(rows.into_iter().map(StoredEntry::from).collect())
+    }
+}
+
+impl From<EntryRow> for StoredEntry {
+    fn from(row: EntryRow) -> Self {
+        Self {
+            id: row.id,
+            timestamp: Timestamp::from_naive(row.created_at),
+            actor_type: row.actor_type,
+            actor_id: row.actor_id,
+            action: row.action,
+            resource_type: row.resource_type,
+            resource_id: row.resource_id,
+            ip: row.ip,
+            metadata: row.metadata.0,
+            leaf: row.leaf,
+        }
+    }
+}

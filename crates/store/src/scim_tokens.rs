@@ -1,0 +1,73 @@
+//! SCIM tokens.
+
+use async_trait::async_trait;
+use chrono::NaiveDateTime;
+use diesel::{dsl, prelude::*};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+use tokens::{ScimToken, ScimTokenId, ScimTokenStore, TokenHash};
+
+use crate::{Tx, conn::on, error::corrupt, schema::scim_tokens};
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = scim_tokens, treat_none_as_default_value = false)]
+pub(crate) struct ScimTokenRow {
+    tenant_id: String,
+    id: String,
+    name: String,
+    hash: Vec<u8>,
+    create_conflict: bool,
+    created_at: NaiveDateTime,
+    revoked_at: Option<NaiveDateTime>,
+}
+
+impl TryFrom<ScimTokenRow> for ScimToken {
+    type Error = StoreError;
+
+    fn try_from(row: ScimTokenRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.parse().map_err(|error| corrupt("scim_tokens.id", error))?,
+            name: row.name,
+            hash: TokenHash::from_bytes(&row.hash)
+                .ok_or_else(|| corrupt("scim_tokens.hash", "not 32 bytes"))?,
+            create_conflict: row.create_conflict,
+            created_at: Timestamp::from_naive(row.created_at),
+            revoked_at: row.revoked_at.map(Timestamp::from_naive),
+        })
+    }
+}
+
+#[async_trait]
+impl ScimTokenStore for Tx {
+    async fn insert_scim_token(&mut self, token: &ScimToken) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = ScimTokenRow {
+            tenant_id: self.tenant.to_string(),
+            id: token.id.to_string(),
+            name: token.name.clone(),
+            hash: token.hash.as_bytes().to_vec(),
+            create_conflict: token.create_conflict,
+            created_at: token.created_at.naive(),
+            revoked_at: token.revoked_at.map(Timestamp::naive),
+        };
+        let query = diesel::insert_into(scim_tokens::table).values(&row);
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn scim_token(&mut self, id: &ScimTokenId) -> Result<Option<ScimToken>, StoreError> {
+        let query = scim_tokens::table.find((self.tenant.as_str(), id.as_str()));
+        let row: Option<ScimTokenRow> =
+            on!(&mut self.conn, c => query.select(ScimTokenRow::as_select()).first(c).await.optional())?;
+        row.map(ScimToken::try_from).transpose()
+    }
+
+    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let live = scim_tokens::table
+            .find((self.tenant.as_str(), id.as_str()))
+            .filter(scim_tokens::revoked_at.is_null());
+        let query = dsl::update(live).set(scim_tokens::revoked_at.eq(at.naive()));
+        Ok(on!(&mut self.conn, c => query.execute(c).await)? == 1)
+    }
+}

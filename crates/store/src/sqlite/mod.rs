@@ -1,0 +1,124 @@
+//! SQLite: one thread that writes, several connections that read.
+
+mod readers;
+mod writer;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use audit::Audited;
+use diesel::{Connection, connection::SimpleConnection, sqlite::SqliteConnection};
+use futures_util::FutureExt;
+use kernel::{Ctx, StoreError, TenantId};
+
+use self::{readers::Readers, writer::Writer};
+use crate::{
+    Tx,
+    across::Across,
+    conn::{Conn, Inline, SqliteConn},
+    error::store_error,
+    migrate,
+};
+
+const WAITED: StoreError = StoreError::Aborted("it waited for something other than storage");
+
+/// A database file.
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    writer: Arc<Writer>,
+    readers: Arc<Readers>,
+    /// For look-ups of one row by its key, done where they are asked for: a hop would cost more than they do.
+    nearby: Mutex<Option<SqliteConn>>,
+}
+
+impl Sqlite {
+    /// Opens the file, which is made and brought to the present schema where necessary.
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut conn = open(path, "")?;
+        migrate::sqlite(&mut conn)?;
+        let writer = Writer::start(SqliteConn::with_runtime(conn, Inline))?;
+        Ok(Self {
+            path: path.to_owned(),
+            writer: Arc::new(writer),
+            readers: Arc::new(Readers::new(path)),
+            nearby: Mutex::new(None),
+        })
+    }
+
+    /// The same database with a connection of its own for look-ups.
+    pub(crate) fn for_this_runtime(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            writer: Arc::clone(&self.writer),
+            readers: Arc::clone(&self.readers),
+            nearby: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn is_behind(&self) -> Result<bool, StoreError> {
+        migrate::sqlite_is_behind(&mut open(&self.path, "")?)
+    }
+
+    pub(crate) fn across<T>(
+        &self,
+        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let take = || self.nearby.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let conn = match take() {
+            Some(conn) => conn,
+            None => open_reader(&self.path)?,
+        };
+        let mut across = Across { conn: Conn::Sqlite(conn) };
+        let result = at_once(look(&mut across)).unwrap_or(Err(WAITED));
+        if let Conn::Sqlite(conn) = across.conn {
+            *self.nearby.lock().unwrap_or_else(PoisonError::into_inner) = Some(conn);
+        }
+        result
+    }
+
+    pub(crate) async fn read<T, E>(
+        &self,
+        tenant: TenantId,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.readers.run(tenant, work).await
+    }
+
+    pub(crate) async fn write<T, E>(
+        &self,
+        ctx: Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.writer.run(ctx, work).await
+    }
+}
+
+/// Runs a future that waits for nothing but SQLite, whose statements are done when they are asked for.
+fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
+    work.now_or_never()
+}
+
+fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
+    let unavailable = |error| StoreError::Unavailable(Box::new(error));
+    let mut conn = SqliteConnection::establish(&path.to_string_lossy()).map_err(unavailable)?;
+    let pragmas = format!(
+        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+         PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; {more}"
+    );
+    conn.batch_execute(&pragmas).map_err(store_error)?;
+    Ok(conn)
+}
+
+fn open_reader(path: &Path) -> Result<SqliteConn, StoreError> {
+    Ok(SqliteConn::with_runtime(open(path, "PRAGMA query_only = ON;")?, Inline))
+}

@@ -1,0 +1,148 @@
+//! Writing: one thread owns the writing connection and gathers what waits into one commit.
+//!
+//! `synchronous=FULL` makes every commit wait for the disk. So each unit of work runs in a savepoint of
+//! its own, all that have arrived meanwhile share one transaction, and everybody is answered after its
+//! COMMIT. A refused or panicking unit rolls back alone while its neighbours commit; one whose client
+//! is gone before its turn is skipped. Nobody lingers: with nobody waiting, it commits.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc,
+};
+
+use audit::Audited;
+use diesel_async::SimpleAsyncConnection;
+use futures_util::FutureExt;
+use kernel::{Ctx, StoreError};
+use tokio::sync::oneshot;
+
+use super::{WAITED, at_once};
+use crate::{
+    Tx,
+    conn::{Conn, SqliteConn},
+    error::store_error,
+    postgres::finish,
+};
+
+/// Units of work that share one commit at most, so that the first does not wait for ever.
+const BATCH: usize = 256;
+/// Units of work that may wait; more are refused at once.
+const QUEUE: usize = 4096;
+
+/// What to tell the one who waits, when it is known whether the transaction was committed.
+type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+/// A unit of work: takes the connection and gives it back. `None`: the client is gone, nothing was done.
+type Unit = Box<dyn FnOnce(SqliteConn) -> (SqliteConn, Option<Answer>) + Send>;
+
+pub(super) struct Writer {
+    units: mpsc::SyncSender<Unit>,
+}
+
+impl Writer {
+    /// Starts the thread. It ends when the last handle is dropped.
+    pub(super) fn start(conn: SqliteConn) -> Result<Self, StoreError> {
+        let (units, inbox) = mpsc::sync_channel::<Unit>(QUEUE);
+        std::thread::Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || write_all(conn, &inbox))
+            .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        Ok(Self { units })
+    }
+
+    pub(super) async fn run<T, E>(
+        &self,
+        ctx: Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel::<Result<T, E>>();
+        let unit: Unit = Box::new(move |conn| {
+            if answer.is_closed() {
+                return (conn, None);
+            }
+            let (conn, result) = savepoint(conn, &ctx, work);
+            let tell = move |committed: Result<(), &StoreError>| {
+                let result = match committed {
+                    Err(error) if result.is_ok() => Err(lost(error).into()),
+                    _ => result,
+                };
+                // The client may be gone; then there is nobody to tell.
+                let _gone = answer.send(result);
+            };
+            (conn, Some(Box::new(tell) as Answer))
+        });
+        match self.units.try_send(unit) {
+            Ok(()) => answered.await.unwrap_or_else(|_| Err(gone().into())),
+            Err(mpsc::TrySendError::Full(_)) => {
+                Err(StoreError::Unavailable("too many writes are waiting".into()).into())
+            }
+            Err(mpsc::TrySendError::Disconnected(_)) => Err(gone().into()),
+        }
+    }
+}
+
+fn gone() -> StoreError {
+    StoreError::Unavailable("the writer has stopped".into())
+}
+
+fn lost(error: &StoreError) -> StoreError {
+    StoreError::Unavailable(format!("the commit failed: {error}").into())
+}
+
+/// The thread.
+fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>) {
+    while let Ok(first) = inbox.recv() {
+        let begun = sql(&mut conn, "BEGIN IMMEDIATE");
+        let mut answers = Vec::new();
+        let mut next = Some(first);
+        let mut taken = 0;
+        while let Some(unit) = next {
+            let answer;
+            (conn, answer) = if begun.is_ok() { unit(conn) } else { (conn, None) };
+            answers.extend(answer);
+            taken += 1;
+            next = if taken < BATCH { inbox.try_recv().ok() } else { None };
+        }
+        let committed = begun.and_then(|()| sql(&mut conn, "COMMIT"));
+        if let Err(error) = &committed {
+            tracing::error!(%error, units = taken, "a commit failed; its units of work are lost and told so");
+            let _not_open = sql(&mut conn, "ROLLBACK");
+        }
+        for answer in answers {
+            answer(committed.as_ref().copied());
+        }
+    }
+}
+
+/// Runs one unit of work in a savepoint.
+fn savepoint<T, E: From<StoreError>>(
+    mut conn: SqliteConn,
+    ctx: &Ctx,
+    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
+) -> (SqliteConn, Result<T, E>) {
+    if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
+        return (conn, Err(error.into()));
+    }
+    let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone());
+    let done = catch_unwind(AssertUnwindSafe(|| at_once(finish(ctx, &mut tx, work))));
+    let mut result = match done {
+        Ok(Some(result)) => result,
+        Ok(None) => Err(WAITED.into()),
+        Err(_) => Err(StoreError::Aborted("it panicked").into()),
+    };
+    let Conn::Sqlite(mut conn) = tx.into_conn() else {
+        unreachable!("a SQLite unit of work has a SQLite connection")
+    };
+    let end = if result.is_ok() { "RELEASE unit" } else { "ROLLBACK TO unit; RELEASE unit" };
+    if let Err(error) = sql(&mut conn, end) {
+        result = Err(error.into());
+    }
+    (conn, result)
+}
+
+fn sql(conn: &mut SqliteConn, statement: &str) -> Result<(), StoreError> {
+    conn.batch_execute(statement).now_or_never().unwrap_or(Ok(())).map_err(store_error)
+}

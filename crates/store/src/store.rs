@@ -1,0 +1,125 @@
+//! The door to either database.
+
+use std::{path::PathBuf, str::FromStr};
+
+use audit::Audited;
+use kernel::{Ctx, StoreError, TenantId};
+
+use crate::{Across, Tx, migrate, postgres::Postgres, sqlite::Sqlite};
+
+/// Where the data is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum DatabaseUrl {
+    /// `sqlite:PATH`
+    Sqlite(PathBuf),
+    /// `postgres://…`; holds a password, so it cannot be printed.
+    Postgres(String),
+}
+
+/// Not an address of a database we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write sqlite:PATH or postgres://user:password@host/database")]
+pub struct ParseDatabaseUrlError;
+
+impl FromStr for DatabaseUrl {
+    type Err = ParseDatabaseUrlError;
+
+    fn from_str(text: &str) -> Result<Self, ParseDatabaseUrlError> {
+        match text.split_once(':') {
+            Some(("sqlite", path)) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
+            Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+                Ok(Self::Postgres(text.to_owned()))
+            }
+            _ => Err(ParseDatabaseUrlError),
+        }
+    }
+}
+
+/// A database. Each actix worker has one of its own ([`Store::for_this_runtime`]).
+pub struct Store(Backend);
+
+enum Backend {
+    Postgres(Postgres),
+    Sqlite(Sqlite),
+}
+
+impl Store {
+    /// Opens a database. An SQLite file is made and brought to the present schema; PostgreSQL is not
+    /// touched until it is used, with at most `pool` connections for each [`Store::for_this_runtime`].
+    pub fn open(url: &DatabaseUrl, pool: usize) -> Result<Self, StoreError> {
+        match url {
+            DatabaseUrl::Sqlite(path) => Sqlite::open(path).map(Backend::Sqlite).map(Self),
+            DatabaseUrl::Postgres(url) => Postgres::new(url, pool).map(Backend::Postgres).map(Self),
+        }
+    }
+
+    /// The same database for the runtime that calls: a connection belongs to the runtime that drives it.
+    pub fn for_this_runtime(&self) -> Result<Self, StoreError> {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.for_this_runtime().map(Backend::Postgres).map(Self),
+            Backend::Sqlite(sqlite) => Ok(Self(Backend::Sqlite(sqlite.for_this_runtime()))),
+        }
+    }
+
+    /// Brings the database to the present schema; the names of what was applied. Needs a multi-threaded runtime.
+    pub async fn migrate(&self) -> Result<Vec<String>, StoreError> {
+        match &self.0 {
+            Backend::Postgres(postgres) => migrate::postgres(postgres.connection().await?),
+            // Done when it was opened.
+            Backend::Sqlite(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether [`Store::migrate`] would change something. Needs a multi-threaded runtime.
+    pub async fn is_behind(&self) -> Result<bool, StoreError> {
+        match &self.0 {
+            Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?),
+            Backend::Sqlite(sqlite) => sqlite.is_behind(),
+        }
+    }
+
+    /// Looks for what must be found before the tenant is known: by keys only, never more than a few rows.
+    pub async fn across<T>(
+        &self,
+        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.across(look).await,
+            Backend::Sqlite(sqlite) => sqlite.across(look),
+        }
+    }
+
+    /// Runs a unit of work that changes nothing: a change in it is refused. `work` awaits nothing but
+    /// the [`Tx`].
+    pub async fn read<T, E>(
+        &self,
+        tenant: TenantId,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.read(tenant, work).await,
+            Backend::Sqlite(sqlite) => sqlite.read(tenant, work).await,
+        }
+    }
+
+    /// Runs a unit of work in one transaction with its audit entries: both are kept, or neither.
+    /// `work` awaits nothing but the [`Tx`]. When this answers `Ok`, the change is durable.
+    pub async fn write<T, E>(
+        &self,
+        ctx: Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.write(&ctx, work).await,
+            Backend::Sqlite(sqlite) => sqlite.write(ctx, work).await,
+        }
+    }
+}

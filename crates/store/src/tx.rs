@@ -1,0 +1,80 @@
+//! One unit of work of one tenant.
+
+use kernel::{StoreError, TenantId};
+
+use crate::{
+    audit_entries::{self, EntryRow},
+    conn::Conn,
+    users::{self, EmailRow},
+};
+
+/// A unit of work. It belongs to one tenant and sees nothing of any other; it implements the storage
+/// trait of every area. Dropped without a commit it is rolled back.
+pub struct Tx {
+    pub(crate) conn: Conn,
+    pub(crate) tenant: TenantId,
+    writable: bool,
+    /// Rows that nothing in the unit of work has to see: written together just before the commit.
+    pending: Vec<Row>,
+}
+
+/// A row that waits for the end of the unit of work.
+pub(crate) enum Row {
+    Email(EmailRow),
+    Entry(EntryRow),
+}
+
+impl Tx {
+    pub(crate) fn reading(conn: Conn, tenant: TenantId) -> Self {
+        Self { conn, tenant, writable: false, pending: Vec::new() }
+    }
+
+    pub(crate) fn writing(conn: Conn, tenant: TenantId) -> Self {
+        Self { conn, tenant, writable: true, pending: Vec::new() }
+    }
+
+    /// Refuses to change anything in a unit of work that was opened for reading.
+    pub(crate) fn for_change(&self) -> Result<(), StoreError> {
+        if self.writable {
+            Ok(())
+        } else {
+            Err(StoreError::Aborted("a change in a unit of work for reading"))
+        }
+    }
+
+    pub(crate) fn later(&mut self, row: Row) {
+        self.pending.push(row);
+    }
+
+    /// Writes the rows that wait: in one go where the database takes several statements at once.
+    pub(crate) async fn flush(&mut self) -> Result<(), StoreError> {
+        let rows = std::mem::take(&mut self.pending);
+        match &mut self.conn {
+            Conn::Postgres(object) => {
+                let conn: &diesel_async::AsyncPgConnection = object;
+                let inserts = rows.iter().map(async |row| {
+                    let mut conn = conn;
+                    match row {
+                        Row::Email(row) => users::insert_email!(row, &mut conn),
+                        Row::Entry(row) => audit_entries::insert_entry!(row, &mut conn),
+                    }
+                });
+                futures_util::future::try_join_all(inserts).await.map_err(crate::error::store_error)?;
+            }
+            Conn::Sqlite(conn) => {
+                for row in &rows {
+                    match row {
+                        Row::Email(row) => users::insert_email!(row, conn),
+                        Row::Entry(row) => audit_entries::insert_entry!(row, conn),
+                    }
+                    .map_err(crate::error::store_error)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn into_conn(self) -> Conn {
+        self.conn
+    }
+}
