@@ -1,1 +1,39 @@
-fn main() {}
+//! Everything a newcomer runs. `cargo xtask up` serves; `cargo xtask test` proves.
+
+mod bench;
+mod cluster;
+mod sh;
+mod system;
+mod test;
+mod up;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask up                 build, make a demo tenant, serve on 127.0.0.1:8080
+cargo xtask test               everything CI checks, on both databases
+cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its address
+cargo xtask bench path         the request path beside its floors, as a table";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["up"] => up::run(),
+        ["test"] => test::run(),
+        ["db"] => cluster::serve(),
+        ["bench", "path"] => bench::path(),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => Err(format!("unknown: {}\n{HELP}", words.join(" "))),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -22,6 +22,9 @@ mod scim_tokens;
 mod sqlite;
 mod store;
 mod tenants;
+#[cfg(feature = "testing")]
+#[expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run must not pass")]
+pub mod testing;
 mod tx;
 mod users;
 

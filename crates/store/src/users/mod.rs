@@ -206,7 +206,9 @@ impl UserStore for Tx {
         self.flush().await?;
         let changes = UserChanges::of(user)?;
         let row = users::table.find((self.tenant.as_str(), user.id.as_str()));
-        on!(&mut self.conn, c => diesel::update(row).set(changes).execute(c).await)?;
+        if on!(&mut self.conn, c => diesel::update(row).set(changes).execute(c).await)? != 1 {
+            return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
+        }
         let emails = user_emails::table
             .filter(user_emails::tenant_id.eq(self.tenant.as_str()))
             .filter(user_emails::user_id.eq(user.id.as_str()));

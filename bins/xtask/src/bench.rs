@@ -1,0 +1,5 @@
+//! bench
+use crate::sh::Result;
+pub(crate) fn path() -> Result<()> {
+    Err("soon".into())
+}

@@ -1,0 +1,131 @@
+//! A throw-away PostgreSQL cluster on loopback.
+
+use std::{
+    io::Read,
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    sh::{self, Result},
+    system,
+};
+
+/// How the cluster treats the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// Fast: for tests.
+    None,
+    /// As PostgreSQL comes: for measurements.
+    Full,
+}
+
+/// A running cluster; stopped and removed when dropped.
+pub(crate) struct Cluster {
+    folder: PathBuf,
+    server: Child,
+    port: u16,
+}
+
+impl Cluster {
+    /// Makes and starts one. PostgreSQL does not run as root, so as root it runs as its own user.
+    pub(crate) fn start(durability: Durability) -> Result<Self> {
+        let bin = system::postgres_bin()?;
+        let folder = std::env::temp_dir().join(format!("gatehouse-postgres-{}", std::process::id()));
+        let _leftover = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let root = sh::output(Command::new("id").arg("-u"))? == "0";
+        if root {
+            sh::run(Command::new("chown").arg("postgres").arg(&folder))?;
+        }
+        let data = folder.join("data");
+        let mut initdb = as_postgres(root, &bin.join("initdb"));
+        initdb.args(["-U", "gatehouse", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-D"]);
+        sh::run(initdb.arg(&data).stdout(Stdio::null()))?;
+
+        let port = free_port()?;
+        let mut postgres = as_postgres(root, &bin.join("postgres"));
+        postgres.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-p", &port.to_string()]);
+        postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400"]);
+        if durability == Durability::None {
+            postgres.args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]);
+        }
+        let log = std::fs::File::create(folder.join("log")).map_err(|error| error.to_string())?;
+        let server = postgres
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| format!("postgres does not start: {error}"))?;
+        let mut cluster = Self { folder, server, port };
+        cluster.wait(&bin)?;
+        Ok(cluster)
+    }
+
+    /// An address with the right to make databases.
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://gatehouse@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// The process id of the server.
+    pub(crate) fn pid(&self) -> u32 {
+        self.server.id()
+    }
+
+    fn wait(&mut self, bin: &Path) -> Result<()> {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let ready = |port: u16| {
+            let mut ask = Command::new(bin.join("pg_isready"));
+            ask.args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()])
+                .status()
+                .is_ok_and(|status| status.success())
+        };
+        while !ready(self.port) {
+            let ended = self.server.try_wait().map_err(|error| error.to_string())?;
+            if ended.is_some() || Instant::now() > deadline {
+                let mut log = String::new();
+                let _unreadable = std::fs::File::open(self.folder.join("log"))
+                    .and_then(|mut file| file.read_to_string(&mut log));
+                return Err(format!("PostgreSQL does not answer:\n{log}"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // SIGQUIT: the data is thrown away, so it need not be written first.
+        let _gone = Command::new("kill").args(["-QUIT", &self.server.id().to_string()]).status();
+        let _ended = self.server.wait();
+        let _removed = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A program of PostgreSQL, as the user it wants to be and ending when we do.
+fn as_postgres(root: bool, program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "INT"]);
+    if root {
+        command.args(["--reuid=postgres", "--regid=postgres", "--init-groups"]);
+    }
+    command.arg("--").arg(program).current_dir(std::env::temp_dir());
+    command
+}
+
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
+    Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
+}
+
+/// `cargo xtask db`
+pub(crate) fn serve() -> Result<()> {
+    system::install(&system::TEST)?;
+    let mut cluster = Cluster::start(Durability::None)?;
+    println!("export TEST_POSTGRES_URL={}", cluster.url());
+    println!("Ctrl-C ends it and removes its data");
+    cluster.server.wait().map(|_| ()).map_err(|error| error.to_string())
+}

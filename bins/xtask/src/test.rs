@@ -1,0 +1,84 @@
+//! `cargo xtask test`: everything CI checks. Each stage is timed; the summary names them.
+
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    cluster::{Cluster, Durability},
+    sh::{self, Result, cargo},
+    system,
+};
+
+pub(crate) fn run() -> Result<()> {
+    let mut stages = Stages::default();
+    let done = all(&mut stages);
+    stages.print();
+    done
+}
+
+fn all(stages: &mut Stages) -> Result<()> {
+    stages.run("install", || {
+        system::install(&system::BUILD)?;
+        system::install(&system::TEST)
+    })?;
+    stages.run("format", || sh::run(cargo().args(["fmt", "--all", "--check"])))?;
+    stages.run("clippy", || {
+        sh::run(cargo().args(["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    })?;
+    stages.run("build tests", || sh::run(cargo().args(["test", "--locked", "--workspace", "--no-run"])))?;
+    let cluster = stages.run("start PostgreSQL", || Cluster::start(Durability::None))?;
+    let url = cluster.url();
+    stages.run("tests, doc tests", || {
+        sh::run(cargo().args(["test", "--locked", "--workspace"]).env("TEST_POSTGRES_URL", &url))
+    })?;
+    stages.run("examples", examples)
+}
+
+/// Runs every `examples/*.rs` of the domain crates to its end.
+fn examples() -> Result<()> {
+    let crates = std::fs::read_dir(sh::root().join("crates")).map_err(|error| error.to_string())?;
+    for package in crates.flatten() {
+        let Ok(files) = std::fs::read_dir(package.path().join("examples")) else { continue };
+        for file in files.flatten() {
+            let path = file.path();
+            let (Some(name), Some(package)) =
+                (path.file_stem(), package.path().file_name().map(ToOwned::to_owned))
+            else {
+                continue;
+            };
+            // Measuring instruments serve until they are told to end.
+            if name == "floor" {
+                continue;
+            }
+            let mut command: Command = cargo();
+            command.args(["run", "--locked", "--quiet", "--package"]).arg(package).arg("--example").arg(name);
+            sh::run(&mut command)?;
+        }
+    }
+    Ok(())
+}
+
+/// What ran, for how long, and how it ended.
+#[derive(Default)]
+struct Stages(Vec<(&'static str, Duration, bool)>);
+
+impl Stages {
+    fn run<T>(&mut self, name: &'static str, stage: impl FnOnce() -> Result<T>) -> Result<T> {
+        println!("== {name}");
+        let start = Instant::now();
+        let done = stage();
+        self.0.push((name, start.elapsed(), done.is_ok()));
+        done.map_err(|error| format!("{name}: {error}"))
+    }
+
+    fn print(&self) {
+        println!("\n{:<20} minutes", "stage");
+        for (name, time, ok) in &self.0 {
+            println!("{name:<20} {:>7.1}  {}", time.as_secs_f64() / 60.0, if *ok { "ok" } else { "FAILED" });
+        }
+        let total: Duration = self.0.iter().map(|(_, time, _)| *time).sum();
+        println!("{:<20} {:>7.1}", "total", total.as_secs_f64() / 60.0);
+    }
+}

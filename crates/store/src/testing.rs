@@ -1,0 +1,103 @@
+//! Databases for tests, of this crate and of the server: one of its own for each test, on both kinds.
+
+use std::{path::PathBuf, sync::Mutex};
+
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use kernel::{Env, Id, SystemEnv, Tenant};
+
+use crate::{DatabaseUrl, Store};
+
+/// The variable with the address of a PostgreSQL cluster that tests may make databases in.
+pub const POSTGRES_VARIABLE: &str = "TEST_POSTGRES_URL";
+
+/// The two kinds of database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A file in a temporary folder.
+    Sqlite,
+    /// A database in the cluster of [`POSTGRES_VARIABLE`].
+    Postgres,
+}
+
+impl Kind {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
+}
+
+/// A database at the present schema, for one test.
+pub struct TestDatabase {
+    /// Its address.
+    pub url: DatabaseUrl,
+    folder: Option<PathBuf>,
+}
+
+/// One at a time makes the PostgreSQL database that the others are copied from.
+static TEMPLATE: tokio::sync::Mutex<bool> = tokio::sync::Mutex::const_new(false);
+static TEMPLATE_NAME: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+/// Names must differ between the test programs that share a cluster.
+static NAMES: Mutex<Option<SystemEnv>> = Mutex::new(None);
+
+fn fresh_name() -> String {
+    let mut env = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let env: &dyn Env = env.get_or_insert_with(SystemEnv::default);
+    format!("test_{}", Id::<Tenant>::new(env).key())
+}
+
+impl TestDatabase {
+    /// Makes one.
+    ///
+    /// # Panics
+    /// Where that fails: a test that cannot run must not pass.
+    pub async fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Sqlite => {
+                let folder = std::env::temp_dir().join(fresh_name());
+                std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+                let url = DatabaseUrl::Sqlite(folder.join("gatehouse.db"));
+                Self { url, folder: Some(folder) }
+            }
+            Kind::Postgres => Self { url: DatabaseUrl::Postgres(copy_of_template().await), folder: None },
+        }
+    }
+
+    /// Opens it.
+    ///
+    /// # Panics
+    /// Where that fails.
+    pub fn store(&self) -> Store {
+        Store::open(&self.url, 8).expect("the database opens")
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        // PostgreSQL's go with their cluster.
+        if let Some(folder) = &self.folder {
+            let _leftover = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+async fn copy_of_template() -> String {
+    #[expect(clippy::disallowed_methods, reason = "not a setting of the server")]
+    let cluster = std::env::var(POSTGRES_VARIABLE).unwrap_or_else(|_| {
+        panic!(
+            "{POSTGRES_VARIABLE} is not set: run `cargo xtask test`, or `cargo xtask db` in another window"
+        )
+    });
+    let (server, _) = cluster.rsplit_once('/').expect("an address ends with the name of a database");
+    let mut conn = AsyncPgConnection::establish(&cluster).await.expect("the cluster answers");
+    let template = TEMPLATE_NAME.get_or_init(fresh_name);
+    let mut made = TEMPLATE.lock().await;
+    if !*made {
+        conn.batch_execute(&format!("CREATE DATABASE {template}")).await.expect("a database can be made");
+        let store = Store::open(&DatabaseUrl::Postgres(format!("{server}/{template}")), 1).expect("it opens");
+        store.migrate().await.expect("it migrates");
+        *made = true;
+    }
+    let name = fresh_name();
+    let copy = format!("CREATE DATABASE {name} TEMPLATE {template}");
+    conn.batch_execute(&copy).await.expect("a database can be copied");
+    drop(made);
+    format!("{server}/{name}")
+}

@@ -1,0 +1,148 @@
+//! A unit of work is whole or nothing, and holds nothing back afterwards.
+
+use std::{sync::Arc, time::Duration};
+
+use audit::{AuditStore, Audited, Event, Unaudited, events::users::UserDeactivated};
+use futures_util::future::join_all;
+use kernel::{Ctx, StoreError};
+use scim_core::{Created, Draft, OnExisting, Page, UserStore};
+use serde_json::json;
+use store::{Store, Tx, testing::Kind};
+
+use crate::support::{World, on_both};
+
+fn draft(user_name: &str) -> Draft {
+    Draft::read(&json!({ "userName": user_name, "emails": [format!("{user_name}@x.example")] })).unwrap()
+}
+
+/// Creates a user with its entry, as the server does.
+async fn create(store: &Store, ctx: Ctx, user_name: &str) -> Result<Created, scim_core::Error> {
+    let draft = draft(user_name);
+    let unit = async move |ctx: &Ctx, tx: &mut Tx| {
+        let created = scim_core::create(ctx, tx, draft, OnExisting::Answer).await?;
+        Ok(match &created {
+            Created::New(user) => {
+                let event = Event::new(user.id.as_str(), &UserDeactivated {});
+                Audited::new(created, event)
+            }
+            Created::Existing(_) => Audited::without(created, Unaudited::NothingChanged),
+        })
+    };
+    store.write(ctx, unit).await
+}
+
+/// Users and entries of the tenant.
+async fn counts(world: &World) -> (u64, usize) {
+    let count = async |tx: &mut Tx| {
+        let users = tx.find_users(None, Page { start_index: 1, count: 0 }).await?.total;
+        Ok::<_, StoreError>((users, tx.latest(100_000).await?.len()))
+    };
+    world.store.read(world.ctx().tenant, count).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_parallel_creates_of_one_name_one_wins() {
+    on_both(async |world: World| {
+        for round in 0..50 {
+            let name = format!("ada-{round}");
+            let created = join_all((0..64).map(|_| create(&world.store, world.ctx(), &name))).await;
+            let new = created.iter().filter(|created| matches!(created, Ok(Created::New(_)))).count();
+            let same = created.iter().filter(|created| matches!(created, Ok(Created::Existing(_)))).count();
+            assert_eq!((new, same), (1, 63), "round {round}");
+        }
+        assert_eq!(counts(&world).await, (50, 50), "one user and one entry each");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_or_panicking_unit_leaves_nothing() {
+    on_both(async |world: World| {
+        let refuse = async |ctx: &Ctx, tx: &mut Tx| {
+            scim_core::create(ctx, tx, draft("refused"), OnExisting::Answer).await?;
+            Err::<Audited<()>, _>(scim_core::Error::NotFound)
+        };
+        assert!(matches!(world.store.write(world.ctx(), refuse).await, Err(scim_core::Error::NotFound)));
+
+        let panics = async |ctx: &Ctx, tx: &mut Tx| {
+            scim_core::create(ctx, tx, draft("panics"), OnExisting::Answer).await?;
+            if ctx.request_id.is_none() {
+                panic!("as it should");
+            }
+            Err::<Audited<()>, _>(scim_core::Error::NotFound)
+        };
+        let aborted = world.store.write(world.ctx(), panics).await;
+        assert!(matches!(aborted, Err(scim_core::Error::Store(StoreError::Aborted(_)))), "{aborted:?}");
+
+        assert_eq!(counts(&world).await, (0, 0));
+        // Nothing is locked: the same names can be written at once.
+        create(&world.store, world.ctx(), "refused").await.unwrap();
+        create(&world.store, world.ctx(), "panics").await.unwrap();
+        assert_eq!(counts(&world).await, (2, 2));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neighbours_of_a_failing_unit_are_kept() {
+    on_both(async |world: World| {
+        let units = (0..40).map(|number| {
+            let (store, ctx) = (&world.store, world.ctx());
+            async move {
+                let unit = async move |ctx: &Ctx, tx: &mut Tx| {
+                    scim_core::create(ctx, tx, draft(&format!("user-{number}")), OnExisting::Answer).await?;
+                    match number % 4 {
+                        1 => Err(scim_core::Error::NotFound),
+                        2 => panic!("as it should"),
+                        _ => Ok(Audited::without((), Unaudited::NothingChanged)),
+                    }
+                };
+                store.write(ctx, unit).await.is_ok()
+            }
+        });
+        let kept = join_all(units).await.into_iter().filter(|kept| *kept).count();
+        assert_eq!((kept, counts(&world).await.0), (20, 20));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_unit_leaves_nothing_and_holds_no_lock() {
+    on_both(async |world: World| {
+        // Parked in the middle of its transaction, after its insert.
+        let parked = Arc::new(tokio::sync::Notify::new());
+        let reached = parked.clone();
+        let unit = async move |ctx: &Ctx, tx: &mut Tx| {
+            scim_core::create(ctx, tx, draft("ada"), OnExisting::Answer).await?;
+            reached.notify_one();
+            std::future::pending::<()>().await;
+            Ok::<_, scim_core::Error>(Audited::without((), Unaudited::NothingChanged))
+        };
+        tokio::select! {
+            done = world.store.write(world.ctx(), unit) => {
+                // SQLite's writer waits for nobody: it refuses such a unit of work itself.
+                assert_eq!(world.kind, Kind::Sqlite);
+                assert!(matches!(done, Err(scim_core::Error::Store(StoreError::Aborted(_)))), "{done:?}");
+            }
+            () = async { parked.notified().await; tokio::task::yield_now().await }, if world.kind == Kind::Postgres => {}
+        }
+        // With the lock of the cancelled one this would wait for it until `lock_timeout`.
+        let again = tokio::time::timeout(Duration::from_secs(4), create(&world.store, world.ctx(), "ada")).await;
+        assert!(matches!(again, Ok(Ok(Created::New(_)))), "{again:?}");
+        assert_eq!(counts(&world).await, (1, 1));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_unit_for_reading_refuses_to_change() {
+    on_both(async |world: World| {
+        let ctx = world.ctx();
+        let user = scim_core::User::new(&ctx, draft("ada")).unwrap();
+        let sneaky = async move |tx: &mut Tx| tx.insert_user(&user).await;
+        let refused = world.store.read(ctx.tenant, sneaky).await;
+        assert!(matches!(refused, Err(StoreError::Aborted(_))), "{refused:?}");
+        assert_eq!(counts(&world).await, (0, 0));
+    })
+    .await;
+}

@@ -1,0 +1,162 @@
+//! Every storage trait on both databases, against the suites that the areas' own crates hold.
+
+use crate::support::{World, on_both};
+use audit::{AuditStore, Audited, Unaudited};
+use directory::{NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier};
+use kernel::StoreError;
+use scim_core::{Draft, UserStore};
+use serde_json::json;
+use store::testing::Kind;
+use tokens::{NewScimToken, ScimTokenStore};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users() {
+    on_both(async |world: World| {
+        let suite = world.store.write(world.ctx(), async |ctx, tx| {
+            scim_core::conformance::users(ctx, tx).await;
+            Ok::<_, StoreError>(Audited::without((), Unaudited::NothingChanged))
+        });
+        suite.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tenants_tokens_and_people() {
+    on_both(async |world: World| {
+        let env = world.env.clone();
+        let new = NewTenant { slug: "acme".into(), name: "Acme".into(), tier: Tier::Standard };
+        let acme = Tenant::new(&*env, new.clone()).unwrap();
+        let again = Tenant::new(&*env, new).unwrap();
+        for (tenant, free) in [(&acme, true), (&again, false)] {
+            let tenant = tenant.clone();
+            let inserted =
+                world.change(&tenant.id.clone(), async move |_, tx| tx.insert_tenant(&tenant).await).await;
+            assert_eq!(inserted.unwrap(), free);
+        }
+        let other = world.ctx().tenant;
+        let stray = world.change(&other, async move |_, tx| tx.insert_tenant(&again).await).await;
+        assert!(
+            matches!(stray, Err(StoreError::Aborted(_))),
+            "a tenant is kept in its own unit of work only"
+        );
+
+        let found = world.store.across(async |across| across.tenant_of_slug("acme").await).await.unwrap();
+        assert_eq!(found.as_ref(), Some(&acme));
+
+        let new = NewScimToken { name: "Okta".into(), create_conflict: true };
+        let minted =
+            world.change(&acme.id, async move |ctx, tx| Ok(tokens::mint(ctx, tx, new).await.unwrap())).await;
+        let (token, raw) = minted.unwrap();
+        let (tenant, hash) = (acme.id.clone(), raw.hash());
+        let find = async |across: &mut store::Across| across.scim_credential(&tenant, &hash).await;
+        let credential = world.store.across(find).await.unwrap().unwrap();
+        assert_eq!((&credential.token, &credential.tenant), (&token, &acme));
+        let elsewhere = async |across: &mut store::Across| across.scim_credential(&other, &hash).await;
+        assert_eq!(world.store.across(elsewhere).await.unwrap(), None, "a token opens its own tenant only");
+        let owner = async |across: &mut store::Across| across.tenant_of_scim_token(&token.id).await;
+        assert_eq!(world.store.across(owner).await.unwrap().as_ref(), Some(&acme.id));
+
+        for (revoked, at) in [(true, world.ctx().now), (false, world.ctx().now)] {
+            let id = token.id.clone();
+            let done = world.change(&acme.id, async move |_, tx| tx.revoke_scim_token(&id, at).await).await;
+            assert_eq!(done.unwrap(), revoked, "a token is revoked once");
+        }
+        let id = token.id.clone();
+        let kept =
+            world.change(&acme.id, async move |_, tx| tx.scim_token(&id).await).await.unwrap().unwrap();
+        assert!(kept.revoked_at.is_some());
+
+        let new = NewPerson { email: "Ada@Example.com".parse().unwrap(), role: Role::Admin };
+        let made = world.change(&acme.id, async move |ctx, tx| {
+            let ada = directory::create_person(ctx, tx, new).await.unwrap();
+            assert!(
+                !tx.insert_person(&directory::Person { id: kernel::UserId::new(&*ctx.env), ..ada.clone() })
+                    .await?
+            );
+            let user = tx.user(&ada.id).await?.unwrap();
+            assert_eq!(user.user_name, "Ada@Example.com");
+            assert_eq!(user.sign_in_email().unwrap(), ada.email);
+            Ok(())
+        });
+        made.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entries_are_kept_as_they_were_hashed() {
+    on_both(async |world: World| {
+        let ctx = world.ctx();
+        let tenant = ctx.tenant.clone();
+        let event = audit::Event::new(
+            "usr_1",
+            &audit::events::users::UserUpdated { changed: vec!["title\"é".into()] },
+        );
+        let entry = audit::Entry::new(&ctx, event);
+        let (leaf, kept) = (entry.leaf(), entry.clone());
+        world.change(&tenant, async move |_, tx| tx.append(&[kept]).await).await.unwrap();
+        let read = world.store.read(tenant, async |tx: &mut store::Tx| tx.latest(10).await).await.unwrap();
+        assert_eq!(read.len(), 1);
+        assert_eq!(read[0].id, entry.id.to_string());
+        assert_eq!(read[0].timestamp, entry.timestamp);
+        assert_eq!(read[0].metadata, entry.event.data, "byte for byte");
+        assert_eq!(read[0].leaf, leaf);
+
+        let stray = world.change(&world.other_tenant(), async move |_, tx| tx.append(&[entry]).await).await;
+        assert!(
+            matches!(stray, Err(StoreError::Aborted(_))),
+            "an entry goes into its own tenant's ledger only"
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_sees_nothing_of_another() {
+    on_both(async |world: World| {
+        let ctx = world.ctx();
+        let draft =
+            Draft::read(&json!({ "userName": "ada", "externalId": "1", "emails": ["ada@x.example"] }))
+                .unwrap();
+        let ada = scim_core::User::new(&ctx, draft.clone()).unwrap();
+        let kept = ada.clone();
+        assert!(world.change(&ctx.tenant, async move |_, tx| tx.insert_user(&kept).await).await.unwrap());
+        let other = world.other_tenant();
+        let mine = scim_core::User::new(&ctx, draft).unwrap();
+        let seen = world.change(&other, async move |_, tx| {
+            assert!(tx.user(&ada.id).await?.is_none());
+            assert!(tx.user_for_update(&ada.id).await?.is_none());
+            assert!(tx.user_of_name("ada").await?.is_none());
+            assert!(tx.user_of_sign_in_email("ada@x.example").await?.is_none());
+            let mut renamed = ada.clone();
+            renamed.user_name = "eve".into();
+            tx.update_user(&renamed).await?;
+            for lookup in [
+                None,
+                Some(scim_core::Lookup::UserName("ada".into())),
+                Some(scim_core::Lookup::ExternalId("1".into())),
+                Some(scim_core::Lookup::Email("ada@x.example".into())),
+            ] {
+                let page = scim_core::Page { start_index: 1, count: 10 };
+                assert_eq!(tx.find_users(lookup.as_ref(), page).await?.total, 0, "{lookup:?}");
+            }
+            // The same names are free here.
+            assert!(tx.insert_user(&mine).await?);
+            Ok(ada)
+        });
+        let ada = seen.await.unwrap();
+        let kept = world
+            .store
+            .read(ctx.tenant, async move |tx: &mut store::Tx| tx.user(&ada.id).await)
+            .await
+            .unwrap();
+        assert_eq!(kept.unwrap().user_name, "ada", "nor does it change anything there");
+    })
+    .await;
+}
+
+#[test]
+fn both_kinds_are_run() {
+    assert_eq!(Kind::ALL, [Kind::Sqlite, Kind::Postgres]);
+}

@@ -1,0 +1,75 @@
+//! Both dialects' migrations make the same tables.
+
+use std::collections::BTreeMap;
+
+use diesel::{
+    QueryableByName, connection::SimpleConnection, prelude::*, sql_types::Text, sqlite::SqliteConnection,
+};
+use diesel_async::{AsyncConnection, AsyncPgConnection};
+use store::{
+    DatabaseUrl,
+    testing::{Kind, TestDatabase},
+};
+
+#[derive(QueryableByName)]
+struct Column {
+    #[diesel(sql_type = Text)]
+    table_name: String,
+    #[diesel(sql_type = Text)]
+    column_name: String,
+    #[diesel(sql_type = Text)]
+    data_type: String,
+    #[diesel(sql_type = Text)]
+    nullable: String,
+}
+
+type Columns = BTreeMap<(String, String), (String, String)>;
+
+/// The names that the dialects have for the portable types.
+fn portable(data_type: &str) -> &'static str {
+    match data_type.to_ascii_lowercase().as_str() {
+        "text" => "Text",
+        "boolean" => "Bool",
+        "bigint" => "BigInt",
+        "bytea" | "blob" => "Binary",
+        "timestamp" | "timestamp without time zone" => "Timestamp",
+        "json" => "Json",
+        other => panic!("{other} is not portable"),
+    }
+}
+
+fn collect(rows: Vec<Column>) -> Columns {
+    rows.into_iter()
+        .filter(|row| !row.table_name.starts_with("__diesel"))
+        .map(|row| ((row.table_name, row.column_name), (portable(&row.data_type).to_owned(), row.nullable)))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_columns_are_the_same() {
+    let database = TestDatabase::new(Kind::Sqlite).await;
+    drop(database.store());
+    let DatabaseUrl::Sqlite(path) = &database.url else { unreachable!() };
+    let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+    conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+    let sqlite = diesel::sql_query(
+        "SELECT m.name AS table_name, c.name AS column_name, c.type AS data_type, \
+         CASE WHEN c.\"notnull\" = 1 THEN 'NO' ELSE 'YES' END AS nullable \
+         FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'",
+    )
+    .load::<Column>(&mut conn)
+    .unwrap();
+
+    let database = TestDatabase::new(Kind::Postgres).await;
+    let DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
+    let mut conn = AsyncPgConnection::establish(url).await.unwrap();
+    let query = diesel::sql_query(
+        "SELECT table_name::text, column_name::text, data_type::text, is_nullable::text AS nullable \
+         FROM information_schema.columns WHERE table_schema = 'public'",
+    );
+    let postgres = diesel_async::RunQueryDsl::load::<Column>(query, &mut conn).await.unwrap();
+
+    let (sqlite, postgres) = (collect(sqlite), collect(postgres));
+    assert!(sqlite.len() > 40, "{}", sqlite.len());
+    assert_eq!(sqlite, postgres);
+}

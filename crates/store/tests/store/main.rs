@@ -1,0 +1,7 @@
+//! Storage on both databases.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::manual_assert, reason = "tests speak by panicking")]
+
+mod atomic;
+mod conformance;
+mod dialects;
+mod support;
