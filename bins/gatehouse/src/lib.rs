@@ -1,1 +1,12 @@
-//! x
+//! Gatehouse: the gate of a multi-tenant workforce platform, as one binary.
+//!
+//! The binary is thin: the areas' rules are in crates of their own, [`store`] keeps what they decide,
+//! and here they are composed: [`config`] and [`cli`] for the operator, [`http`] for everybody else.
+
+pub mod cli;
+pub mod config;
+mod events;
+pub mod http;
+pub mod logs;
+mod pages;
+pub mod secrets;

@@ -1,1 +1,8 @@
-fn main() {}
+//! The `gatehouse` program.
+
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    gatehouse::cli::main().await
+}

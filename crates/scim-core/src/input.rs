@@ -47,6 +47,11 @@ impl Draft {
         let active = attributes.shift_remove("active").and_then(|active| active.as_bool());
         Ok(Self { user_name, external_id: external_id(body)?, active, attributes })
     }
+
+    /// Refuses a draft without `userName`, before anything is looked for.
+    pub fn require_user_name(&self) -> Result<&str, Error> {
+        self.user_name.as_deref().ok_or_else(|| Error::invalid("userName", "is required"))
+    }
 }
 
 /// `externalId` is common to all resources and therefore in no schema (RFC 7643 §3.1).

@@ -32,7 +32,7 @@ impl User {
     pub fn new(ctx: &Ctx, draft: Draft) -> Result<Self, Error> {
         Ok(Self {
             id: UserId::new(&*ctx.env),
-            user_name: required(draft.user_name)?,
+            user_name: draft.require_user_name()?.to_owned(),
             external_id: draft.external_id,
             active: draft.active.unwrap_or(true),
             attributes: draft.attributes,
@@ -45,7 +45,7 @@ impl User {
     pub fn replaced(&self, draft: Draft) -> Result<Self, Error> {
         Ok(Self {
             id: self.id.clone(),
-            user_name: required(draft.user_name)?,
+            user_name: draft.require_user_name()?.to_owned(),
             external_id: draft.external_id,
             active: draft.active.unwrap_or(self.active),
             attributes: draft.attributes,
@@ -148,10 +148,6 @@ pub struct EmailValue<'a> {
     pub kind: Option<&'a str>,
     /// Whether it is the preferred one.
     pub primary: bool,
-}
-
-fn required(user_name: Option<String>) -> Result<String, Error> {
-    user_name.ok_or_else(|| Error::invalid("userName", "is required"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,54 @@
+//! `gatehouse config`, and the documents that need no database.
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+use store::DatabaseUrl;
+
+use super::{Report, Result};
+use crate::config::{LogFormat, ProxyHeader, Raw};
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Check all settings and print them, without secrets
+    Check,
+}
+
+pub(super) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
+    let settings = raw.settings()?;
+    let shared = matches!(settings.database_url, DatabaseUrl::Postgres(_));
+    let secret = |set: bool| match (set, shared) {
+        (true, _) => "set",
+        (false, false) => "made at the first start",
+        (false, true) => "missing: serve will refuse to start",
+    };
+    let database = match &settings.database_url {
+        DatabaseUrl::Sqlite(path) => format!("sqlite:{}", path.display()),
+        // It holds a password.
+        DatabaseUrl::Postgres(_) => "postgres://…".into(),
+    };
+    let json = json!({
+        "ok": true,
+        "databaseUrl": database,
+        "bind": settings.bind.to_string(),
+        "baseUrl": settings.base_url,
+        "dataDir": settings.data_dir,
+        "authSecret": secret(settings.auth_secret.is_some()),
+        "masterKey": secret(settings.master_key.is_some()),
+        "trustedProxies": settings.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "proxyHeader": match settings.proxy_header {
+            ProxyHeader::XForwardedFor => "X-Forwarded-For",
+            ProxyHeader::Forwarded => "Forwarded",
+        },
+        "databasePool": settings.database_pool,
+        "workers": settings.workers,
+        "logFormat": if settings.log_format == LogFormat::Json { "json" } else { "pretty" },
+        "logLevel": settings.log_level.to_string().to_ascii_lowercase(),
+    });
+    let lines = serde_json::to_string_pretty(&json)?;
+    Ok(Report { json, lines })
+}
+
+/// A document: the same text for machines and, indented, for people.
+pub(super) fn document(document: &Value) -> Report {
+    Report { json: document.clone(), lines: serde_json::to_string_pretty(document).unwrap_or_default() }
+}

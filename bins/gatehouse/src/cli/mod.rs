@@ -1,0 +1,160 @@
+//! The command line.
+//!
+//! With `--json` a command prints one JSON object in one line on standard output. Errors go to standard
+//! error with exit status 1, wrong usage with 2. What changes something is audited as SYSTEM.
+
+mod inspect;
+mod serve;
+mod tenants;
+mod tokens;
+mod users;
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use audit::Audited;
+use clap::{Parser, Subcommand};
+use directory::Tenant;
+use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
+use serde_json::Value;
+use store::{Store, Tx};
+
+use crate::config::{Raw, Settings};
+
+/// The gate of a multi-tenant workforce platform.
+#[derive(Parser)]
+#[command(name = "gatehouse", version, max_term_width = 100)]
+struct Cli {
+    /// A TOML file with settings; GATEHOUSE_… variables override it
+    #[arg(long, global = true, value_name = "FILE", env = "GATEHOUSE_CONFIG_FILE")]
+    config: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Answer requests until SIGTERM
+    Serve,
+    /// Bring the database to the present schema
+    Migrate,
+    /// Tenants
+    #[command(subcommand)]
+    Tenant(tenants::Command),
+    /// People
+    #[command(subcommand)]
+    User(users::Command),
+    /// Tokens of identity providers
+    #[command(subcommand)]
+    Token(tokens::Command),
+    /// Print the OpenAPI description
+    Openapi,
+    /// Print the catalog of events
+    Events,
+    /// Settings
+    #[command(subcommand)]
+    Config(inspect::Command),
+}
+
+/// What a command answers: an object for `--json`, and lines for people.
+struct Report {
+    json: Value,
+    lines: String,
+}
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Runs the program.
+pub async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.json;
+    match run(cli).await {
+        Ok(Some(report)) => {
+            println!("{}", if json { report.json.to_string() } else { report.lines });
+            ExitCode::SUCCESS
+        }
+        Ok(None) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gatehouse: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<Option<Report>> {
+    let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
+    let mut raw = Raw::gather(cli.config.as_deref())?;
+    if let Command::Serve = cli.command {
+        serve::run(raw, env).await?;
+        return Ok(None);
+    }
+    crate::logs::command();
+    let report = match cli.command {
+        Command::Serve => return Ok(None),
+        Command::Openapi => inspect::document(&crate::http::document()),
+        Command::Events => inspect::document(&crate::http::events()),
+        Command::Config(command) => inspect::run(&command, &mut raw)?,
+        Command::Migrate => migrate(&raw.settings()?).await?,
+        Command::Tenant(command) => {
+            tenants::run(command, &Office::open(&raw.settings()?, env).await?).await?
+        }
+        Command::User(command) => users::run(command, &Office::open(&raw.settings()?, env).await?).await?,
+        Command::Token(command) => tokens::run(command, &raw, env).await?,
+    };
+    Ok(Some(report))
+}
+
+async fn migrate(settings: &Settings) -> Result<Report> {
+    make_data_dir(settings)?;
+    let applied = Store::open(&settings.database_url, 1)?.migrate().await?;
+    let lines = if applied.is_empty() { "the schema is up to date".into() } else { applied.join("\n") };
+    Ok(Report { json: serde_json::json!({ "applied": applied }), lines })
+}
+
+/// SQLite makes the file, not the folder.
+fn make_data_dir(settings: &Settings) -> std::io::Result<()> {
+    match &settings.database_url {
+        store::DatabaseUrl::Sqlite(path) => match path.parent() {
+            Some(folder) => std::fs::create_dir_all(folder),
+            None => Ok(()),
+        },
+        store::DatabaseUrl::Postgres(_) => Ok(()),
+    }
+}
+
+/// The operator at work: the database, and units of work as SYSTEM.
+struct Office {
+    store: Store,
+    env: Arc<dyn Env>,
+}
+
+impl Office {
+    /// Opens the database, which must be at the present schema.
+    async fn open(settings: &Settings, env: Arc<dyn Env>) -> Result<Self> {
+        make_data_dir(settings)?;
+        let store = Store::open(&settings.database_url, 1)?;
+        if store.is_behind().await? {
+            return Err("the database is behind this program: run gatehouse migrate first".into());
+        }
+        Ok(Self { store, env })
+    }
+
+    async fn tenant(&self, slug: &str) -> Result<Tenant> {
+        let found = self.store.across(async |across| across.tenant_of_slug(slug).await).await?;
+        found.ok_or_else(|| format!("--tenant: there is no tenant {slug}").into())
+    }
+
+    async fn write<T, E>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> std::result::Result<Audited<T>, E> + Send + 'static,
+    ) -> std::result::Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.store.write(Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("cli")), work).await
+    }
+}

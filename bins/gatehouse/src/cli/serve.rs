@@ -1,0 +1,42 @@
+//! `gatehouse serve`
+
+use std::{io::Write, sync::Arc};
+
+use kernel::Env;
+use store::{DatabaseUrl, Store};
+
+use super::{Result, make_data_dir};
+use crate::{config::Raw, http, logs, secrets};
+
+pub(super) async fn run(mut raw: Raw, env: Arc<dyn Env>) -> Result<()> {
+    let settings = raw.settings()?;
+    let _log = logs::serve(settings.log_format, settings.log_level);
+    if let DatabaseUrl::Sqlite(_) = &settings.database_url {
+        // One machine, so its secrets may be its own. Many must be told.
+        secrets::keep_in(&settings.data_dir, &mut raw, &*env)?;
+    }
+    let settings = raw.settings()?;
+    for (name, missing) in
+        [("AUTH_SECRET", settings.auth_secret.is_none()), ("MASTER_KEY", settings.master_key.is_none())]
+    {
+        if missing {
+            return Err(format!(
+                "GATEHOUSE_{name} is not set: on PostgreSQL all machines need the same one; make one with: openssl rand -base64 {}",
+                if name == "MASTER_KEY" { 32 } else { 48 }
+            )
+            .into());
+        }
+    }
+    make_data_dir(&settings)?;
+    let store = Store::open(&settings.database_url, settings.database_pool)?;
+    if store.is_behind().await? {
+        return Err("the database is behind this program: run gatehouse migrate first".into());
+    }
+    let bound =
+        http::bind(&settings, store, env).map_err(|error| format!("bind {}: {error}", settings.bind))?;
+    println!("listening on http://{}", bound.address);
+    std::io::stdout().flush()?;
+    bound.serve().await?;
+    tracing::info!("stopped");
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! `gatehouse tenant`
+
+use audit::{Audited, Event, events::tenants::TenantCreated};
+use clap::Subcommand;
+use directory::{NewTenant, Tenant, Tier};
+use serde_json::json;
+
+use super::{Office, Report, Result};
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Make a tenant
+    Create {
+        /// Short name in addresses: 2 to 63 characters of a-z, 0-9 and inner hyphens
+        #[arg(long)]
+        slug: String,
+        /// Name for people to read
+        #[arg(long)]
+        name: String,
+        /// FREE, STANDARD or ENTERPRISE
+        #[arg(long, default_value = "STANDARD")]
+        tier: Tier,
+    },
+}
+
+pub(super) async fn run(command: Command, office: &Office) -> Result<Report> {
+    let Command::Create { slug, name, tier } = command;
+    let tenant = Tenant::new(&*office.env, NewTenant { slug, name, tier })?;
+    let made = tenant.clone();
+    let write = office.write(&tenant.id, async move |_, tx| {
+        directory::create_tenant(tx, &made).await?;
+        let data = TenantCreated { slug: made.slug.clone(), tier: made.tier.as_str() };
+        Ok::<_, directory::Error>(Audited::new((), Event::new(made.id.as_str(), &data)))
+    });
+    write.await?;
+    let json = json!({ "id": tenant.id, "slug": tenant.slug });
+    Ok(Report { json, lines: format!("tenant {} is {}", tenant.slug, tenant.id) })
+}

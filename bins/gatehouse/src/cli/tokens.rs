@@ -1,0 +1,84 @@
+//! `gatehouse token`
+
+use std::{io::Read, sync::Arc};
+
+use audit::{
+    Audited, Event,
+    events::scim_tokens::{ScimTokenCreated, ScimTokenRevoked},
+};
+use clap::Subcommand;
+use kernel::Env;
+use serde_json::json;
+use tokens::{NewScimToken, RawToken, ScimTokenId};
+
+use super::{Office, Report, Result};
+use crate::config::Raw;
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Mint a SCIM token; the raw token is shown once
+    Scim {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+        /// What to call it
+        #[arg(long)]
+        name: String,
+        /// Answer 409 instead of 200 when a user to create exists (Okta's and Entra's validators want it)
+        #[arg(long)]
+        create_conflict: bool,
+    },
+    /// Revoke a token: the next request with it is refused
+    Revoke {
+        /// The token's id, sct_…
+        #[arg(long)]
+        id: ScimTokenId,
+    },
+    /// Say what a raw token on standard input is; nothing is looked up
+    Inspect,
+}
+
+pub(super) async fn run(command: Command, raw: &Raw, env: Arc<dyn Env>) -> Result<Report> {
+    match command {
+        Command::Inspect => inspect(),
+        Command::Scim { tenant, name, create_conflict } => {
+            let office = Office::open(&raw.settings()?, env).await?;
+            mint(&office, &tenant, NewScimToken { name, create_conflict }).await
+        }
+        Command::Revoke { id } => revoke(&Office::open(&raw.settings()?, env).await?, id).await,
+    }
+}
+
+async fn mint(office: &Office, tenant: &str, new: NewScimToken) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let write = office.write(&tenant.id, async move |ctx, tx| {
+        let (token, raw) = tokens::mint(ctx, tx, new).await?;
+        let data = ScimTokenCreated { create_conflict: token.create_conflict };
+        let event = Event::new(token.id.as_str(), &data);
+        Ok::<_, tokens::Error>(Audited::new((token, raw), event))
+    });
+    let (token, raw) = write.await?;
+    let json = json!({ "id": token.id, "token": raw.expose() });
+    Ok(Report { json, lines: format!("{} is shown once:\n{}", token.id, raw.expose()) })
+}
+
+async fn revoke(office: &Office, id: ScimTokenId) -> Result<Report> {
+    let owner = office.store.across(async |across| across.tenant_of_scim_token(&id).await).await?;
+    let Some(tenant) = owner else { return Err(tokens::Error::NotFound.into()) };
+    let revoked = id.clone();
+    let write = office.write(&tenant, async move |ctx, tx| {
+        tokens::revoke(ctx, tx, &revoked).await?;
+        Ok::<_, tokens::Error>(Audited::new((), Event::new(revoked.as_str(), &ScimTokenRevoked {})))
+    });
+    write.await?;
+    Ok(Report { json: json!({ "id": id, "revoked": true }), lines: format!("{id} is revoked") })
+}
+
+fn inspect() -> Result<Report> {
+    let mut text = String::new();
+    std::io::stdin().take(4096).read_to_string(&mut text)?;
+    let raw = RawToken::parse(text.trim())?;
+    let kind = raw.kind().prefix();
+    let json = json!({ "kind": kind, "tenantId": raw.tenant() });
+    Ok(Report { json, lines: format!("a {kind} token of tenant {}; its checksum fits", raw.tenant()) })
+}

@@ -1,0 +1,176 @@
+//! The only door to the database is a permission.
+//!
+//! The middleware proves who calls ([`Gate::authenticate`]) and leaves a [`Pass`] in the request. A
+//! handler names the permission it needs as a parameter, [`Access<P>`]: it is ready at once, refuses
+//! who may not, and is the one way to [`Access::read`] and [`Access::write`]. The [`Store`] is private
+//! to this file, so there is no way around.
+
+use std::{
+    future::{Ready, ready},
+    marker::PhantomData,
+    net::IpAddr,
+    sync::Arc,
+};
+
+use actix_web::{
+    FromRequest, HttpMessage, HttpRequest,
+    dev::Payload,
+    http::header::{self, HeaderMap},
+    web,
+};
+use audit::Audited;
+use kernel::{Actor, Ctx, Env, StoreError};
+use store::{ScimCredential, Store, Tx};
+use tokens::RawToken;
+
+use super::{
+    errors::{Problem, ScimProblem},
+    permissions::{Permission, WritePermission},
+};
+
+/// What a worker serves with.
+pub struct Gate {
+    store: Store,
+    env: Arc<dyn Env>,
+}
+
+/// Who calls, proved.
+#[derive(Debug, Clone)]
+pub enum Caller {
+    /// An identity provider by its SCIM token.
+    Scim(Arc<ScimCredential>),
+}
+
+/// What the middleware leaves in the request for [`Access`].
+#[derive(Clone)]
+struct Pass {
+    caller: Caller,
+    ctx: Ctx,
+}
+
+/// A request as the middleware knows it.
+pub(super) struct Arrival {
+    pub(super) request_id: String,
+    pub(super) ip: Option<IpAddr>,
+}
+
+impl Gate {
+    /// A door to `store`.
+    pub fn new(store: Store, env: Arc<dyn Env>) -> Self {
+        Self { store, env }
+    }
+
+    pub(super) fn env(&self) -> &dyn Env {
+        &*self.env
+    }
+
+    /// Proves the caller by the credential in the headers and lets the request in: the tenant's id.
+    pub(super) async fn authenticate(
+        &self,
+        request: &impl HttpMessage,
+        headers: &HeaderMap,
+        arrival: &Arrival,
+    ) -> Result<String, Problem> {
+        let mut sent = headers.get_all(header::AUTHORIZATION);
+        let (Some(authorization), None) = (sent.next(), sent.next()) else {
+            return Err(refused("no credential"));
+        };
+        let bearer = authorization.to_str().ok().and_then(|text| text.split_once(' '));
+        let Some((_, token)) = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
+            return Err(refused("not a bearer token"));
+        };
+        let Ok(raw) = RawToken::parse(token.trim()) else { return Err(refused("malformed token")) };
+        let hash = raw.hash();
+        let find = async |across: &mut store::Across| across.scim_credential(raw.tenant(), &hash).await;
+        let Some(credential) = self.store.across(find).await? else { return Err(refused("unknown token")) };
+        if credential.token.revoked_at.is_some() {
+            tracing::info!(token = %credential.token.id, tenant = %credential.tenant.id, "a revoked token was presented");
+            return Err(Problem::unauthenticated());
+        }
+        let ctx = Ctx {
+            tenant: credential.tenant.id.clone(),
+            actor: Actor::scim(credential.token.id.to_string()),
+            request_id: Some(arrival.request_id.clone()),
+            ip: arrival.ip,
+            now: self.env.now(),
+            env: Arc::clone(&self.env),
+        };
+        let tenant = ctx.tenant.to_string();
+        request.extensions_mut().insert(Pass { caller: Caller::Scim(Arc::new(credential)), ctx });
+        Ok(tenant)
+    }
+}
+
+/// A refusal that tells the caller nothing and the log why.
+fn refused(why: &'static str) -> Problem {
+    tracing::debug!(why, "a credential was refused");
+    Problem::unauthenticated()
+}
+
+/// The permission `P` of this request's caller, and with it the way to the caller's tenant's data.
+pub struct Access<P: Permission> {
+    gate: web::Data<Gate>,
+    ctx: Ctx,
+    caller: P::Caller,
+    permission: PhantomData<P>,
+}
+
+impl<P: Permission> FromRequest for Access<P> {
+    type Error = ScimProblem;
+    type Future = Ready<Result<Self, ScimProblem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let pass = request.extensions().get::<Pass>().cloned();
+        let gate = request.app_data::<web::Data<Gate>>().cloned();
+        let access = match (pass, gate) {
+            (Some(pass), Some(gate)) => P::admit(pass.caller).map(|caller| Self {
+                gate,
+                ctx: pass.ctx,
+                caller,
+                permission: PhantomData,
+            }),
+            // An operation that forgot to say that it needs a credential is closed, not open.
+            _ => Err(Problem::unauthenticated()),
+        };
+        ready(access.map_err(ScimProblem::from))
+    }
+}
+
+impl<P: Permission> Access<P> {
+    /// Who calls, as the permission knows them.
+    pub fn caller(&self) -> &P::Caller {
+        &self.caller
+    }
+
+    /// Runs `work`, which changes nothing, on the caller's tenant.
+    pub async fn read<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let ctx = self.ctx.clone();
+        let tenant = ctx.tenant.clone();
+        self.gate.store.read(tenant, async move |tx: &mut Tx| work(&ctx, tx).await).await
+    }
+}
+
+impl<P: WritePermission> Access<P> {
+    /// Runs `work` in one transaction on the caller's tenant, together with its audit entries.
+    ///
+    /// It runs to its end even when the client hangs up, so no hang-up ever cuts a change in half.
+    pub async fn write<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (gate, ctx) = (self.gate.clone(), self.ctx.clone());
+        let running = actix_web::rt::spawn(async move { gate.store.write(ctx, work).await });
+        running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
+    }
+}

@@ -1,0 +1,83 @@
+//! Bodies in and out.
+
+use std::{future::Future, pin::Pin, time::Duration};
+
+use actix_web::{
+    FromRequest, HttpRequest, HttpResponse,
+    dev::Payload,
+    http::{StatusCode, header},
+    web::BytesMut,
+};
+use futures_util::StreamExt;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::errors::{Problem, ScimProblem};
+
+/// RFC 7644 §8.1
+pub(super) const SCIM_JSON: &str = "application/scim+json";
+/// Bytes of a body at most.
+pub(super) const MAX_BODY: usize = 1024 * 1024;
+/// How long a body may take to arrive.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
+
+/// A JSON body as SCIM clients send it: `application/scim+json` or `application/json`.
+pub(super) struct ScimJson(pub Value);
+
+impl FromRequest for ScimJson {
+    type Error = ScimProblem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ScimProblem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move {
+            is_json(&request)?;
+            let bytes = timeout(ARRIVES_WITHIN, collect(&request, payload)).await;
+            let bytes = bytes.map_err(|_| Problem::invalid_syntax("the body did not arrive in time"))??;
+            match serde_json::from_slice(&bytes) {
+                Ok(value) => Ok(Self(value)),
+                Err(error) => Err(Problem::invalid_syntax(format!("the body is not JSON: {error}")).into()),
+            }
+        })
+    }
+}
+
+fn is_json(request: &HttpRequest) -> Result<(), Problem> {
+    let sent =
+        request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let kind = sent.split(';').next().unwrap_or("").trim();
+    let json = [SCIM_JSON, "application/json"].iter().any(|known| kind.eq_ignore_ascii_case(known));
+    if json {
+        Ok(())
+    } else {
+        Err(Problem::unsupported_media_type("application/scim+json or application/json"))
+    }
+}
+
+async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<BytesMut, Problem> {
+    let too_large = || Problem::payload_too_large(MAX_BODY);
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let announced = length.and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
+    if announced > MAX_BODY {
+        return Err(too_large());
+    }
+    let mut bytes = BytesMut::with_capacity(announced);
+    while let Some(chunk) = payload.next().await {
+        let chunk =
+            chunk.map_err(|error| Problem::invalid_syntax(format!("the body cannot be read: {error}")))?;
+        if bytes.len() + chunk.len() > MAX_BODY {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// An answer of SCIM. It holds personal data, so nobody keeps a copy.
+pub(super) fn scim_answer(status: StatusCode, body: &Value) -> HttpResponse {
+    HttpResponse::build(status)
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .content_type(SCIM_JSON)
+        .body(body.to_string())
+}

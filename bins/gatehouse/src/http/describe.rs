@@ -1,0 +1,166 @@
+//! The API description: collected from the handlers, completed with what every operation shares.
+
+use actix_web::App;
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+use utoipa_actix_web::AppExt;
+
+use super::{body::SCIM_JSON, routes};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Gatehouse",
+        version = "1.0.0",
+        description = "Tenant and integration API of a workforce platform: who may come in, from where, \
+                       with which key, with how fresh a proof, and what everyone is told and can prove afterwards."
+    ),
+    servers((url = "/", description = "This server")),
+    tags(
+        (name = "Discovery", description = "The description of the API and the catalog of events."),
+        (name = "SCIM", description = "SCIM 2.0 provisioning (RFC 7643, RFC 7644).")
+    )
+)]
+struct Base;
+
+/// The whole document as JSON.
+pub fn document() -> Value {
+    let collected =
+        App::new().into_utoipa_app().openapi(Base::openapi()).configure(routes).split_for_parts().1;
+    let mut document = serde_json::to_value(collected).unwrap_or_default();
+    complete(&mut document);
+    document
+}
+
+/// Adds the schemas of errors, the credentials, and to every operation the answers all have.
+fn complete(document: &mut Value) {
+    let components = [
+        ("/components/schemas/Error", error_schema()),
+        ("/components/schemas/ScimError", scim_error_schema(&[])),
+        ("/components/schemas/ScimRefusal", scim_error_schema(&["error", "code", "reason"])),
+        (
+            "/components/securitySchemes/scimToken",
+            json!({
+                "type": "http",
+                "scheme": "bearer",
+                "bearerFormat": "scim_…",
+                "description": "A SCIM token of one tenant, sent together with Accept: application/scim+json.",
+            }),
+        ),
+    ];
+    for (pointer, value) in components {
+        put(document, pointer, value);
+    }
+    let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else { return };
+    for (path, item) in paths {
+        for operation in item.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+            add_common_answers(path, operation);
+        }
+    }
+}
+
+fn add_common_answers(path: &str, operation: &mut Value) {
+    let scim = path.starts_with("/api/scim/");
+    let guarded = operation.get("security").and_then(Value::as_array).is_some_and(|security| {
+        security.iter().any(|one| one.as_object().is_some_and(|one| !one.is_empty()))
+    });
+    let mut common = vec![("500", "The service failed; the log knows more."), ("503", "Try again soon.")];
+    if guarded {
+        common.push(("401", "No valid credential: absent, unknown, malformed or revoked."));
+        common.push(("403", "A valid credential that may not do this."));
+    }
+    if operation.get("requestBody").is_some() {
+        common.push(("413", "The body is larger than 1 MiB."));
+        common.push(("415", "The body is not of a type that is taken."));
+    }
+    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    for (status, description) in common {
+        responses.entry(status).or_insert_with(|| error_answer(scim, status, description));
+    }
+    for (status, answer) in responses.iter_mut() {
+        // An error that a handler names without a shape has the shape of its area.
+        if status.as_str() >= "400" && answer.get("content").is_none() {
+            let text = answer.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+            *answer = error_answer(scim, status, &text);
+        }
+        let shown = json!({ "schema": { "type": "string" } });
+        put(answer, "/headers/X-Service-Spec-Version", shown.clone());
+        put(answer, "/headers/X-Request-Id", shown);
+    }
+    responses.sort_keys();
+}
+
+fn error_answer(scim: bool, status: &str, description: &str) -> Value {
+    let (media, schema) = match (scim, status) {
+        (true, "401" | "403") => (SCIM_JSON, "ScimRefusal"),
+        (true, _) => (SCIM_JSON, "ScimError"),
+        (false, _) => ("application/json", "Error"),
+    };
+    let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
+    json!({ "description": description, "content": { media: { "schema": schema } } })
+}
+
+fn error_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": { "type": "string", "description": "A sentence a person can act on." },
+            "code": { "type": "string" },
+            "reason": { "type": "string" },
+        },
+        "example": { "error": "there is nothing at this address", "code": "NOT_FOUND" },
+    })
+}
+
+fn scim_error_schema(more: &[&str]) -> Value {
+    let mut schema = json!({
+        "type": "object",
+        "required": ["schemas", "status", "detail"],
+        "properties": {
+            "schemas": {
+                "type": "array",
+                "items": { "type": "string", "const": "urn:ietf:params:scim:api:messages:2.0:Error" },
+            },
+            "status": { "type": "string", "description": "The HTTP status, as a string." },
+            "scimType": {
+                "type": "string",
+                "enum": ["invalidFilter", "invalidSyntax", "invalidValue", "uniqueness"],
+            },
+            "detail": { "type": "string", "description": "Names the attribute." },
+        },
+        "example": {
+            "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
+            "status": "400",
+            "scimType": "invalidValue",
+            "detail": "userName: is required",
+        },
+    });
+    if !more.is_empty() {
+        for name in more {
+            put(&mut schema, &format!("/properties/{name}"), json!({ "type": "string" }));
+        }
+        let example = json!({
+            "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
+            "status": "401",
+            "detail": "a valid credential is needed",
+            "error": "a valid credential is needed",
+            "code": "UNAUTHENTICATED",
+        });
+        put(&mut schema, "/example", example);
+    }
+    schema
+}
+
+/// Puts a value where a JSON pointer says, making the objects on the way.
+fn put(value: &mut Value, pointer: &str, new: Value) {
+    let mut place = value;
+    for name in pointer.split('/').skip(1) {
+        if !place.is_object() {
+            *place = json!({});
+        }
+        let Some(members) = place.as_object_mut() else { return };
+        place = members.entry(name).or_insert(Value::Null);
+    }
+    *place = new;
+}

@@ -1,0 +1,137 @@
+//! `/api/developers`: the description of the API and the catalog of events.
+
+use actix_web::{
+    HttpRequest, HttpResponse, get,
+    http::header::{self, HeaderValue},
+    web,
+};
+use ring::digest;
+use serde_json::{Value, json};
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::{Site, describe::document};
+
+pub(super) fn routes(config: &mut ServiceConfig<'_>) {
+    config.service(get_openapi).service(get_events);
+}
+
+/// A document that is the same until the next release.
+struct Document {
+    text: web::Bytes,
+    etag: HeaderValue,
+}
+
+impl Document {
+    fn new(value: &Value) -> (Self, String) {
+        let text = value.to_string();
+        let hash = data_encoding::HEXLOWER.encode(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+        let etag = HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""));
+        let short = hash.chars().take(12).collect();
+        (Self { text: web::Bytes::from(text), etag }, short)
+    }
+
+    fn answer(&self, request: &HttpRequest) -> HttpResponse {
+        let mut known =
+            request.headers().get_all(header::IF_NONE_MATCH).filter_map(|line| line.to_str().ok());
+        let same = |tag: &str| tag.trim().trim_start_matches("W/").as_bytes() == self.etag.as_bytes();
+        let fresh = known.any(|line| line.split(',').any(|tag| tag.trim() == "*" || same(tag)));
+        let mut answer = if fresh { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+        answer.insert_header((header::ETAG, self.etag.clone()));
+        answer.insert_header((header::CACHE_CONTROL, "no-cache"));
+        if fresh { answer.finish() } else { answer.content_type("application/json").body(self.text.clone()) }
+    }
+}
+
+/// The two documents, made once.
+pub struct Documents {
+    value: Value,
+    openapi: Document,
+    events: Document,
+    spec_version: String,
+}
+
+impl Documents {
+    /// Makes both.
+    pub fn new() -> Self {
+        let value = document();
+        let (openapi, hash) = Document::new(&value);
+        let (events, _) = Document::new(&events());
+        Self { value, openapi, events, spec_version: format!("1.0.0+{hash}") }
+    }
+
+    pub(crate) fn openapi_json(&self) -> &Value {
+        &self.value
+    }
+
+    pub(crate) fn spec_version(&self) -> &str {
+        &self.spec_version
+    }
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The catalog: `{version, events: [{type, description, resourceType, schema, example}]}`.
+pub fn events() -> Value {
+    let catalog = audit::events::catalog();
+    let events: Vec<_> = catalog
+        .specs()
+        .iter()
+        .map(|spec| {
+            json!({
+                "type": spec.code,
+                "description": spec.description,
+                "resourceType": spec.resource_type,
+                "schema": spec.schema,
+                "example": spec.example,
+            })
+        })
+        .collect();
+    let (_, hash) = Document::new(&json!(events));
+    json!({ "version": format!("1.0.0+{hash}"), "events": events })
+}
+
+/// The OpenAPI description
+///
+/// OpenAPI 3.1 of every endpoint. Fetch it again when the header `X-Service-Spec-Version` of any answer
+/// changes; `If-None-Match` makes that cheap.
+#[utoipa::path(
+    tag = "Discovery",
+    security(()),
+    responses(
+        (status = 200, description = "The document.", body = Object, content_type = "application/json"),
+        (status = 304, description = "It is the one named by If-None-Match."),
+    )
+)]
+#[get("/api/developers/openapi.json")]
+async fn get_openapi(site: web::Data<Site>, request: HttpRequest) -> HttpResponse {
+    site.documents.openapi.answer(&request)
+}
+
+/// The catalog of events
+///
+/// Every event type that a tenant can subscribe to, with JSON Schema and example of its payload.
+#[utoipa::path(
+    tag = "Discovery",
+    security(()),
+    responses(
+        (
+            status = 200,
+            description = "The catalog.",
+            body = Object,
+            content_type = "application/json",
+            example = json!({ "version": "1.0.0+0123456789ab", "events": [{
+                "type": "ACCOUNT_USER_CREATED", "description": "A person was added to the tenant's directory.",
+                "resourceType": "user", "schema": {}, "example": {}
+            }] })
+        ),
+        (status = 304, description = "It is the one named by If-None-Match."),
+    )
+)]
+#[get("/api/developers/events.json")]
+async fn get_events(site: web::Data<Site>, request: HttpRequest) -> HttpResponse {
+    site.documents.events.answer(&request)
+}

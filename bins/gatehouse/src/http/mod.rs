@@ -1,0 +1,113 @@
+//! The HTTP side: folder = URL.
+
+pub mod access;
+mod body;
+mod client_address;
+mod describe;
+mod discovery;
+mod entry;
+mod errors;
+mod operations;
+pub mod permissions;
+mod scim;
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
+
+use actix_web::{App, HttpServer, dev::Server, http::header::HeaderValue, middleware::from_fn, web};
+use kernel::Env;
+use store::Store;
+use utoipa_actix_web::{AppExt, service_config::ServiceConfig};
+
+use self::{access::Gate, client_address::Proxies, operations::Operations};
+use crate::{config::Settings, pages};
+
+pub use self::{
+    describe::document,
+    discovery::{Documents, events},
+    errors::Problem,
+};
+
+/// What all workers share.
+pub(crate) struct Site {
+    /// What stands before every path.
+    pub(crate) base_url: String,
+    https: bool,
+    proxies: Proxies,
+    operations: Operations,
+    spec_version: HeaderValue,
+    pub(crate) documents: Documents,
+}
+
+/// Every operation of the API. What is not here does not exist.
+pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
+    config.configure(discovery::routes).configure(scim::routes);
+}
+
+/// A server that has its address and does not answer yet.
+pub struct Bound {
+    /// The address really bound.
+    pub address: SocketAddr,
+    server: Server,
+}
+
+/// Takes the address and prepares the workers.
+pub fn bind(settings: &Settings, store: Store, env: Arc<dyn Env>) -> io::Result<Bound> {
+    let listener = TcpListener::bind(settings.bind)?;
+    let address = listener.local_addr()?;
+    let base_url = settings.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let documents = Documents::new();
+    let site = Site {
+        https: base_url.starts_with("https:"),
+        proxies: Proxies { trusted: settings.trusted_proxies.clone(), header: settings.proxy_header },
+        operations: Operations::new(documents.openapi_json(), &pages::PATHS).map_err(io::Error::other)?,
+        spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
+        documents,
+        base_url,
+    };
+    let site = web::Data::new(site);
+    let store = Arc::new(store);
+    let workers =
+        settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let server = HttpServer::new(move || {
+        // A worker has a store of its own: a connection belongs to the runtime that drives it.
+        let gate = store.for_this_runtime().map(|store| web::Data::new(Gate::new(store, Arc::clone(&env))));
+        let app = App::new().app_data(site.clone());
+        let app = match gate {
+            Ok(gate) => app.app_data(gate),
+            Err(error) => {
+                tracing::error!(%error, "this worker has no database and answers 500");
+                app
+            }
+        };
+        app.wrap(from_fn(entry::enter))
+            .into_utoipa_app()
+            .configure(routes)
+            .into_app()
+            .configure(pages::routes)
+    })
+    .workers(workers)
+    .client_request_timeout(Duration::from_secs(10))
+    .client_disconnect_timeout(Duration::from_secs(2))
+    .keep_alive(Duration::from_secs(75))
+    .shutdown_timeout(30)
+    .listen(listener)?
+    .run();
+    Ok(Bound { address, server })
+}
+
+impl Bound {
+    /// Answers requests until SIGTERM or SIGINT, then finishes those under way.
+    pub async fn serve(self) -> io::Result<()> {
+        self.server.await
+    }
+
+    /// Ends the server from elsewhere in the process.
+    pub fn handle(&self) -> actix_web::dev::ServerHandle {
+        self.server.handle()
+    }
+}

@@ -1,0 +1,79 @@
+//! What can be asked: read from the API description, so that nothing exists that is not described.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use actix_web::http::{Method, header::HeaderValue};
+use matchit::Router;
+use serde_json::Value;
+
+/// One operation of the description.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    /// The path with its parameters' names, as in the description.
+    pub template: String,
+    /// Whether it needs no credential; then one that is sent is ignored.
+    pub public: bool,
+}
+
+/// What the address and the method name.
+pub(super) enum Named {
+    /// An operation.
+    Operation(Arc<Operation>),
+    /// The address takes other methods: these.
+    OtherMethods(HeaderValue),
+    /// Nothing.
+    Nothing,
+}
+
+struct Address {
+    methods: BTreeMap<String, Arc<Operation>>,
+    allow: HeaderValue,
+}
+
+/// All operations by path and method.
+pub(super) struct Operations(Router<Address>);
+
+impl Operations {
+    /// Reads an OpenAPI document, and the pages that are served beside the API.
+    pub(super) fn new(document: &Value, pages: &[&str]) -> Result<Self, String> {
+        let mut router = Router::new();
+        let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
+        for (path, item) in paths {
+            let mut methods = BTreeMap::new();
+            for (method, operation) in item.as_object().into_iter().flatten() {
+                let Some(security) = operation.get("security").and_then(Value::as_array) else {
+                    return Err(format!("{method} {path} does not say which credential it needs"));
+                };
+                let public =
+                    security.iter().all(|one| one.as_object().is_some_and(serde_json::Map::is_empty));
+                let operation = Operation { template: path.clone(), public };
+                methods.insert(method.to_ascii_uppercase(), Arc::new(operation));
+            }
+            insert(&mut router, path, methods)?;
+        }
+        for page in pages {
+            let operation = Operation { template: (*page).to_owned(), public: true };
+            insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;
+        }
+        Ok(Self(router))
+    }
+
+    /// What the address and the method name.
+    pub(super) fn named(&self, method: &Method, path: &str) -> Named {
+        let Ok(found) = self.0.at(path) else { return Named::Nothing };
+        match found.value.methods.get(method.as_str()) {
+            Some(operation) => Named::Operation(Arc::clone(operation)),
+            None => Named::OtherMethods(found.value.allow.clone()),
+        }
+    }
+}
+
+fn insert(
+    router: &mut Router<Address>,
+    path: &str,
+    methods: BTreeMap<String, Arc<Operation>>,
+) -> Result<(), String> {
+    let names = methods.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let allow = HeaderValue::from_str(&names).map_err(|error| format!("{path}: {error}"))?;
+    router.insert(path, Address { methods, allow }).map_err(|error| format!("{path}: {error}"))
+}

@@ -1,0 +1,109 @@
+//! `/ServiceProviderConfig`, `/Schemas`, `/ResourceTypes`
+
+use actix_web::{HttpResponse, get, http::StatusCode, web};
+use scim_core::{
+    list_response,
+    schema::{SCHEMAS, Schema, schema_resource},
+    service::{service_provider_config, user_resource_type},
+};
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::{
+    super::{
+        Site,
+        access::Access,
+        body::scim_answer,
+        errors::{Problem, ScimProblem},
+        permissions::ScimRead,
+    },
+    root,
+    shapes::ScimList,
+};
+
+pub(super) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(get_service_provider_config)
+        .service(list_schemas)
+        .service(get_schema)
+        .service(list_resource_types)
+        .service(get_resource_type);
+}
+
+/// What this SCIM service can do
+///
+/// RFC 7643 §5. PATCH and filters are supported; bulk, sorting and ETags are not.
+#[utoipa::path(
+    tag = "SCIM",
+    security(()),
+    responses((status = 200, description = "The document.", body = Object, content_type = "application/scim+json"))
+)]
+#[get("/api/scim/v2/ServiceProviderConfig")]
+async fn get_service_provider_config(site: web::Data<Site>) -> HttpResponse {
+    scim_answer(StatusCode::OK, &service_provider_config(&root(&site)))
+}
+
+/// All schemas
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    responses((status = 200, description = "RFC 7643 §7.", body = ScimList, content_type = "application/scim+json"))
+)]
+#[get("/api/scim/v2/Schemas")]
+async fn list_schemas(site: web::Data<Site>, _access: Access<ScimRead>) -> HttpResponse {
+    let root = root(&site);
+    let schemas: Vec<_> = SCHEMAS.iter().map(|schema| schema_resource(schema, &root)).collect();
+    scim_answer(StatusCode::OK, &list_response(schemas.len() as u64, 1, schemas))
+}
+
+/// One schema
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(("id" = String, Path, description = "The schema's URN.", example = "urn:ietf:params:scim:schemas:core:2.0:User")),
+    responses(
+        (status = 200, description = "RFC 7643 §7.", body = Object, content_type = "application/scim+json"),
+        (status = 404, description = "There is no such schema."),
+    )
+)]
+#[get("/api/scim/v2/Schemas/{id}")]
+async fn get_schema(
+    site: web::Data<Site>,
+    _access: Access<ScimRead>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, ScimProblem> {
+    let schema = Schema::of(&id).ok_or_else(Problem::not_found)?;
+    Ok(scim_answer(StatusCode::OK, &schema_resource(schema, &root(&site))))
+}
+
+/// All resource types
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    responses((status = 200, description = "RFC 7643 §6.", body = ScimList, content_type = "application/scim+json"))
+)]
+#[get("/api/scim/v2/ResourceTypes")]
+async fn list_resource_types(site: web::Data<Site>, _access: Access<ScimRead>) -> HttpResponse {
+    scim_answer(StatusCode::OK, &list_response(1, 1, vec![user_resource_type(&root(&site))]))
+}
+
+/// One resource type
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(("id" = String, Path, description = "Its name.", example = "User")),
+    responses(
+        (status = 200, description = "RFC 7643 §6.", body = Object, content_type = "application/scim+json"),
+        (status = 404, description = "There is no such resource type."),
+    )
+)]
+#[get("/api/scim/v2/ResourceTypes/{id}")]
+async fn get_resource_type(
+    site: web::Data<Site>,
+    _access: Access<ScimRead>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, ScimProblem> {
+    if id.as_str() != "User" {
+        return Err(Problem::not_found().into());
+    }
+    Ok(scim_answer(StatusCode::OK, &user_resource_type(&root(&site))))
+}

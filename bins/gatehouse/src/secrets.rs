@@ -1,0 +1,176 @@
+//! The two secrets every installation has: checked for strength, made where the machine is alone.
+
+use std::{io::Write, os::unix::fs::OpenOptionsExt, path::Path, str::FromStr};
+
+use data_encoding::BASE64;
+use kernel::{Env, Secret};
+
+use crate::config::{self, Raw};
+
+/// Secrets that sign sessions, newest first.
+pub struct AuthSecrets(Vec<Secret<String>>);
+
+/// Keys that others are derived from, newest first, each with its id.
+pub struct MasterKeys(Vec<(String, Secret<Vec<u8>>)>);
+
+const STRENGTH: &str = "make one with: openssl rand -base64 48";
+const MASTER: &str = "write base64 of 32 random bytes; make one with: openssl rand -base64 32";
+
+/// Words of examples and tutorials: whoever has read them knows the secret.
+const WELL_KNOWN: [&str; 8] =
+    ["changeme", "change-me", "change_me", "your-secret", "yoursecret", "supersecret", "example", "password"];
+
+impl AuthSecrets {
+    /// All of them, newest first.
+    pub fn newest_first(&self) -> &[Secret<String>] {
+        &self.0
+    }
+}
+
+impl MasterKeys {
+    /// All of them with their ids, newest first.
+    pub fn newest_first(&self) -> &[(String, Secret<Vec<u8>>)] {
+        &self.0
+    }
+}
+
+impl FromStr for AuthSecrets {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split(',').map(|secret| strong(secret.trim())).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+fn strong(secret: &str) -> Result<Secret<String>, String> {
+    if secret.chars().count() < 32 {
+        return Err(format!("each secret needs at least 32 characters; {STRENGTH}"));
+    }
+    let lower = secret.to_ascii_lowercase();
+    if let Some(word) = WELL_KNOWN.iter().find(|word| lower.contains(**word)) {
+        return Err(format!("a secret that contains \"{word}\" comes from an example; {STRENGTH}"));
+    }
+    if distinct(secret.chars()) < 10 {
+        return Err(format!("a secret of so few different characters is guessed; {STRENGTH}"));
+    }
+    Ok(Secret::new(secret.to_owned()))
+}
+
+impl FromStr for MasterKeys {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut keys: Vec<(String, Secret<Vec<u8>>)> = Vec::new();
+        for word in text.split(',') {
+            let (id, key) = word.trim().split_once(':').unwrap_or(("1", word.trim()));
+            let named = (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            if !named || keys.iter().any(|(other, _)| other == id) {
+                return Err("write id:key,id:key with ids of letters and digits, each once".into());
+            }
+            let bytes = BASE64.decode(key.as_bytes()).map_err(|_| MASTER)?;
+            if bytes.len() != 32 || distinct(bytes.iter().copied()) < 10 {
+                return Err(MASTER.into());
+            }
+            keys.push((id.to_owned(), Secret::new(bytes)));
+        }
+        Ok(Self(keys))
+    }
+}
+
+fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> usize {
+    values.collect::<std::collections::BTreeSet<_>>().len()
+}
+
+/// Adds the secrets kept in the data folder for those that are not set; makes them at the first start.
+/// For a machine that is alone: several machines must be given the same ones.
+pub fn keep_in(folder: &Path, raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
+    let path = folder.join("secrets.toml");
+    let failed = |error: std::io::Error| config::Error::new(format!("{}: {error}", path.display()));
+    if !path.exists() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let random = |length: usize| {
+            let mut bytes = vec![0; length];
+            env.fill(&mut bytes);
+            BASE64.encode(&bytes)
+        };
+        let text = format!(
+            "# Made at the first start. Keep a copy apart from the database: what they protect is lost with them.\n\
+             auth_secret = \"{}\"\nmaster_key = \"{}\"\n",
+            random(48),
+            random(32)
+        );
+        // Written beside and renamed, so that no start ever reads half of it.
+        let draft = folder.join(format!("secrets.{}.tmp", std::process::id()));
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&draft)
+            .map_err(failed)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        match std::fs::hard_link(&draft, &path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            _ => std::fs::remove_file(&draft).map_err(failed)?,
+        }
+        tracing::info!(path = %path.display(), "made the secrets of this installation");
+    }
+    let mut kept = Raw::default();
+    kept.file(&std::fs::read_to_string(&path).map_err(failed)?)?;
+    raw.fill_from(kept);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem<T: FromStr<Err = String>>(text: &str) -> String {
+        text.parse::<T>().err().unwrap_or_default()
+    }
+
+    #[test]
+    fn weak_secrets_are_refused() {
+        let good = "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi";
+        assert_eq!(format!("{good},{good}x").parse::<AuthSecrets>().ok().unwrap().newest_first().len(), 2);
+        for weak in [
+            "",
+            &good[1..],
+            &"a".repeat(64),
+            "please-changeme-please-changeme-0123456789",
+            &format!("{good},x"),
+        ] {
+            assert_ne!(problem::<AuthSecrets>(weak), "", "{weak}");
+        }
+    }
+
+    #[test]
+    fn master_keys_are_32_bytes_with_ids() {
+        let key = BASE64.encode(&(0..32).collect::<Vec<u8>>());
+        assert_eq!(key.parse::<MasterKeys>().ok().unwrap().newest_first()[0].0, "1");
+        let ring = format!("b:{key},a:{key}").parse::<MasterKeys>().ok().unwrap();
+        assert_eq!(ring.newest_first().iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        for weak in
+            ["", "abc", &BASE64.encode(&[0; 32]), &BASE64.encode(&[1; 31]), &format!("a:{key},a:{key}")]
+        {
+            assert_ne!(problem::<MasterKeys>(weak), "", "{weak}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_made_once_and_readable_by_their_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let env = kernel::SystemEnv::default();
+        let mut texts = Vec::new();
+        for _ in 0..2 {
+            let mut raw = Raw::default();
+            keep_in(folder.path(), &mut raw, &env).unwrap();
+            let settings = raw.settings().unwrap();
+            texts.push(settings.auth_secret.unwrap().newest_first()[0].expose().clone());
+        }
+        assert_eq!(texts[0], texts[1]);
+        let mode = std::fs::metadata(folder.path().join("secrets.toml")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
