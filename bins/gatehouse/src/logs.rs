@@ -1,4 +1,4 @@
-//! The log: one line an event, on standard output while serving, on standard error for commands.
+//! The log: one line an event, on standard error; standard output belongs to what a command answers.
 
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::fmt::{MakeWriter, format::FmtSpan};
@@ -7,7 +7,7 @@ use crate::config::LogFormat;
 
 /// Starts the log of a server. Lines are written by a thread of their own; keep the guard until the end.
 pub fn serve(format: LogFormat, level: tracing::Level) -> WorkerGuard {
-    let (writer, guard) = tracing_appender::non_blocking(std::io::stdout());
+    let (writer, guard) = tracing_appender::non_blocking(std::io::stderr());
     start(format, level, writer);
     guard
 }

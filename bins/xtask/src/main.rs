@@ -1,5 +1,11 @@
 //! Everything a newcomer runs. `cargo xtask up` serves; `cargo xtask test` proves.
 
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures for people: rates, shares and milliseconds"
+)]
 mod bench;
 mod cluster;
 mod sh;

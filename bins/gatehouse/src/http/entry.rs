@@ -10,7 +10,8 @@ use actix_web::{
     Error, HttpResponse,
     body::{BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
-    http::header::{self, HeaderName, HeaderValue},
+    error::InternalError,
+    http::header::{self, HeaderMap, HeaderName, HeaderValue},
     middleware::Next,
     web,
 };
@@ -42,42 +43,66 @@ const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
+/// Where an address is: that decides the shape of refusals and the headers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Area {
+    Scim,
+    Api,
+    Pages,
+}
+
+impl Area {
+    fn of(path: &str) -> Self {
+        match path {
+            _ if path.starts_with("/api/scim/") => Self::Scim,
+            _ if path.starts_with("/api/") => Self::Api,
+            _ => Self::Pages,
+        }
+    }
+
+    fn refuse(self, problem: &Problem) -> HttpResponse {
+        if self == Self::Scim { problem.scim() } else { problem.envelope() }
+    }
+}
+
 /// The middleware.
 pub(super) async fn enter(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let started = Instant::now();
+    let area = Area::of(request.path());
     let (Some(site), Some(gate)) =
         (request.app_data::<web::Data<Site>>().cloned(), request.app_data::<web::Data<Gate>>().cloned())
     else {
-        return Ok(request.into_response(Problem::internal().envelope()));
+        return Ok(request.into_response(area.refuse(&Problem::internal())));
     };
     let arrival = Arrival {
         request_id: Id::<Request>::new(gate.env()).to_string(),
         ip: site.proxies.client(request.peer_addr().map(|peer| peer.ip()), request.headers()),
     };
+    let method = request.method().clone();
     let mut line = Line { template: String::from("-"), tenant: None };
-    let mut response = match admit(&request, &site, &gate, &arrival, &mut line).await {
-        Err(problem) => {
-            let answer = refuse(&problem, request.path());
-            request.into_response(answer)
-        }
-        Ok(()) => answer(request, next).await?,
+    let mut answered = match admit(&request, &site, &gate, &arrival, &mut line).await {
+        Err(problem) => Ok(request.into_response(area.refuse(&problem))),
+        Ok(()) => answer(request, next).await.map_err(|problem| area.refuse(&problem)),
     };
-    finish(&mut response, &site, &arrival);
-    let peer = arrival.ip.map(|ip| ip.to_string());
+    let (status, headers) = match &mut answered {
+        Ok(response) => (response.status(), response.headers_mut()),
+        Err(response) => (response.status(), response.headers_mut()),
+    };
+    finish(headers, area, &site, &arrival);
     tracing::info!(
         request_id = arrival.request_id,
         tenant = line.tenant,
-        method = response.request().method().as_str(),
+        method = method.as_str(),
         route = line.template,
-        status = response.status().as_u16(),
+        status = status.as_u16(),
         micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
-        ip = peer,
+        ip = arrival.ip.map(|ip| ip.to_string()),
         "answered"
     );
-    Ok(response)
+    answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
 }
 
 /// What the log says of a request beside its answer.
@@ -105,46 +130,40 @@ async fn admit(
     Ok(())
 }
 
-/// Lets the handler answer, whatever becomes of it.
+/// Lets the handler answer, whatever becomes of it: one that panics or takes too long keeps the request.
 async fn answer(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
-    // Kept aside: a handler that panics or takes too long does not give it back.
-    let kept = request.request().clone();
-    let answered = AssertUnwindSafe(timeout(ANSWERED_WITHIN, next.call(request))).catch_unwind().await;
-    let problem = match answered {
-        Ok(Ok(Ok(response))) => return Ok(response.map_into_boxed_body()),
-        Ok(Ok(Err(error))) => return Ok(ServiceResponse::new(kept, error.error_response())),
+) -> Result<ServiceResponse<BoxBody>, Problem> {
+    match AssertUnwindSafe(timeout(ANSWERED_WITHIN, next.call(request))).catch_unwind().await {
+        Ok(Ok(Ok(response))) => Ok(response.map_into_boxed_body()),
+        Ok(Ok(Err(error))) => {
+            tracing::error!(%error, "a handler failed");
+            Err(Problem::internal())
+        }
         Ok(Err(_)) => {
-            tracing::error!(path = kept.path(), "a handler took too long");
-            Problem::unavailable()
+            tracing::error!("a handler took too long");
+            Err(Problem::unavailable())
         }
         Err(_) => {
-            tracing::error!(path = kept.path(), "a handler panicked");
-            Problem::internal()
+            tracing::error!("a handler panicked");
+            Err(Problem::internal())
         }
-    };
-    let answer = refuse(&problem, kept.path());
-    Ok(ServiceResponse::new(kept, answer))
+    }
 }
 
-fn refuse(problem: &Problem, path: &str) -> HttpResponse {
-    if path.starts_with("/api/scim/") { problem.scim() } else { problem.envelope() }
-}
-
-fn finish(response: &mut ServiceResponse<BoxBody>, site: &Site, arrival: &Arrival) {
-    let api = response.request().path().starts_with("/api/");
-    let headers = response.headers_mut();
+fn finish(headers: &mut HeaderMap, area: Area, site: &Site, arrival: &Arrival) {
     if let Ok(id) = HeaderValue::from_str(&arrival.request_id) {
         headers.insert(REQUEST_ID, id);
     }
-    if api {
+    if area == Area::Pages {
+        headers.insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    } else {
+        headers.insert(header::CONTENT_SECURITY_POLICY, API_POLICY);
         headers.insert(SPEC_VERSION, site.spec_version.clone());
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, if api { API_POLICY } else { PAGE_POLICY });
     if site.https {
         let year = HeaderValue::from_static("max-age=31536000; includeSubDomains");
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);

@@ -167,7 +167,7 @@ impl From<scim_core::Error> for Problem {
             | scim_core::Error::InvalidValue { .. }
             | scim_core::Error::InvalidSyntax(_) => Self::invalid_request(""),
         };
-        Self { scim_type, message, ..problem }
+        Self { message, scim_type, ..problem }
     }
 }
 

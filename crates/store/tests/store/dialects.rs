@@ -16,7 +16,7 @@ struct Column {
     #[diesel(sql_type = Text)]
     table_name: String,
     #[diesel(sql_type = Text)]
-    column_name: String,
+    name: String,
     #[diesel(sql_type = Text)]
     data_type: String,
     #[diesel(sql_type = Text)]
@@ -41,7 +41,7 @@ fn portable(data_type: &str) -> &'static str {
 fn collect(rows: Vec<Column>) -> Columns {
     rows.into_iter()
         .filter(|row| !row.table_name.starts_with("__diesel"))
-        .map(|row| ((row.table_name, row.column_name), (portable(&row.data_type).to_owned(), row.nullable)))
+        .map(|row| ((row.table_name, row.name), (portable(&row.data_type).to_owned(), row.nullable)))
         .collect()
 }
 
@@ -53,7 +53,7 @@ async fn the_columns_are_the_same() {
     let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
     conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
     let sqlite = diesel::sql_query(
-        "SELECT m.name AS table_name, c.name AS column_name, c.type AS data_type, \
+        "SELECT m.name AS table_name, c.name AS name, c.type AS data_type, \
          CASE WHEN c.\"notnull\" = 1 THEN 'NO' ELSE 'YES' END AS nullable \
          FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'",
     )
@@ -64,7 +64,7 @@ async fn the_columns_are_the_same() {
     let DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
     let mut conn = AsyncPgConnection::establish(url).await.unwrap();
     let query = diesel::sql_query(
-        "SELECT table_name::text, column_name::text, data_type::text, is_nullable::text AS nullable \
+        "SELECT table_name::text, column_name::text AS name, data_type::text, is_nullable::text AS nullable \
          FROM information_schema.columns WHERE table_schema = 'public'",
     );
     let postgres = diesel_async::RunQueryDsl::load::<Column>(query, &mut conn).await.unwrap();

@@ -1,5 +1,0 @@
-//! bench
-use crate::sh::Result;
-pub(crate) fn path() -> Result<()> {
-    Err("soon".into())
-}
