@@ -1,32 +1,37 @@
 //! The log: one line an event, on standard error; standard output belongs to what a command answers.
 
-use tracing_appender::non_blocking::WorkerGuard;
-use tracing_subscriber::fmt::{MakeWriter, format::FmtSpan};
+use tracing::{Level, level_filters::LevelFilter};
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::config::LogFormat;
 
-/// Starts the log of a server. Lines are written by a thread of their own; keep the guard until the end.
-pub fn serve(format: LogFormat, level: tracing::Level) -> WorkerGuard {
-    let (writer, guard) = tracing_appender::non_blocking(std::io::stderr());
-    start(format, level, writer);
-    guard
+/// Our own crates. The level that is asked for is theirs; libraries say `info` at most, because some of
+/// them write what they were given, values of statements among it, at the levels below.
+const OURS: [&str; 7] = ["gatehouse", "store", "scim_core", "audit", "tokens", "directory", "kernel"];
+
+/// Starts the log of a server.
+///
+/// A line is one `write`, done where it arises: handing it to a thread costs more than writing it, and
+/// loses lines when that thread falls behind.
+pub fn serve(format: LogFormat, level: Level) {
+    start(format, level);
 }
 
 /// Starts the log of a command: warnings and worse.
 pub fn command() {
-    start(LogFormat::Pretty, tracing::Level::WARN, std::io::stderr);
+    start(LogFormat::Pretty, Level::WARN);
 }
 
-fn start<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(
-    format: LogFormat,
-    level: tracing::Level,
-    writer: W,
-) {
-    let log =
-        tracing_subscriber::fmt().with_max_level(level).with_span_events(FmtSpan::NONE).with_writer(writer);
+fn start(format: LogFormat, level: Level) {
+    let libraries = level.min(Level::INFO);
+    let levels = Targets::new()
+        .with_default(LevelFilter::from_level(libraries))
+        .with_targets(OURS.map(|target| (target, LevelFilter::from_level(level))));
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry().with(levels);
     // A second start in one process, as in tests, keeps the first.
     let _started = match format {
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
-        LogFormat::Pretty => log.with_ansi(false).try_init(),
+        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
+        LogFormat::Pretty => registry.with(lines.with_ansi(false)).try_init(),
     };
 }

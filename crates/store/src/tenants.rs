@@ -10,7 +10,7 @@ use kernel::{StoreError, Timestamp};
 use crate::{Tx, conn::on, error::corrupt, schema::tenants};
 
 #[derive(Insertable, Queryable, Selectable)]
-#[diesel(table_name = tenants)]
+#[diesel(table_name = tenants, treat_none_as_default_value = false)]
 pub(crate) struct TenantRow {
     id: String,
     slug: String,

@@ -10,7 +10,7 @@ use crate::{config::Raw, http, logs, secrets};
 
 pub(super) async fn run(mut raw: Raw, env: Arc<dyn Env>) -> Result<()> {
     let settings = raw.settings()?;
-    let _log = logs::serve(settings.log_format, settings.log_level);
+    logs::serve(settings.log_format, settings.log_level);
     if let DatabaseUrl::Sqlite(_) = &settings.database_url {
         // One machine, so its secrets may be its own. Many must be told.
         secrets::keep_in(&settings.data_dir, &mut raw, &*env)?;

@@ -19,7 +19,7 @@ use crate::{
     system,
 };
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 const TIME: Duration = Duration::from_secs(3);
 const USERS: usize = 1000;
 
@@ -184,7 +184,7 @@ impl Site {
 
     fn create_named(&self, name: &str) -> Vec<u8> {
         let body = format!(
-            r#"{{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"{name}@example.com","externalId":"{name}","name":{{"givenName":"Ada","familyName":"Lovelace"}},"emails":[{{"value":"{name}@example.com","type":"work","primary":true}},{{"value":"{name}@home.example","type":"home"}}],"active":true}}"#
+            r#"{{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"{name}@example.com","externalId":"{name}","name":{{"givenName":"Ada","familyName":"Lovelace"}},"emails":[{{"value":"{name}@example.com","type":"work","primary": true}},{{"value":"{name}@home.example","type":"home"}}],"active":true}}"#
         );
         request("POST", "/api/scim/v2/Users", &self.token, &body)
     }
@@ -282,10 +282,10 @@ impl Pgbench {
 /// The statements of an audited create, with values of the same sizes.
 const CREATE: &str = r#"\set n random(1, 9000000000000000000)
 BEGIN;
-INSERT INTO users (tenant_id, id, role, created_at, user_name, user_name_key, external_id, active, sign_in_email_key, attributes, updated_at) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'usr_0000000' || :n, 'MEMBER', '2026-01-01T00:00:00.123', 'u' || :n || '@example.com', 'u' || :n || '@example.com', 'u' || :n, true, 'u' || :n || '@example.com', '{"name":{"familyName":"Lovelace","givenName":"Ada"},"emails":[{"value":"bench-12345-123456@example.com","type":"work","primary":true},{"value":"bench-12345-123456@home.example","type":"home"}]}', '2026-01-01T00:00:00.123') ON CONFLICT DO NOTHING;
+INSERT INTO users (tenant_id, id, role, created_at, user_name, user_name_key, external_id, active, sign_in_email_key, attributes, updated_at) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'usr_0000000' || :n, 'MEMBER', '20260101T000000.123', 'u' || :n || '@example.com', 'u' || :n || '@example.com', 'u' || :n, true, 'u' || :n || '@example.com', '{"name":{"familyName":"Lovelace","givenName":"Ada"},"emails":[{"value":"bench-12345-123456@example.com","type":"work","primary": true},{"value":"bench-12345-123456@home.example","type":"home"}]}', '20260101T000000.123') ON CONFLICT DO NOTHING;
 INSERT INTO user_emails (tenant_id, user_id, position, value_key) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'usr_0000000' || :n, 0, 'u' || :n || '@example.com');
 INSERT INTO user_emails (tenant_id, user_id, position, value_key) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'usr_0000000' || :n, 1, 'u' || :n || '@home.example');
-INSERT INTO audit_entries (tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, ip, metadata, salt, leaf) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'aud_0000000' || :n, '2026-01-01T00:00:00.123', 'SCIM', 'sct_06gzkadrxpvjjn28ctswmdg190', 'ACCOUNT_USER_CREATED', 'user', 'usr_0000000' || :n, '127.0.0.1', '{"active":true,"role":"MEMBER","fields":["userName","externalId","name","emails"]}', '\x000102030405060708090a0b0c0d0e0f', '\x000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f');
+INSERT INTO audit_entries (tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, ip, metadata, salt, leaf) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'aud_0000000' || :n, '20260101T000000.123', 'SCIM', 'sct_06gzkadrxpvjjn28ctswmdg190', 'ACCOUNT_USER_CREATED', 'user', 'usr_0000000' || :n, '127.0.0.1', '{"active": true,"role":"MEMBER","fields":["userName","externalId","name","emails"]}', '\x000102030405060708090a0b0c0d0e0f', '\x000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f');
 COMMIT;
 "#;
 

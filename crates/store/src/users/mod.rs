@@ -56,7 +56,7 @@ pub(crate) struct UserChanges<'a> {
 }
 
 #[derive(Insertable)]
-#[diesel(table_name = user_emails)]
+#[diesel(table_name = user_emails, treat_none_as_default_value = false)]
 pub(crate) struct EmailRow {
     tenant_id: String,
     user_id: String,

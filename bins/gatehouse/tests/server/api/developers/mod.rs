@@ -1,0 +1,73 @@
+use crate::support::on_both;
+
+#[test]
+fn documents_are_answered_to_anybody_and_not_twice() {
+    on_both(|server| {
+        for path in ["/api/developers/openapi.json", "/api/developers/events.json"] {
+            // A bad credential is ignored where none is needed.
+            let first = server.anonymous().bearer("nonsense").get(path);
+            assert_eq!(first.status, 200);
+            assert_eq!(first.header("content-type"), "application/json");
+            let again = server.anonymous().with("If-None-Match", first.header("etag")).get(path);
+            assert_eq!((again.status, again.text.as_str()), (304, ""));
+            let weak = format!("\"x\", W/{}", first.header("etag"));
+            assert_eq!(server.anonymous().with("If-None-Match", &weak).get(path).status, 304);
+            assert_eq!(server.anonymous().with("If-None-Match", "\"x\"").get(path).status, 200);
+        }
+    });
+}
+
+#[test]
+fn the_spec_version_names_the_document() {
+    on_both(|server| {
+        let document = server.anonymous().get("/api/developers/openapi.json");
+        let hash = ring::digest::digest(&ring::digest::SHA256, document.text.as_bytes());
+        let hash = data_encoding::HEXLOWER.encode(hash.as_ref());
+        assert_eq!(document.header("x-service-spec-version"), format!("1.0.0+{}", &hash[..12]));
+        let tenant = server.tenant("acme");
+        for answer in [
+            tenant.scim.get("/api/scim/v2/Users"),
+            server.anonymous().get("/api/scim/v2/Users"),
+            server.anonymous().get("/api/nothing"),
+        ] {
+            assert_eq!(answer.header("x-service-spec-version"), document.header("x-service-spec-version"));
+        }
+        assert_eq!(server.anonymous().get("/nothing").header("x-service-spec-version"), "");
+    });
+}
+
+#[test]
+fn the_checked_in_document_is_the_served_one() {
+    let served = serde_json::to_string_pretty(&gatehouse::http::document()).unwrap();
+    let kept = include_str!("../../../../../../docs/openapi.json");
+    assert!(
+        kept.trim_end() == served,
+        "run: cargo run -- openapi > docs/openapi.json, and read the difference"
+    );
+}
+
+#[test]
+fn every_reference_in_the_document_resolves() {
+    let document = gatehouse::http::document();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["info"]["version"], "1.0.0");
+    let text = document.to_string();
+    let references: Vec<_> =
+        text.split("\"$ref\":\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(references.len() > 20);
+    for reference in references {
+        assert!(document.pointer(reference).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn the_catalog_describes_every_event_with_an_example() {
+    let catalog = gatehouse::http::events();
+    let events = catalog["events"].as_array().unwrap();
+    assert_eq!(events.len(), audit::events::catalog().specs().len());
+    for event in events {
+        assert_eq!(event["example"]["type"], event["type"]);
+        assert_eq!(event["schema"]["properties"]["type"]["const"], event["type"]);
+        assert_eq!(event["example"]["resource"]["type"], event["resourceType"]);
+    }
+}

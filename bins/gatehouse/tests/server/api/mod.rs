@@ -1,0 +1,2 @@
+mod developers;
+mod scim;

@@ -1,0 +1,2 @@
+mod service;
+mod users;

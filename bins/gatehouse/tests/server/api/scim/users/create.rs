@@ -1,0 +1,112 @@
+use serde_json::json;
+
+use super::USERS;
+use crate::support::{ada, on_both};
+
+#[test]
+fn a_new_user_is_answered_whole() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let answer = tenant.scim.post(USERS, &ada());
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(answer.shown(), @"");
+        }
+        assert_eq!(answer.header("content-type"), "application/scim+json");
+        assert_eq!(answer.header("location"), answer.json()["meta"]["location"].as_str().unwrap());
+        assert_eq!(answer.header("cache-control"), "no-store");
+
+        let entries = server.entries(&tenant);
+        assert_eq!(entries[0].action, "ACCOUNT_USER_CREATED");
+        assert_eq!(entries[0].resource_id, answer.json()["id"].as_str().unwrap());
+        assert_eq!(
+            (entries[0].actor_type.as_str(), &entries[0].actor_id),
+            ("SCIM", &tenant.token_id.to_string())
+        );
+        assert_eq!(entries[0].ip.as_deref(), Some("127.0.0.1"));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(entries[0].metadata, @"");
+        }
+    });
+}
+
+#[test]
+fn an_existing_user_is_answered_unchanged() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let first = tenant.scim.post(USERS, &ada());
+        let entries = server.entries(&tenant).len();
+        let again = tenant.scim.post(USERS, &json!({ "userName": "ADA@EXAMPLE.COM", "title": "Countess" }));
+        assert_eq!((again.status, again.json()), (200, first.json()));
+        assert_eq!(server.entries(&tenant).len(), entries, "nothing happened, so nothing is entered");
+    });
+}
+
+#[test]
+fn a_token_may_want_a_conflict_instead() {
+    on_both(|server| {
+        let tenant = server.tenant_with("acme", true);
+        assert_eq!(tenant.scim.post(USERS, &ada()).status, 201);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(tenant.scim.post(USERS, &ada()).shown(), @"");
+        }
+    });
+}
+
+#[test]
+fn a_sign_in_address_belongs_to_one_user() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        assert_eq!(scim.post(USERS, &ada()).status, 201);
+        let other = json!({ "userName": "other", "emails": [{ "value": "ADA@example.com" }] });
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(scim.post(USERS, &other).shown(), @"");
+        }
+    });
+}
+
+#[test]
+fn the_same_names_are_free_in_another_tenant() {
+    on_both(|server| {
+        assert_eq!(server.tenant("acme").scim.post(USERS, &ada()).status, 201);
+        assert_eq!(server.tenant("globex").scim.post(USERS, &ada()).status, 201);
+    });
+}
+
+#[test]
+fn problems_name_the_attribute() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        let problem = |body| scim.post(USERS, &body).shown();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(problem(json!({})), @"");
+            insta::assert_snapshot!(problem(json!({ "userName": "" })), @"");
+            insta::assert_snapshot!(problem(json!({ "userName": "a", "emails": [{ "value": "b" }] })), @"");
+            insta::assert_snapshot!(problem(json!({ "userName": "a", "name": { "givenName": 1 } })), @"");
+            insta::assert_snapshot!(problem(json!(["userName"])), @"");
+        }
+    });
+}
+
+#[test]
+fn a_password_is_accepted_and_kept_nowhere() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        let answer = scim.post(USERS, &json!({ "userName": "ada", "password": "hunter2hunter2" }));
+        assert_eq!(answer.status, 201);
+        assert!(!answer.text.contains("hunter2") && !answer.text.contains("password"));
+    });
+}
+
+#[test]
+fn unusual_text_survives_the_round_trip() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        for name in ["Ægir 🦀", "李", "a\"b\\c", "%_*()", "' OR 1=1 --", "\u{202e}abc", "İstanbul", "ß"]
+        {
+            let made = scim.post(USERS, &json!({ "userName": name, "title": name }));
+            assert_eq!(made.status, 201, "{name}");
+            let read = scim.get(&format!("{USERS}/{}", made.json()["id"].as_str().unwrap())).json();
+            assert_eq!((&read["userName"], &read["title"]), (&json!(name), &json!(name)));
+        }
+    });
+}

@@ -1,0 +1,78 @@
+use serde_json::json;
+
+use super::USERS;
+use crate::support::{ada, on_both};
+
+#[test]
+fn what_is_not_sent_is_removed_and_active_stays() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let made = tenant.scim.post(USERS, &ada()).json();
+        let path = format!("{USERS}/{}", made["id"].as_str().unwrap());
+        tenant.scim.put(&path, &json!({ "userName": "ada", "active": false }));
+        let answer = tenant.scim.put(&path, &json!({ "userName": "ada", "title": "Countess" }));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(answer.shown(), @"");
+        }
+        assert_eq!(tenant.scim.get(&path).json(), answer.json());
+        assert!(answer.json()["meta"]["lastModified"].as_str() >= made["meta"]["lastModified"].as_str());
+        assert_eq!(answer.json()["meta"]["created"], made["meta"]["created"]);
+
+        let entries = server.entries(&tenant);
+        let said: Vec<_> =
+            entries.iter().map(|entry| format!("{} {}", entry.action, entry.metadata)).collect();
+        insta::allow_duplicates! {
+            insta::assert_debug_snapshot!(said, @"");
+        }
+    });
+}
+
+#[test]
+fn a_replace_that_changes_nothing_leaves_no_trace() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let made = tenant.scim.post(USERS, &ada()).json();
+        let entries = server.entries(&tenant).len();
+        // Okta echoes what it read, with members of ours and of its own.
+        let mut echo = made.clone();
+        echo["groups"] = json!([]);
+        echo["password"] = json!("ignored");
+        let answer = tenant.scim.put(&format!("{USERS}/{}", made["id"].as_str().unwrap()), &echo);
+        assert_eq!((answer.status, answer.json()), (200, made));
+        assert_eq!(server.entries(&tenant).len(), entries);
+    });
+}
+
+#[test]
+fn unique_values_of_others_are_refused() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        scim.post(USERS, &ada());
+        let bob = scim.post(USERS, &json!({ "userName": "bob" })).json();
+        let path = format!("{USERS}/{}", bob["id"].as_str().unwrap());
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "ADA@example.com" })).shown(), @"");
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "bob", "emails": ["ada@example.com"] })).shown(), @"");
+        }
+        assert_eq!(scim.get(&path).json(), bob);
+        assert_eq!(
+            scim.put(&path, &json!({ "userName": "BOB" })).status,
+            200,
+            "one's own name in another case"
+        );
+    });
+}
+
+#[test]
+fn refusals_come_in_order() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        let foreign = server.tenant("globex").scim.post(USERS, &ada()).json();
+        let path = format!("{USERS}/{}", foreign["id"].as_str().unwrap());
+        insta::allow_duplicates! {
+            // 400 before 404: a body that nobody could mean says nothing about what exists.
+            insta::assert_snapshot!(scim.put(&path, &json!({})).shown(), @"");
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "x" })).shown(), @"");
+        }
+    });
+}

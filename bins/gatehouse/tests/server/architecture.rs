@@ -1,0 +1,116 @@
+//! Who may depend on whom, and what is deliberately absent.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// Our crates and which of ours each may use. A crate that is not here fails the test: decide first.
+const ALLOWED: [(&str, &[&str]); 8] = [
+    ("kernel", &[]),
+    ("directory", &["kernel"]),
+    ("tokens", &["kernel"]),
+    ("audit", &["kernel"]),
+    ("scim-core", &["kernel"]),
+    ("store", &["kernel", "directory", "tokens", "audit", "scim-core"]),
+    ("gatehouse", &["kernel", "directory", "tokens", "audit", "scim-core", "store"]),
+    ("xtask", &[]),
+];
+
+/// What a domain crate's whole tree has none of.
+const NEITHER_WEB_NOR_DATABASE: [&str; 6] =
+    ["actix-web", "diesel", "diesel-async", "libsqlite3-sys", "tokio-postgres", "hyper"];
+
+struct Metadata {
+    /// By name: the direct dependencies, those of tests and builds aside.
+    dependencies: BTreeMap<String, BTreeSet<String>>,
+    ours: BTreeSet<String>,
+}
+
+fn metadata() -> Metadata {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let names: BTreeMap<String, String> = list(&metadata["packages"])
+        .iter()
+        .map(|package| (text(&package["id"]), text(&package["name"])))
+        .collect();
+    let dependencies = list(&metadata["resolve"]["nodes"]).into_iter().map(|node| {
+        let normal =
+            |dependency: &&Value| list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
+        let needs = list(&node["deps"])
+            .iter()
+            .filter(normal)
+            .map(|dependency| names[&text(&dependency["pkg"])].clone())
+            .collect();
+        (names[&text(&node["id"])].clone(), needs)
+    });
+    let ours = list(&metadata["workspace_members"]).iter().map(|id| names[&text(id)].clone()).collect();
+    Metadata { dependencies: dependencies.collect(), ours }
+}
+
+impl Metadata {
+    fn tree(&self, root: &str) -> BTreeSet<String> {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![root.to_owned()]);
+        while let Some(name) = open.pop() {
+            for dependency in &self.dependencies[&name] {
+                if seen.insert(dependency.clone()) {
+                    open.push(dependency.clone());
+                }
+            }
+        }
+        seen
+    }
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let metadata = metadata();
+    let listed: BTreeSet<String> = ALLOWED.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(metadata.ours, listed, "every crate has its place in this table");
+    for (name, allowed) in ALLOWED {
+        let allowed: BTreeSet<String> = allowed.iter().map(|name| (*name).to_owned()).collect();
+        let used: BTreeSet<String> =
+            metadata.dependencies[name].intersection(&metadata.ours).cloned().collect();
+        let beyond: Vec<_> = used.difference(&allowed).collect();
+        assert!(beyond.is_empty(), "{name} must not use {beyond:?}");
+    }
+}
+
+#[test]
+fn domain_crates_know_neither_web_nor_database() {
+    let metadata = metadata();
+    for name in ["kernel", "directory", "tokens", "audit", "scim-core"] {
+        let tree = metadata.tree(name);
+        for absent in NEITHER_WEB_NOR_DATABASE {
+            assert!(!tree.contains(absent), "{name} reaches {absent}");
+        }
+    }
+    // The names above are real: the test would notice them.
+    let whole = metadata.tree("gatehouse");
+    assert!(NEITHER_WEB_NOR_DATABASE[..5].iter().all(|name| whole.contains(*name)));
+}
+
+#[test]
+fn only_store_knows_diesel() {
+    let metadata = metadata();
+    for name in &metadata.ours {
+        let knows = metadata.dependencies[name].iter().any(|dependency| dependency.starts_with("diesel"));
+        assert_eq!(knows, name == "store", "{name}");
+    }
+}
+
+#[test]
+fn no_dependency_brings_openssl_or_libpq() {
+    let whole = metadata().tree("gatehouse");
+    for absent in ["openssl-sys", "pq-sys", "native-tls", "aws-lc-sys"] {
+        assert!(!whole.contains(absent), "{absent}");
+    }
+}

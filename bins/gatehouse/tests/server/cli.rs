@@ -1,0 +1,114 @@
+//! The command line, as the operator uses it: the real program on a database of its own.
+
+use serde_json::json;
+
+use crate::support::{Caller, Process};
+
+fn acme(process: &Process) -> (String, String) {
+    process.json(&["migrate"]);
+    process.json(&["tenant", "create", "--slug", "acme", "--name", "Acme", "--tier", "ENTERPRISE"]);
+    let minted = process.json(&["token", "scim", "--tenant", "acme", "--name", "Okta"]);
+    (minted["id"].as_str().unwrap().into(), minted["token"].as_str().unwrap().into())
+}
+
+#[test]
+fn an_operator_makes_a_tenant_and_an_identity_provider_provisions() {
+    let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0")]);
+    let (id, token) = acme(&process);
+    let mut server = process.serve();
+    let scim = Caller::anonymous(server.address).bearer(&token);
+    assert_eq!(scim.post("/api/scim/v2/Users", &json!({ "userName": "ada" })).status, 201);
+
+    // Commands work while the server runs and take effect on the next request.
+    let person = process.json(&[
+        "user",
+        "create",
+        "--tenant",
+        "acme",
+        "--email",
+        "Bob@Example.com",
+        "--role",
+        "ADMIN",
+    ]);
+    assert_eq!(person["email"], "Bob@Example.com");
+    let user = scim.get(&format!("/api/scim/v2/Users/{}", person["id"].as_str().unwrap())).json();
+    assert_eq!((&user["userName"], &user["emails"][0]["primary"]), (&json!("Bob@Example.com"), &json!(true)));
+    assert_eq!(process.json(&["token", "revoke", "--id", &id])["revoked"], true);
+    assert_eq!(scim.get("/api/scim/v2/Users").status, 401);
+
+    let (code, _) = server.terminate();
+    assert_eq!(code, Some(0), "{}", server.log());
+}
+
+#[test]
+fn refusals_say_what_to_write() {
+    let process = Process::new(&[]);
+    acme(&process);
+    insta::assert_debug_snapshot!(process.refused(&["tenant", "create", "--slug", "acme", "--name", "Other"]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["tenant", "create", "--slug", "Not Good", "--name", "Other"]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["token", "scim", "--tenant", "nobody", "--name", "x"]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["token", "scim", "--tenant", "acme", "--name", ""]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["token", "revoke", "--id", "sct_00000000000000000000000000"]), @"");
+    process.json(&["user", "create", "--tenant", "acme", "--email", "ada@example.com"]);
+    insta::assert_debug_snapshot!(process.refused(&["user", "create", "--tenant", "acme", "--email", "ADA@example.com"]), @"");
+    assert_eq!(
+        process.run(&["user", "create", "--tenant", "acme", "--email", "nonsense"]).status.code(),
+        Some(2)
+    );
+    assert_eq!(process.run(&["nonsense"]).status.code(), Some(2));
+}
+
+#[test]
+fn settings_are_checked_before_anything_starts() {
+    let process = Process::new(&[("GATEHOUSE_BNID", "127.0.0.1:0")]);
+    insta::assert_debug_snapshot!(process.refused(&["serve"]), @"");
+    let process = Process::new(&[("GATEHOUSE_AUTH_SECRET", "please-changeme-please-changeme-please")]);
+    insta::assert_debug_snapshot!(process.refused(&["config", "check"]), @"");
+    let process = Process::new(&[("GATEHOUSE_DATABASE_URL", "postgres://gate:hunter2@127.0.0.1:1/gate")]);
+    insta::assert_debug_snapshot!(process.refused(&["serve"]), @"");
+
+    std::fs::write(
+        process.path().join("gatehouse.toml"),
+        "bind = '127.0.0.1:0'\nbase_url = 'https://gate.example.com'",
+    )
+    .unwrap();
+    let checked = process.json(&["config", "check", "--config", "gatehouse.toml"]);
+    assert_eq!(checked["baseUrl"], "https://gate.example.com");
+    assert!(!checked.to_string().contains("hunter2"));
+    std::fs::write(process.path().join("gatehouse.toml"), "bind = ").unwrap();
+    let (code, said) = process.refused(&["config", "check", "--config", "gatehouse.toml"]);
+    assert!(code == 1 && said.contains("gatehouse.toml"), "{said}");
+}
+
+#[test]
+fn a_token_is_inspected_without_a_database() {
+    let process = Process::new(&[]);
+    let (_, token) = acme(&process);
+    let output = process.with_input(&["token", "inspect", "--json"], &format!("{token}\n"));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["kind"], "scim");
+    let output = process.with_input(&["token", "inspect"], &token.replace("scim_", "scim_x"));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn documents_are_the_served_ones() {
+    let process = Process::new(&[]);
+    assert_eq!(process.json(&["openapi"]), gatehouse::http::document());
+    assert_eq!(process.json(&["events"]), gatehouse::http::events());
+}
+
+#[test]
+fn a_start_on_an_existing_database_is_quick_and_small() {
+    let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0")]);
+    acme(&process);
+    drop(process.serve());
+    let start = std::time::Instant::now();
+    let server = process.serve();
+    let time = start.elapsed();
+    assert!(time.as_secs_f64() < 1.0, "ready after {time:?}");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kib: u64 = resident.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(kib < 60_000, "{kib} KiB idle");
+}

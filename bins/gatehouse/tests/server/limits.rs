@@ -1,0 +1,145 @@
+//! Paths, methods, bodies and headers that no honest client sends.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{Server, on_both};
+
+const USERS: &str = "/api/scim/v2/Users";
+
+/// Sends bytes as they are, and reads until the server closes or has nothing more to say.
+fn raw(server: &Server, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    // The server may refuse, and close, before it has read everything.
+    let _refused = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _closed = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn unknown_paths_and_methods_come_before_credentials() {
+    on_both(|server| {
+        let anybody = server.anonymous();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(anybody.get("/nothing").shown(), @"");
+            insta::assert_snapshot!(anybody.get("/api/nothing").shown(), @"");
+            insta::assert_snapshot!(anybody.get("/api/scim/v2/nothing").shown(), @"");
+            insta::assert_snapshot!(anybody.send("DELETE", USERS, None, "").shown(), @"");
+        }
+        assert_eq!(anybody.send("DELETE", USERS, None, "").header("allow"), "GET, POST");
+        assert_eq!(anybody.send("PUT", "/api/scim/v2/Users/x", None, "").status, 401);
+        assert_eq!(anybody.send("POST", "/developers", None, "").status, 405);
+        for path in
+            ["/api/scim/v2/Users/", "/api/scim/v2/Users/a/b", "//api/scim/v2/Users", "/api/scim/v2/users"]
+        {
+            assert_eq!(anybody.get(path).status, 404, "{path}");
+        }
+    });
+}
+
+#[test]
+fn bodies_are_refused_in_order() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        let send = |kind: Option<&str>, body: &str| scim.send("POST", USERS, kind, body);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(send(Some("text/plain"), "{").shown(), @"");
+            insta::assert_snapshot!(send(None, "{}").shown(), @"");
+            insta::assert_snapshot!(send(Some("application/json"), "{").shown(), @"");
+            insta::assert_snapshot!(send(Some("application/json"), "").shown(), @"");
+        }
+        let padded = format!("{{\"userName\":\"big\"}}{}", " ".repeat(1024 * 1024));
+        let large = send(Some("application/scim+json"), &padded);
+        assert_eq!((large.status, &large.json()["status"]), (413, &json!("413")));
+        assert_eq!(send(Some("text/plain"), &padded).status, 415, "415 comes before 413");
+        let fits = format!("{{\"userName\":\"fits\"}}{}", " ".repeat(1024 * 1024 - 19));
+        assert_eq!(send(Some("APPLICATION/SCIM+JSON; charset=utf-8"), &fits).status, 201);
+    });
+}
+
+#[test]
+fn hostile_json_is_a_400() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        let deep = format!("{}{}", "[".repeat(64_000), "]".repeat(64_000));
+        let deep_member = format!("{{\"userName\":\"a\",\"x\":{deep}}}");
+        for body in
+            ["null", "1", "\"a\"", "[]", "{\"userName\":\"\\ud800\"}", "\u{feff}{}", &deep, &deep_member]
+        {
+            let answer = scim.send("POST", USERS, Some("application/json"), body);
+            let shown: String = body.chars().take(40).collect();
+            assert_eq!(
+                (answer.status, &answer.json()["scimType"]),
+                (400, &json!("invalidSyntax")),
+                "{shown}"
+            );
+        }
+        let nul = scim.send("POST", USERS, Some("application/json"), r#"{"userName":"a\u0000b"}"#);
+        assert_eq!((nul.status, &nul.json()["scimType"]), (400, &json!("invalidValue")));
+        let token = server.tenant("bytes").token;
+        let invalid_utf8 = [
+            format!(
+                "POST {USERS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
+                     Content-Type: application/json\r\nContent-Length: 16\r\n\r\n"
+            )
+            .as_bytes(),
+            b"{\"userName\":\"\xff\"}",
+        ]
+        .concat();
+        let answer = raw(server, &invalid_utf8);
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("invalidSyntax"), "{answer}");
+    });
+}
+
+#[test]
+fn headers_are_bounded() {
+    on_both(|server| {
+        let big = format!("GET {USERS} HTTP/1.1\r\nHost: x\r\nX-Big: {}\r\n\r\n", "a".repeat(1024 * 1024));
+        let answer = raw(server, big.as_bytes());
+        assert!(!answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 5"), "{answer:.100}");
+        assert_eq!(server.anonymous().get("/api/developers/events.json").status, 200, "and it lives on");
+    });
+}
+
+#[test]
+fn every_answer_carries_what_belongs_on_every_answer() {
+    on_both(|server| {
+        let scim = server.tenant("acme").scim;
+        for answer in [
+            scim.get(USERS),
+            server.anonymous().get(USERS),
+            server.anonymous().get("/nothing"),
+            server.anonymous().get("/developers"),
+        ] {
+            assert_eq!(answer.header("x-content-type-options"), "nosniff");
+            assert!(answer.header("content-security-policy").contains("frame-ancestors 'none'"));
+            assert!(answer.header("x-request-id").starts_with("req_"));
+            assert_eq!(answer.header("strict-transport-security"), "", "not over http");
+            assert_eq!(answer.header("access-control-allow-origin"), "");
+        }
+    });
+    let https = Server::start(store::testing::Kind::Sqlite, &[("base_url", "https://gate.example.com")]);
+    let answer = https.anonymous().get("/api/scim/v2/ServiceProviderConfig");
+    assert!(answer.header("strict-transport-security").starts_with("max-age="));
+    let location: Value = answer.json()["meta"]["location"].clone();
+    assert_eq!(location, "https://gate.example.com/api/scim/v2/ServiceProviderConfig");
+}
+
+#[test]
+fn the_clients_address_is_believed_from_a_trusted_proxy_alone() {
+    for (trusted, expected) in [("", "127.0.0.1"), ("127.0.0.1", "203.0.113.7")] {
+        let server = Server::start(store::testing::Kind::Sqlite, &[("trusted_proxies", trusted)]);
+        let tenant = server.tenant("acme");
+        let caller =
+            tenant.scim.with("X-Forwarded-For", "198.51.100.1, 203.0.113.7").with("Forwarded", "for=6.6.6.6");
+        assert_eq!(caller.post(USERS, &json!({ "userName": "ada" })).status, 201);
+        assert_eq!(server.entries(&tenant)[0].ip.as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,20 @@
+//! The server from outside. The folders mirror the URLs.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests speak by panicking"
+)]
+
+mod api;
+mod architecture;
+mod cli;
+mod compile_fail;
+mod coverage;
+mod limits;
+mod pages;
+mod parallel;
+mod readme;
+mod secrets;
+mod support;

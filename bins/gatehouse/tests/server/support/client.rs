@@ -1,0 +1,103 @@
+//! Who calls, and what they are told.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use ureq::{Agent, http};
+
+/// Somebody who sends requests, with whatever headers they always send.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    agent: Agent,
+    address: SocketAddr,
+    headers: Vec<(String, String)>,
+}
+
+/// What a caller was told.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Caller {
+    pub(crate) fn anonymous(address: SocketAddr) -> Self {
+        let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).proxy(None);
+        Self { agent: config.build().into(), address, headers: Vec::new() }
+    }
+
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        let mut caller = self.clone();
+        caller.headers.push((name.into(), value.into()));
+        caller
+    }
+
+    pub(crate) fn bearer(&self, token: &str) -> Self {
+        self.with("Authorization", &format!("Bearer {token}"))
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, None, "")
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, Some("application/scim+json"), &body.to_string())
+    }
+
+    pub(crate) fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, Some("application/scim+json"), &body.to_string())
+    }
+
+    pub(crate) fn send(&self, method: &str, path: &str, content_type: Option<&str>, body: &str) -> Answer {
+        let mut request =
+            http::Request::builder().method(method).uri(format!("http://{}{path}", self.address));
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        if let Some(content_type) = content_type {
+            request = request.header("Content-Type", content_type);
+        }
+        let request = request.body(body.to_owned()).expect("a well-formed request");
+        let config = self.agent.configure_request(request).allow_non_standard_methods(true).force_send_body();
+        let mut response = self.agent.run(config.build()).expect("an answer");
+        let text = response.body_mut().read_to_string().expect("a body");
+        Answer { status: response.status().as_u16(), headers: response.headers().clone(), text }
+    }
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Status, and the body without what differs from run to run: for snapshots.
+    pub(crate) fn shown(&self) -> String {
+        format!("{} {}", self.status, redact(&self.text))
+    }
+}
+
+/// Ids, times and addresses as `[…]`.
+fn redact(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) =
+        rest.find("usr_").into_iter().chain(rest.find("http://127")).chain(rest.find("\"20")).min()
+    {
+        let (before, found) = rest.split_at(at);
+        shown.push_str(before);
+        let (skip, name) = match found.as_bytes()[0] {
+            b'u' => (30, "[id]"),
+            b'h' => (found.find("/api").unwrap(), "[base]"),
+            _ if found.as_bytes().get(5) == Some(&b'-') => (26, "[time]"),
+            _ => (1, "\""),
+        };
+        shown.push_str(name);
+        rest = &found[skip..];
+    }
+    shown + rest
+}

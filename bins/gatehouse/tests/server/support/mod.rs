@@ -1,0 +1,22 @@
+//! Servers, callers and answers for the tests.
+
+mod client;
+mod process;
+mod server;
+
+pub(crate) use client::{Answer, Caller};
+pub(crate) use process::Process;
+pub(crate) use server::{Server, Tenant, on_both};
+
+use serde_json::{Value, json};
+
+/// A user as most tests need one.
+pub(crate) fn ada() -> Value {
+    json!({
+        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],
+        "userName": "Ada@Example.com",
+        "externalId": "00u1",
+        "name": { "givenName": "Ada", "familyName": "Lovelace" },
+        "emails": [{ "value": "ada@example.com", "type": "work", "primary": true }],
+    })
+}

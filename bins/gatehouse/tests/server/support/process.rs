@@ -1,0 +1,119 @@
+//! The real program in a process of its own.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder to run the program in, with its settings.
+pub(crate) struct Process {
+    pub(crate) folder: TempDir,
+    settings: Vec<(String, String)>,
+}
+
+/// A running server; killed when dropped.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) address: SocketAddr,
+    log: PathBuf,
+}
+
+impl Process {
+    pub(crate) fn new(settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        Self { folder, settings }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
+        // Nothing of this machine's own settings.
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("GATEHOUSE_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(words)
+            .current_dir(self.path())
+            .envs(self.settings.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// Runs a command that must succeed, and reads its one line of JSON.
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
+        let output = self.run(&[words, &["--json"]].concat());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(text.lines().count(), 1, "one line of JSON: {text}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Runs a command that must fail: its exit status and what it says.
+    pub(crate) fn refused(&self, words: &[&str]) -> (i32, String) {
+        let output = self.run(words);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing on standard output");
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap().trim_end().to_owned())
+    }
+
+    pub(crate) fn with_input(&self, words: &[&str], input: &str) -> Output {
+        let mut command = self.command(words);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    }
+
+    /// Starts the server and waits until it says where it listens.
+    pub(crate) fn serve(&self) -> Running {
+        let log = self.path().join("log");
+        let file = std::fs::File::options().create(true).append(true).open(&log).unwrap();
+        let mut child = self.command(&["serve"]).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let first = lines.next().map(|line| line.unwrap());
+        let Some(address) = first.as_deref().and_then(|line| line.strip_prefix("listening on http://"))
+        else {
+            panic!("{first:?}, and the log: {}", std::fs::read_to_string(&log).unwrap());
+        };
+        Running { address: address.parse().unwrap(), child, log }
+    }
+}
+
+impl Running {
+    /// Sends SIGTERM and waits for the end: exit status and time.
+    pub(crate) fn terminate(&mut self) -> (Option<i32>, Duration) {
+        let start = Instant::now();
+        assert!(
+            Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap().success()
+        );
+        (self.child.wait().unwrap().code(), start.elapsed())
+    }
+
+    /// What the server has logged.
+    pub(crate) fn log(&self) -> String {
+        let mut text = String::new();
+        std::fs::File::open(&self.log).unwrap().read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _gone = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}

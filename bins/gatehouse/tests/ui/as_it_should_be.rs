@@ -1,0 +1,23 @@
+//! The honest twin of the others: what they get wrong, this gets right, and it compiles.
+
+use audit::{Audited, Event, events::users::UserDeactivated};
+use gatehouse::http::{access::Access, permissions::ScimWrite};
+use scim_core::UserStore;
+
+async fn handler(access: Access<ScimWrite>) -> Result<u64, scim_core::Error> {
+    let page = scim_core::Page::parse(None, None)?;
+    let found = access.read(async move |_, tx| scim_core::list(tx, None, page).await).await?;
+    access
+        .write(async move |_, tx| {
+            for user in &found.users {
+                tx.update_user(user).await?;
+            }
+            let event = Event::new("usr_1", &UserDeactivated {});
+            Ok::<_, scim_core::Error>(Audited::new(found.total, event))
+        })
+        .await
+}
+
+fn main() {
+    let _ = handler;
+}
