@@ -19,33 +19,19 @@ pub struct Across {
     pub(crate) conn: Conn,
 }
 
-/// A SCIM token and the tenant it belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScimCredential {
-    /// The token, revoked or not.
-    pub token: ScimToken,
-    /// Its tenant.
-    pub tenant: Tenant,
-}
-
 impl Across {
-    /// The token with this hash in the tenant that the token names, and that tenant: one query.
-    pub async fn scim_credential(
+    /// The token with this hash in the tenant that the token names, revoked or not: one query.
+    pub async fn scim_token(
         &mut self,
         tenant: &TenantId,
         hash: &TokenHash,
-    ) -> Result<Option<ScimCredential>, StoreError> {
+    ) -> Result<Option<ScimToken>, StoreError> {
         let query = scim_tokens::table
-            .inner_join(tenants::table.on(tenants::id.eq(scim_tokens::tenant_id)))
             .filter(scim_tokens::tenant_id.eq(tenant.as_str()))
             .filter(scim_tokens::hash.eq(hash.as_bytes()));
-        let row: Option<(ScimTokenRow, TenantRow)> = on!(&mut self.conn, c => query
-            .select((ScimTokenRow::as_select(), TenantRow::as_select()))
-            .first(c)
-            .await
-            .optional())?;
-        let Some((token, tenant)) = row else { return Ok(None) };
-        Ok(Some(ScimCredential { token: token.try_into()?, tenant: tenant.try_into()? }))
+        let row: Option<ScimTokenRow> =
+            on!(&mut self.conn, c => query.select(ScimTokenRow::as_select()).first(c).await.optional())?;
+        row.map(ScimToken::try_from).transpose()
     }
 
     /// The tenant of this short name.

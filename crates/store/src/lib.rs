@@ -28,6 +28,6 @@ pub mod testing;
 mod tx;
 mod users;
 
-pub use across::{Across, ScimCredential};
+pub use across::Across;
 pub use store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use tx::Tx;

@@ -20,8 +20,8 @@ use actix_web::{
 };
 use audit::Audited;
 use kernel::{Actor, Ctx, Env, StoreError};
-use store::{ScimCredential, Store, Tx};
-use tokens::RawToken;
+use store::{Store, Tx};
+use tokens::{RawToken, ScimToken};
 
 use super::{
     errors::{Problem, ScimProblem},
@@ -38,7 +38,7 @@ pub struct Gate {
 #[derive(Debug, Clone)]
 pub enum Caller {
     /// An identity provider by its SCIM token.
-    Scim(Arc<ScimCredential>),
+    Scim(Arc<ScimToken>),
 }
 
 /// What the middleware leaves in the request for [`Access`].
@@ -81,22 +81,23 @@ impl Gate {
         };
         let Ok(raw) = RawToken::parse(token.trim()) else { return Err(refused("malformed token")) };
         let hash = raw.hash();
-        let find = async |across: &mut store::Across| across.scim_credential(raw.tenant(), &hash).await;
-        let Some(credential) = self.store.across(find).await? else { return Err(refused("unknown token")) };
-        if credential.token.revoked_at.is_some() {
-            tracing::info!(token = %credential.token.id, tenant = %credential.tenant.id, "a revoked token was presented");
+        let tenant = raw.tenant();
+        let find = async |across: &mut store::Across| across.scim_token(tenant, &hash).await;
+        let Some(token) = self.store.across(find).await? else { return Err(refused("unknown token")) };
+        if token.revoked_at.is_some() {
+            tracing::info!(token = %token.id, %tenant, "a revoked token was presented");
             return Err(Problem::unauthenticated());
         }
         let ctx = Ctx {
-            tenant: credential.tenant.id.clone(),
-            actor: Actor::scim(credential.token.id.to_string()),
+            tenant: tenant.clone(),
+            actor: Actor::scim(token.id.to_string()),
             request_id: Some(arrival.request_id.clone()),
             ip: arrival.ip,
             now: self.env.now(),
             env: Arc::clone(&self.env),
         };
         let tenant = ctx.tenant.to_string();
-        request.extensions_mut().insert(Pass { caller: Caller::Scim(Arc::new(credential)), ctx });
+        request.extensions_mut().insert(Pass { caller: Caller::Scim(Arc::new(token)), ctx });
         Ok(tenant)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::ScimCredential;
+use tokens::ScimToken;
 
 use super::{access::Caller, errors::Problem};
 
@@ -25,16 +25,16 @@ pub enum ScimRead {}
 pub enum ScimWrite {}
 
 impl Permission for ScimRead {
-    type Caller = Arc<ScimCredential>;
+    type Caller = Arc<ScimToken>;
 
     fn admit(caller: Caller) -> Result<Self::Caller, Problem> {
-        let Caller::Scim(credential) = caller;
-        Ok(credential)
+        let Caller::Scim(token) = caller;
+        Ok(token)
     }
 }
 
 impl Permission for ScimWrite {
-    type Caller = Arc<ScimCredential>;
+    type Caller = Arc<ScimToken>;
 
     fn admit(caller: Caller) -> Result<Self::Caller, Problem> {
         ScimRead::admit(caller)

@@ -49,10 +49,10 @@ async fn tenants_tokens_and_people() {
             world.change(&acme.id, async move |ctx, tx| Ok(tokens::mint(ctx, tx, new).await.unwrap())).await;
         let (token, raw) = minted.unwrap();
         let (tenant, hash) = (acme.id.clone(), raw.hash());
-        let find = async |across: &mut store::Across| across.scim_credential(&tenant, &hash).await;
-        let credential = world.store.across(find).await.unwrap().unwrap();
-        assert_eq!((&credential.token, &credential.tenant), (&token, &acme));
-        let elsewhere = async |across: &mut store::Across| across.scim_credential(&other, &hash).await;
+        let find = async |across: &mut store::Across| across.scim_token(&tenant, &hash).await;
+        let found = world.store.across(find).await.unwrap().unwrap();
+        assert_eq!(found, token);
+        let elsewhere = async |across: &mut store::Across| across.scim_token(&other, &hash).await;
         assert_eq!(world.store.across(elsewhere).await.unwrap(), None, "a token opens its own tenant only");
         let owner = async |across: &mut store::Across| across.tenant_of_scim_token(&token.id).await;
         assert_eq!(world.store.across(owner).await.unwrap().as_ref(), Some(&acme.id));

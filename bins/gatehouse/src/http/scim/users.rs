@@ -92,7 +92,7 @@ async fn list_users(site: web::Data<Site>, access: Access<ScimRead>, request: Ht
 #[post("/api/scim/v2/Users")]
 async fn create_user(site: web::Data<Site>, access: Access<ScimWrite>, body: ScimJson) -> Answer {
     let draft = Draft::read(&body.0)?;
-    let refuse = access.caller().token.create_conflict;
+    let refuse = access.caller().create_conflict;
     let on_existing = if refuse { OnExisting::Refuse } else { OnExisting::Answer };
     let created = access.write(async move |ctx, tx| {
         let created = scim_core::create(ctx, tx, draft, on_existing).await?;
