@@ -18,7 +18,7 @@ use crate::{
 pub(crate) enum Durability {
     /// Fast: for tests.
     None,
-    /// As PostgreSQL comes: for measurements.
+    /// As PostgreSQL comes, but for its housekeeping, which would fall into one measurement and not the next.
     Full,
 }
 
@@ -49,7 +49,9 @@ impl Cluster {
         let mut postgres = as_postgres(root, &bin.join("postgres"));
         postgres.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-p", &port.to_string()]);
         postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400"]);
-        if durability == Durability::None {
+        if durability == Durability::Full {
+            postgres.args(["-c", "autovacuum=off", "-c", "max_wal_size=16GB", "-c", "checkpoint_timeout=1h"]);
+        } else {
             postgres.args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]);
         }
         let log = std::fs::File::create(folder.join("log")).map_err(|error| error.to_string())?;

@@ -19,7 +19,7 @@ const HELP: &str = "\
 cargo xtask up                 build, make a demo tenant, serve on 127.0.0.1:8080
 cargo xtask test               everything CI checks, on both databases
 cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its address
-cargo xtask bench path         the request path beside its floors, as a table";
+cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         ["up"] => up::run(),
         ["test"] => test::run(),
         ["db"] => cluster::serve(),
-        ["bench", "path"] => bench::path(),
+        ["bench", "path", rows @ ..] => bench::path(rows),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(())

@@ -37,7 +37,7 @@ struct Row {
 
 type Table = BTreeMap<&'static str, Row>;
 
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(rows: &[&str]) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
     sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
@@ -82,6 +82,9 @@ pub(crate) fn run() -> Result<()> {
                  connections,
                  expected,
                  request: &load::Request<'_>| {
+        if !wanted(rows, name) {
+            return Ok(());
+        }
         let before = (cpu::seconds(server.pid()), database.map(cpu::seconds));
         let run = load::run(server.address, connections, TIME, expected, request)?;
         if run.unexpected > 0 {
@@ -109,12 +112,18 @@ pub(crate) fn run() -> Result<()> {
         probe("03 get by id (PostgreSQL)", &mut table, &on_postgres.server, database, 16, 200, &|n| {
             on_postgres.get(n)
         })?;
-        pgbench.run("04 pgbench -S", &mut table, cluster.pid(), None)?;
+        pgbench.run(rows, "04 pgbench -S", &mut table, cluster.pid(), None)?;
         probe("05 actix, one insert (PostgreSQL)", &mut table, &floor_postgres, database, 16, 201, &|_| {
             request("POST", "/postgres", "", "")
         })?;
-        pgbench.run("06 pgbench, one insert", &mut table, cluster.pid(), Some("insert.sql"))?;
-        pgbench.run("07 pgbench, the create's statements", &mut table, cluster.pid(), Some("create.sql"))?;
+        pgbench.run(rows, "06 pgbench, one insert", &mut table, cluster.pid(), Some("insert.sql"))?;
+        pgbench.run(
+            rows,
+            "07 pgbench, the create's statements",
+            &mut table,
+            cluster.pid(),
+            Some("create.sql"),
+        )?;
         probe("08 create (PostgreSQL)", &mut table, &on_postgres.server, database, 16, 201, &|n| {
             on_postgres.create(n)
         })?;
@@ -130,6 +139,11 @@ pub(crate) fn run() -> Result<()> {
     println!("{}", bars(&table));
     let _removed = std::fs::remove_dir_all(&folder);
     Ok(())
+}
+
+/// Whether the row of this name is asked for; without a list all are.
+fn wanted(rows: &[&str], name: &str) -> bool {
+    rows.is_empty() || rows.iter().any(|row| name.starts_with(row))
 }
 
 /// A server of ours with a tenant, a token and users.
@@ -257,7 +271,17 @@ impl Pgbench {
         Ok(())
     }
 
-    fn run(&self, name: &'static str, table: &mut Table, database: u32, script: Option<&str>) -> Result<()> {
+    fn run(
+        &self,
+        rows: &[&str],
+        name: &'static str,
+        table: &mut Table,
+        database: u32,
+        script: Option<&str>,
+    ) -> Result<()> {
+        if !wanted(rows, name) {
+            return Ok(());
+        }
         let mut command = Command::new(&self.program);
         command.args(["-n", "-M", "prepared", "-c", "16", "-j", "2", "-T", &TIME.as_secs().to_string()]);
         match script {
