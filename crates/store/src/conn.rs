@@ -1,32 +1,88 @@
 //! A connection to either database.
 
-use diesel::sqlite::SqliteConnection;
+use diesel::{QueryResult, sqlite::SqliteConnection};
 use diesel_async::{
-    AsyncPgConnection,
+    AsyncPgConnection, SimpleAsyncConnection,
     pooled_connection::deadpool::Object,
     sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper},
 };
 use futures_util::{FutureExt, future::BoxFuture};
-
-/// A connection of a worker's pool.
-pub(crate) type PgConn = Object<AsyncPgConnection>;
 
 /// A connection whose every statement is finished when its future is made: it is used on threads that may block.
 pub(crate) type SqliteConn = SyncConnectionWrapper<SqliteConnection, Inline>;
 
 /// A connection to either database.
 pub(crate) enum Conn {
-    Postgres(Box<PgConn>),
+    Postgres(Box<Pg>),
     Sqlite(SqliteConn),
+}
+
+/// A connection of a worker's pool, and how far its transaction is.
+///
+/// BEGIN is not sent by itself but together with the first statement, which saves a round trip. So the
+/// transaction is ours to follow: [`crate::postgres`] ends it, or closes the connection.
+pub(crate) struct Pg {
+    pub(crate) object: Object<AsyncPgConnection>,
+    pub(crate) transaction: Transaction,
+}
+
+/// How far a transaction is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transaction {
+    /// Each statement is for itself.
+    None,
+    /// The next statement goes with BEGIN.
+    Due,
+    /// BEGIN was sent.
+    Open,
+    /// A statement failed, and so has all of it.
+    Failed,
+}
+
+impl Pg {
+    /// Sends BEGIN if it is due. Polled together with a statement, and before it, they travel together.
+    pub(crate) fn begin(
+        &mut self,
+    ) -> (impl Future<Output = QueryResult<()>> + Send + '_, &AsyncPgConnection) {
+        let due = self.transaction == Transaction::Due;
+        if due {
+            self.transaction = Transaction::Open;
+        }
+        let conn: &AsyncPgConnection = &self.object;
+        let begin = async move {
+            let mut conn = conn;
+            if due { conn.batch_execute("BEGIN").await } else { Ok(()) }
+        };
+        (begin, conn)
+    }
+
+    /// The connection, in its transaction if it is to be in one.
+    pub(crate) async fn begun(&mut self) -> QueryResult<&mut AsyncPgConnection> {
+        self.begin().0.await?;
+        Ok(&mut self.object)
+    }
+
+    /// Remembers a failure: what follows in the same transaction would be ignored by the server.
+    pub(crate) fn note<T>(&mut self, result: QueryResult<T>) -> QueryResult<T> {
+        if result.is_err() && self.transaction == Transaction::Open {
+            self.transaction = Transaction::Failed;
+        }
+        result
+    }
 }
 
 /// Runs one query text on whichever database the connection is to.
 macro_rules! on {
     ($conn:expr, $c:ident => $query:expr) => {
         match $conn {
-            $crate::conn::Conn::Postgres(object) => {
-                let $c: &mut diesel_async::AsyncPgConnection = &mut **object;
-                $query
+            $crate::conn::Conn::Postgres(pg) => {
+                let result = {
+                    let (begin, mut conn) = pg.begin();
+                    let $c = &mut conn;
+                    let (begun, result) = futures_util::future::join(begin, async { $query }).await;
+                    begun.and(result)
+                };
+                pg.note(result)
             }
             $crate::conn::Conn::Sqlite($c) => $query,
         }

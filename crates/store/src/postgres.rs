@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use audit::{AuditStore, Audited, Entry};
 use deadpool::managed::Timeouts;
-use diesel::{ConnectionError, result::Error};
+use diesel::ConnectionError;
 use diesel_async::{
-    AnsiTransactionManager, AsyncConnection, AsyncPgConnection, SimpleAsyncConnection, TransactionManager,
+    AsyncConnection, AsyncPgConnection, SimpleAsyncConnection,
     pooled_connection::{
         AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod,
         deadpool::{Object, Pool},
@@ -15,7 +15,12 @@ use diesel_async::{
 use futures_util::FutureExt;
 use kernel::{Ctx, StoreError, TenantId};
 
-use crate::{Tx, across::Across, conn::Conn, error::store_error};
+use crate::{
+    Tx,
+    across::Across,
+    conn::{Conn, Pg, Transaction},
+    error::store_error,
+};
 
 /// How long a unit of work waits for a connection.
 const WAIT: Duration = Duration::from_secs(5);
@@ -63,11 +68,16 @@ impl Postgres {
         self.pool.get().await.map_err(|error| StoreError::Unavailable(Box::new(error)))
     }
 
+    /// A connection on which each statement is for itself.
+    async fn plain(&self) -> Result<Conn, StoreError> {
+        Ok(Conn::Postgres(Box::new(Pg { object: self.get().await?, transaction: Transaction::None })))
+    }
+
     pub(crate) async fn across<T>(
         &self,
         look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        look(&mut Across { conn: Conn::Postgres(Box::new(self.get().await?)) }).await
+        look(&mut Across { conn: self.plain().await? }).await
     }
 
     /// Each statement for itself: a read is one statement, and one needs no BEGIN.
@@ -76,7 +86,7 @@ impl Postgres {
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        work(&mut Tx::reading(Conn::Postgres(Box::new(self.get().await?)), tenant)).await
+        work(&mut Tx::reading(self.plain().await?, tenant)).await
     }
 
     /// One transaction. Dropped, refused or panicking, nothing of it remains.
@@ -85,7 +95,7 @@ impl Postgres {
         ctx: &Ctx,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
     ) -> Result<T, E> {
-        let mut open = Open::begin(self.get().await?, ctx.tenant.clone()).await?;
+        let mut open = Open::begin(self.get().await?, ctx.tenant.clone());
         let done = std::panic::AssertUnwindSafe(finish(ctx, open.tx()?, work)).catch_unwind().await;
         match done {
             Ok(Ok(value)) => {
@@ -128,9 +138,9 @@ async fn connect(url: String) -> Result<AsyncPgConnection, ConnectionError> {
 struct Open(Option<Tx>);
 
 impl Open {
-    async fn begin(mut conn: Object<AsyncPgConnection>, tenant: TenantId) -> Result<Self, StoreError> {
-        AnsiTransactionManager::begin_transaction(&mut *conn).await.map_err(store_error)?;
-        Ok(Self(Some(Tx::writing(Conn::Postgres(Box::new(conn)), tenant))))
+    fn begin(object: Object<AsyncPgConnection>, tenant: TenantId) -> Self {
+        let pg = Pg { object, transaction: Transaction::Due };
+        Self(Some(Tx::writing(Conn::Postgres(Box::new(pg)), tenant)))
     }
 
     fn tx(&mut self) -> Result<&mut Tx, StoreError> {
@@ -138,38 +148,43 @@ impl Open {
     }
 
     async fn commit(mut self) -> Result<(), StoreError> {
-        let result = match self.conn() {
-            Some(conn) => AnsiTransactionManager::commit_transaction(conn).await,
-            None => Err(Error::BrokenTransactionManager),
-        };
-        if result.is_ok() {
-            self.0 = None;
+        match self.transaction() {
+            Transaction::None | Transaction::Due => {}
+            Transaction::Open => self.end("COMMIT").await?,
+            Transaction::Failed => {
+                // The server would answer COMMIT with success and keep nothing.
+                self.end("ROLLBACK").await?;
+                return Err(StoreError::Aborted("it went on after a failed statement"));
+            }
         }
-        result.map_err(store_error)
+        self.0 = None;
+        Ok(())
     }
 
     async fn rollback(mut self) {
-        let done = match self.conn() {
-            Some(conn) => AnsiTransactionManager::rollback_transaction(conn).await.is_ok(),
-            None => false,
-        };
-        if done {
+        let begun = matches!(self.transaction(), Transaction::Open | Transaction::Failed);
+        if !begun || self.end("ROLLBACK").await.is_ok() {
             self.0 = None;
         }
     }
 
-    fn conn(&mut self) -> Option<&mut AsyncPgConnection> {
-        match &mut self.0 {
-            Some(Tx { conn: Conn::Postgres(conn), .. }) => Some(&mut **conn),
-            _ => None,
+    fn transaction(&self) -> Transaction {
+        match &self.0 {
+            Some(Tx { conn: Conn::Postgres(pg), .. }) => pg.transaction,
+            _ => Transaction::None,
         }
+    }
+
+    async fn end(&mut self, statement: &str) -> Result<(), StoreError> {
+        let Some(Tx { conn: Conn::Postgres(pg), .. }) = &mut self.0 else { return Ok(()) };
+        pg.object.batch_execute(statement).await.map_err(store_error)
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        if let Some(Conn::Postgres(conn)) = self.0.take().map(Tx::into_conn) {
-            drop(Object::take(*conn));
+        if let Some(Conn::Postgres(pg)) = self.0.take().map(Tx::into_conn) {
+            drop(Object::take(pg.object));
         }
     }
 }

@@ -1,10 +1,13 @@
 //! One unit of work of one tenant.
 
+use diesel::QueryResult;
+use diesel_async::AsyncPgConnection;
 use kernel::{StoreError, TenantId};
 
 use crate::{
     audit_entries::{self, EntryRow},
     conn::Conn,
+    error::store_error,
     users::{self, EmailRow},
 };
 
@@ -49,17 +52,13 @@ impl Tx {
     /// Writes the rows that wait: in one go where the database takes several statements at once.
     pub(crate) async fn flush(&mut self) -> Result<(), StoreError> {
         let rows = std::mem::take(&mut self.pending);
+        if rows.is_empty() {
+            return Ok(());
+        }
         match &mut self.conn {
-            Conn::Postgres(object) => {
-                let conn: &diesel_async::AsyncPgConnection = object;
-                let inserts = rows.iter().map(async |row| {
-                    let mut conn = conn;
-                    match row {
-                        Row::Email(row) => users::insert_email!(row, &mut conn),
-                        Row::Entry(row) => audit_entries::insert_entry!(row, &mut conn),
-                    }
-                });
-                futures_util::future::try_join_all(inserts).await.map_err(crate::error::store_error)?;
+            Conn::Postgres(pg) => {
+                let result = write_together(pg.begun().await.map_err(store_error)?, &rows).await;
+                pg.note(result).map_err(store_error)?;
             }
             Conn::Sqlite(conn) => {
                 for row in &rows {
@@ -67,7 +66,7 @@ impl Tx {
                         Row::Email(row) => users::insert_email!(row, conn),
                         Row::Entry(row) => audit_entries::insert_entry!(row, conn),
                     }
-                    .map_err(crate::error::store_error)?;
+                    .map_err(store_error)?;
                 }
             }
         }
@@ -77,4 +76,16 @@ impl Tx {
     pub(crate) fn into_conn(self) -> Conn {
         self.conn
     }
+}
+
+/// Sends all rows before it waits for the first answer.
+async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<()> {
+    let inserts = rows.iter().map(async |row| {
+        let mut conn = conn;
+        match row {
+            Row::Email(row) => users::insert_email!(row, &mut conn),
+            Row::Entry(row) => audit_entries::insert_entry!(row, &mut conn),
+        }
+    });
+    futures_util::future::try_join_all(inserts).await.map(|_| ())
 }

@@ -3,13 +3,25 @@
 //! It reports plain percentiles of what it saw: no request is invented to make up for a stall.
 
 use std::{
-    io::{BufRead, BufReader, Write},
-    net::{SocketAddr, TcpStream},
+    io::ErrorKind,
+    net::SocketAddr,
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
+
 use crate::sh::Result;
+
+/// Threads that share the connections: with one each, waking them would be part of what is measured.
+const THREADS: usize = 2;
+/// How long an answer may take before the run is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The bytes of the request of this number.
 pub(super) type Request<'a> = dyn Fn(u64) -> Vec<u8> + Sync + 'a;
@@ -47,65 +59,79 @@ pub(super) fn run(
     request: &Request<'_>,
 ) -> Result<Run> {
     let start = Instant::now();
-    let results: Vec<Result<(Vec<f32>, u64)>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..connections)
-            .map(|_| scope.spawn(|| connection(address, start + time, expected, request)))
+    let end = start + time;
+    let results: Vec<Result<Vec<Seen>>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let share = (thread..connections).step_by(THREADS).count();
+                scope.spawn(move || {
+                    let all = (0..share).map(|_| connection(address, end, expected, request));
+                    runtime()?.block_on(async { futures_util::future::try_join_all(all).await })
+                })
+            })
             .collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err("a connection panicked".into())))
+            .map(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".into())))
             .collect()
     });
     let seconds = start.elapsed().as_secs_f64();
     let (mut latencies, mut unexpected) = (Vec::new(), 0);
-    for result in results {
-        let (seen, odd) = result?;
-        latencies.extend(seen);
-        unexpected += odd;
+    for seen in results {
+        for one in seen? {
+            latencies.extend(one.latencies);
+            unexpected += one.unexpected;
+        }
     }
     latencies.sort_by(f32::total_cmp);
     let answers = latencies.len() as u64;
     Ok(Run { rate: answers as f64 / seconds, answers, unexpected, latencies })
 }
 
-fn connection(
-    address: SocketAddr,
-    end: Instant,
-    expected: u16,
-    request: &Request<'_>,
-) -> Result<(Vec<f32>, u64)> {
+/// What one connection saw.
+struct Seen {
+    latencies: Vec<f32>,
+    unexpected: u64,
+}
+
+fn runtime() -> Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())
+}
+
+async fn connection(address: SocketAddr, end: Instant, expected: u16, request: &Request<'_>) -> Result<Seen> {
     let failed = |error: std::io::Error| format!("{address}: {error}");
-    let stream = TcpStream::connect(address).map_err(failed)?;
-    stream.set_nodelay(true).map_err(failed)?;
-    stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(failed)?;
-    let mut writer = stream.try_clone().map_err(failed)?;
-    let mut reader = BufReader::with_capacity(16 * 1024, stream);
-    let (mut latencies, mut unexpected) = (Vec::with_capacity(100_000), 0);
+    let mut stream = BufReader::with_capacity(16 * 1024, connect(address).await.map_err(failed)?);
+    let mut seen = Seen { latencies: Vec::with_capacity(100_000), unexpected: 0 };
     let mut line = String::new();
     while Instant::now() < end {
         let bytes = request(NUMBER.fetch_add(1, Ordering::Relaxed));
         let sent = Instant::now();
-        writer.write_all(&bytes).map_err(failed)?;
-        let (status, _) = answer(&mut reader, &mut line).map_err(failed)?;
-        latencies.push(sent.elapsed().as_secs_f32());
-        unexpected += u64::from(status != expected);
+        stream.write_all(&bytes).await.map_err(failed)?;
+        let (status, _) = answer(&mut stream, &mut line).await.map_err(failed)?;
+        seen.latencies.push(sent.elapsed().as_secs_f32());
+        seen.unexpected += u64::from(status != expected);
     }
-    Ok((latencies, unexpected))
+    Ok(seen)
+}
+
+async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// Reads one answer: its status and body.
-fn answer(reader: &mut impl BufRead, line: &mut String) -> std::io::Result<(u16, Vec<u8>)> {
-    let mut next = |line: &mut String| -> std::io::Result<usize> {
-        line.clear();
-        reader.read_line(line)
-    };
-    if next(line)? == 0 {
-        return Err(std::io::ErrorKind::UnexpectedEof.into());
+async fn answer(stream: &mut BufReader<TcpStream>, line: &mut String) -> std::io::Result<(u16, Vec<u8>)> {
+    line.clear();
+    let first = timeout(PATIENCE, stream.read_line(line)).await;
+    if first.map_err(|_| std::io::Error::from(ErrorKind::TimedOut))?? == 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
     }
     let status = line.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
     let mut length = 0;
     loop {
-        next(line)?;
+        line.clear();
+        stream.read_line(line).await?;
         let header = line.trim_end();
         if header.is_empty() {
             break;
@@ -117,15 +143,17 @@ fn answer(reader: &mut impl BufRead, line: &mut String) -> std::io::Result<(u16,
         }
     }
     let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
+    stream.read_exact(&mut body).await?;
     Ok((status, body))
 }
 
 /// One request on a connection of its own: status and body.
 pub(super) fn once(address: SocketAddr, request: &[u8]) -> Result<(u16, String)> {
-    let failed = |error: std::io::Error| format!("{address}: {error}");
-    let mut stream = TcpStream::connect(address).map_err(failed)?;
-    stream.write_all(request).map_err(failed)?;
-    let (status, body) = answer(&mut BufReader::new(stream), &mut String::new()).map_err(failed)?;
+    let ask = async {
+        let mut stream = BufReader::new(connect(address).await?);
+        stream.write_all(request).await?;
+        answer(&mut stream, &mut String::new()).await
+    };
+    let (status, body) = runtime()?.block_on(ask).map_err(|error| format!("{address}: {error}"))?;
     Ok((status, String::from_utf8_lossy(&body).into_owned()))
 }

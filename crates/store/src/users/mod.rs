@@ -158,7 +158,11 @@ impl UserStore for Tx {
         self.for_change()?;
         let query = users::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<UserRow> = match &mut self.conn {
-            Conn::Postgres(c) => query.select(UserRow::as_select()).for_update().first(c).await.optional(),
+            Conn::Postgres(pg) => {
+                let c = pg.begun().await.map_err(store_error)?;
+                let result = query.select(UserRow::as_select()).for_update().first(c).await;
+                pg.note(result.optional())
+            }
             // SQLite has one writer: the row cannot change under it.
             Conn::Sqlite(c) => query.select(UserRow::as_select()).first(c).await.optional(),
         }
@@ -189,7 +193,11 @@ impl UserStore for Tx {
         let (limit, offset) = (i64::from(page.count), i64::try_from(page.offset()).unwrap_or(i64::MAX));
         let tenant = self.tenant.clone();
         let (total, rows): (i64, Vec<UserRow>) = match &mut self.conn {
-            Conn::Postgres(c) => postgres::matching::page(&tenant, lookup, limit, offset, c).await,
+            Conn::Postgres(pg) => {
+                let c = pg.begun().await.map_err(store_error)?;
+                let result = postgres::matching::page(&tenant, lookup, limit, offset, c).await;
+                pg.note(result)
+            }
             Conn::Sqlite(c) => sqlite::matching::page(&tenant, lookup, limit, offset, c).await,
         }
         .map_err(store_error)?;
