@@ -69,7 +69,7 @@ pub const KEYS: &[Key] = &[
         default: "X-Forwarded-For",
         help: "The one header that trusted proxies write: `X-Forwarded-For` or `Forwarded`. The other is ignored.",
     },
-    Key { name: "database_pool", default: "8", help: "PostgreSQL connections of each worker at most." },
+    Key { name: "database_pool", default: "5", help: "PostgreSQL connections of each worker at most." },
     Key { name: "workers", default: "one a processor", help: "Threads that answer requests." },
     Key { name: "log_format", default: "json", help: "`json`, one object a line, or `pretty` for people." },
     Key {
@@ -225,7 +225,7 @@ impl Raw {
             master_key: self.parsed("master_key")?,
             trusted_proxies: self.ranges("trusted_proxies")?,
             proxy_header: self.parsed("proxy_header")?.unwrap_or(ProxyHeader::XForwardedFor),
-            database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(8),
+            database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(5),
             workers: self.count("workers", 1..=1024)?,
             log_format: self.parsed("log_format")?.unwrap_or(LogFormat::Json),
             log_level: self.parsed("log_level")?.unwrap_or(tracing::Level::INFO),

@@ -44,13 +44,43 @@ fn an_operator_makes_a_tenant_and_an_identity_provider_provisions() {
 fn refusals_say_what_to_write() {
     let process = Process::new(&[]);
     acme(&process);
-    insta::assert_debug_snapshot!(process.refused(&["tenant", "create", "--slug", "acme", "--name", "Other"]), @"");
-    insta::assert_debug_snapshot!(process.refused(&["tenant", "create", "--slug", "Not Good", "--name", "Other"]), @"");
-    insta::assert_debug_snapshot!(process.refused(&["token", "scim", "--tenant", "nobody", "--name", "x"]), @"");
-    insta::assert_debug_snapshot!(process.refused(&["token", "scim", "--tenant", "acme", "--name", ""]), @"");
-    insta::assert_debug_snapshot!(process.refused(&["token", "revoke", "--id", "sct_00000000000000000000000000"]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["tenant", "create", "--slug", "acme", "--name", "Other"]), @r#"
+(
+    1,
+    "gatehouse: slug: acme is taken by another tenant",
+)
+"#);
+    insta::assert_debug_snapshot!(process.refused(&["tenant", "create", "--slug", "Not Good", "--name", "Other"]), @r#"
+(
+    1,
+    "gatehouse: slug: write 2 to 63 characters of a-z, 0-9 and inner hyphens",
+)
+"#);
+    insta::assert_debug_snapshot!(process.refused(&["token", "scim", "--tenant", "nobody", "--name", "x"]), @r#"
+(
+    1,
+    "gatehouse: --tenant: there is no tenant nobody",
+)
+"#);
+    insta::assert_debug_snapshot!(process.refused(&["token", "scim", "--tenant", "acme", "--name", ""]), @r#"
+(
+    1,
+    "gatehouse: name: write 1 to 100 printable characters",
+)
+"#);
+    insta::assert_debug_snapshot!(process.refused(&["token", "revoke", "--id", "sct_00000000000000000000000000"]), @r#"
+(
+    1,
+    "gatehouse: no such token",
+)
+"#);
     process.json(&["user", "create", "--tenant", "acme", "--email", "ada@example.com"]);
-    insta::assert_debug_snapshot!(process.refused(&["user", "create", "--tenant", "acme", "--email", "ADA@example.com"]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["user", "create", "--tenant", "acme", "--email", "ADA@example.com"]), @r#"
+(
+    1,
+    "gatehouse: email: ADA@example.com is taken by another person of this tenant",
+)
+"#);
     assert_eq!(
         process.run(&["user", "create", "--tenant", "acme", "--email", "nonsense"]).status.code(),
         Some(2)
@@ -61,11 +91,26 @@ fn refusals_say_what_to_write() {
 #[test]
 fn settings_are_checked_before_anything_starts() {
     let process = Process::new(&[("GATEHOUSE_BNID", "127.0.0.1:0")]);
-    insta::assert_debug_snapshot!(process.refused(&["serve"]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["serve"]), @r#"
+(
+    1,
+    "gatehouse: bnid (GATEHOUSE_BNID): no such setting; did you mean bind?",
+)
+"#);
     let process = Process::new(&[("GATEHOUSE_AUTH_SECRET", "please-changeme-please-changeme-please")]);
-    insta::assert_debug_snapshot!(process.refused(&["config", "check"]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["config", "check"]), @r#"
+(
+    1,
+    "gatehouse: auth_secret (GATEHOUSE_AUTH_SECRET): a secret that contains \"changeme\" comes from an example; make one with: openssl rand -base64 48",
+)
+"#);
     let process = Process::new(&[("GATEHOUSE_DATABASE_URL", "postgres://gate:hunter2@127.0.0.1:1/gate")]);
-    insta::assert_debug_snapshot!(process.refused(&["serve"]), @"");
+    insta::assert_debug_snapshot!(process.refused(&["serve"]), @r#"
+(
+    1,
+    "gatehouse: GATEHOUSE_AUTH_SECRET is not set: on PostgreSQL all machines need the same one; make one with: openssl rand -base64 48",
+)
+"#);
 
     std::fs::write(
         process.path().join("gatehouse.toml"),

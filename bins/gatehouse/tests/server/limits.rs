@@ -28,10 +28,10 @@ fn unknown_paths_and_methods_come_before_credentials() {
     on_both(|server| {
         let anybody = server.anonymous();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(anybody.get("/nothing").shown(), @"");
-            insta::assert_snapshot!(anybody.get("/api/nothing").shown(), @"");
-            insta::assert_snapshot!(anybody.get("/api/scim/v2/nothing").shown(), @"");
-            insta::assert_snapshot!(anybody.send("DELETE", USERS, None, "").shown(), @"");
+            insta::assert_snapshot!(anybody.get("/nothing").shown(), @r#"404 {"error":"there is nothing at this address","code":"NOT_FOUND"}"#);
+            insta::assert_snapshot!(anybody.get("/api/nothing").shown(), @r#"404 {"error":"there is nothing at this address","code":"NOT_FOUND"}"#);
+            insta::assert_snapshot!(anybody.get("/api/scim/v2/nothing").shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"there is nothing at this address"}"#);
+            insta::assert_snapshot!(anybody.send("DELETE", USERS, None, "").shown(), @r#"405 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"405","detail":"this address does not take this method; the header Allow says which it takes"}"#);
         }
         assert_eq!(anybody.send("DELETE", USERS, None, "").header("allow"), "GET, POST");
         assert_eq!(anybody.send("PUT", "/api/scim/v2/Users/x", None, "").status, 401);
@@ -50,10 +50,10 @@ fn bodies_are_refused_in_order() {
         let scim = server.tenant("acme").scim;
         let send = |kind: Option<&str>, body: &str| scim.send("POST", USERS, kind, body);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(send(Some("text/plain"), "{").shown(), @"");
-            insta::assert_snapshot!(send(None, "{}").shown(), @"");
-            insta::assert_snapshot!(send(Some("application/json"), "{").shown(), @"");
-            insta::assert_snapshot!(send(Some("application/json"), "").shown(), @"");
+            insta::assert_snapshot!(send(Some("text/plain"), "{").shown(), @r#"415 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"415","detail":"send the body as application/scim+json or application/json"}"#);
+            insta::assert_snapshot!(send(None, "{}").shown(), @r#"415 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"415","detail":"send the body as application/scim+json or application/json"}"#);
+            insta::assert_snapshot!(send(Some("application/json"), "{").shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"the body is not JSON: EOF while parsing an object at line 1 column 1","scimType":"invalidSyntax"}"#);
+            insta::assert_snapshot!(send(Some("application/json"), "").shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"the body is not JSON: EOF while parsing a value at line 1 column 0","scimType":"invalidSyntax"}"#);
         }
         let padded = format!("{{\"userName\":\"big\"}}{}", " ".repeat(1024 * 1024));
         let large = send(Some("application/scim+json"), &padded);

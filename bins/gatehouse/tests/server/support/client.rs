@@ -59,7 +59,7 @@ impl Caller {
             request = request.header("Content-Type", content_type);
         }
         let request = request.body(body.to_owned()).expect("a well-formed request");
-        let config = self.agent.configure_request(request).allow_non_standard_methods(true).force_send_body();
+        let config = self.agent.configure_request(request).allow_non_standard_methods(true);
         let mut response = self.agent.run(config.build()).expect("an answer");
         let text = response.body_mut().read_to_string().expect("a body");
         Answer { status: response.status().as_u16(), headers: response.headers().clone(), text }

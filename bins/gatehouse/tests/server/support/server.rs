@@ -17,7 +17,6 @@ use super::Caller;
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    pub(crate) kind: Kind,
     store: Store,
     env: Arc<dyn Env>,
     runtime: tokio::runtime::Runtime,
@@ -54,14 +53,15 @@ impl Server {
         for (name, value) in [("bind", "127.0.0.1:0"), ("workers", "2")].iter().chain(settings) {
             raw.set(name, (*value).to_owned()).unwrap();
         }
-        let _inside = runtime.enter();
-        let bound = http::bind(&raw.settings().unwrap(), database.store(), Arc::clone(&env)).unwrap();
+        let bound = {
+            let _inside = runtime.enter();
+            http::bind(&raw.settings().unwrap(), database.store(), Arc::clone(&env)).unwrap()
+        };
         let (address, handle) = (bound.address, bound.handle());
         let serving = runtime.handle().clone();
         let thread = std::thread::spawn(move || serving.block_on(bound.serve()).unwrap());
         let store = database.store();
-        drop(_inside);
-        Self { address, kind, store, env, runtime, handle, thread: Some(thread), _database: database }
+        Self { address, store, env, runtime, handle, thread: Some(thread), _database: database }
     }
 
     pub(crate) fn anonymous(&self) -> Caller {

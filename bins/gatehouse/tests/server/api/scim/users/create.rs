@@ -9,7 +9,7 @@ fn a_new_user_is_answered_whole() {
         let tenant = server.tenant("acme");
         let answer = tenant.scim.post(USERS, &ada());
         insta::allow_duplicates! {
-            insta::assert_snapshot!(answer.shown(), @"");
+            insta::assert_snapshot!(answer.shown(), @r#"201 {"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"[id]","externalId":"00u1","userName":"Ada@Example.com","active":true,"name":{"familyName":"Lovelace","givenName":"Ada"},"emails":[{"value":"ada@example.com","type":"work","primary":true}],"meta":{"resourceType":"User","created":[time],"lastModified":[time],"location":"[base]/api/scim/v2/Users/[id]"}}"#);
         }
         assert_eq!(answer.header("content-type"), "application/scim+json");
         assert_eq!(answer.header("location"), answer.json()["meta"]["location"].as_str().unwrap());
@@ -24,7 +24,7 @@ fn a_new_user_is_answered_whole() {
         );
         assert_eq!(entries[0].ip.as_deref(), Some("127.0.0.1"));
         insta::allow_duplicates! {
-            insta::assert_snapshot!(entries[0].metadata, @"");
+            insta::assert_snapshot!(entries[0].metadata, @r#"{"active":true,"role":"MEMBER","fields":["userName","externalId","name","emails"]}"#);
         }
     });
 }
@@ -47,7 +47,7 @@ fn a_token_may_want_a_conflict_instead() {
         let tenant = server.tenant_with("acme", true);
         assert_eq!(tenant.scim.post(USERS, &ada()).status, 201);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(tenant.scim.post(USERS, &ada()).shown(), @"");
+            insta::assert_snapshot!(tenant.scim.post(USERS, &ada()).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: another user of this tenant has this value","scimType":"uniqueness"}"#);
         }
     });
 }
@@ -59,7 +59,7 @@ fn a_sign_in_address_belongs_to_one_user() {
         assert_eq!(scim.post(USERS, &ada()).status, 201);
         let other = json!({ "userName": "other", "emails": [{ "value": "ADA@example.com" }] });
         insta::allow_duplicates! {
-            insta::assert_snapshot!(scim.post(USERS, &other).shown(), @"");
+            insta::assert_snapshot!(scim.post(USERS, &other).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: another user of this tenant has this value","scimType":"uniqueness"}"#);
         }
     });
 }
@@ -78,11 +78,11 @@ fn problems_name_the_attribute() {
         let scim = server.tenant("acme").scim;
         let problem = |body| scim.post(USERS, &body).shown();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(problem(json!({})), @"");
-            insta::assert_snapshot!(problem(json!({ "userName": "" })), @"");
-            insta::assert_snapshot!(problem(json!({ "userName": "a", "emails": [{ "value": "b" }] })), @"");
-            insta::assert_snapshot!(problem(json!({ "userName": "a", "name": { "givenName": 1 } })), @"");
-            insta::assert_snapshot!(problem(json!(["userName"])), @"");
+            insta::assert_snapshot!(problem(json!({})), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"userName: is required","scimType":"invalidValue"}"#);
+            insta::assert_snapshot!(problem(json!({ "userName": "" })), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"userName: must not be blank","scimType":"invalidValue"}"#);
+            insta::assert_snapshot!(problem(json!({ "userName": "a", "emails": [{ "value": "b" }] })), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"emails[0].value: must be an e-mail address such as ada@example.com","scimType":"invalidValue"}"#);
+            insta::assert_snapshot!(problem(json!({ "userName": "a", "name": { "givenName": 1 } })), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"name.givenName: must be a string","scimType":"invalidValue"}"#);
+            insta::assert_snapshot!(problem(json!(["userName"])), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"the body must be a JSON object that describes a user","scimType":"invalidSyntax"}"#);
         }
     });
 }

@@ -12,7 +12,7 @@ fn what_is_not_sent_is_removed_and_active_stays() {
         tenant.scim.put(&path, &json!({ "userName": "ada", "active": false }));
         let answer = tenant.scim.put(&path, &json!({ "userName": "ada", "title": "Countess" }));
         insta::allow_duplicates! {
-            insta::assert_snapshot!(answer.shown(), @"");
+            insta::assert_snapshot!(answer.shown(), @r#"200 {"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"[id]","userName":"ada","active":false,"title":"Countess","meta":{"resourceType":"User","created":[time],"lastModified":[time],"location":"[base]/api/scim/v2/Users/[id]"}}"#);
         }
         assert_eq!(tenant.scim.get(&path).json(), answer.json());
         assert!(answer.json()["meta"]["lastModified"].as_str() >= made["meta"]["lastModified"].as_str());
@@ -22,7 +22,15 @@ fn what_is_not_sent_is_removed_and_active_stays() {
         let said: Vec<_> =
             entries.iter().map(|entry| format!("{} {}", entry.action, entry.metadata)).collect();
         insta::allow_duplicates! {
-            insta::assert_debug_snapshot!(said, @"");
+            insta::assert_debug_snapshot!(said, @r#"
+[
+    "ACCOUNT_USER_UPDATED {\"changed\":[\"title\"]}",
+    "ACCOUNT_USER_DEACTIVATED {}",
+    "ACCOUNT_USER_UPDATED {\"changed\":[\"userName\",\"externalId\",\"name\",\"emails\"]}",
+    "ACCOUNT_USER_CREATED {\"active\":true,\"role\":\"MEMBER\",\"fields\":[\"userName\",\"externalId\",\"name\",\"emails\"]}",
+    "ACCOUNT_TENANT_CREATED {\"slug\":\"acme\",\"tier\":\"STANDARD\"}",
+]
+"#);
         }
     });
 }
@@ -51,8 +59,8 @@ fn unique_values_of_others_are_refused() {
         let bob = scim.post(USERS, &json!({ "userName": "bob" })).json();
         let path = format!("{USERS}/{}", bob["id"].as_str().unwrap());
         insta::allow_duplicates! {
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "ADA@example.com" })).shown(), @"");
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "bob", "emails": ["ada@example.com"] })).shown(), @"");
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "ADA@example.com" })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: another user of this tenant has this value","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "bob", "emails": ["ada@example.com"] })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: another user of this tenant has this value","scimType":"uniqueness"}"#);
         }
         assert_eq!(scim.get(&path).json(), bob);
         assert_eq!(
@@ -71,8 +79,8 @@ fn refusals_come_in_order() {
         let path = format!("{USERS}/{}", foreign["id"].as_str().unwrap());
         insta::allow_duplicates! {
             // 400 before 404: a body that nobody could mean says nothing about what exists.
-            insta::assert_snapshot!(scim.put(&path, &json!({})).shown(), @"");
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "x" })).shown(), @"");
+            insta::assert_snapshot!(scim.put(&path, &json!({})).shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"userName: is required","scimType":"invalidValue"}"#);
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "x" })).shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"no user has this id"}"#);
         }
     });
 }
