@@ -29,11 +29,17 @@ struct Operation<'a> {
     method: String,
     path: &'a str,
     summary: &'a str,
-    description: &'a str,
+    description: Vec<Run<'a>>,
     credential: &'a str,
     parameters: Vec<Parameter<'a>>,
     bodies: Vec<Body<'a>>,
     answers: Vec<Answer<'a>>,
+}
+
+/// A stretch of a description: prose, or code between backticks.
+struct Run<'a> {
+    code: bool,
+    text: &'a str,
 }
 
 struct Parameter<'a> {
@@ -113,7 +119,7 @@ fn operations<'a>(document: &'a Value, tag: &str) -> Vec<Operation<'a>> {
             method: method.to_ascii_uppercase(),
             path,
             summary: text(operation, "summary"),
-            description: text(operation, "description"),
+            description: runs(text(operation, "description")),
             credential: members(&operation["security"][0]).next().map_or("none", |(name, _)| name),
             parameters: list(&operation["parameters"])
                 .map(|parameter| Parameter {
@@ -133,6 +139,11 @@ fn operations<'a>(document: &'a Value, tag: &str) -> Vec<Operation<'a>> {
                 .collect(),
         })
         .collect()
+}
+
+fn runs(text: &str) -> Vec<Run<'_>> {
+    let alternating = [false, true].into_iter().cycle();
+    text.split('`').zip(alternating).map(|(text, code)| Run { code, text }).collect()
 }
 
 fn bodies(of: &Value) -> Vec<Body<'_>> {

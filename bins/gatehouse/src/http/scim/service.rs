@@ -31,7 +31,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
 
 /// What this SCIM service can do
 ///
-/// RFC 7643 §5. PATCH and filters are supported; bulk, sorting and ETags are not.
+/// RFC 7643 §5. Bulk operations, sorting and ETags are not supported.
 #[utoipa::path(
     tag = "SCIM",
     security(()),

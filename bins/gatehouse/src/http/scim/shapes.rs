@@ -15,7 +15,11 @@ pub(super) struct ScimUser;
 
 impl PartialSchema for ScimUser {
     fn schema() -> RefOr<Schema> {
-        schema(scim_core::schema::json_schema(false))
+        let mut shape = scim_core::schema::json_schema(false);
+        if let Some(members) = shape.as_object_mut() {
+            members.insert("example".into(), example());
+        }
+        schema(shape)
     }
 }
 impl ToSchema for ScimUser {}
@@ -64,6 +68,26 @@ fn list(resource: &Value) -> Value {
             "startIndex": { "type": "integer", "minimum": 1 },
             "itemsPerPage": { "type": "integer", "minimum": 0 },
             "Resources": { "type": "array", "items": resource },
+        },
+    })
+}
+
+fn example() -> Value {
+    let time = "2026-01-31T09:30:00.000Z";
+    let id = "usr_01jz2222222222222222222222";
+    json!({
+        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],
+        "id": id,
+        "externalId": "00u1a2b3c4",
+        "userName": "ada@example.com",
+        "active": true,
+        "name": { "familyName": "Lovelace", "givenName": "Ada" },
+        "emails": [{ "value": "ada@example.com", "type": "work", "primary": true }],
+        "meta": {
+            "resourceType": "User",
+            "created": time,
+            "lastModified": time,
+            "location": format!("https://gate.example.com/api/scim/v2/Users/{id}"),
         },
     })
 }
