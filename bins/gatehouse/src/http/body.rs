@@ -81,3 +81,20 @@ pub(super) fn scim_answer(status: StatusCode, body: &Value) -> HttpResponse {
         .content_type(SCIM_JSON)
         .body(body.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix_web::{ResponseError, error::PayloadError, test::TestRequest, web::Bytes};
+    use futures_util::{Stream, stream};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_arrive_is_given_up() {
+        let request = TestRequest::post().insert_header((header::CONTENT_TYPE, SCIM_JSON)).to_http_request();
+        let never: Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>> = Box::pin(stream::pending());
+        let mut payload = Payload::from(never);
+        let problem = ScimJson::from_request(&request, &mut payload).await.err().unwrap();
+        assert_eq!(problem.status_code(), StatusCode::BAD_REQUEST);
+        assert!(problem.to_string().contains("did not arrive in time"), "{problem}");
+    }
+}

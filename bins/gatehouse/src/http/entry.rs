@@ -169,3 +169,47 @@ fn finish(headers: &mut HeaderMap, area: Area, site: &Site, arrival: &Arrival) {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix_web::{App, http::StatusCode, middleware::from_fn, test, web::get};
+
+    async fn guarded(
+        request: ServiceRequest,
+        next: Next<impl MessageBody + 'static>,
+    ) -> Result<ServiceResponse<BoxBody>, Error> {
+        answer(request, next).await.map_err(Error::from)
+    }
+
+    async fn status(path: &str) -> StatusCode {
+        let panics =
+            || async { if path_is_honest() { HttpResponse::Ok().finish() } else { panic!("as it should") } };
+        let hangs = || async {
+            std::future::pending::<()>().await;
+            HttpResponse::Ok().finish()
+        };
+        let app = App::new()
+            .wrap(from_fn(guarded))
+            .route("/panics", get().to(panics))
+            .route("/hangs", get().to(hangs))
+            .route("/answers", get().to(HttpResponse::Ok));
+        let app = test::init_service(app).await;
+        let request = test::TestRequest::with_uri(path).to_request();
+        match test::try_call_service(&app, request).await {
+            Ok(response) => response.status(),
+            Err(error) => error.as_response_error().status_code(),
+        }
+    }
+
+    fn path_is_honest() -> bool {
+        false
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handler_that_panics_or_hangs_is_answered_for() {
+        assert_eq!(status("/answers").await, StatusCode::OK);
+        assert_eq!(status("/panics").await, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(status("/hangs").await, StatusCode::SERVICE_UNAVAILABLE);
+    }
+}

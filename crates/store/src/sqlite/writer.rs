@@ -31,8 +31,17 @@ const QUEUE: usize = 4096;
 
 /// What to tell the one who waits, when it is known whether the transaction was committed.
 type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
-/// A unit of work: takes the connection and gives it back. `None`: the client is gone, nothing was done.
-type Unit = Box<dyn FnOnce(SqliteConn) -> (SqliteConn, Option<Answer>) + Send>;
+/// A unit of work: takes the connection and gives it back.
+type Unit = Box<dyn FnOnce(SqliteConn) -> Done + Send>;
+
+/// What a unit of work leaves behind.
+struct Done {
+    conn: SqliteConn,
+    /// Whether the transaction still stands: SQLite ends it by itself when the disk is full or fails.
+    state: Result<(), StoreError>,
+    /// `None`: the client was gone before its turn, nothing was done.
+    answer: Option<Answer>,
+}
 
 pub(super) struct Writer {
     units: mpsc::SyncSender<Unit>,
@@ -61,9 +70,9 @@ impl Writer {
         let (answer, answered) = oneshot::channel::<Result<T, E>>();
         let unit: Unit = Box::new(move |conn| {
             if answer.is_closed() {
-                return (conn, None);
+                return Done { conn, state: Ok(()), answer: None };
             }
-            let (conn, result) = savepoint(conn, &ctx, work);
+            let (conn, state, result) = savepoint(conn, &ctx, work);
             let tell = move |committed: Result<(), &StoreError>| {
                 let result = match committed {
                     Err(error) if result.is_ok() => Err(lost(error).into()),
@@ -72,7 +81,7 @@ impl Writer {
                 // The client may be gone; then there is nobody to tell.
                 let _gone = answer.send(result);
             };
-            (conn, Some(Box::new(tell) as Answer))
+            Done { conn, state, answer: Some(Box::new(tell)) }
         });
         match self.units.try_send(unit) {
             Ok(()) => answered.await.unwrap_or_else(|_| Err(gone().into())),
@@ -85,7 +94,7 @@ impl Writer {
 }
 
 fn gone() -> StoreError {
-    StoreError::Unavailable("the writer has stopped".into())
+    StoreError::Unavailable("the database cannot be written to just now".into())
 }
 
 fn lost(error: &StoreError) -> StoreError {
@@ -95,20 +104,22 @@ fn lost(error: &StoreError) -> StoreError {
 /// The thread.
 fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>) {
     while let Ok(first) = inbox.recv() {
-        let begun = sql(&mut conn, "BEGIN IMMEDIATE");
+        let mut state = sql(&mut conn, "BEGIN IMMEDIATE");
         let mut answers = Vec::new();
         let mut next = Some(first);
-        let mut taken = 0;
         while let Some(unit) = next {
-            let answer;
-            (conn, answer) = if begun.is_ok() { unit(conn) } else { (conn, None) };
-            answers.extend(answer);
-            taken += 1;
-            next = if taken < BATCH { inbox.try_recv().ok() } else { None };
+            // Without a transaction nothing is run; those who wait are told by what becomes of `unit`.
+            let Ok(()) = state else { break };
+            let done = unit(conn);
+            conn = done.conn;
+            state = done.state;
+            answers.extend(done.answer);
+            next = if answers.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
-        let committed = begun.and_then(|()| sql(&mut conn, "COMMIT"));
+        let committed = state.and_then(|()| sql(&mut conn, "COMMIT"));
         if let Err(error) = &committed {
-            tracing::error!(%error, units = taken, "a commit failed; its units of work are lost and told so");
+            tracing::error!(%error, units = answers.len(), "a commit failed; its units of work are lost and told so");
+            // SQLite has rolled back by itself after some errors; then there is nothing to roll back.
             let _not_open = sql(&mut conn, "ROLLBACK");
         }
         for answer in answers {
@@ -117,18 +128,19 @@ fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>) {
     }
 }
 
-/// Runs one unit of work in a savepoint.
+/// Runs one unit of work in a savepoint. The second part says whether the transaction around it still stands.
 fn savepoint<T, E: From<StoreError>>(
     mut conn: SqliteConn,
     ctx: &Ctx,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
-) -> (SqliteConn, Result<T, E>) {
+) -> (SqliteConn, Result<(), StoreError>, Result<T, E>) {
     if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
-        return (conn, Err(error.into()));
+        let told = lost(&error).into();
+        return (conn, Err(error), Err(told));
     }
     let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone());
     let done = catch_unwind(AssertUnwindSafe(|| at_once(finish(ctx, &mut tx, work))));
-    let mut result = match done {
+    let result = match done {
         Ok(Some(result)) => result,
         Ok(None) => Err(WAITED.into()),
         Err(_) => Err(StoreError::Aborted("it panicked").into()),
@@ -137,10 +149,8 @@ fn savepoint<T, E: From<StoreError>>(
         unreachable!("a SQLite unit of work has a SQLite connection")
     };
     let end = if result.is_ok() { "RELEASE unit" } else { "ROLLBACK TO unit; RELEASE unit" };
-    if let Err(error) = sql(&mut conn, end) {
-        result = Err(error.into());
-    }
-    (conn, result)
+    let state = sql(&mut conn, end);
+    (conn, state, result)
 }
 
 fn sql(conn: &mut SqliteConn, statement: &str) -> Result<(), StoreError> {

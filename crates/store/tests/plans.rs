@@ -1,0 +1,136 @@
+//! Every statement that storage sends finds its rows by an index, on both databases.
+//!
+//! The areas' conformance suite and the look-ups across tenants are run with a listener on the
+//! connections; what they sent is then explained. A new query is covered as soon as a suite calls it.
+//! A program of its own, because the listener is the whole process's.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
+
+use audit::{AuditStore, Audited, Unaudited};
+use diesel::{
+    QueryableByName,
+    connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation},
+    prelude::*,
+    sql_types::Text,
+    sqlite::SqliteConnection,
+};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
+use store::{
+    DatabaseUrl, Store,
+    testing::{Kind, TestDatabase},
+};
+use tokens::{NewScimToken, ScimTokenStore};
+
+/// Statements that may look at everything, each with its reason. This list may only shrink.
+const MAY_SCAN: [(&str, &str); 1] =
+    [("WHERE (`scim_tokens`.`id` =", "the command line looks for a token's tenant; no request does")];
+
+static SENT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+struct Listener;
+
+impl Instrumentation for Listener {
+    fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
+        if let InstrumentationEvent::StartQuery { query, .. } = event {
+            let text = query.to_string();
+            let statement = text.split(" -- binds").next().unwrap_or_default();
+            SENT.lock().unwrap().insert(statement.to_owned());
+        }
+    }
+}
+
+/// Sends everything that storage can send: the statements, without those of migrations.
+async fn sent(store: &Store) -> Vec<String> {
+    let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
+    let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
+    SENT.lock().unwrap().clear();
+    let everything = async |ctx: &Ctx, tx: &mut store::Tx| {
+        scim_core::conformance::users(ctx, tx).await;
+        let new = NewScimToken { name: "Okta".into(), create_conflict: false };
+        let (token, raw) = tokens::mint(ctx, tx, new).await.unwrap();
+        tx.scim_token(&token.id).await?;
+        tx.revoke_scim_token(&token.id, ctx.now).await?;
+        tx.latest(10).await?;
+        Ok::<_, StoreError>(Audited::without((token, raw), Unaudited::NothingChanged))
+    };
+    let (token, raw) = store.write(ctx, everything).await.unwrap();
+    let across = async |across: &mut store::Across| {
+        across.scim_token(raw.tenant(), &raw.hash()).await?;
+        across.tenant_of_slug("acme").await?;
+        across.tenant_of_scim_token(&token.id).await
+    };
+    store.across(across).await.unwrap();
+    let reads = ["SELECT", "UPDATE", "DELETE"];
+    let sent = SENT.lock().unwrap().clone();
+    sent.into_iter().filter(|statement| reads.iter().any(|read| statement.starts_with(read))).collect()
+}
+
+fn may_scan(statement: &str) -> bool {
+    let statement = statement.replace('"', "`");
+    MAY_SCAN.iter().any(|(part, _)| statement.contains(part))
+}
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text, column_name = "detail")]
+    text: String,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_statement_uses_an_index() {
+    set_default_instrumentation(|| Some(Box::new(Listener))).unwrap();
+
+    let database = TestDatabase::new(Kind::Sqlite).await;
+    let statements = sent(&database.store()).await;
+    assert!(statements.len() >= 14, "{statements:#?}");
+    let DatabaseUrl::Sqlite(path) = &database.url else { unreachable!() };
+    let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+    for statement in statements.iter().filter(|statement| !may_scan(statement)) {
+        let plan: Vec<Line> =
+            diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}")).load(&mut conn).unwrap();
+        let plan: Vec<_> = plan.into_iter().map(|line| line.text).collect();
+        assert!(!plan.iter().any(|line| line.starts_with("SCAN")), "{statement}\n{plan:#?}");
+        assert!(
+            !plan.iter().any(|line| line.contains("TEMP B-TREE")),
+            "sorted by hand: {statement}\n{plan:#?}"
+        );
+    }
+
+    let database = TestDatabase::new(Kind::Postgres).await;
+    let statements = sent(&database.store()).await;
+    assert!(statements.len() >= 14, "{statements:#?}");
+    let DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
+    let mut conn = AsyncPgConnection::establish(url).await.unwrap();
+    // The tables are small: without this, reading all of one would be the better plan.
+    conn.batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan").await.unwrap();
+    for statement in statements.iter().filter(|statement| !may_scan(statement)) {
+        let plan = postgres_plan(&mut conn, statement).await;
+        assert!(!plan.contains("Seq Scan"), "{statement}\n{plan}");
+    }
+}
+
+async fn postgres_plan(conn: &mut AsyncPgConnection, statement: &str) -> String {
+    conn.batch_execute(&format!("PREPARE p AS {statement}"))
+        .await
+        .unwrap_or_else(|error| panic!("{statement}: {error}"));
+    let binds = (1..100).take_while(|number| statement.contains(&format!("${number}"))).count();
+    let values = vec!["NULL"; binds].join(", ");
+    let values = if binds == 0 { String::new() } else { format!("({values})") };
+    // A function gives the plan as one text, which a prepared EXPLAIN does not.
+    let explain = format!(
+        "CREATE OR REPLACE FUNCTION plan() RETURNS text LANGUAGE plpgsql AS $f$ \
+         DECLARE line text; whole text := ''; BEGIN \
+         FOR line IN EXECUTE 'EXPLAIN EXECUTE p{values}' LOOP whole := whole || line || E'\\n'; END LOOP; \
+         RETURN whole; END $f$"
+    );
+    conn.batch_execute(&explain).await.unwrap();
+    let query = diesel::sql_query("SELECT plan() AS detail");
+    let line: Line = diesel_async::RunQueryDsl::get_result(query, conn).await.unwrap();
+    conn.batch_execute("DEALLOCATE p").await.unwrap();
+    line.text
+}
