@@ -17,6 +17,9 @@ use crate::secrets::{AuthSecrets, MasterKeys};
 /// What the variables begin with.
 pub const PREFIX: &str = "GATEHOUSE_";
 
+/// The variable that names the file, which is no setting of its own.
+pub const FILE_VARIABLE: &str = "GATEHOUSE_CONFIG_FILE";
+
 /// A setting as it is documented.
 pub struct Key {
     /// Its name in the file; in capitals behind [`PREFIX`] it is the variable.
@@ -155,7 +158,7 @@ impl Raw {
         }
         for (name, value) in std::env::vars_os() {
             let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
-            if let Some(key) = name.strip_prefix(PREFIX) {
+            if let Some(key) = name.strip_prefix(PREFIX).filter(|_| name != FILE_VARIABLE) {
                 raw.set(&key.to_ascii_lowercase(), value.to_owned())?;
             }
         }
@@ -200,6 +203,11 @@ impl Raw {
         for (name, value) in other.0 {
             self.0.entry(name).or_insert(value);
         }
+    }
+
+    /// Whether this one is set.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     fn text(&self, name: &str) -> Option<&str> {

@@ -1,6 +1,11 @@
 //! The two secrets every installation has: checked for strength, made where the machine is alone.
 
-use std::{io::Write, os::unix::fs::OpenOptionsExt, path::Path, str::FromStr};
+use std::{
+    io::Write,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+    str::FromStr,
+};
 
 use data_encoding::BASE64;
 use kernel::{Env, Secret};
@@ -81,13 +86,21 @@ fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> usize {
     values.collect::<std::collections::BTreeSet<_>>().len()
 }
 
+/// Makes a folder for data, with all before it; readable by its owner alone.
+pub fn make_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
 /// Adds the secrets kept in the data folder for those that are not set; makes them at the first start.
 /// For a machine that is alone: several machines must be given the same ones.
 pub fn keep_in(folder: &Path, raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
+    if raw.has("auth_secret") && raw.has("master_key") {
+        return Ok(());
+    }
     let path = folder.join("secrets.toml");
     let failed = |error: std::io::Error| config::Error::new(format!("{}: {error}", path.display()));
     if !path.exists() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        make_folder(folder).map_err(failed)?;
         let random = |length: usize| {
             let mut bytes = vec![0; length];
             env.fill(&mut bytes);

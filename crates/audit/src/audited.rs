@@ -2,7 +2,7 @@
 
 use crate::Event;
 
-/// Why a committed unit of work leaves no entry. Few and reasoned.
+/// Why a committed unit of work leaves no entry. Few and reasoned; storage holds it to its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unaudited {
     /// The resource already was as asked.
@@ -36,7 +36,7 @@ impl<T> Audited<T> {
         Self { value, events: Vec::new() }
     }
 
-    /// The events of a change, or [`Unaudited::NothingChanged`] when there is none.
+    /// The events of a change; without any it says [`Unaudited::NothingChanged`].
     pub fn of_changes(value: T, events: Vec<Event>) -> Self {
         Self { value, events }
     }

@@ -33,7 +33,7 @@ impl EventSpec {
                 "type": D::CODE,
                 "createdAt": "2026-01-31T09:30:00.000Z",
                 "tenantId": "ten_01jz0000000000000000000000",
-                "actor": { "id": "sct_01jz1111111111111111111111", "type": "SCIM" },
+                "actor": { "id": D::EXAMPLE_ACTOR.0, "type": D::EXAMPLE_ACTOR.1 },
                 "resource": { "type": D::RESOURCE_TYPE, "id": D::EXAMPLE_ID },
                 "data": D::example(),
             }),

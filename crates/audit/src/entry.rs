@@ -78,7 +78,7 @@ impl Entry {
 pub trait AuditStore: Send {
     /// Adds entries of the tenant, in order.
     async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
-    /// The newest entries first, at most `limit` of them, as the command line and tests look at them.
+    /// The newest entries first, at most `limit` of them, as tests look at them.
     async fn latest(&mut self, limit: u32) -> Result<Vec<StoredEntry>, StoreError>;
 }
 

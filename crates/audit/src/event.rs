@@ -17,6 +17,9 @@ pub trait EventData: Serialize + PartialSchema {
     /// A resource id as it stands in examples.
     const EXAMPLE_ID: &'static str;
 
+    /// Id and type of an actor as they stand in examples.
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("sct_01jz1111111111111111111111", "SCIM");
+
     /// A payload as a subscriber would see it.
     fn example() -> Self;
 }

@@ -63,6 +63,9 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             // Somebody was faster between our look and our write.
+            StoreError::Taken(key) if key.contains("sign_in_email") => {
+                Self::Uniqueness { attribute: "emails" }
+            }
             StoreError::Taken(_) => Self::Uniqueness { attribute: "userName" },
             other => Self::Store(other),
         }

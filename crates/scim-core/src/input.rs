@@ -4,11 +4,13 @@ use serde_json::{Map, Value};
 
 use crate::{
     Error,
-    schema::{Attribute, ENTERPRISE_USER, Mutability, Schema, Type, USER},
+    schema::{Attribute, ENTERPRISE_USER, Mutability, Type, USER},
 };
 
 /// Values that a multi-valued attribute may have at most.
 const MAX_VALUES: usize = 100;
+/// Bytes that all attributes of a user may have at most, so that a page of users stays small.
+const MAX_SIZE: usize = 64 * 1024;
 
 /// A user as sent: validated against the schemas, names in their canonical case, unknown and
 /// read-only attributes left out.
@@ -31,13 +33,20 @@ impl Draft {
             return Err(Error::InvalidSyntax("the body must be a JSON object that describes a user".into()));
         };
         let mut attributes = object(USER.attributes, body, "")?;
-        for (name, value) in body {
-            let extension = Schema::of(name).filter(|schema| schema.id == ENTERPRISE_USER.id);
-            let (Some(schema), Value::Object(members)) = (extension, value) else { continue };
-            let members = object(schema.attributes, members, &format!("{}:", schema.id))?;
-            if !members.is_empty() {
-                attributes.insert(schema.id.into(), Value::Object(members));
+        let extension = ENTERPRISE_USER.id;
+        match only(body, extension)? {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(members)) => {
+                let members = object(ENTERPRISE_USER.attributes, members, &format!("{extension}:"))?;
+                if !members.is_empty() {
+                    attributes.insert(extension.into(), Value::Object(members));
+                }
             }
+            Some(_) => return Err(Error::invalid(extension, "must be an object")),
+        }
+        let size: usize = attributes.values().map(size).sum();
+        if size > MAX_SIZE {
+            return Err(Error::invalid("user", format!("at most {MAX_SIZE} bytes of attributes are kept")));
         }
         let user_name = match attributes.shift_remove("userName") {
             Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
@@ -57,10 +66,30 @@ impl Draft {
 /// `externalId` is common to all resources and therefore in no schema (RFC 7643 §3.1).
 fn external_id(body: &Map<String, Value>) -> Result<Option<String>, Error> {
     const EXTERNAL_ID: Attribute = Attribute::text("externalId", "").max(256);
-    let found = body.iter().find(|(name, _)| name.eq_ignore_ascii_case(EXTERNAL_ID.name));
-    match found.map(|(_, value)| single(&EXTERNAL_ID, value, EXTERNAL_ID.name)).transpose()?.flatten() {
+    let found = only(body, EXTERNAL_ID.name)?;
+    match found.map(|value| single(&EXTERNAL_ID, value, EXTERNAL_ID.name)).transpose()?.flatten() {
         Some(Value::String(id)) => Ok(Some(id)),
         _ => Ok(None),
+    }
+}
+
+/// The member of this name in any case, which must not be there twice.
+fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Value>, Error> {
+    let mut found = body.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+    let first = found.next();
+    match found.next() {
+        Some(_) => Err(Error::InvalidSyntax(format!("{name}: given more than once"))),
+        None => Ok(first),
+    }
+}
+
+/// About how many bytes a value takes as JSON.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(values) => values.iter().map(|value| size(value) + 1).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + size(value) + 4).sum(),
+        _ => 5,
     }
 }
 
@@ -236,6 +265,20 @@ mod tests {
         assert_eq!(problem(&json!({ "externalId": true })), "externalId: must be a string");
         assert_eq!(problem(&json!({ "title": "a\u{0}b" })), "title: must not contain the character U+0000");
         assert_eq!(problem(&json!({ "title": "a", "TITLE": "b" })), "title: given more than once");
+        assert_eq!(
+            problem(&json!({ "externalId": "a", "EXTERNALID": "b" })),
+            "externalId: given more than once"
+        );
+        let enterprise = ENTERPRISE_USER.id;
+        assert_eq!(problem(&json!({ enterprise: "x" })), format!("{enterprise}: must be an object"));
+        let twice = json!({ enterprise: {}, enterprise.to_uppercase(): {} });
+        assert_eq!(problem(&twice), format!("{enterprise}: given more than once"));
+        let long = "x".repeat(2048);
+        let addresses = vec![json!({ "formatted": long, "streetAddress": long }); 20];
+        assert_eq!(
+            problem(&json!({ "addresses": addresses })),
+            "user: at most 65536 bytes of attributes are kept"
+        );
         let two =
             json!({ "emails": [{ "value": "a@b", "primary": true }, { "value": "c@d", "primary": true }] });
         assert_eq!(problem(&two), "emails: at most one value is primary");

@@ -36,8 +36,13 @@ pub async fn create(
     match store.user_of_name(&user.user_name_key()).await? {
         Some(existing) if on_existing == OnExisting::Answer => Ok(Created::Existing(existing)),
         Some(_) => Err(Error::Uniqueness { attribute: "userName" }),
-        None => Err(Error::Uniqueness { attribute: "emails" }),
+        None => Err(Error::Uniqueness { attribute: address_attribute(&user) }),
     }
+}
+
+/// Where the user's sign-in address comes from.
+fn address_attribute(user: &User) -> &'static str {
+    if user.emails().next().is_some() { "emails" } else { "userName" }
 }
 
 /// Reads one user.
@@ -92,7 +97,7 @@ async fn refuse_taken(store: &mut dyn UserStore, before: &User, after: &User) ->
     let email = |user: &User| user.sign_in_email().map(|email| email.key());
     match email(after) {
         Some(key) if email(before).as_ref() != Some(&key) => match store.user_of_sign_in_email(&key).await? {
-            Some(_) => Err(Error::Uniqueness { attribute: "emails" }),
+            Some(_) => Err(Error::Uniqueness { attribute: address_attribute(after) }),
             None => Ok(()),
         },
         _ => Ok(()),

@@ -58,7 +58,8 @@ impl Pg {
 
     /// The connection, in its transaction if it is to be in one.
     pub(crate) async fn begun(&mut self) -> QueryResult<&mut AsyncPgConnection> {
-        self.begin().0.await?;
+        let begun = self.begin().0.await;
+        self.note(begun)?;
         Ok(&mut self.object)
     }
 

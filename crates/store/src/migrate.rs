@@ -20,11 +20,6 @@ pub(crate) fn sqlite(conn: &mut SqliteConnection) -> Result<Vec<String>, StoreEr
     Ok(applied.iter().map(ToString::to_string).collect())
 }
 
-/// Whether something is missing.
-pub(crate) fn sqlite_is_behind(conn: &mut SqliteConnection) -> Result<bool, StoreError> {
-    conn.has_pending_migration(SQLITE).map_err(failed)
-}
-
 /// Applies what is missing; the names of what was applied. Must be called on a multi-threaded runtime.
 pub(crate) fn postgres(conn: AsyncPgConnection) -> Result<Vec<String>, StoreError> {
     let mut harness = AsyncMigrationHarness::new(conn);

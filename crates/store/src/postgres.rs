@@ -121,6 +121,7 @@ pub(crate) async fn finish<T, E: From<StoreError>>(
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
 ) -> Result<T, E> {
     let (value, events) = work(ctx, tx).await?.into_parts();
+    tx.may_commit(events.len())?;
     let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
     tx.append(&entries).await?;
     tx.flush().await?;

@@ -1,4 +1,4 @@
-//! The tables, as both databases have them. A test compares this file, and both dialects' migrations.
+//! The tables, as both dialects' migrations make them.
 
 diesel::table! {
     tenants (id) {

@@ -52,6 +52,7 @@ impl ScimTokenStore for Tx {
         };
         let query = diesel::insert_into(scim_tokens::table).values(&row);
         on!(&mut self.conn, c => query.execute(c).await)?;
+        self.note_change(true);
         Ok(())
     }
 
@@ -68,6 +69,7 @@ impl ScimTokenStore for Tx {
             .find((self.tenant.as_str(), id.as_str()))
             .filter(scim_tokens::revoked_at.is_null());
         let query = dsl::update(live).set(scim_tokens::revoked_at.eq(at.naive()));
-        Ok(on!(&mut self.conn, c => query.execute(c).await)? == 1)
+        let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        Ok(self.note_change(revoked))
     }
 }

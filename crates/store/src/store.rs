@@ -66,7 +66,7 @@ impl Store {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres(postgres.connection().await?),
             // Done when it was opened.
-            Backend::Sqlite(_) => Ok(Vec::new()),
+            Backend::Sqlite(sqlite) => Ok(sqlite.applied.clone()),
         }
     }
 
@@ -74,8 +74,14 @@ impl Store {
     pub async fn is_behind(&self) -> Result<bool, StoreError> {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?),
-            Backend::Sqlite(sqlite) => sqlite.is_behind(),
+            Backend::Sqlite(_) => Ok(false),
         }
+    }
+
+    /// Whether a unit of work that has begun goes on when its future is dropped: on SQLite it runs on a
+    /// thread of its own, on PostgreSQL in the future itself.
+    pub fn finishes_alone(&self) -> bool {
+        matches!(self.0, Backend::Sqlite(_))
     }
 
     /// Looks for what must be found before the tenant is known: by keys only, never more than a few rows.

@@ -48,6 +48,7 @@ impl TenantStore for Tx {
             created_at: tenant.created_at.naive(),
         };
         let query = diesel::insert_into(tenants::table).values(&row).on_conflict_do_nothing();
-        Ok(on!(&mut self.conn, c => query.execute(c).await)? == 1)
+        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        Ok(self.note_change(inserted))
     }
 }

@@ -17,6 +17,10 @@ pub struct Tx {
     pub(crate) conn: Conn,
     pub(crate) tenant: TenantId,
     writable: bool,
+    /// Whether a statement changed something, which asks for an entry.
+    changed: bool,
+    /// Whether rows that waited could not be written.
+    failed: bool,
     /// Rows that nothing in the unit of work has to see: written together just before the commit.
     pending: Vec<Row>,
 }
@@ -29,11 +33,11 @@ pub(crate) enum Row {
 
 impl Tx {
     pub(crate) fn reading(conn: Conn, tenant: TenantId) -> Self {
-        Self { conn, tenant, writable: false, pending: Vec::new() }
+        Self { conn, tenant, writable: false, changed: false, failed: false, pending: Vec::new() }
     }
 
     pub(crate) fn writing(conn: Conn, tenant: TenantId) -> Self {
-        Self { conn, tenant, writable: true, pending: Vec::new() }
+        Self { conn, tenant, writable: true, changed: false, failed: false, pending: Vec::new() }
     }
 
     /// Refuses to change anything in a unit of work that was opened for reading.
@@ -45,12 +49,35 @@ impl Tx {
         }
     }
 
+    /// Remembers whether a statement changed something.
+    pub(crate) fn note_change(&mut self, changed: bool) -> bool {
+        self.changed |= changed;
+        changed
+    }
+
+    /// Whether it may be committed: nothing failed, and what changed has something for the ledger.
+    pub(crate) fn may_commit(&self, events: usize) -> Result<(), StoreError> {
+        if self.failed {
+            return Err(StoreError::Aborted("it went on after a failed statement"));
+        }
+        if self.changed && events == 0 {
+            return Err(StoreError::Aborted("a change without an audit entry"));
+        }
+        Ok(())
+    }
+
     pub(crate) fn later(&mut self, row: Row) {
         self.pending.push(row);
     }
 
     /// Writes the rows that wait: in one go where the database takes several statements at once.
     pub(crate) async fn flush(&mut self) -> Result<(), StoreError> {
+        let written = self.write_pending().await;
+        self.failed |= written.is_err();
+        written
+    }
+
+    async fn write_pending(&mut self) -> Result<(), StoreError> {
         let rows = std::mem::take(&mut self.pending);
         if rows.is_empty() {
             return Ok(());

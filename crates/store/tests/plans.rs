@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use audit::{AuditStore, Audited, Unaudited};
+use audit::{AuditStore, Audited, Event, events::users::UserDeactivated};
 use diesel::{
     QueryableByName,
     connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation},
@@ -56,7 +56,7 @@ async fn sent(store: &Store) -> Vec<String> {
         tx.scim_token(&token.id).await?;
         tx.revoke_scim_token(&token.id, ctx.now).await?;
         tx.latest(10).await?;
-        Ok::<_, StoreError>(Audited::without((token, raw), Unaudited::NothingChanged))
+        Ok::<_, StoreError>(Audited::new((token, raw), Event::new("test", &UserDeactivated {})))
     };
     let (token, raw) = store.write(ctx, everything).await.unwrap();
     let across = async |across: &mut store::Across| {

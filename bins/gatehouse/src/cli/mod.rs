@@ -18,14 +18,17 @@ use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
 use serde_json::Value;
 use store::{Store, Tx};
 
-use crate::config::{Raw, Settings};
+use crate::{
+    config::{Raw, Settings},
+    secrets,
+};
 
 /// The gate of a multi-tenant workforce platform.
 #[derive(Parser)]
 #[command(name = "gatehouse", version, max_term_width = 100)]
 struct Cli {
     /// A TOML file with settings; GATEHOUSE_… variables override it
-    #[arg(long, global = true, value_name = "FILE", env = "GATEHOUSE_CONFIG_FILE")]
+    #[arg(long, global = true, value_name = "FILE", env = crate::config::FILE_VARIABLE)]
     config: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long, global = true)]
@@ -117,7 +120,7 @@ async fn migrate(settings: &Settings) -> Result<Report> {
 fn make_data_dir(settings: &Settings) -> std::io::Result<()> {
     match &settings.database_url {
         store::DatabaseUrl::Sqlite(path) => match path.parent() {
-            Some(folder) => std::fs::create_dir_all(folder),
+            Some(folder) => secrets::make_folder(folder),
             None => Ok(()),
         },
         store::DatabaseUrl::Postgres(_) => Ok(()),

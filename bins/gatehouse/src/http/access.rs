@@ -152,16 +152,20 @@ impl<P: Permission> Access<P> {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let ctx = self.ctx.clone();
+        let (gate, ctx) = (self.gate.clone(), self.ctx.clone());
         let tenant = ctx.tenant.clone();
-        self.gate.store.read(tenant, async move |tx: &mut Tx| work(&ctx, tx).await).await
+        let work = async move |tx: &mut Tx| work(&ctx, tx).await;
+        if gate.store.finishes_alone() {
+            return gate.store.read(tenant, work).await;
+        }
+        finish(async move { gate.store.read(tenant, work).await }).await
     }
 }
 
 impl<P: WritePermission> Access<P> {
     /// Runs `work` in one transaction on the caller's tenant, together with its audit entries.
     ///
-    /// It runs to its end even when the client hangs up, so no hang-up ever cuts a change in half.
+    /// Once begun it runs to its end even when the client hangs up: no hang-up ever cuts a change in half.
     pub async fn write<T, E>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
@@ -171,7 +175,21 @@ impl<P: WritePermission> Access<P> {
         E: From<StoreError> + Send + 'static,
     {
         let (gate, ctx) = (self.gate.clone(), self.ctx.clone());
-        let running = actix_web::rt::spawn(async move { gate.store.write(ctx, work).await });
-        running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
+        if gate.store.finishes_alone() {
+            return gate.store.write(ctx, work).await;
+        }
+        finish(async move { gate.store.write(ctx, work).await }).await
     }
+}
+
+/// Runs a unit of work in a task of its own, which goes on when the handler that waits for it is dropped
+/// because its client hung up. So a connection comes back to the pool with nothing running on it, and as
+/// many units of work are under way as there are connections, however many clients hang up.
+async fn finish<T, E>(work: impl Future<Output = Result<T, E>> + 'static) -> Result<T, E>
+where
+    T: 'static,
+    E: From<StoreError> + 'static,
+{
+    let running = actix_web::rt::spawn(work);
+    running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
 }

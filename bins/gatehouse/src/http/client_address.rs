@@ -75,46 +75,75 @@ fn is_port(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// The `for` of each element of a `Forwarded` header (RFC 7239 §4), `None` where it is no address.
+/// The `for` of each element of a `Forwarded` header (RFC 7239 §4), `None` where the element is not well
+/// formed or names no address.
 fn forwarded(list: &str) -> Vec<Option<IpAddr>> {
-    split(list, ',')
-        .into_iter()
-        .map(|element| {
-            let mut found = None;
-            for pair in split(element, ';') {
-                let (name, value) = pair.split_once('=')?;
-                if name.trim().eq_ignore_ascii_case("for") {
-                    if found.is_some() {
-                        return None;
-                    }
-                    let value = value.trim();
-                    let inner = match value.strip_prefix('"') {
-                        Some(rest) => rest.strip_suffix('"')?,
-                        None => value,
-                    };
-                    found = Some(address(inner)?);
-                }
-            }
-            found
-        })
-        .collect()
+    elements(list).into_iter().map(named).collect()
 }
 
-/// Splits where the separator is outside quotes.
-fn split(text: &str, separator: char) -> Vec<&str> {
-    let mut quoted = false;
-    let mut escaped = false;
-    text.split(move |c| {
-        let splits = c == separator && !quoted;
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
+/// The elements of a list. Read from the right: what our proxy added there is whole, whatever quote the
+/// client left open before it.
+fn elements(list: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut quoted, mut end) = (false, list.len());
+    for (at, byte) in list.bytes().enumerate().rev() {
+        match byte {
+            b'"' if !escaped(list, at) => quoted = !quoted,
+            b',' if !quoted => {
+                found.extend(list.get(at + 1..end));
+                end = at;
+            }
             _ => {}
         }
-        splits
-    })
-    .collect()
+    }
+    found.extend(list.get(..end));
+    found.reverse();
+    found
+}
+
+/// Whether the byte here is taken literally because of an odd number of backslashes before it.
+fn escaped(text: &str, at: usize) -> bool {
+    text.bytes().take(at).rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
+}
+
+/// The address that one element names, if all of the element is well formed.
+fn named(element: &str) -> Option<IpAddr> {
+    let mut found = None;
+    let mut rest = element.trim();
+    while !rest.is_empty() {
+        let (name, after) = rest.split_once('=')?;
+        let (value, after) = value(after)?;
+        if !name.bytes().all(is_token) || name.is_empty() {
+            return None;
+        }
+        if name.eq_ignore_ascii_case("for") {
+            if found.is_some() {
+                return None;
+            }
+            found = Some(address(value)?);
+        }
+        rest = if after.is_empty() { after } else { after.strip_prefix(';')? };
+    }
+    found
+}
+
+/// A token or a whole quoted string at the beginning, and what follows it.
+fn value(text: &str) -> Option<(&str, &str)> {
+    match text.strip_prefix('"') {
+        None => {
+            let end = text.bytes().position(|byte| !is_token(byte)).unwrap_or(text.len());
+            (end > 0).then(|| text.split_at(end))
+        }
+        Some(inner) => {
+            let end = inner.bytes().enumerate().position(|(at, byte)| byte == b'"' && !escaped(inner, at))?;
+            Some((inner.get(..end)?, inner.get(end + 1..)?))
+        }
+    }
+}
+
+/// RFC 9110 §5.6.2
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 #[cfg(test)]
@@ -189,6 +218,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_the_proxy_adds_is_what_counts(sent in "[ -~]{0,60}", quoted in any::<bool>()) {
+            let added = if quoted { "for=\"203.0.113.7:4711\"" } else { "for=203.0.113.7" };
+            let list = format!("{sent}, {added}");
+            prop_assert_eq!(client(ProxyHeader::Forwarded, "10.0.0.1", &[("forwarded", &list)]), "203.0.113.7");
+            let list = format!("{sent}, 203.0.113.7");
+            prop_assert_eq!(client(ProxyHeader::XForwardedFor, "10.0.0.1", &[("x-forwarded-for", &list)]), "203.0.113.7");
+        }
+
         #[test]
         fn never_panics_and_never_believes_a_stranger(value in "[ -~]{0,80}", forwarded in any::<bool>()) {
             let header = if forwarded { ProxyHeader::Forwarded } else { ProxyHeader::XForwardedFor };

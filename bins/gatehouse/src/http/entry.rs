@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use super::{
     Site,
     access::{Arrival, Gate},
-    errors::Problem,
+    errors::{Cause, Problem},
     operations::Named,
 };
 
@@ -83,15 +83,29 @@ pub(super) async fn enter(
     };
     let method = request.method().clone();
     let mut line = Line { template: String::from("-"), tenant: None };
-    let mut answered = match admit(&request, &site, &gate, &arrival, &mut line).await {
-        Err(problem) => Ok(request.into_response(area.refuse(&problem))),
-        Ok(()) => answer(request, next).await.map_err(|problem| area.refuse(&problem)),
+    let work = async {
+        match admit(&request, &site, &gate, &arrival, &mut line).await {
+            Err(problem) => Ok(request.into_response(area.refuse(&problem))),
+            Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
+        }
     };
-    let (status, headers) = match &mut answered {
-        Ok(response) => (response.status(), response.headers_mut()),
-        Err(response) => (response.status(), response.headers_mut()),
+    let mut answered = withstand(work).await.map_err(|problem| area.refuse(&problem));
+    let response = match &mut answered {
+        Ok(response) => response.response_mut(),
+        Err(response) => response,
     };
-    finish(headers, area, &site, &arrival);
+    let status = response.status();
+    let cause = response.extensions_mut().remove::<Cause>();
+    finish(response.headers_mut(), area, &site, &arrival);
+    if let Some(Cause(cause)) = cause {
+        tracing::error!(
+            request_id = arrival.request_id,
+            route = line.template,
+            status = status.as_u16(),
+            cause,
+            "failed"
+        );
+    }
     tracing::info!(
         request_id = arrival.request_id,
         tenant = line.tenant,
@@ -130,25 +144,13 @@ async fn admit(
     Ok(())
 }
 
-/// Lets the handler answer, whatever becomes of it: one that panics or takes too long keeps the request.
-async fn answer(
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, Problem> {
-    match AssertUnwindSafe(timeout(ANSWERED_WITHIN, next.call(request))).catch_unwind().await {
-        Ok(Ok(Ok(response))) => Ok(response.map_into_boxed_body()),
-        Ok(Ok(Err(error))) => {
-            tracing::error!(%error, "a handler failed");
-            Err(Problem::internal())
-        }
-        Ok(Err(_)) => {
-            tracing::error!("a handler took too long");
-            Err(Problem::unavailable())
-        }
-        Err(_) => {
-            tracing::error!("a handler panicked");
-            Err(Problem::internal())
-        }
+/// Answers for work that panics, takes too long or fails in a way nobody foresaw.
+async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Problem> {
+    match AssertUnwindSafe(timeout(ANSWERED_WITHIN, work)).catch_unwind().await {
+        Ok(Ok(Ok(done))) => Ok(done),
+        Ok(Ok(Err(error))) => Err(Problem::internal().because(&error)),
+        Ok(Err(_)) => Err(Problem::unavailable().because(&"it took too long")),
+        Err(_) => Err(Problem::internal().because(&"it panicked")),
     }
 }
 
@@ -179,12 +181,15 @@ mod tests {
         request: ServiceRequest,
         next: Next<impl MessageBody + 'static>,
     ) -> Result<ServiceResponse<BoxBody>, Error> {
-        answer(request, next).await.map_err(Error::from)
+        let answered = withstand(next.call(request)).await;
+        answered.map(ServiceResponse::map_into_boxed_body).map_err(Error::from)
     }
 
     async fn status(path: &str) -> StatusCode {
-        let panics =
-            || async { if path_is_honest() { HttpResponse::Ok().finish() } else { panic!("as it should") } };
+        let panics = || async {
+            assert!(!std::hint::black_box(true), "as it should");
+            HttpResponse::Ok().finish()
+        };
         let hangs = || async {
             std::future::pending::<()>().await;
             HttpResponse::Ok().finish()
@@ -200,10 +205,6 @@ mod tests {
             Ok(response) => response.status(),
             Err(error) => error.as_response_error().status_code(),
         }
-    }
-
-    fn path_is_honest() -> bool {
-        false
     }
 
     #[tokio::test(start_paused = true)]

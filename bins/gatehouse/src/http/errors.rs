@@ -25,18 +25,35 @@ pub struct Problem {
     reason: Option<String>,
     scim_type: Option<ScimType>,
     header: Option<(HeaderName, HeaderValue)>,
+    cause: Option<String>,
 }
+
+/// What went wrong, for the log alone: it travels with the answer to where the request's id is known.
+pub(super) struct Cause(pub(super) String);
 
 /// Seconds after which trying again is worth it.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
 impl Problem {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), reason: None, scim_type: None, header: None }
+        Self {
+            status,
+            code,
+            message: message.into(),
+            reason: None,
+            scim_type: None,
+            header: None,
+            cause: None,
+        }
     }
 
     fn with(self, name: HeaderName, value: HeaderValue) -> Self {
         Self { header: Some((name, value)), ..self }
+    }
+
+    /// The same, with what the log is to say.
+    pub(super) fn because(self, cause: &dyn fmt::Display) -> Self {
+        Self { cause: Some(cause.to_string()), ..self }
     }
 
     /// 400; `message` begins with the field's JSON path.
@@ -124,7 +141,11 @@ impl Problem {
         if let Some(header) = &self.header {
             answer.insert_header(header.clone());
         }
-        answer.content_type(content_type).body(body.to_string())
+        let mut answer = answer.content_type(content_type).body(body.to_string());
+        if let Some(cause) = &self.cause {
+            answer.extensions_mut().insert(Cause(cause.clone()));
+        }
+        answer
     }
 }
 
@@ -146,13 +167,9 @@ impl ResponseError for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        if let StoreError::Unavailable(_) = error {
-            tracing::warn!(%error, "storage is not available");
-            Self::unavailable()
-        } else {
-            tracing::error!(%error, "storage failed");
-            Self::internal()
-        }
+        let problem =
+            if let StoreError::Unavailable(_) = error { Self::unavailable() } else { Self::internal() };
+        problem.because(&error)
     }
 }
 

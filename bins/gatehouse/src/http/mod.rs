@@ -70,6 +70,8 @@ pub fn bind(settings: &Settings, store: Store, env: Arc<dyn Env>) -> io::Result<
         base_url,
     };
     let site = web::Data::new(site);
+    // What a worker could not do, it could not do here either: then nothing starts.
+    store.for_this_runtime().map_err(io::Error::other)?;
     let store = Arc::new(store);
     let workers =
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));

@@ -120,6 +120,9 @@ fn settings_are_checked_before_anything_starts() {
     let checked = process.json(&["config", "check", "--config", "gatehouse.toml"]);
     assert_eq!(checked["baseUrl"], "https://gate.example.com");
     assert!(!checked.to_string().contains("hunter2"));
+    let named = Process::new(&[("GATEHOUSE_CONFIG_FILE", "named.toml")]);
+    std::fs::write(named.path().join("named.toml"), "log_format = 'pretty'").unwrap();
+    assert_eq!(named.json(&["config", "check"])["logFormat"], "pretty");
     std::fs::write(process.path().join("gatehouse.toml"), "bind = ").unwrap();
     let (code, said) = process.refused(&["config", "check", "--config", "gatehouse.toml"]);
     assert!(code == 1 && said.contains("gatehouse.toml"), "{said}");
@@ -156,4 +159,46 @@ fn a_start_on_an_existing_database_is_quick_and_small() {
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kib: u64 = resident.split_whitespace().next().unwrap().parse().unwrap();
     assert!(kib < 60_000, "{kib} KiB idle");
+}
+
+#[test]
+fn commands_work_while_the_server_writes() {
+    let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0")]);
+    let (_, token) = acme(&process);
+    let server = process.serve();
+    let scim = Caller::anonymous(server.address).bearer(&token);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for writer in 0..16 {
+            let (scim, stop) = (&scim, &stop);
+            scope.spawn(move || {
+                for number in 0.. {
+                    if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        break;
+                    }
+                    let body = json!({ "userName": format!("u-{writer}-{number}") });
+                    assert_eq!(scim.post("/api/scim/v2/Users", &body).status, 201);
+                }
+            });
+        }
+        let minted: Vec<_> = (0..5)
+            .map(|number| {
+                process.run(&["token", "scim", "--tenant", "acme", "--name", &format!("t{number}"), "--json"])
+            })
+            .collect();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        for output in minted {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    });
+}
+
+#[test]
+fn what_was_migrated_is_said_and_data_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let process = Process::new(&[]);
+    assert_eq!(process.json(&["migrate"])["applied"].as_array().unwrap().len(), 1);
+    assert_eq!(process.json(&["migrate"]), json!({ "applied": [] }));
+    let mode = std::fs::metadata(process.path().join("data")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
 }

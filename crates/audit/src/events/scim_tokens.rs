@@ -22,6 +22,8 @@ impl EventData for ScimTokenCreated {
     const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
     const EXAMPLE_ID: &'static str = EXAMPLE_ID;
 
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
+
     fn example() -> Self {
         Self { create_conflict: false }
     }
@@ -36,6 +38,8 @@ impl EventData for ScimTokenRevoked {
     const DESCRIPTION: &'static str = "A SCIM token was revoked; requests that present it are refused.";
     const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
     const EXAMPLE_ID: &'static str = EXAMPLE_ID;
+
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
 
     fn example() -> Self {
         Self {}

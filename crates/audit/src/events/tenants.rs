@@ -21,6 +21,8 @@ impl EventData for TenantCreated {
     const RESOURCE_TYPE: &'static str = "tenant";
     const EXAMPLE_ID: &'static str = "ten_01jz0000000000000000000000";
 
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
+
     fn example() -> Self {
         Self { slug: "acme".into(), tier: "STANDARD" }
     }

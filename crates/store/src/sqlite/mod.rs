@@ -27,6 +27,8 @@ const WAITED: StoreError = StoreError::Aborted("it waited for something other th
 /// A database file.
 pub(crate) struct Sqlite {
     path: PathBuf,
+    /// The migrations that opening it applied.
+    pub(crate) applied: Vec<String>,
     writer: Arc<Writer>,
     readers: Arc<Readers>,
     /// For look-ups of one row by its key, done where they are asked for: a hop would cost more than they do.
@@ -37,10 +39,11 @@ impl Sqlite {
     /// Opens the file, which is made and brought to the present schema where necessary.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let mut conn = open(path, "")?;
-        migrate::sqlite(&mut conn)?;
+        let applied = migrate::sqlite(&mut conn)?;
         let writer = Writer::start(SqliteConn::with_runtime(conn, Inline))?;
         Ok(Self {
             path: path.to_owned(),
+            applied,
             writer: Arc::new(writer),
             readers: Arc::new(Readers::new(path)),
             nearby: Mutex::new(None),
@@ -51,14 +54,11 @@ impl Sqlite {
     pub(crate) fn for_this_runtime(&self) -> Self {
         Self {
             path: self.path.clone(),
+            applied: Vec::new(),
             writer: Arc::clone(&self.writer),
             readers: Arc::clone(&self.readers),
             nearby: Mutex::new(None),
         }
-    }
-
-    pub(crate) fn is_behind(&self) -> Result<bool, StoreError> {
-        migrate::sqlite_is_behind(&mut open(&self.path, "")?)
     }
 
     pub(crate) fn across<T>(
@@ -112,7 +112,7 @@ fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
     let unavailable = |error| StoreError::Unavailable(Box::new(error));
     let mut conn = SqliteConnection::establish(&path.to_string_lossy()).map_err(unavailable)?;
     let pragmas = format!(
-        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+        "PRAGMA busy_timeout = 15000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
          PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; {more}"
     );
     conn.batch_execute(&pragmas).map_err(store_error)?;

@@ -105,16 +105,20 @@ fn lost(error: &StoreError) -> StoreError {
 fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>) {
     while let Ok(first) = inbox.recv() {
         let mut state = sql(&mut conn, "BEGIN IMMEDIATE");
+        if let Err(error) = &state {
+            // Somebody else writes, and for long. All that waited as long are told now, not one after the other.
+            let waited = inbox.try_iter().take(BATCH).count();
+            tracing::error!(%error, units = waited + 1, "no transaction can be begun; its units of work are refused");
+            continue;
+        }
         let mut answers = Vec::new();
         let mut next = Some(first);
         while let Some(unit) = next {
-            // Without a transaction nothing is run; those who wait are told by what becomes of `unit`.
-            let Ok(()) = state else { break };
             let done = unit(conn);
             conn = done.conn;
             state = done.state;
             answers.extend(done.answer);
-            next = if answers.len() < BATCH { inbox.try_recv().ok() } else { None };
+            next = if state.is_ok() && answers.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
         let committed = state.and_then(|()| sql(&mut conn, "COMMIT"));
         if let Err(error) = &committed {

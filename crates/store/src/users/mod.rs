@@ -126,7 +126,7 @@ impl Tx {
         };
         let query = diesel::insert_into(users::table).values(row).on_conflict_do_nothing();
         let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        if inserted {
+        if self.note_change(inserted) {
             self.index_emails(user);
         }
         Ok(inserted)
@@ -201,8 +201,10 @@ impl UserStore for Tx {
             Conn::Sqlite(c) => sqlite::matching::page(&tenant, lookup, limit, offset, c).await,
         }
         .map_err(store_error)?;
-        let users = rows.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
-        Ok(Found { total: total.unsigned_abs(), users })
+        let users = rows.into_iter().map(User::try_from).collect::<Result<Vec<_>, _>>()?;
+        // Users may come between the count and the page.
+        let seen = if users.is_empty() { 0 } else { page.offset() + users.len() as u64 };
+        Ok(Found { total: total.unsigned_abs().max(seen), users })
     }
 
     async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
@@ -217,6 +219,7 @@ impl UserStore for Tx {
         if on!(&mut self.conn, c => diesel::update(row).set(changes).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
         }
+        self.note_change(true);
         let emails = user_emails::table
             .filter(user_emails::tenant_id.eq(self.tenant.as_str()))
             .filter(user_emails::user_id.eq(user.id.as_str()));

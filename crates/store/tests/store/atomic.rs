@@ -94,7 +94,7 @@ async fn neighbours_of_a_failing_unit_are_kept() {
                     match number % 4 {
                         1 => Err(scim_core::Error::NotFound),
                         2 => panic!("as it should"),
-                        _ => Ok(Audited::without((), Unaudited::NothingChanged)),
+                        _ => Ok(Audited::new((), Event::new("test", &UserDeactivated {}))),
                     }
                 };
                 store.write(ctx, unit).await.is_ok()
@@ -145,4 +145,37 @@ async fn a_unit_for_reading_refuses_to_change() {
         assert_eq!(counts(&world).await, (0, 0));
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_calls_itself_none_is_refused() {
+    on_both(async |world: World| {
+        let silent = async |ctx: &Ctx, tx: &mut Tx| {
+            scim_core::create(ctx, tx, draft("ada"), OnExisting::Answer).await?;
+            Ok::<_, scim_core::Error>(Audited::without((), Unaudited::NothingChanged))
+        };
+        let refused = world.store.write(world.ctx(), silent).await;
+        assert!(matches!(refused, Err(scim_core::Error::Store(StoreError::Aborted(_)))), "{refused:?}");
+        assert_eq!(counts(&world).await, (0, 0));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_that_cannot_begin_are_told_and_the_next_are_served() {
+    let world = crate::support::world(Kind::Sqlite).await;
+    let mut other = world.raw_sqlite();
+    diesel::connection::SimpleConnection::batch_execute(&mut other, "BEGIN IMMEDIATE").unwrap();
+    let start = std::time::Instant::now();
+    let names: Vec<_> = (0..20).map(|number| format!("ada-{number}")).collect();
+    let refused = join_all(names.iter().map(|name| create(&world.store, world.ctx(), name))).await;
+    let unavailable = |done: &Result<Created, scim_core::Error>| {
+        matches!(done, Err(scim_core::Error::Store(StoreError::Unavailable(_))))
+    };
+    assert!(refused.iter().all(unavailable), "{refused:?}");
+    // The first waits alone; those that came meanwhile are told together, at the latest after a second wait.
+    assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
+    diesel::connection::SimpleConnection::batch_execute(&mut other, "ROLLBACK").unwrap();
+    assert!(create(&world.store, world.ctx(), "ada").await.is_ok());
+    assert_eq!(counts(&world).await, (1, 1));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use audit::{Audited, Unaudited};
+use audit::{Audited, Event, events::users::UserDeactivated};
 use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
 use store::{
     Store, Tx,
@@ -12,21 +12,25 @@ use store::{
 /// What a test works in.
 pub(crate) struct World {
     pub(crate) kind: Kind,
-    /// Kept for its drop.
-    _database: TestDatabase,
+    database: TestDatabase,
     pub(crate) store: Store,
     pub(crate) env: Arc<dyn Env>,
     tenant: TenantId,
 }
 
+/// A database of one kind.
+pub(crate) async fn world(kind: Kind) -> World {
+    let database = TestDatabase::new(kind).await;
+    let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
+    let tenant = TenantId::new(&*env);
+    World { kind, store: database.store(), database, env, tenant }
+}
+
 /// Runs a test on SQLite and on PostgreSQL.
 pub(crate) async fn on_both(test: impl AsyncFn(World)) {
     for kind in Kind::ALL {
-        let database = TestDatabase::new(kind).await;
-        let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
-        let tenant = TenantId::new(&*env);
         println!("on {kind:?}");
-        test(World { kind, store: database.store(), _database: database, env, tenant }).await;
+        test(world(kind).await).await;
     }
 }
 
@@ -35,11 +39,17 @@ impl World {
         Ctx::new(self.env.clone(), self.tenant.clone(), Actor::system("test"))
     }
 
+    /// Another program's connection to the same file.
+    pub(crate) fn raw_sqlite(&self) -> diesel::SqliteConnection {
+        let store::DatabaseUrl::Sqlite(path) = &self.database.url else { panic!("not SQLite") };
+        diesel::Connection::establish(path.to_str().unwrap()).unwrap()
+    }
+
     pub(crate) fn other_tenant(&self) -> TenantId {
         TenantId::new(&*self.env)
     }
 
-    /// A unit of work that only the test needs to know of.
+    /// A unit of work with an entry that says nothing.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         tenant: &TenantId,
@@ -47,7 +57,7 @@ impl World {
     ) -> Result<T, StoreError> {
         let ctx = Ctx { tenant: tenant.clone(), ..self.ctx() };
         let unit = async move |ctx: &Ctx, tx: &mut Tx| {
-            Ok(Audited::without(work(ctx, tx).await?, Unaudited::NothingChanged))
+            Ok(Audited::new(work(ctx, tx).await?, Event::new("test", &UserDeactivated {})))
         };
         self.store.write(ctx, unit).await
     }
