@@ -39,6 +39,12 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// A run of which the latencies alone are known, in seconds.
+    pub(super) fn of_latencies(mut latencies: Vec<f32>) -> Self {
+        latencies.sort_by(f32::total_cmp);
+        Self { rate: 0.0, answers: latencies.len() as u64, unexpected: 0, latencies }
+    }
+
     /// The latency that this share of answers did not exceed, in milliseconds.
     pub(super) fn percentile(&self, share: f64) -> f64 {
         let last = self.latencies.len().saturating_sub(1);
