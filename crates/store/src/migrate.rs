@@ -1,9 +1,11 @@
 //! Bringing a database to the present schema.
 
 use diesel::sqlite::SqliteConnection;
-use diesel_async::{AsyncMigrationHarness, AsyncPgConnection};
+use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use kernel::StoreError;
+
+use crate::error::store_error;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
@@ -16,12 +18,25 @@ fn failed(error: Failure) -> StoreError {
 
 /// Applies what is missing; the names of what was applied.
 pub(crate) fn sqlite(conn: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
-    let applied = conn.run_pending_migrations(SQLITE).map_err(failed)?;
-    Ok(applied.iter().map(ToString::to_string).collect())
+    if !conn.has_pending_migration(SQLITE).map_err(failed)? {
+        return Ok(Vec::new());
+    }
+    // Others may open the same new file at the same moment: one at a time, and the next finds nothing to do.
+    conn.immediate_transaction(|conn| {
+        let applied = conn.run_pending_migrations(SQLITE)?;
+        Ok(applied.iter().map(ToString::to_string).collect())
+    })
+    .map_err(failed)
 }
 
 /// Applies what is missing; the names of what was applied. Must be called on a multi-threaded runtime.
-pub(crate) fn postgres(conn: AsyncPgConnection) -> Result<Vec<String>, StoreError> {
+pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> Result<Vec<String>, StoreError> {
+    // A migration takes the time it takes. The lock is held until the connection ends, so that of two machines one waits and finds nothing to do.
+    conn.batch_execute(
+        "SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(7061746568)",
+    )
+    .await
+    .map_err(store_error)?;
     let mut harness = AsyncMigrationHarness::new(conn);
     let applied = harness.run_pending_migrations(POSTGRES).map_err(failed)?;
     Ok(applied.iter().map(ToString::to_string).collect())

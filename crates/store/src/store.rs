@@ -64,7 +64,7 @@ impl Store {
     /// Brings the database to the present schema; the names of what was applied. Needs a multi-threaded runtime.
     pub async fn migrate(&self) -> Result<Vec<String>, StoreError> {
         match &self.0 {
-            Backend::Postgres(postgres) => migrate::postgres(postgres.connection().await?),
+            Backend::Postgres(postgres) => migrate::postgres(postgres.connection().await?).await,
             // Done when it was opened.
             Backend::Sqlite(sqlite) => Ok(sqlite.applied.clone()),
         }
@@ -108,7 +108,7 @@ impl Store {
     {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.read(tenant, work).await,
-            Backend::Sqlite(sqlite) => sqlite.read(tenant, work).await,
+            Backend::Sqlite(sqlite) => sqlite.readers.run(tenant, work).await,
         }
     }
 
@@ -125,7 +125,7 @@ impl Store {
     {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.write(&ctx, work).await,
-            Backend::Sqlite(sqlite) => sqlite.write(ctx, work).await,
+            Backend::Sqlite(sqlite) => sqlite.writer.run(ctx, work).await,
         }
     }
 }

@@ -6,16 +6,15 @@ mod writer;
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use audit::Audited;
 use diesel::{Connection, connection::SimpleConnection, sqlite::SqliteConnection};
 use futures_util::FutureExt;
-use kernel::{Ctx, StoreError, TenantId};
+use kernel::StoreError;
 
 use self::{readers::Readers, writer::Writer};
 use crate::{
-    Tx,
     across::Across,
     conn::{Conn, Inline, SqliteConn},
     error::store_error,
@@ -29,8 +28,10 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     /// The migrations that opening it applied.
     pub(crate) applied: Vec<String>,
-    writer: Arc<Writer>,
-    readers: Arc<Readers>,
+    /// Where units of work that change something run.
+    pub(crate) writer: Arc<Writer>,
+    /// Where those that change nothing run.
+    pub(crate) readers: Arc<Readers>,
     /// For look-ups of one row by its key, done where they are asked for: a hop would cost more than they do.
     nearby: Mutex<Option<SqliteConn>>,
 }
@@ -39,6 +40,7 @@ impl Sqlite {
     /// Opens the file, which is made and brought to the present schema where necessary.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let mut conn = open(path, "")?;
+        use_wal(&mut conn)?;
         let applied = migrate::sqlite(&mut conn)?;
         let writer = Writer::start(SqliteConn::with_runtime(conn, Inline))?;
         Ok(Self {
@@ -77,30 +79,6 @@ impl Sqlite {
         }
         result
     }
-
-    pub(crate) async fn read<T, E>(
-        &self,
-        tenant: TenantId,
-        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        self.readers.run(tenant, work).await
-    }
-
-    pub(crate) async fn write<T, E>(
-        &self,
-        ctx: Ctx,
-        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        self.writer.run(ctx, work).await
-    }
 }
 
 /// Runs a future that waits for nothing but SQLite, whose statements are done when they are asked for.
@@ -112,11 +90,24 @@ fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
     let unavailable = |error| StoreError::Unavailable(Box::new(error));
     let mut conn = SqliteConnection::establish(&path.to_string_lossy()).map_err(unavailable)?;
     let pragmas = format!(
-        "PRAGMA busy_timeout = 15000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+        "PRAGMA busy_timeout = 15000; PRAGMA synchronous = FULL; \
          PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; {more}"
     );
     conn.batch_execute(&pragmas).map_err(store_error)?;
     Ok(conn)
+}
+
+/// Turns on the write-ahead log, once for the life of the file. While another program does the same to a
+/// new file, SQLite refuses at once instead of waiting as it does for every other lock.
+fn use_wal(conn: &mut SqliteConnection) -> Result<(), StoreError> {
+    let mut tries = 0;
+    loop {
+        match conn.batch_execute("PRAGMA journal_mode = WAL").map_err(store_error) {
+            Err(StoreError::Unavailable(_)) if tries < 100 => tries += 1,
+            done => return done,
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn open_reader(path: &Path) -> Result<SqliteConn, StoreError> {

@@ -20,7 +20,7 @@ const READERS: usize = 8;
 /// How long a unit of work waits for one.
 const WAIT: Duration = Duration::from_secs(5);
 
-pub(super) struct Readers {
+pub(crate) struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<SqliteConn>>,
     permits: Arc<Semaphore>,
@@ -35,7 +35,7 @@ impl Readers {
         }
     }
 
-    pub(super) async fn run<T, E>(
+    pub(crate) async fn run<T, E>(
         self: &Arc<Self>,
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,

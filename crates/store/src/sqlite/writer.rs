@@ -8,6 +8,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc,
+    thread::JoinHandle,
 };
 
 use audit::Audited;
@@ -43,22 +44,34 @@ struct Done {
     answer: Option<Answer>,
 }
 
-pub(super) struct Writer {
-    units: mpsc::SyncSender<Unit>,
+pub(crate) struct Writer {
+    /// `None` when it ends.
+    units: Option<mpsc::SyncSender<Unit>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Writer {
+    /// Waits until the thread has written what was handed to it and has closed the database.
+    fn drop(&mut self) {
+        self.units = None;
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
 }
 
 impl Writer {
     /// Starts the thread. It ends when the last handle is dropped.
     pub(super) fn start(conn: SqliteConn) -> Result<Self, StoreError> {
         let (units, inbox) = mpsc::sync_channel::<Unit>(QUEUE);
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
             .spawn(move || write_all(conn, &inbox))
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        Ok(Self { units })
+        Ok(Self { units: Some(units), thread: Some(thread) })
     }
 
-    pub(super) async fn run<T, E>(
+    pub(crate) async fn run<T, E>(
         &self,
         ctx: Ctx,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
@@ -83,7 +96,8 @@ impl Writer {
             };
             Done { conn, state, answer: Some(Box::new(tell)) }
         });
-        match self.units.try_send(unit) {
+        let Some(units) = &self.units else { return Err(gone().into()) };
+        match units.try_send(unit) {
             Ok(()) => answered.await.unwrap_or_else(|_| Err(gone().into())),
             Err(mpsc::TrySendError::Full(_)) => {
                 Err(StoreError::Unavailable("too many writes are waiting".into()).into())

@@ -7,7 +7,10 @@ use futures_util::future::join_all;
 use kernel::{Ctx, StoreError};
 use scim_core::{Created, Draft, OnExisting, Page, UserStore};
 use serde_json::json;
-use store::{Store, Tx, testing::Kind};
+use store::{
+    Store, Tx,
+    testing::{Kind, TestDatabase},
+};
 
 use crate::support::{World, on_both};
 
@@ -178,4 +181,15 @@ async fn writers_that_cannot_begin_are_told_and_the_next_are_served() {
     diesel::connection::SimpleConnection::batch_execute(&mut other, "ROLLBACK").unwrap();
     assert!(create(&world.store, world.ctx(), "ada").await.is_ok());
     assert_eq!(counts(&world).await, (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_may_open_a_new_database_at_once() {
+    let database = TestDatabase::new(Kind::Sqlite).await;
+    let opened: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| Store::open(&database.url, 1).map(|_| ()))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(opened.iter().all(Result::is_ok), "{opened:?}");
 }
