@@ -140,6 +140,6 @@ fn the_clients_address_is_believed_from_a_trusted_proxy_alone() {
         let caller =
             tenant.scim.with("X-Forwarded-For", "198.51.100.1, 203.0.113.7").with("Forwarded", "for=6.6.6.6");
         assert_eq!(caller.post(USERS, &json!({ "userName": "ada" })).status, 201);
-        assert_eq!(server.entries(&tenant)[0].ip.as_deref(), Some(expected));
+        assert_eq!(server.entry(&tenant, "ACCOUNT_USER_CREATED").ip.as_deref(), Some(expected));
     }
 }

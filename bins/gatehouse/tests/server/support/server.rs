@@ -102,7 +102,15 @@ impl Server {
         self.runtime.block_on(self.store.write(ctx, unit)).unwrap();
     }
 
-    /// The tenant's ledger, newest first.
+    /// The one entry of this action in the tenant's ledger.
+    pub(crate) fn entry(&self, tenant: &Tenant, action: &str) -> StoredEntry {
+        let mut found: Vec<_> =
+            self.entries(tenant).into_iter().filter(|entry| entry.action == action).collect();
+        assert_eq!(found.len(), 1, "{action}: {found:?}");
+        found.remove(0)
+    }
+
+    /// The tenant's ledger, newest first; those of the same millisecond have no order.
     pub(crate) fn entries(&self, tenant: &Tenant) -> Vec<StoredEntry> {
         let read = self.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.latest(10_000).await);
         self.runtime.block_on(read).unwrap()

@@ -15,16 +15,12 @@ fn a_new_user_is_answered_whole() {
         assert_eq!(answer.header("location"), answer.json()["meta"]["location"].as_str().unwrap());
         assert_eq!(answer.header("cache-control"), "no-store");
 
-        let entries = server.entries(&tenant);
-        assert_eq!(entries[0].action, "ACCOUNT_USER_CREATED");
-        assert_eq!(entries[0].resource_id, answer.json()["id"].as_str().unwrap());
-        assert_eq!(
-            (entries[0].actor_type.as_str(), &entries[0].actor_id),
-            ("SCIM", &tenant.token_id.to_string())
-        );
-        assert_eq!(entries[0].ip.as_deref(), Some("127.0.0.1"));
+        let entry = server.entry(&tenant, "ACCOUNT_USER_CREATED");
+        assert_eq!(entry.resource_id, answer.json()["id"].as_str().unwrap());
+        assert_eq!((entry.actor_type.as_str(), &entry.actor_id), ("SCIM", &tenant.token_id.to_string()));
+        assert_eq!(entry.ip.as_deref(), Some("127.0.0.1"));
         insta::allow_duplicates! {
-            insta::assert_snapshot!(entries[0].metadata, @r#"{"active":true,"role":"MEMBER","fields":["userName","externalId","name","emails"]}"#);
+            insta::assert_snapshot!(entry.metadata, @r#"{"active":true,"role":"MEMBER","fields":["userName","externalId","name","emails"]}"#);
         }
     });
 }
