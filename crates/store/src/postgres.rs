@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use audit::{AuditStore, Audited, Entry};
+use audit::Audited;
 use deadpool::managed::Timeouts;
 use diesel::ConnectionError;
 use diesel_async::{
@@ -20,6 +20,7 @@ use crate::{
     across::Across,
     conn::{Conn, Pg, Transaction},
     error::store_error,
+    tx::finish,
 };
 
 /// How long a unit of work waits for a connection.
@@ -30,7 +31,6 @@ const SETUP: &str = "SET statement_timeout = '15s'; SET lock_timeout = '5s'; \
                      SET idle_in_transaction_session_timeout = '30s'";
 
 /// A pool of connections to one database.
-#[derive(Clone)]
 pub(crate) struct Postgres {
     url: String,
     size: usize,
@@ -112,20 +112,6 @@ impl Postgres {
             }
         }
     }
-}
-
-/// Runs the work and enters what the ledger has to say.
-pub(crate) async fn finish<T, E: From<StoreError>>(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
-) -> Result<T, E> {
-    let (value, events) = work(ctx, tx).await?.into_parts();
-    tx.may_commit(events.len())?;
-    let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
-    tx.append(&entries).await?;
-    tx.flush().await?;
-    Ok(value)
 }
 
 async fn connect(url: String) -> Result<AsyncPgConnection, ConnectionError> {

@@ -1,8 +1,9 @@
 //! One unit of work of one tenant.
 
+use audit::{AuditStore, Audited, Entry};
 use diesel::QueryResult;
 use diesel_async::AsyncPgConnection;
-use kernel::{StoreError, TenantId};
+use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
     audit_entries::{self, EntryRow},
@@ -56,7 +57,7 @@ impl Tx {
     }
 
     /// Whether it may be committed: nothing failed, and what changed has something for the ledger.
-    pub(crate) fn may_commit(&self, events: usize) -> Result<(), StoreError> {
+    fn may_commit(&self, events: usize) -> Result<(), StoreError> {
         if self.failed {
             return Err(StoreError::Aborted("it went on after a failed statement"));
         }
@@ -103,6 +104,20 @@ impl Tx {
     pub(crate) fn into_conn(self) -> Conn {
         self.conn
     }
+}
+
+/// Runs the work of a transaction of either database and enters what the ledger has to say.
+pub(crate) async fn finish<T, E: From<StoreError>>(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
+) -> Result<T, E> {
+    let (value, events) = work(ctx, tx).await?.into_parts();
+    tx.may_commit(events.len())?;
+    let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
+    tx.append(&entries).await?;
+    tx.flush().await?;
+    Ok(value)
 }
 
 /// Sends all rows before it waits for the first answer.

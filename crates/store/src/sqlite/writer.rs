@@ -13,7 +13,6 @@ use std::{
 
 use audit::Audited;
 use diesel_async::SimpleAsyncConnection;
-use futures_util::FutureExt;
 use kernel::{Ctx, StoreError};
 use tokio::sync::oneshot;
 
@@ -22,7 +21,7 @@ use crate::{
     Tx,
     conn::{Conn, SqliteConn},
     error::store_error,
-    postgres::finish,
+    tx::finish,
 };
 
 /// Units of work that share one commit at most, so that the first does not wait for ever.
@@ -172,5 +171,5 @@ fn savepoint<T, E: From<StoreError>>(
 }
 
 fn sql(conn: &mut SqliteConn, statement: &str) -> Result<(), StoreError> {
-    conn.batch_execute(statement).now_or_never().unwrap_or(Ok(())).map_err(store_error)
+    at_once(conn.batch_execute(statement)).map_or(Err(WAITED), |done| done.map_err(store_error))
 }
