@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     net::SocketAddr,
+    num::NonZeroU32,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -72,6 +73,11 @@ pub const KEYS: &[Key] = &[
         default: "X-Forwarded-For",
         help: "The one header that trusted proxies write: `X-Forwarded-For` or `Forwarded`. The other is ignored.",
     },
+    Key {
+        name: "scim_rates",
+        default: "25,100,400",
+        help: "SCIM requests a second of a FREE, a STANDARD and an ENTERPRISE tenant, on each instance; twice that at once.",
+    },
     Key { name: "database_pool", default: "5", help: "PostgreSQL connections of each worker at most." },
     Key { name: "workers", default: "one a processor", help: "Threads that answer requests." },
     Key { name: "log_format", default: "json", help: "`json`, one object a line, or `pretty` for people." },
@@ -81,6 +87,10 @@ pub const KEYS: &[Key] = &[
         help: "`error`, `warn`, `info` (a line a request), `debug` or `trace`.",
     },
 ];
+
+/// What [`KEYS`] says of `scim_rates`.
+const SCIM_RATES: [NonZeroU32; 3] =
+    [NonZeroU32::new(25).unwrap(), NonZeroU32::new(100).unwrap(), NonZeroU32::new(400).unwrap()];
 
 /// How the log looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +128,8 @@ pub struct Settings {
     pub trusted_proxies: Vec<IpCidr>,
     /// See [`KEYS`].
     pub proxy_header: ProxyHeader,
+    /// See [`KEYS`]: of a FREE, a STANDARD and an ENTERPRISE tenant.
+    pub scim_rates: [NonZeroU32; 3],
     /// See [`KEYS`].
     pub database_pool: usize,
     /// See [`KEYS`].
@@ -233,11 +245,21 @@ impl Raw {
             master_key: self.parsed("master_key")?,
             trusted_proxies: self.ranges("trusted_proxies")?,
             proxy_header: self.parsed("proxy_header")?.unwrap_or(ProxyHeader::XForwardedFor),
+            scim_rates: self.rates("scim_rates")?.unwrap_or(SCIM_RATES),
             database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(5),
             workers: self.count("workers", 1..=1024)?,
             log_format: self.parsed("log_format")?.unwrap_or(LogFormat::Json),
             log_level: self.parsed("log_level")?.unwrap_or(tracing::Level::INFO),
         })
+    }
+
+    fn rates(&self, name: &str) -> Result<Option<[NonZeroU32; 3]>, Error> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let numbers: Vec<_> = text.split(',').filter_map(|word| word.trim().parse().ok()).collect();
+        let three = <[NonZeroU32; 3]>::try_from(numbers).ok().filter(|_| text.split(',').count() == 3);
+        let three = three.filter(|rates| rates.iter().all(|rate| rate.get() <= 1_000_000));
+        let problem = "write three numbers from 1 to 1000000 such as 25,100,400";
+        three.map(Some).ok_or_else(|| Error::of(name, problem))
     }
 
     fn count(&self, name: &str, range: std::ops::RangeInclusive<usize>) -> Result<Option<usize>, Error> {

@@ -2,10 +2,14 @@
 
 use audit::{
     Event,
-    events::users::{UserCreated, UserDeactivated, UserReactivated, UserUpdated},
+    events::{
+        groups::{GroupCreated, GroupDeleted, GroupUpdated},
+        users::{UserCreated, UserDeactivated, UserDeleted, UserReactivated, UserUpdated},
+    },
 };
 use directory::Role;
-use scim_core::{Replaced, User};
+use kernel::UserId;
+use scim_core::{Group, User, groups, users};
 
 /// A user came by provisioning.
 pub(crate) fn user_created(user: &User) -> Event {
@@ -13,13 +17,51 @@ pub(crate) fn user_created(user: &User) -> Event {
     Event::new(user.id.as_str(), &data)
 }
 
-/// What replacing a user changed: nothing, attributes, whether it is active, or both.
-pub(crate) fn user_replaced(replaced: &Replaced) -> Vec<Event> {
-    let id = replaced.user.id.as_str();
-    let updated = (!replaced.changed.is_empty())
-        .then(|| Event::new(id, &UserUpdated { changed: replaced.changed.clone() }));
-    let activation = replaced.activation.map(|active| {
+/// What changed of a user: nothing, attributes, whether it is active, or both.
+pub(crate) fn user_changed(changed: &users::Changed) -> Vec<Event> {
+    let id = changed.user.id.as_str();
+    let updated = (!changed.changed.is_empty())
+        .then(|| Event::new(id, &UserUpdated { changed: changed.changed.clone() }));
+    let activation = changed.activation.map(|active| {
         if active { Event::new(id, &UserReactivated {}) } else { Event::new(id, &UserDeactivated {}) }
     });
     updated.into_iter().chain(activation).collect()
+}
+
+/// A user was taken away.
+pub(crate) fn user_deleted(user: &User) -> Event {
+    Event::new(user.id.as_str(), &UserDeleted {})
+}
+
+/// Members that one entry names: a group of thousands makes several.
+const MEMBERS: usize = 500;
+
+/// A group came, with its first members.
+pub(crate) fn group_created(created: &groups::Changed) -> Vec<Event> {
+    let members = created.members.joined.len();
+    let event = Event::new(created.group.id.as_str(), &GroupCreated { members });
+    [event].into_iter().chain(memberships(created)).collect()
+}
+
+/// What changed of a group: attributes, who is in it, both, or nothing.
+pub(crate) fn group_changed(changed: &groups::Changed) -> Vec<Event> {
+    let data = GroupUpdated { changed: changed.changed.clone(), joined: Vec::new(), left: Vec::new() };
+    let updated = (!changed.changed.is_empty()).then(|| Event::new(changed.group.id.as_str(), &data));
+    updated.into_iter().chain(memberships(changed)).collect()
+}
+
+fn memberships(changed: &groups::Changed) -> Vec<Event> {
+    let ids = |ids: &[UserId]| ids.iter().map(UserId::to_string).collect::<Vec<_>>();
+    let joined = changed.members.joined.chunks(MEMBERS).map(|some| (ids(some), Vec::new()));
+    let left = changed.members.left.chunks(MEMBERS).map(|some| (Vec::new(), ids(some)));
+    let event = |(joined, left)| {
+        let data = GroupUpdated { changed: vec!["members".into()], joined, left };
+        Event::new(changed.group.id.as_str(), &data)
+    };
+    joined.chain(left).map(event).collect()
+}
+
+/// A group was taken away.
+pub(crate) fn group_deleted(group: &Group) -> Event {
+    Event::new(group.id.as_str(), &GroupDeleted {})
 }

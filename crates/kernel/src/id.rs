@@ -42,6 +42,15 @@ impl Kind for User {
 /// `usr_…`
 pub type UserId = Id<User>;
 
+/// A group in a tenant's directory.
+#[derive(Debug, Clone, Copy)]
+pub enum Group {}
+impl Kind for Group {
+    const PREFIX: &'static str = "grp";
+}
+/// `grp_…`
+pub type GroupId = Id<Group>;
+
 /// An identifier of a `K`: `prefix_` and 26 characters, opaque to everybody else.
 pub struct Id<K> {
     text: Box<str>,

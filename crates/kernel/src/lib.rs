@@ -26,6 +26,6 @@ pub use ctx::{Actor, ActorKind, Ctx};
 pub use email::{Email, ParseEmailError};
 pub use env::{Env, ManualEnv, SystemEnv};
 pub use error::StoreError;
-pub use id::{Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
+pub use id::{Group, GroupId, Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
 pub use secret::{Secret, constant_time_eq};
 pub use time::{ParseTimestampError, Timestamp};

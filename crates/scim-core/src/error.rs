@@ -14,9 +14,32 @@ pub enum ScimType {
     InvalidSyntax,
     /// A unique value is another resource's.
     Uniqueness,
+    /// The path of a PATCH is malformed.
+    InvalidPath,
+    /// The filter in a path of a PATCH matches nothing, or there is no path.
+    NoTarget,
+    /// The attribute is not the client's to change.
+    Mutability,
+    /// There is more than is answered at once.
+    TooMany,
+    /// The cursor is not one of ours, or of another query.
+    InvalidCursor,
 }
 
 impl ScimType {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::InvalidFilter,
+        Self::InvalidValue,
+        Self::InvalidSyntax,
+        Self::Uniqueness,
+        Self::InvalidPath,
+        Self::NoTarget,
+        Self::Mutability,
+        Self::TooMany,
+        Self::InvalidCursor,
+    ];
+
     /// As written on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -24,6 +47,11 @@ impl ScimType {
             Self::InvalidValue => "invalidValue",
             Self::InvalidSyntax => "invalidSyntax",
             Self::Uniqueness => "uniqueness",
+            Self::InvalidPath => "invalidPath",
+            Self::NoTarget => "noTarget",
+            Self::Mutability => "mutability",
+            Self::TooMany => "tooMany",
+            Self::InvalidCursor => "invalidCursor",
         }
     }
 }
@@ -45,14 +73,29 @@ pub enum Error {
     /// The body is not what the operation takes.
     #[error("{0}")]
     InvalidSyntax(String),
-    /// A unique value belongs to another user.
-    #[error("{attribute}: another user of this tenant has this value")]
+    /// The path of a PATCH is malformed.
+    #[error("{0}")]
+    InvalidPath(String),
+    /// A PATCH has nothing to work on.
+    #[error("{0}")]
+    NoTarget(String),
+    /// The attribute is not the client's to change.
+    #[error("{0}")]
+    Mutability(String),
+    /// There is more than is answered at once; says how to ask for less.
+    #[error("{0}")]
+    TooMany(String),
+    /// The cursor is not one of ours, or of another query.
+    #[error("cursor: is not one that this query was answered with")]
+    InvalidCursor,
+    /// A unique value belongs to another resource.
+    #[error("{attribute}: another one of this tenant has this value")]
     Uniqueness {
         /// The attribute.
         attribute: &'static str,
     },
     /// There is no such resource.
-    #[error("no user has this id")]
+    #[error("there is no resource with this id")]
     NotFound,
     /// Storage failed.
     #[error(transparent)]
@@ -66,6 +109,7 @@ impl From<StoreError> for Error {
             StoreError::Taken(key) if key.contains("sign_in_email") => {
                 Self::Uniqueness { attribute: "emails" }
             }
+            StoreError::Taken(key) if key.contains("group") => Self::Uniqueness { attribute: "displayName" },
             StoreError::Taken(_) => Self::Uniqueness { attribute: "userName" },
             other => Self::Store(other),
         }
@@ -77,23 +121,33 @@ impl Error {
         Self::InvalidValue { attribute: attribute.into(), problem: problem.into() }
     }
 
+    /// A member that is no user of the tenant, by its place or id.
+    pub(crate) fn no_such_member(which: &str) -> Self {
+        Self::invalid("members", format!("{which} is the id of no user"))
+    }
+
     /// The HTTP status that the error has on the wire.
     pub fn status(&self) -> u16 {
         match self {
-            Self::InvalidFilter(_) | Self::InvalidValue { .. } | Self::InvalidSyntax(_) => 400,
             Self::NotFound => 404,
             Self::Uniqueness { .. } => 409,
             Self::Store(StoreError::Unavailable(_)) => 503,
             Self::Store(_) => 500,
+            _ => 400,
         }
     }
 
-    /// The `scimType`, where RFC 7644 has one.
+    /// The `scimType`, where there is one.
     pub fn scim_type(&self) -> Option<ScimType> {
         match self {
             Self::InvalidFilter(_) => Some(ScimType::InvalidFilter),
             Self::InvalidValue { .. } => Some(ScimType::InvalidValue),
             Self::InvalidSyntax(_) => Some(ScimType::InvalidSyntax),
+            Self::InvalidPath(_) => Some(ScimType::InvalidPath),
+            Self::NoTarget(_) => Some(ScimType::NoTarget),
+            Self::Mutability(_) => Some(ScimType::Mutability),
+            Self::TooMany(_) => Some(ScimType::TooMany),
+            Self::InvalidCursor => Some(ScimType::InvalidCursor),
             Self::Uniqueness { .. } => Some(ScimType::Uniqueness),
             Self::NotFound | Self::Store(_) => None,
         }

@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::{
     Error,
-    schema::{Attribute, ENTERPRISE_USER, Mutability, Type, USER},
+    schema::{Attribute, ENTERPRISE_USER, EXTERNAL_ID, Mutability, Type, USER},
 };
 
 /// Values that a multi-valued attribute may have at most.
-const MAX_VALUES: usize = 100;
+pub(crate) const MAX_VALUES: usize = 100;
 /// Bytes that all attributes of a user may have at most, so that a page of users stays small.
 const MAX_SIZE: usize = 64 * 1024;
 
@@ -64,8 +64,7 @@ impl Draft {
 }
 
 /// `externalId` is common to all resources and therefore in no schema (RFC 7643 §3.1).
-fn external_id(body: &Map<String, Value>) -> Result<Option<String>, Error> {
-    const EXTERNAL_ID: Attribute = Attribute::text("externalId", "").max(256);
+pub(crate) fn external_id(body: &Map<String, Value>) -> Result<Option<String>, Error> {
     let found = only(body, EXTERNAL_ID.name)?;
     match found.map(|value| single(&EXTERNAL_ID, value, EXTERNAL_ID.name)).transpose()?.flatten() {
         Some(Value::String(id)) => Ok(Some(id)),
@@ -74,7 +73,7 @@ fn external_id(body: &Map<String, Value>) -> Result<Option<String>, Error> {
 }
 
 /// The member of this name in any case, which must not be there twice.
-fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Value>, Error> {
+pub(crate) fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Value>, Error> {
     let mut found = body.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value);
     let first = found.next();
     match found.next() {
@@ -133,7 +132,7 @@ fn object(
 }
 
 /// An array of values; `None` when there is nothing in it.
-fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
+pub(crate) fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
     let values = match value {
         Value::Null => return Ok(None),
         Value::Array(values) => values,
@@ -153,12 +152,12 @@ fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<V
 }
 
 /// One value; `None` when it is null or an object with nothing in it.
-fn single(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
+pub(crate) fn single(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
     if value.is_null() {
         return Ok(None);
     }
     match attribute.kind {
-        Type::String | Type::Reference => text(attribute, value, path).map(Some),
+        Type::String | Type::Reference | Type::DateTime => text(attribute, value, path).map(Some),
         Type::Boolean => boolean(value, path).map(Some),
         Type::Complex => {
             let read = match value {

@@ -1,16 +1,17 @@
-//! Users in memory: for examples, tests and services that keep them elsewhere.
+//! Users and groups in memory: for examples, tests and services that keep them elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use kernel::{StoreError, UserId};
+use kernel::{GroupId, StoreError, Timestamp, UserId};
 
-use crate::{Found, Lookup, Page, User, UserStore};
+use crate::{Found, Group, GroupStore, MemberChanges, MembersChanged, Membership, Query, User, UserStore};
 
-/// One tenant's users in a map, oldest first because ids sort by time.
+/// One tenant's users and groups in maps, oldest first because ids sort by time.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     users: BTreeMap<UserId, User>,
+    groups: BTreeMap<GroupId, (Group, BTreeSet<UserId>)>,
 }
 
 impl MemoryStore {
@@ -29,20 +30,30 @@ impl MemoryStore {
         self.other(user, |other| other.user_name_key() == name)
             || (email.is_some() && self.other(user, |other| key(other) == email))
     }
+
+    fn group_taken(&self, group: &Group) -> bool {
+        self.groups.values().any(|(other, _)| other.id != group.id && other.key() == group.key())
+    }
+
+    fn with_groups(&self, user: &User) -> User {
+        let mut user = user.clone();
+        let of = self.groups.values().filter(|(_, members)| members.contains(&user.id));
+        user.groups = of
+            .map(|(group, _)| Membership { group: group.id.clone(), display: group.display_name.clone() })
+            .collect();
+        user
+    }
 }
 
 #[async_trait]
 impl UserStore for MemoryStore {
     async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
-        Ok(self.users.get(id).cloned())
-    }
-
-    async fn user_for_update(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
-        self.user(id).await
+        Ok(self.users.get(id).map(|user| self.with_groups(user)))
     }
 
     async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError> {
-        Ok(self.users.values().find(|user| user.user_name_key() == key).cloned())
+        let found = self.users.values().find(|user| user.user_name_key() == key);
+        Ok(found.map(|user| self.with_groups(user)))
     }
 
     async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
@@ -50,14 +61,8 @@ impl UserStore for MemoryStore {
         Ok(self.users.values().find(has).map(|user| user.id.clone()))
     }
 
-    async fn find_users(&mut self, lookup: Option<&Lookup>, page: Page) -> Result<Found, StoreError> {
-        let matching: Vec<_> =
-            self.users.values().filter(|user| lookup.is_none_or(|lookup| lookup.matches(user))).collect();
-        let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
-        Ok(Found {
-            total: matching.len() as u64,
-            users: matching.into_iter().skip(offset).take(page.count as usize).cloned().collect(),
-        })
+    async fn find_users(&mut self, query: &Query, _: bool) -> Result<Found<User>, StoreError> {
+        Ok(query.among(self.users.values().map(|user| self.with_groups(user))))
     }
 
     async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
@@ -68,11 +73,88 @@ impl UserStore for MemoryStore {
         Ok(free)
     }
 
-    async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
+    async fn update_user(&mut self, _: &User, user: &User) -> Result<(), StoreError> {
         if self.taken(user) {
             return Err(StoreError::Taken("userName or sign-in address".into()));
         }
         self.users.insert(user.id.clone(), user.clone());
         Ok(())
+    }
+
+    async fn delete_user(&mut self, user: &User, _: Timestamp) -> Result<(), StoreError> {
+        self.users.remove(&user.id);
+        for (_, members) in self.groups.values_mut() {
+            members.remove(&user.id);
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl GroupStore for MemoryStore {
+    async fn group(&mut self, id: &GroupId) -> Result<Option<Group>, StoreError> {
+        Ok(self.groups.get(id).map(|(group, _)| group.clone()))
+    }
+
+    async fn find_groups(&mut self, query: &Query) -> Result<Found<Group>, StoreError> {
+        let matching = self.groups.values().filter(|(group, members)| {
+            let members: Vec<_> = members.iter().cloned().collect();
+            query.filter.as_ref().is_none_or(|filter| filter.matches(&group.to_json(&members, "")))
+        });
+        Ok(Found::among(matching.map(|(group, _)| group), &query.page, |group| group.id.as_str()))
+    }
+
+    async fn members(
+        &mut self,
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<(GroupId, UserId)>, StoreError> {
+        let of = self.groups.iter().filter(|(id, _)| groups.contains(id));
+        let all = of.flat_map(|(id, (_, members))| members.iter().map(|user| (id.clone(), user.clone())));
+        Ok(all.take(limit as usize).collect())
+    }
+
+    async fn insert_group(&mut self, group: &Group) -> Result<bool, StoreError> {
+        let free = !self.group_taken(group);
+        if free {
+            self.groups.insert(group.id.clone(), (group.clone(), BTreeSet::new()));
+        }
+        Ok(free)
+    }
+
+    async fn update_group(&mut self, group: &Group) -> Result<(), StoreError> {
+        if self.group_taken(group) {
+            return Err(StoreError::Taken("group".into()));
+        }
+        if let Some((kept, _)) = self.groups.get_mut(&group.id) {
+            *kept = group.clone();
+        }
+        Ok(())
+    }
+
+    async fn delete_group(&mut self, id: &GroupId) -> Result<(), StoreError> {
+        self.groups.remove(id);
+        Ok(())
+    }
+
+    async fn strangers(&mut self, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        Ok(users.iter().filter(|id| !self.users.contains_key(*id)).cloned().collect())
+    }
+
+    async fn change_members(
+        &mut self,
+        group: &GroupId,
+        changes: &MemberChanges,
+    ) -> Result<MembersChanged, StoreError> {
+        let Some((_, members)) = self.groups.get_mut(group) else { return Ok(MembersChanged::default()) };
+        let mut after = if changes.replace { BTreeSet::new() } else { members.clone() };
+        after.retain(|id| !changes.leave.contains(id));
+        after.extend(changes.join.iter().cloned());
+        let changed = MembersChanged {
+            joined: after.difference(members).cloned().collect(),
+            left: members.difference(&after).cloned().collect(),
+        };
+        *members = after;
+        Ok(changed)
     }
 }

@@ -1,38 +1,100 @@
-//! Pages by position (RFC 7644 §3.4.2.4).
+//! Pages: by position (RFC 7644 §3.4.2.4) or by cursor (RFC 9865).
 
-use serde_json::{Value, json};
+use data_encoding::BASE64URL_NOPAD;
+use serde_json::{Map, Value, json};
 
-use crate::{Error, User};
+use crate::{Error, User, filter::Filter};
 
-/// Users of a page unless the client says otherwise.
+/// Resources of a page unless the client says otherwise.
 pub const DEFAULT_COUNT: u32 = 100;
-/// Users of a page at most; a larger `count` is clamped.
+/// Resources of a page at most; a larger `count` is clamped.
 pub const MAX_COUNT: u32 = 200;
 
-/// A part of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is looked for, and which part of it is wanted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Query {
+    /// All resources, or those for which it holds.
+    pub filter: Option<Filter>,
+    /// Which of them.
+    pub page: Page,
+}
+
+impl Query {
+    /// The page of those users for whom the filter holds.
+    pub fn among(&self, users: impl Iterator<Item = User>) -> Found<User> {
+        let holds = |user: &User| {
+            self.filter.as_ref().is_none_or(|filter| filter.matches(&user.clone().into_json("")))
+        };
+        let mut matching: Vec<_> = users.filter(holds).collect();
+        matching.sort_by(|one, other| one.id.cmp(&other.id));
+        Found::among(matching.iter(), &self.page, |user| user.id.as_str())
+    }
+}
+
+/// A part of a list, which is in the order of ids: oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Position of the first one, from 1.
-    pub start_index: u64,
+    /// Where it starts.
+    pub start: Start,
     /// How many at most; 0 asks for the total alone.
     pub count: u32,
 }
 
+/// Where a page starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// At this position, from 1.
+    Index(u64),
+    /// At the first one, and from there on by cursor.
+    First,
+    /// Where a cursor points. However far into the list that is, it costs the same.
+    After(Cursor),
+}
+
+/// Where a page ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    /// The id of its last resource.
+    pub last: String,
+    /// How many there were in all when the first page was read: they are not counted again.
+    pub total: u64,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { start: Start::Index(1), count: DEFAULT_COUNT }
+    }
+}
+
 impl Page {
-    /// From the query parameters. A start below 1 is 1, a negative count is 0, a count over
-    /// [`MAX_COUNT`] is that; what is not an integer is refused.
-    pub fn parse(start_index: Option<&str>, count: Option<&str>) -> Result<Self, Error> {
-        let start_index = integer("startIndex", start_index)?.unwrap_or(1).max(1);
+    /// From the parameters of a request. A start below 1 is 1, a negative count is 0, a count over
+    /// [`MAX_COUNT`] is that; what is not an integer is refused. A cursor, also an empty one, counts
+    /// before a start.
+    pub fn parse(
+        start_index: Option<&str>,
+        count: Option<&str>,
+        cursor: Option<&str>,
+        filter: Option<&Filter>,
+    ) -> Result<Self, Error> {
         let count = integer("count", count)?.unwrap_or(i64::from(DEFAULT_COUNT));
-        Ok(Self {
-            start_index: u64::try_from(start_index).unwrap_or(1),
-            count: u32::try_from(count.clamp(0, i64::from(MAX_COUNT))).unwrap_or(MAX_COUNT),
-        })
+        let count = u32::try_from(count.clamp(0, i64::from(MAX_COUNT))).unwrap_or(MAX_COUNT);
+        let start = match cursor {
+            Some("") => Start::First,
+            Some(cursor) => Start::After(Cursor::read(cursor, filter)?),
+            None => {
+                let start_index = integer("startIndex", start_index)?.unwrap_or(1).max(1);
+                Start::Index(start_index.unsigned_abs())
+            }
+        };
+        Ok(Self { start, count })
     }
 
-    /// How many come before it.
+    /// How many come before it; none of a page by cursor.
     pub fn offset(&self) -> u64 {
-        self.start_index - 1
+        match self.start {
+            Start::Index(index) => index - 1,
+            Start::First | Start::After(_) => 0,
+        }
     }
 }
 
@@ -47,43 +109,137 @@ fn integer(name: &str, text: Option<&str>) -> Result<Option<i64>, Error> {
     Ok(Some(text.parse().unwrap_or(huge)))
 }
 
-/// A page of users and how many there are in all.
+impl Cursor {
+    /// As a client sees it: with a checksum of the filter that it belongs to. It is no secret: whose
+    /// resources are listed does not depend on it.
+    fn print(&self, filter: Option<&Filter>) -> String {
+        let text = format!("{:08x}{:x}.{}", checksum(filter), self.total, self.last);
+        BASE64URL_NOPAD.encode(text.as_bytes())
+    }
+
+    fn read(text: &str, filter: Option<&Filter>) -> Result<Self, Error> {
+        let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| Error::InvalidCursor)?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::InvalidCursor)?;
+        let parts = text.split_at_checked(8).and_then(|(sum, rest)| Some((sum, rest.split_once('.')?)));
+        let Some((sum, (total, last))) = parts else { return Err(Error::InvalidCursor) };
+        let total = u64::from_str_radix(total, 16).ok().filter(|total| i64::try_from(*total).is_ok());
+        match total {
+            Some(total) if sum == format!("{:08x}", checksum(filter)) && is_id(last) => {
+                Ok(Self { last: last.to_owned(), total })
+            }
+            _ => Err(Error::InvalidCursor),
+        }
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+fn checksum(filter: Option<&Filter>) -> u32 {
+    crc32fast::hash(filter.map(ToString::to_string).unwrap_or_default().as_bytes())
+}
+
+/// A page of resources.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct Found<T> {
     /// All that match, on whatever page.
     pub total: u64,
     /// Those of the page, oldest first.
-    pub users: Vec<User>,
+    pub resources: Vec<T>,
+    /// Whether there are more after them.
+    pub more: bool,
 }
 
-/// The body of a list (RFC 7644 §3.4.2).
-pub fn list_response(total: u64, start_index: u64, resources: Vec<Value>) -> Value {
-    let mut body = json!({
-        "schemas": ["urn:ietf:params:scim:api:messages:2.0:ListResponse"],
-        "totalResults": total,
-        "startIndex": start_index,
-        "itemsPerPage": resources.len(),
-    });
-    if let Some(members) = body.as_object_mut() {
-        members.insert("Resources".into(), Value::Array(resources));
+impl<T> Found<T> {
+    /// A page of resources that are all in memory, in the order of their ids.
+    pub fn among<'t>(all: impl Iterator<Item = &'t T>, page: &Page, id: impl Fn(&T) -> &str) -> Self
+    where
+        T: Clone + 't,
+    {
+        let all: Vec<_> = all.collect();
+        let before = match &page.start {
+            Start::Index(index) => usize::try_from(index - 1).unwrap_or(usize::MAX),
+            Start::First => 0,
+            Start::After(cursor) => all.iter().take_while(|one| id(one) <= cursor.last.as_str()).count(),
+        };
+        let resources: Vec<_> =
+            all.iter().skip(before).take(page.count as usize).map(|one| (*one).clone()).collect();
+        let more = before.saturating_add(resources.len()) < all.len();
+        Self { total: all.len() as u64, resources, more }
     }
-    body
+
+    /// The cursor of the page after this one, if it was asked for by cursor and there is one.
+    pub fn next_cursor(&self, query: &Query, id: impl Fn(&T) -> &str) -> Option<String> {
+        let last = self.resources.last().filter(|_| self.more)?;
+        match query.page.start {
+            Start::Index(_) => None,
+            Start::First | Start::After(_) => {
+                let cursor = Cursor { last: id(last).to_owned(), total: self.total };
+                Some(cursor.print(query.filter.as_ref()))
+            }
+        }
+    }
+}
+
+/// The body of a list (RFC 7644 §3.4.2). `startIndex` belongs to pages by position, `nextCursor` to those
+/// by cursor.
+pub fn list_response(total: u64, start: &Start, next_cursor: Option<String>, resources: Vec<Value>) -> Value {
+    let mut body = Map::with_capacity(5);
+    body.insert("schemas".into(), json!(["urn:ietf:params:scim:api:messages:2.0:ListResponse"]));
+    body.insert("totalResults".into(), total.into());
+    if let Start::Index(index) = start {
+        body.insert("startIndex".into(), (*index).into());
+    }
+    if let Some(next_cursor) = next_cursor {
+        body.insert("nextCursor".into(), next_cursor.into());
+    }
+    body.insert("itemsPerPage".into(), resources.len().into());
+    body.insert("Resources".into(), Value::Array(resources));
+    Value::Object(body)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::USERS;
 
     #[test]
     fn odd_numbers_are_met_halfway_and_words_are_not() {
-        let page = |start, count| Page::parse(start, count).map(|page| (page.start_index, page.count)).ok();
-        assert_eq!(page(None, None), Some((1, 100)));
-        assert_eq!(page(Some("0"), Some("-3")), Some((1, 0)));
-        assert_eq!(page(Some("-7"), Some("201")), Some((1, 200)));
-        assert_eq!(page(Some("99999999999999999999"), Some("0")), Some((i64::MAX as u64, 0)));
+        let page =
+            |start, count| Page::parse(start, count, None, None).map(|page| (page.offset(), page.count)).ok();
+        assert_eq!(page(None, None), Some((0, 100)));
+        assert_eq!(page(Some("0"), Some("-3")), Some((0, 0)));
+        assert_eq!(page(Some("-7"), Some("201")), Some((0, 200)));
+        assert_eq!(page(Some("99999999999999999999"), Some("0")), Some((i64::MAX as u64 - 1, 0)));
         for odd in ["", "x", "1.0", "1e2", " 1", "-", "+", "0x10"] {
             assert_eq!(page(Some(odd), None), None, "{odd}");
             assert_eq!(page(None, Some(odd)), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_belongs_to_its_query() {
+        let filter = Filter::parse(&USERS, "active eq true").unwrap();
+        let cursor = Cursor { last: "usr_1".into(), total: 7 };
+        let text = cursor.print(Some(&filter));
+        let start =
+            |text: &str, filter| Page::parse(None, None, Some(text), filter).map(|page| page.start).ok();
+        assert_eq!(start(&text, Some(&filter)), Some(Start::After(cursor)));
+        assert_eq!(start(&text, None), None, "of another query");
+        assert_eq!(start("", None), Some(Start::First));
+        let print = |last: &str, total| Cursor { last: last.into(), total }.print(None);
+        for odd in [
+            "x",
+            "AAAA",
+            "é",
+            &text[1..],
+            &format!("{text}="),
+            &print("", 1),
+            &print("\0", 1),
+            &print("usr_1", u64::MAX),
+        ] {
+            assert_eq!(start(odd, None), None, "{odd}");
         }
     }
 }

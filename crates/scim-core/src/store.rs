@@ -1,25 +1,75 @@
-//! What the rules need of storage.
+//! What the rules need of storage. There is no tenant argument, so none can be wrong.
 
 use async_trait::async_trait;
-use kernel::{StoreError, UserId};
+use kernel::{GroupId, StoreError, Timestamp, UserId};
 
-use crate::{Found, Lookup, Page, User};
+use crate::{Found, Group, MemberChanges, Query, User};
 
-/// One tenant's users. There is no tenant argument, so none can be wrong.
+/// One tenant's users. A user who was deleted is not among them.
 #[async_trait]
 pub trait UserStore: Send {
-    /// The user of this id.
+    /// The user of this id, with the groups that it is in.
     async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError>;
     /// The same, held against other writers until the unit of work ends.
-    async fn user_for_update(&mut self, id: &UserId) -> Result<Option<User>, StoreError>;
+    async fn user_for_update(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
+        self.user(id).await
+    }
     /// The user whose name has this key ([`User::user_name_key`]).
     async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError>;
     /// The id of the user whose sign-in address has this key ([`kernel::Email::key`]).
     async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError>;
-    /// A page of those that match, oldest first, and their number.
-    async fn find_users(&mut self, lookup: Option<&Lookup>, page: Page) -> Result<Found, StoreError>;
+    /// A page of those that match, oldest first; with their groups only if `groups` are wanted.
+    async fn find_users(&mut self, query: &Query, groups: bool) -> Result<Found<User>, StoreError>;
     /// Keeps a new user; `false`, and nothing kept, when its name or sign-in address is taken.
     async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError>;
-    /// Keeps a changed user. A name or address that is taken by then is [`StoreError::Taken`].
-    async fn update_user(&mut self, user: &User) -> Result<(), StoreError>;
+    /// Keeps what changed of a user. A name or address that is taken by then is [`StoreError::Taken`].
+    async fn update_user(&mut self, before: &User, after: &User) -> Result<(), StoreError>;
+    /// Takes a user away, out of all groups, so that its names are free again.
+    async fn delete_user(&mut self, user: &User, at: Timestamp) -> Result<(), StoreError>;
+}
+
+/// One tenant's groups.
+#[async_trait]
+pub trait GroupStore: Send {
+    /// The group of this id.
+    async fn group(&mut self, id: &GroupId) -> Result<Option<Group>, StoreError>;
+    /// The same, held against other writers until the unit of work ends.
+    async fn group_for_update(&mut self, id: &GroupId) -> Result<Option<Group>, StoreError> {
+        self.group(id).await
+    }
+    /// A page of those that match, oldest first.
+    async fn find_groups(&mut self, query: &Query) -> Result<Found<Group>, StoreError>;
+    /// The members of these groups in the order of groups and members, at most `limit` in all.
+    async fn members(&mut self, groups: &[GroupId], limit: u32)
+    -> Result<Vec<(GroupId, UserId)>, StoreError>;
+    /// Keeps a new group; `false`, and nothing kept, when its name is taken.
+    async fn insert_group(&mut self, group: &Group) -> Result<bool, StoreError>;
+    /// Keeps a changed group. A name that is taken is [`StoreError::Taken`].
+    async fn update_group(&mut self, group: &Group) -> Result<(), StoreError>;
+    /// Takes a group away, and everybody out of it.
+    async fn delete_group(&mut self, id: &GroupId) -> Result<(), StoreError>;
+    /// Of these, who is no user of the tenant.
+    async fn strangers(&mut self, users: &[UserId]) -> Result<Vec<UserId>, StoreError>;
+    /// Lets people join and leave a group.
+    async fn change_members(
+        &mut self,
+        group: &GroupId,
+        changes: &MemberChanges,
+    ) -> Result<MembersChanged, StoreError>;
+}
+
+/// Who really joined and left: those who were not, or were, in the group before. In order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MembersChanged {
+    /// They joined.
+    pub joined: Vec<UserId>,
+    /// They left.
+    pub left: Vec<UserId>,
+}
+
+impl MembersChanged {
+    /// Whether everything is as it was.
+    pub fn is_empty(&self) -> bool {
+        self.joined.is_empty() && self.left.is_empty()
+    }
 }

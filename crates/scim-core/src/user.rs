@@ -1,11 +1,11 @@
 //! A user as it is kept and answered.
 
-use kernel::{Ctx, Email, Timestamp, UserId};
+use kernel::{Ctx, Email, GroupId, Timestamp, UserId};
 use serde_json::{Map, Value, json};
 
 use crate::{
     Draft, Error, fold,
-    schema::{ENTERPRISE_USER, USER},
+    schema::{Attribute, ENTERPRISE_USER, USER},
 };
 
 /// A user of one tenant.
@@ -25,6 +25,17 @@ pub struct User {
     pub created: Timestamp,
     /// When an attribute last changed.
     pub last_modified: Timestamp,
+    /// The groups that the person is in: not the user's own, and not changed through it.
+    pub groups: Vec<Membership>,
+}
+
+/// A group that a user is in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Membership {
+    /// Which.
+    pub group: GroupId,
+    /// Its name.
+    pub display: String,
 }
 
 impl User {
@@ -38,6 +49,7 @@ impl User {
             attributes: draft.attributes,
             created: ctx.now,
             last_modified: ctx.now,
+            groups: Vec::new(),
         })
     }
 
@@ -51,12 +63,24 @@ impl User {
             attributes: draft.attributes,
             created: self.created,
             last_modified: self.last_modified,
+            groups: self.groups.clone(),
         })
     }
 
     /// What user names are compared by.
     pub fn user_name_key(&self) -> String {
         fold(&self.user_name)
+    }
+
+    /// [`User::attributes`] with every text that is compared without regard to case folded: what a storage
+    /// filters by.
+    pub fn folded(&self) -> Map<String, Value> {
+        let mut folded = fold_members(USER.attributes, &self.attributes);
+        if let Some(Value::Object(members)) = self.attributes.get(ENTERPRISE_USER.id) {
+            let members = fold_members(ENTERPRISE_USER.attributes, members);
+            folded.insert(ENTERPRISE_USER.id.into(), Value::Object(members));
+        }
+        folded
     }
 
     /// The addresses in `emails`, in order.
@@ -108,34 +132,73 @@ impl User {
         changed
     }
 
-    /// The resource as it is answered; `base` is the address of the SCIM root without a final slash.
-    pub fn to_json(&self, base: &str) -> Value {
-        let mut members = Map::new();
-        let mut schemas = vec![USER.id];
-        if self.attributes.contains_key(ENTERPRISE_USER.id) {
-            schemas.push(ENTERPRISE_USER.id);
-        }
-        members.insert("schemas".into(), json!(schemas));
-        members.insert("id".into(), json!(self.id));
+    /// What a client may write, as JSON.
+    pub(crate) fn document(&self) -> Map<String, Value> {
+        let mut document = self.attributes.clone();
+        document.insert("userName".into(), self.user_name.as_str().into());
+        document.insert("active".into(), self.active.into());
         if let Some(external_id) = &self.external_id {
-            members.insert("externalId".into(), json!(external_id));
+            document.insert("externalId".into(), external_id.as_str().into());
         }
-        members.insert("userName".into(), json!(self.user_name));
-        members.insert("active".into(), json!(self.active));
-        members.extend(self.attributes.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let meta = json!({
-            "resourceType": "User",
-            "created": self.created,
-            "lastModified": self.last_modified,
-            "location": self.location(base),
-        });
-        members.insert("meta".into(), meta);
+        document
+    }
+
+    /// The resource as it is answered; `base` is the address of the SCIM root without a final slash.
+    pub fn into_json(self, base: &str) -> Value {
+        let location = self.location(base);
+        let mut members = Map::with_capacity(self.attributes.len() + 7);
+        let mut schemas = vec![Value::from(USER.id)];
+        if self.attributes.contains_key(ENTERPRISE_USER.id) {
+            schemas.push(ENTERPRISE_USER.id.into());
+        }
+        members.insert("schemas".into(), schemas.into());
+        members.insert("id".into(), self.id.as_str().into());
+        if let Some(external_id) = self.external_id {
+            members.insert("externalId".into(), external_id.into());
+        }
+        members.insert("userName".into(), self.user_name.into());
+        members.insert("active".into(), self.active.into());
+        members.extend(self.attributes);
+        if !self.groups.is_empty() {
+            let group = |one: Membership| {
+                json!({
+                    "value": one.group,
+                    "$ref": format!("{base}/Groups/{}", one.group),
+                    "display": one.display,
+                    "type": "direct",
+                })
+            };
+            members.insert("groups".into(), self.groups.into_iter().map(group).collect());
+        }
+        let mut meta = Map::with_capacity(4);
+        meta.insert("resourceType".into(), "User".into());
+        meta.insert("created".into(), self.created.to_string().into());
+        meta.insert("lastModified".into(), self.last_modified.to_string().into());
+        meta.insert("location".into(), location.into());
+        members.insert("meta".into(), Value::Object(meta));
         Value::Object(members)
     }
 
     /// The address of this resource.
     pub fn location(&self, base: &str) -> String {
         format!("{base}/Users/{}", self.id)
+    }
+}
+
+fn fold_members(attributes: &[Attribute], members: &Map<String, Value>) -> Map<String, Value> {
+    let known = |(name, value): (&String, &Value)| {
+        let attribute = Attribute::find(attributes, name)?;
+        Some((name.clone(), fold_value(attribute, value)))
+    };
+    members.iter().filter_map(known).collect()
+}
+
+fn fold_value(attribute: &Attribute, value: &Value) -> Value {
+    match value {
+        Value::String(text) if !attribute.case_exact => fold(text).into(),
+        Value::Array(values) => values.iter().map(|value| fold_value(attribute, value)).collect(),
+        Value::Object(members) => Value::Object(fold_members(attribute.sub_attributes, members)),
+        other => other.clone(),
     }
 }
 

@@ -1,8 +1,8 @@
-//! The rules of creating, reading and replacing users.
+//! The rules of users: creating, reading, changing, taking away.
 
 use kernel::{Ctx, UserId};
 
-use crate::{Draft, Error, Found, Lookup, Page, User, UserStore};
+use crate::{Draft, Error, Found, Patch, Query, User, UserStore};
 
 /// What creating a user answers when the name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,14 +50,14 @@ pub async fn get(store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> 
     store.user(id).await?.ok_or(Error::NotFound)
 }
 
-/// Reads a page of users.
-pub async fn list(store: &mut dyn UserStore, lookup: Option<&Lookup>, page: Page) -> Result<Found, Error> {
-    Ok(store.find_users(lookup, page).await?)
+/// Reads a page of users; with their groups only if `groups` are wanted.
+pub async fn list(store: &mut dyn UserStore, query: &Query, groups: bool) -> Result<Found<User>, Error> {
+    Ok(store.find_users(query, groups).await?)
 }
 
-/// The outcome of replacing a user.
+/// The outcome of changing a user.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Replaced {
+pub struct Changed {
     /// As it is now.
     pub user: User,
     /// The names of the attributes that changed, `active` aside.
@@ -73,19 +73,48 @@ pub async fn replace(
     store: &mut dyn UserStore,
     id: &UserId,
     draft: Draft,
-) -> Result<Replaced, Error> {
+) -> Result<Changed, Error> {
     let before = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
-    let mut user = before.replaced(draft)?;
-    let changed = before.changes(&user);
-    let activation = (user.active != before.active).then_some(user.active);
+    let after = before.replaced(draft)?;
+    change(ctx, store, before, after).await
+}
+
+/// Changes a user in parts (RFC 7644 §3.5.2): all of the patch, or nothing.
+pub async fn patch(
+    ctx: &Ctx,
+    store: &mut dyn UserStore,
+    id: &UserId,
+    patch: &Patch,
+) -> Result<Changed, Error> {
+    let before = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
+    let after = before.patched(patch)?;
+    change(ctx, store, before, after).await
+}
+
+async fn change(
+    ctx: &Ctx,
+    store: &mut dyn UserStore,
+    before: User,
+    mut after: User,
+) -> Result<Changed, Error> {
+    let changed = before.changes(&after);
+    let activation = (after.active != before.active).then_some(after.active);
     if changed.is_empty() && activation.is_none() {
-        return Ok(Replaced { user: before, changed, activation });
+        return Ok(Changed { user: before, changed, activation });
     }
-    refuse_taken(store, &before, &user).await?;
+    refuse_taken(store, &before, &after).await?;
     // Never earlier than before, even where the clocks of two machines differ.
-    user.last_modified = ctx.now.max(before.last_modified);
-    store.update_user(&user).await?;
-    Ok(Replaced { user, changed, activation })
+    after.last_modified = ctx.now.max(before.last_modified);
+    store.update_user(&before, &after).await?;
+    Ok(Changed { user: after, changed, activation })
+}
+
+/// Takes a user away (RFC 7644 §3.6): gone for every reader, its names free for another, which will have
+/// another id. The user as it was.
+pub async fn delete(ctx: &Ctx, store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> {
+    let user = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
+    store.delete_user(&user, ctx.now).await?;
+    Ok(user)
 }
 
 /// Names the attribute while the storage would only know that some key is taken.

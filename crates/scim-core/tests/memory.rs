@@ -11,4 +11,5 @@ async fn memory_store_conforms() {
     let tenant = TenantId::new(&*env);
     let ctx = Ctx::new(env, tenant, Actor::system("test"));
     conformance::users(&ctx, &mut MemoryStore::new()).await;
+    conformance::groups(&ctx, &mut MemoryStore::new()).await;
 }

@@ -34,6 +34,14 @@ impl Across {
         row.map(ScimToken::try_from).transpose()
     }
 
+    /// The tenant of this id.
+    pub async fn tenant(&mut self, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+        let query = tenants::table.find(id.as_str());
+        let row: Option<TenantRow> =
+            on!(&mut self.conn, c => query.select(TenantRow::as_select()).first(c).await.optional())?;
+        row.map(Tenant::try_from).transpose()
+    }
+
     /// The tenant of this short name.
     pub async fn tenant_of_slug(&mut self, slug: &str) -> Result<Option<Tenant>, StoreError> {
         let query = tenants::table.filter(tenants::slug.eq(slug));

@@ -8,6 +8,8 @@ use diesel_async::{
 };
 use futures_util::{FutureExt, future::BoxFuture};
 
+use crate::filter::Dialect;
+
 /// A connection whose every statement is finished when its future is made: it is used on threads that may block.
 pub(crate) type SqliteConn = SyncConnectionWrapper<SqliteConnection, Inline>;
 
@@ -15,6 +17,16 @@ pub(crate) type SqliteConn = SyncConnectionWrapper<SqliteConnection, Inline>;
 pub(crate) enum Conn {
     Postgres(Box<Pg>),
     Sqlite(SqliteConn),
+}
+
+impl Conn {
+    /// Whose SQL it speaks.
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self {
+            Self::Postgres(_) => Dialect::Postgres,
+            Self::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
 }
 
 /// A connection of a worker's pool, and how far its transaction is.

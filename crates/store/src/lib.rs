@@ -7,13 +7,16 @@
 //!
 //! Each query is written once ([`conn`]'s `on!`) and compiled for both databases.
 
-#![expect(clippy::duplicate_mod, reason = "users::matching is compiled once for each database")]
+#![expect(clippy::duplicate_mod, reason = "users::refold is compiled once for each database")]
 
 mod across;
 mod audit_entries;
 mod conn;
 mod error;
+mod filter;
+mod groups;
 mod json;
+mod list;
 mod migrate;
 mod people;
 mod postgres;

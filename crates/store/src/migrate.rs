@@ -5,7 +5,7 @@ use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnecti
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use kernel::StoreError;
 
-use crate::error::store_error;
+use crate::{error::store_error, users::refold};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
@@ -38,8 +38,10 @@ pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> Result<Vec<String>,
     .await
     .map_err(store_error)?;
     let mut harness = AsyncMigrationHarness::new(conn);
-    let applied = harness.run_pending_migrations(POSTGRES).map_err(failed)?;
-    Ok(applied.iter().map(ToString::to_string).collect())
+    let applied: Vec<_> =
+        harness.run_pending_migrations(POSTGRES).map_err(failed)?.iter().map(ToString::to_string).collect();
+    refold::postgres::refold(&mut harness.into_inner()).await?;
+    Ok(applied)
 }
 
 /// Whether something is missing. Must be called on a multi-threaded runtime.

@@ -20,6 +20,7 @@ impl PeopleStore for Tx {
             attributes: Map::from_iter([(String::from("emails"), emails as Value)]),
             created: person.created_at,
             last_modified: person.created_at,
+            groups: Vec::new(),
         };
         self.insert_user_as(&user, person.role.as_str()).await
     }

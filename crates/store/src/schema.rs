@@ -23,6 +23,29 @@ diesel::table! {
         attributes -> Json,
         created_at -> Timestamp,
         updated_at -> Timestamp,
+        folded -> Nullable<Json>,
+        has_groups -> Bool,
+        deleted_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    groups (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        display_name -> Text,
+        display_name_key -> Text,
+        external_id -> Nullable<Text>,
+        created_at -> Timestamp,
+        updated_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    group_members (tenant_id, group_id, user_id) {
+        tenant_id -> Text,
+        group_id -> Text,
+        user_id -> Text,
     }
 }
 
@@ -64,4 +87,12 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(tenants, users, user_emails, scim_tokens, audit_entries);
+diesel::allow_tables_to_appear_in_same_query!(
+    tenants,
+    users,
+    user_emails,
+    groups,
+    group_members,
+    scim_tokens,
+    audit_entries
+);

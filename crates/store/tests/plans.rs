@@ -51,6 +51,7 @@ async fn sent(store: &Store) -> Vec<String> {
     SENT.lock().unwrap().clear();
     let everything = async |ctx: &Ctx, tx: &mut store::Tx| {
         scim_core::conformance::users(ctx, tx).await;
+        scim_core::conformance::groups(ctx, tx).await;
         let new = NewScimToken { name: "Okta".into(), create_conflict: false };
         let (token, raw) = tokens::mint(ctx, tx, new).await.unwrap();
         tx.scim_token(&token.id).await?;
@@ -61,6 +62,7 @@ async fn sent(store: &Store) -> Vec<String> {
     let (token, raw) = store.write(ctx, everything).await.unwrap();
     let across = async |across: &mut store::Across| {
         across.scim_token(raw.tenant(), &raw.hash()).await?;
+        across.tenant(raw.tenant()).await?;
         across.tenant_of_slug("acme").await?;
         across.tenant_of_scim_token(&token.id).await
     };
@@ -68,6 +70,11 @@ async fn sent(store: &Store) -> Vec<String> {
     let reads = ["SELECT", "UPDATE", "DELETE"];
     let sent = SENT.lock().unwrap().clone();
     sent.into_iter().filter(|statement| reads.iter().any(|read| statement.starts_with(read))).collect()
+}
+
+/// What the index of a client's filter finds is not in the order of the list.
+fn is_filtered_page(statement: &str) -> bool {
+    statement.contains("LIMIT ? OFFSET ?") && statement.contains(" = ? AND (")
 }
 
 fn may_scan(statement: &str) -> bool {
@@ -87,23 +94,23 @@ async fn every_statement_uses_an_index() {
 
     let database = TestDatabase::new(Kind::Sqlite).await;
     let statements = sent(&database.store()).await;
-    assert!(statements.len() >= 14, "{statements:#?}");
+    assert!(statements.len() >= 60, "{statements:#?}");
     let DatabaseUrl::Sqlite(path) = &database.url else { unreachable!() };
     let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
     for statement in statements.iter().filter(|statement| !may_scan(statement)) {
         let plan: Vec<Line> =
             diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}")).load(&mut conn).unwrap();
         let plan: Vec<_> = plan.into_iter().map(|line| line.text).collect();
-        assert!(!plan.iter().any(|line| line.starts_with("SCAN")), "{statement}\n{plan:#?}");
-        assert!(
-            !plan.iter().any(|line| line.contains("TEMP B-TREE")),
-            "sorted by hand: {statement}\n{plan:#?}"
-        );
+        // A list in a parameter is a table of its own.
+        let scans = |line: &String| line.starts_with("SCAN") && !line.contains("VIRTUAL TABLE");
+        assert!(!plan.iter().any(scans), "{statement}\n{plan:#?}");
+        let sorts = plan.iter().any(|line| line.contains("TEMP B-TREE"));
+        assert!(!sorts || is_filtered_page(statement), "sorted by hand: {statement}\n{plan:#?}");
     }
 
     let database = TestDatabase::new(Kind::Postgres).await;
     let statements = sent(&database.store()).await;
-    assert!(statements.len() >= 14, "{statements:#?}");
+    assert!(statements.len() >= 60, "{statements:#?}");
     let DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
     let mut conn = AsyncPgConnection::establish(url).await.unwrap();
     // The tables are small: without this, reading all of one would be the better plan.

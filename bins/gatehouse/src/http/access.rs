@@ -19,7 +19,8 @@ use actix_web::{
     web,
 };
 use audit::Audited;
-use kernel::{Actor, Ctx, Env, StoreError};
+use directory::Tier;
+use kernel::{Actor, Ctx, Env, StoreError, TenantId};
 use store::{Store, Tx};
 use tokens::{RawToken, ScimToken};
 
@@ -70,7 +71,7 @@ impl Gate {
         request: &impl HttpMessage,
         headers: &HeaderMap,
         arrival: &Arrival,
-    ) -> Result<String, Problem> {
+    ) -> Result<TenantId, Problem> {
         let mut sent = headers.get_all(header::AUTHORIZATION);
         let (Some(authorization), None) = (sent.next(), sent.next()) else {
             return Err(refused("no credential"));
@@ -96,9 +97,15 @@ impl Gate {
             now: self.env.now(),
             env: Arc::clone(&self.env),
         };
-        let tenant = ctx.tenant.to_string();
+        let tenant = ctx.tenant.clone();
         request.extensions_mut().insert(Pass { caller: Caller::Scim(Arc::new(token)), ctx });
         Ok(tenant)
+    }
+
+    /// What the tenant pays for; the least of all where that is not known.
+    pub(super) async fn tier(&self, tenant: &TenantId) -> Result<Tier, StoreError> {
+        let find = async |across: &mut store::Across| across.tenant(tenant).await;
+        Ok(self.store.across(find).await?.map_or(Tier::Free, |tenant| tenant.tier))
     }
 }
 

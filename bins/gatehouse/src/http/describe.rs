@@ -1,6 +1,7 @@
 //! The API description: collected from the handlers, completed with what every operation shares.
 
 use actix_web::App;
+use scim_core::ScimType;
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa_actix_web::AppExt;
@@ -68,6 +69,9 @@ fn add_common_answers(path: &str, operation: &mut Value) {
     if guarded {
         common.push(("401", "No valid credential: absent, unknown, malformed or revoked."));
         common.push(("403", "A valid credential that may not do this."));
+        if scim {
+            common.push(("429", "The tenant's rate is used up; Retry-After says for how long."));
+        }
     }
     if operation.get("requestBody").is_some() {
         common.push(("413", "The body is larger than 1 MiB."));
@@ -125,7 +129,7 @@ fn scim_error_schema(more: &[&str]) -> Value {
             "status": { "type": "string", "description": "The HTTP status, as a string." },
             "scimType": {
                 "type": "string",
-                "enum": ["invalidFilter", "invalidSyntax", "invalidValue", "uniqueness"],
+                "enum": ScimType::ALL.map(ScimType::as_str),
             },
             "detail": { "type": "string", "description": "Names the attribute." },
         },

@@ -139,7 +139,11 @@ async fn admit(
     };
     line.template.clone_from(&operation.template);
     if !operation.public {
-        line.tenant = Some(gate.authenticate(request, request.headers(), arrival).await?);
+        let tenant = gate.authenticate(request, request.headers(), arrival).await?;
+        line.tenant = Some(tenant.to_string());
+        if Area::of(request.path()) == Area::Scim {
+            site.scim_rates.admit(gate, &tenant).await?;
+        }
     }
     Ok(())
 }

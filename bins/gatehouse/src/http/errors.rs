@@ -98,6 +98,13 @@ impl Problem {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message)
     }
 
+    /// 429 with the seconds to wait.
+    pub fn rate_limited(seconds: u64) -> Self {
+        let message = format!("too many requests for this tenant; try again in {seconds} s");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message)
+            .with(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
     /// 500: the log has the rest, under the request's id.
     pub fn internal() -> Self {
         let message = "something went wrong here; the log knows more under this answer's X-Request-Id";
@@ -180,9 +187,7 @@ impl From<scim_core::Error> for Problem {
             scim_core::Error::Store(error) => return error.into(),
             scim_core::Error::NotFound => Self::not_found(),
             scim_core::Error::Uniqueness { .. } => Self::new(StatusCode::CONFLICT, "CONFLICT", ""),
-            scim_core::Error::InvalidFilter(_)
-            | scim_core::Error::InvalidValue { .. }
-            | scim_core::Error::InvalidSyntax(_) => Self::invalid_request(""),
+            _ => Self::invalid_request(""),
         };
         Self { message, scim_type, ..problem }
     }

@@ -9,6 +9,7 @@ mod entry;
 mod errors;
 mod operations;
 pub mod permissions;
+mod rates;
 mod scim;
 
 use std::{
@@ -23,7 +24,7 @@ use kernel::Env;
 use store::Store;
 use utoipa_actix_web::{AppExt, service_config::ServiceConfig};
 
-use self::{access::Gate, client_address::Proxies, operations::Operations};
+use self::{access::Gate, client_address::Proxies, operations::Operations, rates::ScimRates};
 use crate::{config::Settings, pages};
 
 pub use self::{
@@ -40,6 +41,7 @@ pub(crate) struct Site {
     proxies: Proxies,
     operations: Operations,
     spec_version: HeaderValue,
+    scim_rates: ScimRates,
     pub(crate) documents: Documents,
 }
 
@@ -66,6 +68,7 @@ pub fn bind(settings: &Settings, store: Store, env: Arc<dyn Env>) -> io::Result<
         proxies: Proxies { trusted: settings.trusted_proxies.clone(), header: settings.proxy_header },
         operations: Operations::new(documents.openapi_json(), &pages::PATHS).map_err(io::Error::other)?,
         spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
+        scim_rates: ScimRates::new(settings.scim_rates),
         documents,
         base_url,
     };

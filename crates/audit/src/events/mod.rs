@@ -1,5 +1,6 @@
 //! Gatehouse's own events, one file an area.
 
+pub mod groups;
 pub mod scim_tokens;
 pub mod tenants;
 pub mod users;
@@ -14,6 +15,10 @@ pub fn catalog() -> Catalog {
         .with::<users::UserUpdated>()
         .with::<users::UserDeactivated>()
         .with::<users::UserReactivated>()
+        .with::<users::UserDeleted>()
+        .with::<groups::GroupCreated>()
+        .with::<groups::GroupUpdated>()
+        .with::<groups::GroupDeleted>()
         .with::<scim_tokens::ScimTokenCreated>()
         .with::<scim_tokens::ScimTokenRevoked>()
 }

@@ -79,3 +79,19 @@ impl EventData for UserReactivated {
         Self {}
     }
 }
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct UserDeleted {}
+
+impl EventData for UserDeleted {
+    const CODE: &'static str = "ACCOUNT_USER_DELETED";
+    const DESCRIPTION: &'static str =
+        "A person was removed from the tenant's directory and can no longer sign in.";
+    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
+    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
+
+    fn example() -> Self {
+        Self {}
+    }
+}

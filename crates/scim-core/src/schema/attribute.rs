@@ -9,6 +9,8 @@ pub enum Type {
     Boolean,
     /// A URI.
     Reference,
+    /// A point in time, RFC 3339.
+    DateTime,
     /// An object with sub-attributes.
     Complex,
 }
@@ -20,6 +22,8 @@ pub enum Mutability {
     ReadWrite,
     /// The service alone; what a client sends is ignored.
     ReadOnly,
+    /// The client, once: with the value it is part of.
+    Immutable,
     /// The client, and nobody reads it.
     WriteOnly,
 }
@@ -27,6 +31,8 @@ pub enum Mutability {
 /// When it is in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Returned {
+    /// Whatever the client asks for.
+    Always,
     /// Unless excluded.
     Default,
     /// In no answer.
@@ -43,7 +49,7 @@ pub enum Uniqueness {
 }
 
 /// One attribute.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attribute {
     /// The name as it is written; read in any case.
     pub name: &'static str,
@@ -55,6 +61,8 @@ pub struct Attribute {
     pub multi_valued: bool,
     /// Whether a resource must have it.
     pub required: bool,
+    /// Whether a new resource has it also when the client does not send it.
+    pub has_default: bool,
     /// Whether case matters when it is compared.
     pub case_exact: bool,
     /// Who may change it.
@@ -63,6 +71,8 @@ pub struct Attribute {
     pub returned: Returned,
     /// Whether it is unique.
     pub uniqueness: Uniqueness,
+    /// What a reference refers to.
+    pub refers_to: &'static [&'static str],
     /// Values that clients are advised to use.
     pub canonical_values: &'static [&'static str],
     /// Characters that a text may have at most.
@@ -82,10 +92,12 @@ impl Attribute {
             kind,
             multi_valued: false,
             required: false,
+            has_default: false,
             case_exact: false,
             mutability: Mutability::ReadWrite,
             returned: Returned::Default,
             uniqueness: Uniqueness::None,
+            refers_to: &[],
             canonical_values: &[],
             max_length: Self::MAX_LENGTH,
             sub_attributes: &[],
@@ -94,6 +106,18 @@ impl Attribute {
 
     pub(crate) const fn text(name: &'static str, description: &'static str) -> Self {
         Self::new(name, Type::String, description)
+    }
+
+    pub(crate) const fn reference(
+        name: &'static str,
+        refers_to: &'static [&'static str],
+        description: &'static str,
+    ) -> Self {
+        Self { refers_to, case_exact: true, ..Self::new(name, Type::Reference, description) }
+    }
+
+    pub(crate) const fn time(name: &'static str, description: &'static str) -> Self {
+        Self::new(name, Type::DateTime, description).read_only()
     }
 
     pub(crate) const fn complex(
@@ -120,8 +144,24 @@ impl Attribute {
         Self { canonical_values, ..self }
     }
 
-    pub(crate) const fn mutability(self, mutability: Mutability) -> Self {
-        Self { mutability, ..self }
+    pub(crate) const fn read_only(self) -> Self {
+        Self { mutability: Mutability::ReadOnly, ..self }
+    }
+
+    pub(crate) const fn immutable(self) -> Self {
+        Self { mutability: Mutability::Immutable, ..self }
+    }
+
+    pub(crate) const fn returned(self, returned: Returned) -> Self {
+        Self { returned, ..self }
+    }
+
+    pub(crate) const fn unique(self) -> Self {
+        Self { uniqueness: Uniqueness::Server, ..self }
+    }
+
+    pub(crate) const fn required(self) -> Self {
+        Self { required: true, ..self }
     }
 
     /// The attribute of this name, in any case.

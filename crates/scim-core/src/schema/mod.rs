@@ -1,15 +1,22 @@
-//! The attributes of a user: one table that validates, describes and names them.
+//! The attributes of users and groups: one table that validates, describes and names them.
 
 mod attribute;
+mod common;
+mod group;
 mod render;
+mod resource;
 mod user;
 
 pub use attribute::{Attribute, Mutability, Returned, Type, Uniqueness};
-pub use render::{json_schema, schema_resource};
+pub use common::COMMON;
+pub(crate) use common::EXTERNAL_ID;
+pub use group::GROUP;
+pub use render::{json_schema, resource_type, schema_resource};
+pub use resource::{AttrPath, GROUPS, RESOURCE_TYPES, ResourceType, USERS};
 pub use user::{ENTERPRISE_USER, USER};
 
 /// A schema of RFC 7643: an id and its attributes.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Schema {
     /// The URN.
     pub id: &'static str,
@@ -21,8 +28,8 @@ pub struct Schema {
     pub attributes: &'static [Attribute],
 }
 
-/// All schemas that users have.
-pub const SCHEMAS: [&Schema; 2] = [&USER, &ENTERPRISE_USER];
+/// All schemas.
+pub const SCHEMAS: [&Schema; 3] = [&USER, &ENTERPRISE_USER, &GROUP];
 
 impl Schema {
     /// The schema of this URN, in any case.

@@ -2,7 +2,22 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Attribute, Mutability, Returned, SCHEMAS, Schema, Type, USER, Uniqueness};
+use super::{Attribute, COMMON, Mutability, ResourceType, Returned, Schema, Type, Uniqueness};
+
+/// One resource of `/ResourceTypes`; `base` is the address of the SCIM root without a final slash.
+pub fn resource_type(kind: &ResourceType, base: &str) -> Value {
+    let extension = |schema: &&Schema| json!({ "schema": schema.id, "required": false });
+    json!({
+        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],
+        "id": kind.name,
+        "name": kind.name,
+        "endpoint": kind.endpoint,
+        "description": kind.description,
+        "schema": kind.schema.id,
+        "schemaExtensions": kind.extensions.iter().map(extension).collect::<Vec<_>>(),
+        "meta": { "resourceType": "ResourceType", "location": format!("{base}/ResourceTypes/{}", kind.name) },
+    })
+}
 
 /// One resource of `/Schemas`; `base` is the address of the SCIM root without a final slash.
 pub fn schema_resource(schema: &Schema, base: &str) -> Value {
@@ -23,6 +38,7 @@ fn describe(attribute: &Attribute) -> Value {
             Type::String => "string",
             Type::Boolean => "boolean",
             Type::Reference => "reference",
+            Type::DateTime => "dateTime",
             Type::Complex => "complex",
         },
         "multiValued": attribute.multi_valued,
@@ -32,9 +48,11 @@ fn describe(attribute: &Attribute) -> Value {
         "mutability": match attribute.mutability {
             Mutability::ReadWrite => "readWrite",
             Mutability::ReadOnly => "readOnly",
+            Mutability::Immutable => "immutable",
             Mutability::WriteOnly => "writeOnly",
         },
         "returned": match attribute.returned {
+            Returned::Always => "always",
             Returned::Default => "default",
             Returned::Never => "never",
         },
@@ -48,8 +66,7 @@ fn describe(attribute: &Attribute) -> Value {
             members.insert("canonicalValues".into(), json!(attribute.canonical_values));
         }
         if attribute.kind == Type::Reference {
-            let refers = if attribute.name == "$ref" { "User" } else { "external" };
-            members.insert("referenceTypes".into(), json!([refers]));
+            members.insert("referenceTypes".into(), json!(attribute.refers_to));
         }
         if attribute.kind == Type::Complex {
             let subs = attribute.sub_attributes.iter().map(describe).collect();
@@ -59,38 +76,29 @@ fn describe(attribute: &Attribute) -> Value {
     members
 }
 
-/// JSON Schema of a user: as answered, or as sent (`request`).
-pub fn json_schema(request: bool) -> Value {
+/// JSON Schema of a resource: as answered, or as sent (`request`).
+pub fn json_schema(kind: &ResourceType, request: bool) -> Value {
     let mut properties = Map::new();
     properties.insert("schemas".into(), json!({ "type": "array", "items": { "type": "string" } }));
-    if !request {
-        properties.insert("id".into(), json!({ "type": "string", "description": "The tenant user id." }));
-    }
-    let external = "The identity provider's own id; compared exactly.";
-    properties.insert("externalId".into(), json!({ "type": "string", "description": external }));
-    add(&mut properties, USER.attributes, request);
-    for extension in SCHEMAS.into_iter().skip(1) {
+    add(&mut properties, COMMON, request);
+    add(&mut properties, kind.schema.attributes, request);
+    for extension in kind.extensions {
         let mut inner = Map::new();
         add(&mut inner, extension.attributes, request);
         let schema = json!({ "type": "object", "description": extension.description, "properties": inner });
         properties.insert(extension.id.into(), schema);
     }
-    if !request {
-        let time = || json!({ "type": "string", "format": "date-time" });
-        let meta = json!({
-            "type": "object",
-            "required": ["resourceType", "created", "lastModified", "location"],
-            "properties": {
-                "resourceType": { "type": "string", "const": "User" },
-                "created": time(),
-                "lastModified": time(),
-                "location": { "type": "string", "format": "uri" },
-            },
-        });
-        properties.insert("meta".into(), meta);
-    }
-    let required =
-        if request { json!(["userName"]) } else { json!(["schemas", "id", "userName", "active", "meta"]) };
+    // What is answered may be a selection, which always has these two.
+    let required: Vec<_> = if request {
+        kind.schema
+            .attributes
+            .iter()
+            .filter(|one| one.required && !one.has_default)
+            .map(|one| one.name)
+            .collect()
+    } else {
+        vec!["schemas", "id"]
+    };
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
@@ -107,6 +115,7 @@ fn add(properties: &mut Map<String, Value>, attributes: &[Attribute], request: b
         let one = match attribute.kind {
             Type::String | Type::Reference => json!({ "type": "string", "maxLength": attribute.max_length }),
             Type::Boolean => json!({ "type": "boolean" }),
+            Type::DateTime => json!({ "type": "string", "format": "date-time" }),
             Type::Complex => {
                 let mut inner = Map::new();
                 add(&mut inner, attribute.sub_attributes, request);

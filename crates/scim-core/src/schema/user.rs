@@ -2,7 +2,7 @@
 
 use super::{
     Schema,
-    attribute::{Attribute, Mutability, Returned, Type, Uniqueness},
+    attribute::{Attribute, Mutability, Returned, Type},
 };
 
 /// `urn:ietf:params:scim:schemas:core:2.0:User`
@@ -11,22 +11,24 @@ pub const USER: Schema = Schema {
     name: "User",
     description: "A person of the tenant",
     attributes: &[
-        Attribute {
-            required: true,
-            uniqueness: Uniqueness::Server,
-            ..Attribute::text("userName", "The name that identifies the person to the identity provider.")
-                .max(256)
-        },
+        Attribute::text("userName", "The name that identifies the person to the identity provider.")
+            .max(256)
+            .required()
+            .unique(),
         Attribute::complex("name", NAME, "The parts of the person's name."),
         Attribute::text("displayName", "The name to show."),
         Attribute::text("nickName", "How the person is called."),
-        Attribute::new("profileUrl", Type::Reference, "A page about the person.").exact(),
+        Attribute::reference("profileUrl", &["external"], "A page about the person."),
         Attribute::text("title", "The person's title, such as Vice President."),
         Attribute::text("userType", "The relation to the organisation, such as Contractor."),
         Attribute::text("preferredLanguage", "The preferred language, such as en-US."),
         Attribute::text("locale", "Where times, currencies and numbers are written as in, such as en-US."),
         Attribute::text("timezone", "The time zone, such as America/Los_Angeles."),
-        Attribute::new("active", Type::Boolean, "Whether the person may sign in."),
+        Attribute {
+            required: true,
+            has_default: true,
+            ..Attribute::new("active", Type::Boolean, "Whether the person may sign in; true unless sent.")
+        },
         Attribute {
             mutability: Mutability::WriteOnly,
             returned: Returned::Never,
@@ -36,6 +38,9 @@ pub const USER: Schema = Schema {
             .multi(),
         Attribute::complex("phoneNumbers", PHONE, "Telephone numbers.").multi(),
         Attribute::complex("addresses", ADDRESS, "Postal addresses.").multi(),
+        Attribute::complex("groups", GROUPS, "The groups the person is in; changed through the groups.")
+            .multi()
+            .read_only(),
         Attribute::complex("entitlements", PLAIN, "Things the person has; data only.").multi(),
         Attribute::complex("roles", PLAIN, "Roles elsewhere; data only, they grant nothing here.").multi(),
     ],
@@ -99,6 +104,13 @@ const PLAIN: &[Attribute] = &[Attribute::text("value", "The value."), DISPLAY, T
 
 const MANAGER: &[Attribute] = &[
     Attribute::text("value", "The id of the manager.").exact(),
-    Attribute::new("$ref", Type::Reference, "The address of the manager's resource.").exact(),
-    Attribute::text("displayName", "The manager's name.").mutability(Mutability::ReadOnly),
+    Attribute::reference("$ref", &["User"], "The address of the manager's resource."),
+    Attribute::text("displayName", "The manager's name.").read_only(),
+];
+
+const GROUPS: &[Attribute] = &[
+    Attribute::text("value", "The id of the group.").exact().read_only(),
+    Attribute::reference("$ref", &["Group"], "The address of the group.").read_only(),
+    Attribute::text("display", "The name of the group.").read_only(),
+    Attribute::text("type", "How the person came to be in it.").canonical(&["direct"]).read_only(),
 ];

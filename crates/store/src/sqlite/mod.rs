@@ -19,6 +19,7 @@ use crate::{
     conn::{Conn, Inline, SqliteConn},
     error::store_error,
     migrate,
+    users::refold,
 };
 
 const WAITED: StoreError = StoreError::Aborted("it waited for something other than storage");
@@ -42,7 +43,9 @@ impl Sqlite {
         let mut conn = open(path, "")?;
         use_wal(&mut conn)?;
         let applied = migrate::sqlite(&mut conn)?;
-        let writer = Writer::start(SqliteConn::with_runtime(conn, Inline))?;
+        let mut conn = SqliteConn::with_runtime(conn, Inline);
+        at_once(refold::sqlite::refold(&mut conn)).unwrap_or(Err(WAITED))?;
+        let writer = Writer::start(conn)?;
         Ok(Self {
             path: path.to_owned(),
             applied,

@@ -4,20 +4,23 @@ use async_trait::async_trait;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use futures_util::future::join;
 use kernel::{StoreError, Timestamp, UserId};
-use scim_core::{Found, Lookup, Page, User, UserStore, fold};
+use scim_core::{Found, Membership, Query, User, UserStore, fold};
+use serde_json::{Map, Value};
 
 use crate::{
     Tx,
     conn::{Conn, on},
     error::{corrupt, store_error},
+    filter::{Kind, Of},
     json::JsonText,
-    schema::{user_emails, users},
+    list::{Slice, count_and_load},
+    schema::{group_members, groups, user_emails, users},
     tx::Row,
 };
 
-mod postgres;
-mod sqlite;
+pub(crate) mod refold;
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = users)]
@@ -29,6 +32,7 @@ pub(crate) struct UserRow {
     attributes: JsonText,
     created_at: NaiveDateTime,
     updated_at: NaiveDateTime,
+    has_groups: bool,
 }
 
 #[derive(Insertable)]
@@ -52,6 +56,7 @@ pub(crate) struct UserChanges<'a> {
     active: bool,
     sign_in_email_key: Option<String>,
     attributes: JsonText,
+    folded: Option<JsonText>,
     updated_at: NaiveDateTime,
 }
 
@@ -78,17 +83,22 @@ pub(crate) use insert_email;
 
 impl<'a> UserChanges<'a> {
     fn of(user: &'a User) -> Result<Self, StoreError> {
-        let attributes = serde_json::to_string(&user.attributes);
         Ok(Self {
             user_name: &user.user_name,
             user_name_key: user.user_name_key(),
             external_id: user.external_id.clone(),
             active: user.active,
             sign_in_email_key: user.sign_in_email().map(|email| email.key()),
-            attributes: JsonText(attributes.map_err(|error| corrupt("users.attributes", error))?),
+            attributes: json_text(&user.attributes)?,
+            folded: Some(json_text(&user.folded())?),
             updated_at: user.last_modified.naive(),
         })
     }
+}
+
+pub(crate) fn json_text(members: &Map<String, Value>) -> Result<JsonText, StoreError> {
+    let text = serde_json::to_string(members).map_err(|error| corrupt("users.attributes", error))?;
+    Ok(JsonText(text))
 }
 
 impl TryFrom<UserRow> for User {
@@ -104,6 +114,7 @@ impl TryFrom<UserRow> for User {
                 .map_err(|error| corrupt("users.attributes", error))?,
             created: Timestamp::from_naive(row.created_at),
             last_modified: Timestamp::from_naive(row.updated_at),
+            groups: Vec::new(),
         })
     }
 }
@@ -143,40 +154,87 @@ impl Tx {
             self.later(Row::Email(row));
         }
     }
+
+    async fn unindex_emails(&mut self, user: &UserId) -> Result<(), StoreError> {
+        let emails = user_emails::table
+            .filter(user_emails::tenant_id.eq(self.tenant.as_str()))
+            .filter(user_emails::user_id.eq(user.as_str()));
+        on!(&mut self.conn, c => diesel::delete(emails).execute(c).await)?;
+        Ok(())
+    }
+
+    /// The user of a row, with its groups.
+    async fn with_groups(&mut self, row: Option<UserRow>) -> Result<Option<User>, StoreError> {
+        let Some(row) = row else { return Ok(None) };
+        let has_groups = row.has_groups;
+        let mut user = User::try_from(row)?;
+        if has_groups {
+            self.add_groups(std::slice::from_mut(&mut user)).await?;
+        }
+        Ok(Some(user))
+    }
+
+    /// Reads the groups of these users, however many, by one statement.
+    async fn add_groups(&mut self, users: &mut [User]) -> Result<(), StoreError> {
+        let ids: Vec<_> = users.iter().map(|user| user.id.to_string()).collect();
+        let query = group_members::table
+            .inner_join(groups::table.on(
+                groups::tenant_id.eq(group_members::tenant_id).and(groups::id.eq(group_members::group_id)),
+            ))
+            .filter(group_members::tenant_id.eq(self.tenant.as_str()))
+            .filter(group_members::user_id.eq_any(ids))
+            .order((group_members::user_id, group_members::group_id))
+            .select((group_members::user_id, groups::id, groups::display_name));
+        let rows: Vec<(String, String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        for (user, group, display) in rows {
+            let group = group.parse().map_err(|error| corrupt("groups.id", error))?;
+            if let Some(user) = users.iter_mut().find(|known| known.id.as_str() == user) {
+                user.groups.push(Membership { group, display });
+            }
+        }
+        Ok(())
+    }
 }
 
 #[async_trait]
 impl UserStore for Tx {
     async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
-        let query = users::table.find((self.tenant.as_str(), id.as_str()));
+        let query =
+            users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> =
             on!(&mut self.conn, c => query.select(UserRow::as_select()).first(c).await.optional())?;
-        row.map(User::try_from).transpose()
+        self.with_groups(row).await
     }
 
     async fn user_for_update(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
         self.for_change()?;
-        let query = users::table.find((self.tenant.as_str(), id.as_str()));
+        let query =
+            users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> = match &mut self.conn {
             Conn::Postgres(pg) => {
-                let c = pg.begun().await.map_err(store_error)?;
-                let result = query.select(UserRow::as_select()).for_update().first(c).await;
-                pg.note(result.optional())
+                let result = {
+                    let (begin, mut conn) = pg.begin();
+                    let locked = query.select(UserRow::as_select()).for_update();
+                    let (begun, row) = join(begin, locked.first(&mut conn)).await;
+                    begun.and(row.optional())
+                };
+                pg.note(result)
             }
             // SQLite has one writer: the row cannot change under it.
             Conn::Sqlite(c) => query.select(UserRow::as_select()).first(c).await.optional(),
         }
         .map_err(store_error)?;
-        row.map(User::try_from).transpose()
+        self.with_groups(row).await
     }
 
     async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError> {
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
-            .filter(users::user_name_key.eq(key));
+            .filter(users::user_name_key.eq(key))
+            .filter(users::deleted_at.is_null());
         let row: Option<UserRow> =
             on!(&mut self.conn, c => query.select(UserRow::as_select()).first(c).await.optional())?;
-        row.map(User::try_from).transpose()
+        self.with_groups(row).await
     }
 
     async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
@@ -188,43 +246,66 @@ impl UserStore for Tx {
         id.map(|id| id.parse().map_err(|error| corrupt("users.id", error))).transpose()
     }
 
-    async fn find_users(&mut self, lookup: Option<&Lookup>, page: Page) -> Result<Found, StoreError> {
+    async fn find_users(&mut self, query: &Query, groups: bool) -> Result<Found<User>, StoreError> {
         self.flush().await?;
-        let (limit, offset) = (i64::from(page.count), i64::try_from(page.offset()).unwrap_or(i64::MAX));
-        let tenant = self.tenant.clone();
-        let (total, rows): (i64, Vec<UserRow>) = match &mut self.conn {
-            Conn::Postgres(pg) => {
-                let c = pg.begun().await.map_err(store_error)?;
-                let result = postgres::matching::page(&tenant, lookup, limit, offset, c).await;
-                pg.note(result)
-            }
-            Conn::Sqlite(c) => sqlite::matching::page(&tenant, lookup, limit, offset, c).await,
-        }
-        .map_err(store_error)?;
+        let slice = Slice::of(query);
+        let of = Of { kind: Kind::Users, dialect: self.conn.dialect(), tenant: &self.tenant };
+        let count = slice.counts().then(|| users::table.filter(of.matching(query.filter.as_ref())).count());
+        let page = users::table.filter(of.page(query.filter.as_ref(), &slice)).order(users::id);
+        let page = page.limit(slice.limit).offset(slice.offset);
+        let load = (slice.limit > 0).then_some(page);
+        let (total, rows): (_, Vec<UserRow>) =
+            count_and_load!(&mut self.conn, count, load.map(|page| page.select(UserRow::as_select())))?;
+        let in_groups = rows.iter().any(|row| row.has_groups);
         let users = rows.into_iter().map(User::try_from).collect::<Result<Vec<_>, _>>()?;
-        // Users may come between the count and the page.
-        let seen = if users.is_empty() { 0 } else { page.offset() + users.len() as u64 };
-        Ok(Found { total: total.unsigned_abs().max(seen), users })
+        let mut found = slice.found(total, users);
+        if groups && in_groups {
+            self.add_groups(&mut found.resources).await?;
+        }
+        Ok(found)
     }
 
     async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
         self.insert_user_as(user, directory::Role::Member.as_str()).await
     }
 
-    async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
+    async fn update_user(&mut self, before: &User, after: &User) -> Result<(), StoreError> {
         self.for_change()?;
         self.flush().await?;
-        let changes = UserChanges::of(user)?;
-        let row = users::table.find((self.tenant.as_str(), user.id.as_str()));
+        let changes = UserChanges::of(after)?;
+        let row =
+            users::table.find((self.tenant.as_str(), after.id.as_str())).filter(users::deleted_at.is_null());
         if on!(&mut self.conn, c => diesel::update(row).set(changes).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
         }
         self.note_change(true);
-        let emails = user_emails::table
-            .filter(user_emails::tenant_id.eq(self.tenant.as_str()))
-            .filter(user_emails::user_id.eq(user.id.as_str()));
-        on!(&mut self.conn, c => diesel::delete(emails).execute(c).await)?;
-        self.index_emails(user);
+        if before.attributes.get("emails") != after.attributes.get("emails") {
+            self.unindex_emails(&after.id).await?;
+            self.index_emails(after);
+        }
+        Ok(())
+    }
+
+    async fn delete_user(&mut self, user: &User, at: Timestamp) -> Result<(), StoreError> {
+        self.for_change()?;
+        self.flush().await?;
+        let row =
+            users::table.find((self.tenant.as_str(), user.id.as_str())).filter(users::deleted_at.is_null());
+        let gone = (
+            users::deleted_at.eq(at.naive()),
+            users::active.eq(false),
+            users::sign_in_email_key.eq(None::<String>),
+            users::has_groups.eq(false),
+        );
+        if on!(&mut self.conn, c => diesel::update(row).set(gone).execute(c).await)? != 1 {
+            return Err(StoreError::Aborted("a deletion of a user that the tenant does not have"));
+        }
+        self.note_change(true);
+        self.unindex_emails(&user.id).await?;
+        let memberships = group_members::table
+            .filter(group_members::tenant_id.eq(self.tenant.as_str()))
+            .filter(group_members::user_id.eq(user.id.as_str()));
+        on!(&mut self.conn, c => diesel::delete(memberships).execute(c).await)?;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use audit::{AuditStore, Audited, Event, Unaudited, events::users::UserDeactivated};
 use futures_util::future::join_all;
 use kernel::{Ctx, StoreError};
-use scim_core::{Created, Draft, OnExisting, Page, UserStore};
+use scim_core::{Draft, OnExisting, Query, UserStore, users::Created};
 use serde_json::json;
 use store::{
     Store, Tx,
@@ -22,7 +22,7 @@ fn draft(user_name: &str) -> Draft {
 async fn create(store: &Store, ctx: Ctx, user_name: &str) -> Result<Created, scim_core::Error> {
     let draft = draft(user_name);
     let unit = async move |ctx: &Ctx, tx: &mut Tx| {
-        let created = scim_core::create(ctx, tx, draft, OnExisting::Answer).await?;
+        let created = scim_core::users::create(ctx, tx, draft, OnExisting::Answer).await?;
         Ok(match &created {
             Created::New(user) => {
                 let event = Event::new(user.id.as_str(), &UserDeactivated {});
@@ -37,7 +37,7 @@ async fn create(store: &Store, ctx: Ctx, user_name: &str) -> Result<Created, sci
 /// Users and entries of the tenant.
 async fn counts(world: &World) -> (u64, usize) {
     let count = async |tx: &mut Tx| {
-        let users = tx.find_users(None, Page { start_index: 1, count: 0 }).await?.total;
+        let users = tx.find_users(&Query::default(), false).await?.total;
         Ok::<_, StoreError>((users, tx.latest(100_000).await?.len()))
     };
     world.store.read(world.ctx().tenant, count).await.unwrap()
@@ -62,13 +62,13 @@ async fn of_many_parallel_creates_of_one_name_one_wins() {
 async fn a_refused_or_panicking_unit_leaves_nothing() {
     on_both(async |world: World| {
         let refuse = async |ctx: &Ctx, tx: &mut Tx| {
-            scim_core::create(ctx, tx, draft("refused"), OnExisting::Answer).await?;
+            scim_core::users::create(ctx, tx, draft("refused"), OnExisting::Answer).await?;
             Err::<Audited<()>, _>(scim_core::Error::NotFound)
         };
         assert!(matches!(world.store.write(world.ctx(), refuse).await, Err(scim_core::Error::NotFound)));
 
         let panics = async |ctx: &Ctx, tx: &mut Tx| {
-            scim_core::create(ctx, tx, draft("panics"), OnExisting::Answer).await?;
+            scim_core::users::create(ctx, tx, draft("panics"), OnExisting::Answer).await?;
             if ctx.request_id.is_none() {
                 panic!("as it should");
             }
@@ -93,7 +93,8 @@ async fn neighbours_of_a_failing_unit_are_kept() {
             let (store, ctx) = (&world.store, world.ctx());
             async move {
                 let unit = async move |ctx: &Ctx, tx: &mut Tx| {
-                    scim_core::create(ctx, tx, draft(&format!("user-{number}")), OnExisting::Answer).await?;
+                    scim_core::users::create(ctx, tx, draft(&format!("user-{number}")), OnExisting::Answer)
+                        .await?;
                     match number % 4 {
                         1 => Err(scim_core::Error::NotFound),
                         2 => panic!("as it should"),
@@ -116,7 +117,7 @@ async fn a_cancelled_unit_leaves_nothing_and_holds_no_lock() {
         let parked = Arc::new(tokio::sync::Notify::new());
         let reached = parked.clone();
         let unit = async move |ctx: &Ctx, tx: &mut Tx| {
-            scim_core::create(ctx, tx, draft("ada"), OnExisting::Answer).await?;
+            scim_core::users::create(ctx, tx, draft("ada"), OnExisting::Answer).await?;
             reached.notify_one();
             std::future::pending::<()>().await;
             Ok::<_, scim_core::Error>(Audited::without((), Unaudited::NothingChanged))
@@ -154,7 +155,7 @@ async fn a_unit_for_reading_refuses_to_change() {
 async fn a_change_that_calls_itself_none_is_refused() {
     on_both(async |world: World| {
         let silent = async |ctx: &Ctx, tx: &mut Tx| {
-            scim_core::create(ctx, tx, draft("ada"), OnExisting::Answer).await?;
+            scim_core::users::create(ctx, tx, draft("ada"), OnExisting::Answer).await?;
             Ok::<_, scim_core::Error>(Audited::without((), Unaudited::NothingChanged))
         };
         let refused = world.store.write(world.ctx(), silent).await;

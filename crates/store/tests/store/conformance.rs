@@ -4,16 +4,20 @@ use crate::support::{World, on_both};
 use audit::{AuditStore, Audited, Event, events::users::UserDeactivated};
 use directory::{NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier};
 use kernel::StoreError;
-use scim_core::{Draft, UserStore};
+use scim_core::{
+    Draft, Filter, Group, GroupDraft, GroupStore, MemberChanges, Query, UserStore,
+    schema::{GROUPS, USERS},
+};
 use serde_json::json;
 use store::testing::Kind;
 use tokens::{NewScimToken, ScimTokenStore};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users() {
+async fn users_and_groups() {
     on_both(async |world: World| {
         let suite = world.store.write(world.ctx(), async |ctx, tx| {
             scim_core::conformance::users(ctx, tx).await;
+            scim_core::conformance::groups(ctx, tx).await;
             Ok::<_, StoreError>(Audited::new((), Event::new("test", &UserDeactivated {})))
         });
         suite.await.unwrap();
@@ -122,7 +126,15 @@ async fn a_tenant_sees_nothing_of_another() {
                 .unwrap();
         let ada = scim_core::User::new(&ctx, draft.clone()).unwrap();
         let kept = ada.clone();
-        assert!(world.change(&ctx.tenant, async move |_, tx| tx.insert_user(&kept).await).await.unwrap());
+        let engines = GroupDraft::read(&json!({ "displayName": "Engines" })).unwrap();
+        let engines = Group::new(&ctx, &engines).unwrap();
+        let (group, joining) = (engines.clone(), MemberChanges::exactly([ada.id.clone()].into()));
+        let made = world.change(&ctx.tenant, async move |_, tx| {
+            assert!(tx.insert_user(&kept).await?);
+            assert!(tx.insert_group(&group).await?);
+            tx.change_members(&group.id, &joining).await
+        });
+        assert_eq!(made.await.unwrap().joined, [ada.id.clone()]);
         let other = world.other_tenant();
         let mine = scim_core::User::new(&ctx, draft).unwrap();
         let seen = world.change(&other, async move |_, tx| {
@@ -132,16 +144,32 @@ async fn a_tenant_sees_nothing_of_another() {
             assert!(tx.user_of_sign_in_email("ada@x.example").await?.is_none());
             let mut renamed = ada.clone();
             renamed.user_name = "eve".into();
-            assert!(matches!(tx.update_user(&renamed).await, Err(StoreError::Aborted(_))));
-            for lookup in [
+            assert!(matches!(tx.update_user(&ada, &renamed).await, Err(StoreError::Aborted(_))));
+            assert!(matches!(tx.delete_user(&ada, ada.created).await, Err(StoreError::Aborted(_))));
+            for filter in [
                 None,
-                Some(scim_core::Lookup::UserName("ada".into())),
-                Some(scim_core::Lookup::ExternalId("1".into())),
-                Some(scim_core::Lookup::Email("ada@x.example".into())),
+                Some(r#"userName eq "ada""#),
+                Some(r#"externalId eq "1""#),
+                Some(r#"emails.value eq "ada@x.example""#),
+                Some(r#"emails[value eq "ada@x.example" and not (type pr)]"#),
+                Some("not (title pr) or groups pr"),
             ] {
-                let page = scim_core::Page { start_index: 1, count: 10 };
-                assert_eq!(tx.find_users(lookup.as_ref(), page).await?.total, 0, "{lookup:?}");
+                let filter = filter.map(|text| Filter::parse(&USERS, text).unwrap());
+                let query = Query { filter, ..Query::default() };
+                assert_eq!(tx.find_users(&query, true).await?.total, 0, "{query:?}");
             }
+            assert!(tx.group(&engines.id).await?.is_none());
+            assert!(tx.group_for_update(&engines.id).await?.is_none());
+            assert_eq!(tx.find_groups(&Query::default()).await?.total, 0);
+            let filter = Filter::parse(&GROUPS, &format!(r#"members eq "{}""#, ada.id)).unwrap();
+            let query = Query { filter: Some(filter), ..Query::default() };
+            assert_eq!(tx.find_groups(&query).await?.total, 0);
+            assert!(tx.members(std::slice::from_ref(&engines.id), 10).await?.is_empty());
+            assert_eq!(tx.strangers(std::slice::from_ref(&ada.id)).await?, [ada.id.clone()]);
+            assert!(matches!(tx.update_group(&engines).await, Err(StoreError::Aborted(_))));
+            assert!(matches!(tx.delete_group(&engines.id).await, Err(StoreError::Aborted(_))));
+            let nobody = MemberChanges::exactly(Default::default());
+            assert!(tx.change_members(&engines.id, &nobody).await?.is_empty());
             // The same names are free here.
             assert!(tx.insert_user(&mine).await?);
             Ok(ada)

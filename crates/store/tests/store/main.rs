@@ -4,4 +4,5 @@
 mod atomic;
 mod conformance;
 mod dialects;
+mod filters;
 mod support;

@@ -1,5 +1,8 @@
 //! `/api/scim/v2`
 
+mod answers;
+mod groups;
+mod search;
 mod service;
 mod shapes;
 mod users;
@@ -9,7 +12,11 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use super::Site;
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
-    config.configure(service::routes).configure(users::routes);
+    config
+        .configure(service::routes)
+        .configure(users::routes)
+        .configure(groups::routes)
+        .configure(search::routes);
 }
 
 /// The address of the SCIM root, which resources' locations begin with.

@@ -2,10 +2,11 @@
 
 use actix_web::{HttpResponse, get, http::StatusCode, web};
 use scim_core::{
-    list_response,
-    schema::{SCHEMAS, Schema, schema_resource},
-    service::{service_provider_config, user_resource_type},
+    Start, list_response,
+    schema::{RESOURCE_TYPES, SCHEMAS, Schema, resource_type, schema_resource},
+    service_provider_config,
 };
+use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
@@ -52,7 +53,7 @@ async fn get_service_provider_config(site: web::Data<Site>) -> HttpResponse {
 async fn list_schemas(site: web::Data<Site>, _access: Access<ScimRead>) -> HttpResponse {
     let root = root(&site);
     let schemas: Vec<_> = SCHEMAS.iter().map(|schema| schema_resource(schema, &root)).collect();
-    scim_answer(StatusCode::OK, &list_response(schemas.len() as u64, 1, schemas))
+    whole_list(schemas)
 }
 
 /// One schema
@@ -83,7 +84,8 @@ async fn get_schema(
 )]
 #[get("/api/scim/v2/ResourceTypes")]
 async fn list_resource_types(site: web::Data<Site>, _access: Access<ScimRead>) -> HttpResponse {
-    scim_answer(StatusCode::OK, &list_response(1, 1, vec![user_resource_type(&root(&site))]))
+    let root = root(&site);
+    whole_list(RESOURCE_TYPES.iter().map(|kind| resource_type(kind, &root)).collect())
 }
 
 /// One resource type
@@ -102,8 +104,11 @@ async fn get_resource_type(
     _access: Access<ScimRead>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, ScimProblem> {
-    if id.as_str() != "User" {
-        return Err(Problem::not_found().into());
-    }
-    Ok(scim_answer(StatusCode::OK, &user_resource_type(&root(&site))))
+    let kind = RESOURCE_TYPES.iter().find(|kind| kind.name == id.as_str()).ok_or_else(Problem::not_found)?;
+    Ok(scim_answer(StatusCode::OK, &resource_type(kind, &root(&site))))
+}
+
+fn whole_list(resources: Vec<Value>) -> HttpResponse {
+    let total = resources.len() as u64;
+    scim_answer(StatusCode::OK, &list_response(total, &Start::Index(1), None, resources))
 }

@@ -1,10 +1,19 @@
 //! The shapes of SCIM for the API description, read from the table of attributes.
 
+use scim_core::schema::{GROUPS, ResourceType, USERS, json_schema};
 use serde_json::{Value, json};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{RefOr, Schema},
 };
+
+fn answered(kind: &'static ResourceType, example: Value) -> Value {
+    let mut shape = json_schema(kind, false);
+    if let Some(members) = shape.as_object_mut() {
+        members.insert("example".into(), example);
+    }
+    shape
+}
 
 fn schema(value: Value) -> RefOr<Schema> {
     serde_json::from_value(value).unwrap_or_else(|_| Schema::default().into())
@@ -15,11 +24,7 @@ pub(super) struct ScimUser;
 
 impl PartialSchema for ScimUser {
     fn schema() -> RefOr<Schema> {
-        let mut shape = scim_core::schema::json_schema(false);
-        if let Some(members) = shape.as_object_mut() {
-            members.insert("example".into(), example());
-        }
-        schema(shape)
+        schema(answered(&USERS, example()))
     }
 }
 impl ToSchema for ScimUser {}
@@ -29,7 +34,7 @@ pub(super) struct ScimUserBody;
 
 impl PartialSchema for ScimUserBody {
     fn schema() -> RefOr<Schema> {
-        schema(scim_core::schema::json_schema(true))
+        schema(json_schema(&USERS, true))
     }
 }
 impl ToSchema for ScimUserBody {}
@@ -48,7 +53,90 @@ impl ToSchema for ScimUserList {
     }
 }
 
-/// A list of schemas or resource types.
+/// A group as it is answered.
+pub(super) struct ScimGroup;
+
+impl PartialSchema for ScimGroup {
+    fn schema() -> RefOr<Schema> {
+        schema(answered(&GROUPS, group_example()))
+    }
+}
+impl ToSchema for ScimGroup {}
+
+/// A group as it is sent.
+pub(super) struct ScimGroupBody;
+
+impl PartialSchema for ScimGroupBody {
+    fn schema() -> RefOr<Schema> {
+        schema(json_schema(&GROUPS, true))
+    }
+}
+impl ToSchema for ScimGroupBody {}
+
+/// A page of groups.
+pub(super) struct ScimGroupList;
+
+impl PartialSchema for ScimGroupList {
+    fn schema() -> RefOr<Schema> {
+        schema(list(&json!({ "$ref": "#/components/schemas/ScimGroup" })))
+    }
+}
+impl ToSchema for ScimGroupList {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push(("ScimGroup".into(), ScimGroup::schema()));
+    }
+}
+
+/// Changes in parts.
+pub(super) struct ScimPatch;
+
+impl PartialSchema for ScimPatch {
+    fn schema() -> RefOr<Schema> {
+        let operation = json!({
+            "type": "object",
+            "required": ["op"],
+            "properties": {
+                "op": { "type": "string", "description": "add, replace or remove, in any case." },
+                "path": { "type": "string", "description": "Such as emails[type eq \"work\"].value; without one, `value` is an object of attributes." },
+                "value": { "description": "What to add, to put there, or, of a multi-valued attribute, to remove." },
+            },
+        });
+        schema(json!({
+            "type": "object",
+            "required": ["Operations"],
+            "properties": {
+                "schemas": { "type": "array", "items": { "type": "string" } },
+                "Operations": { "type": "array", "minItems": 1, "items": operation },
+            },
+        }))
+    }
+}
+impl ToSchema for ScimPatch {}
+
+/// A search.
+pub(super) struct ScimSearch;
+
+impl PartialSchema for ScimSearch {
+    fn schema() -> RefOr<Schema> {
+        let names = json!({ "type": "array", "items": { "type": "string" } });
+        schema(json!({
+            "type": "object",
+            "properties": {
+                "schemas": names,
+                "filter": { "type": "string", "maxLength": scim_core::filter::MAX_FILTER },
+                "startIndex": { "type": "integer" },
+                "count": { "type": "integer" },
+                "cursor": { "type": "string" },
+                "attributes": names,
+                "excludedAttributes": names,
+            },
+            "example": { "schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"], "filter": "active eq true" },
+        }))
+    }
+}
+impl ToSchema for ScimSearch {}
+
+/// A list of resources of several kinds, of schemas or of resource types.
 pub(super) struct ScimList;
 
 impl PartialSchema for ScimList {
@@ -61,11 +149,12 @@ impl ToSchema for ScimList {}
 fn list(resource: &Value) -> Value {
     json!({
         "type": "object",
-        "required": ["schemas", "totalResults", "startIndex", "itemsPerPage", "Resources"],
+        "required": ["schemas", "totalResults", "itemsPerPage", "Resources"],
         "properties": {
             "schemas": { "type": "array", "items": { "type": "string" } },
             "totalResults": { "type": "integer", "minimum": 0 },
             "startIndex": { "type": "integer", "minimum": 1 },
+            "nextCursor": { "type": "string", "description": "Of a page by cursor, unless it is the last." },
             "itemsPerPage": { "type": "integer", "minimum": 0 },
             "Resources": { "type": "array", "items": resource },
         },
@@ -88,6 +177,27 @@ fn example() -> Value {
             "created": time,
             "lastModified": time,
             "location": format!("https://gate.example.com/api/scim/v2/Users/{id}"),
+        },
+    })
+}
+
+fn group_example() -> Value {
+    let time = "2026-01-31T09:30:00.000Z";
+    let (id, user) = ("grp_01jz2222222222222222222222", "usr_01jz2222222222222222222222");
+    json!({
+        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
+        "id": id,
+        "displayName": "Engineering",
+        "members": [{
+            "value": user,
+            "type": "User",
+            "$ref": format!("https://gate.example.com/api/scim/v2/Users/{user}"),
+        }],
+        "meta": {
+            "resourceType": "Group",
+            "created": time,
+            "lastModified": time,
+            "location": format!("https://gate.example.com/api/scim/v2/Groups/{id}"),
         },
     })
 }

@@ -49,6 +49,20 @@ impl Caller {
         self.send("PUT", path, Some("application/scim+json"), &body.to_string())
     }
 
+    pub(crate) fn patch(&self, path: &str, body: &Value) -> Answer {
+        self.send("PATCH", path, Some("application/scim+json"), &body.to_string())
+    }
+
+    /// PATCH with these operations.
+    pub(crate) fn operations(&self, path: &str, operations: &Value) -> Answer {
+        let schemas = ["urn:ietf:params:scim:api:messages:2.0:PatchOp"];
+        self.patch(path, &serde_json::json!({ "schemas": schemas, "Operations": operations }))
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, None, "")
+    }
+
     pub(crate) fn send(&self, method: &str, path: &str, content_type: Option<&str>, body: &str) -> Answer {
         let mut request =
             http::Request::builder().method(method).uri(format!("http://{}{path}", self.address));

@@ -11,17 +11,22 @@ fn the_capabilities_need_no_credential() {
         assert_eq!(config["patch"], json!({ "supported": true }));
         assert_eq!(config["filter"], json!({ "supported": true, "maxResults": 200 }));
         assert_eq!(config["bulk"], json!({ "supported": false, "maxOperations": 0, "maxPayloadSize": 0 }));
+        let pagination = json!({
+            "cursor": true, "index": true, "defaultPaginationMethod": "index",
+            "defaultPageSize": 100, "maxPageSize": 200,
+        });
+        assert_eq!(config["pagination"], pagination);
         assert_eq!(config["sort"], json!({ "supported": false }));
         assert_eq!(config["etag"], json!({ "supported": false }));
     });
 }
 
 #[test]
-fn schemas_and_resource_types_describe_users() {
+fn schemas_and_resource_types_describe_users_and_groups() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let schemas = scim.get("/api/scim/v2/Schemas").json();
-        assert_eq!(schemas["totalResults"], 2);
+        assert_eq!(schemas["totalResults"], 3);
         for schema in schemas["Resources"].as_array().unwrap() {
             let one = scim.get(&format!("/api/scim/v2/Schemas/{}", schema["id"].as_str().unwrap()));
             assert_eq!((one.status, &one.json()), (200, schema));
@@ -33,6 +38,7 @@ fn schemas_and_resource_types_describe_users() {
 
         let types = scim.get("/api/scim/v2/ResourceTypes").json();
         assert_eq!(types["Resources"][0], scim.get("/api/scim/v2/ResourceTypes/User").json());
+        assert_eq!(types["Resources"][1], scim.get("/api/scim/v2/ResourceTypes/Group").json());
         assert_eq!(types["Resources"][0]["schema"], "urn:ietf:params:scim:schemas:core:2.0:User");
         assert_eq!(scim.get("/api/scim/v2/ResourceTypes/Device").status, 404);
     });

@@ -43,7 +43,7 @@ fn a_token_may_want_a_conflict_instead() {
         let tenant = server.tenant_with("acme", true);
         assert_eq!(tenant.scim.post(USERS, &ada()).status, 201);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(tenant.scim.post(USERS, &ada()).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: another user of this tenant has this value","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(tenant.scim.post(USERS, &ada()).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: another one of this tenant has this value","scimType":"uniqueness"}"#);
         }
     });
 }
@@ -55,7 +55,7 @@ fn a_sign_in_address_belongs_to_one_user() {
         assert_eq!(scim.post(USERS, &ada()).status, 201);
         let other = json!({ "userName": "other", "emails": [{ "value": "ADA@example.com" }] });
         insta::allow_duplicates! {
-            insta::assert_snapshot!(scim.post(USERS, &other).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: another user of this tenant has this value","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(scim.post(USERS, &other).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: another one of this tenant has this value","scimType":"uniqueness"}"#);
         }
     });
 }

@@ -24,7 +24,7 @@ fn an_unknown_an_impossible_and_a_foreign_id_are_the_same() {
             .collect();
         assert!(answers.iter().all(|answer| answer == &answers[0]), "{answers:?}");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(answers[0], @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"no user has this id"}"#);
+            insta::assert_snapshot!(answers[0], @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"there is no resource with this id"}"#);
         }
     });
 }

@@ -61,8 +61,8 @@ fn unique_values_of_others_are_refused() {
         let bob = scim.post(USERS, &json!({ "userName": "bob" })).json();
         let path = format!("{USERS}/{}", bob["id"].as_str().unwrap());
         insta::allow_duplicates! {
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "ADA@example.com" })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: another user of this tenant has this value","scimType":"uniqueness"}"#);
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "bob", "emails": ["ada@example.com"] })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: another user of this tenant has this value","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "ADA@example.com" })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: another one of this tenant has this value","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "bob", "emails": ["ada@example.com"] })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: another one of this tenant has this value","scimType":"uniqueness"}"#);
         }
         assert_eq!(scim.get(&path).json(), bob);
         assert_eq!(
@@ -82,7 +82,7 @@ fn refusals_come_in_order() {
         insta::allow_duplicates! {
             // 400 before 404: a body that nobody could mean says nothing about what exists.
             insta::assert_snapshot!(scim.put(&path, &json!({})).shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"userName: is required","scimType":"invalidValue"}"#);
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "x" })).shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"no user has this id"}"#);
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "x" })).shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"there is no resource with this id"}"#);
         }
     });
 }

@@ -1,11 +1,8 @@
-//! What the service says about itself (RFC 7643 §5 and §6).
+//! What the service says about itself (RFC 7643 §5, RFC 9865 §3).
 
 use serde_json::{Value, json};
 
-use crate::{
-    MAX_COUNT,
-    schema::{ENTERPRISE_USER, USER},
-};
+use crate::{DEFAULT_COUNT, MAX_COUNT};
 
 /// The document of `/ServiceProviderConfig`; `base` is the address of the SCIM root without a final slash.
 pub fn service_provider_config(base: &str) -> Value {
@@ -13,11 +10,19 @@ pub fn service_provider_config(base: &str) -> Value {
     json!({
         "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
         "patch": { "supported": true },
+        // authentik refuses the document without these two numbers.
         "bulk": { "supported": false, "maxOperations": 0, "maxPayloadSize": 0 },
         "filter": { "supported": true, "maxResults": MAX_COUNT },
         "changePassword": no(),
         "sort": no(),
         "etag": no(),
+        "pagination": {
+            "cursor": true,
+            "index": true,
+            "defaultPaginationMethod": "index",
+            "defaultPageSize": DEFAULT_COUNT,
+            "maxPageSize": MAX_COUNT,
+        },
         "authenticationSchemes": [{
             "type": "oauthbearertoken",
             "name": "SCIM token",
@@ -29,19 +34,5 @@ pub fn service_provider_config(base: &str) -> Value {
             "resourceType": "ServiceProviderConfig",
             "location": format!("{base}/ServiceProviderConfig"),
         },
-    })
-}
-
-/// The one resource type of `/ResourceTypes` so far.
-pub fn user_resource_type(base: &str) -> Value {
-    json!({
-        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],
-        "id": "User",
-        "name": "User",
-        "endpoint": "/Users",
-        "description": "A person of the tenant",
-        "schema": USER.id,
-        "schemaExtensions": [{ "schema": ENTERPRISE_USER.id, "required": false }],
-        "meta": { "resourceType": "ResourceType", "location": format!("{base}/ResourceTypes/User") },
     })
 }

@@ -1,0 +1,311 @@
+//! `/Groups`
+
+use std::collections::BTreeMap;
+
+use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put, web};
+use audit::Audited;
+use kernel::{GroupId, UserId};
+use scim_core::{Error, Group, GroupDraft, Params, Patch, Projection, groups, schema::GROUPS};
+use store::Tx;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::{
+    super::{
+        Site,
+        access::Access,
+        body::ScimJson,
+        permissions::{ScimRead, ScimWrite},
+    },
+    answers::{Answer, gone, list, one},
+    root,
+    shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
+};
+use crate::events;
+
+pub(super) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(list_groups)
+        .service(search_groups)
+        .service(create_group)
+        .service(get_group)
+        .service(replace_group)
+        .service(patch_group)
+        .service(delete_group);
+}
+
+/// List or find groups
+///
+/// A page of the tenant's groups, oldest first, each with all its members: ask with
+/// `excludedAttributes=members` when groups are large. 400 tooMany when the groups of one page have more
+/// than 50,000 members.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(
+        ("filter" = Option<String>, Query, description = "RFC 7644 §3.4.2.2.", example = "displayName eq \"Engineering\""),
+        ("startIndex" = Option<i64>, Query, description = "Position of the first one, from 1; less is 1."),
+        ("count" = Option<i64>, Query, description = "How many, 100 by default; more than 200 is 200, less than 0 is 0."),
+        ("cursor" = Option<String>, Query, description = "Empty for the first page, then `nextCursor` of the page before."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
+    ),
+    responses(
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList, content_type = "application/scim+json"),
+        (status = 400, description = "invalidFilter, invalidValue, invalidCursor or tooMany."),
+    )
+)]
+#[get("/api/scim/v2/Groups")]
+async fn list_groups(site: web::Data<Site>, access: Access<ScimRead>, request: HttpRequest) -> Answer {
+    answer_list(&site, &access, &Params::of_query(request.query_string())).await
+}
+
+/// Find groups by a body
+///
+/// RFC 7644 §3.4.3: the same as the list.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    request_body(content((ScimSearch = "application/scim+json"), (ScimSearch = "application/json"))),
+    responses(
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList, content_type = "application/scim+json"),
+        (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
+    )
+)]
+#[post("/api/scim/v2/Groups/.search")]
+async fn search_groups(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
+    answer_list(&site, &access, &Params::of_search(&body.0)?).await
+}
+
+async fn answer_list(site: &Site, access: &Access<ScimRead>, params: &Params) -> Answer {
+    let (query, projection) = (params.query(&GROUPS)?, params.projection(&GROUPS));
+    let (members, asked) = (projection.wants("members"), query.clone());
+    let (found, members) = access.read(async move |_, tx| groups::list(tx, &asked, members).await).await?;
+    let mut of = by_group(members);
+    let root = root(site);
+    let show = |group: Group| {
+        let members = of.remove(&group.id).unwrap_or_default();
+        projection.of(group.to_json(&members, &root))
+    };
+    Ok(list(&query, found, |group| group.id.as_str(), show))
+}
+
+pub(super) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec<UserId>> {
+    let mut of: BTreeMap<GroupId, Vec<UserId>> = BTreeMap::new();
+    for (group, user) in members {
+        of.entry(group).or_default().push(user);
+    }
+    of
+}
+
+/// Create a group
+///
+/// `members` are users of the tenant, by their id. 409 when the tenant has a group of this `displayName`, in
+/// any case.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    request_body(content(
+        (ScimGroupBody = "application/scim+json", example = json!({
+            "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
+            "displayName": "Engineering",
+            "members": []
+        })),
+        (ScimGroupBody = "application/json"),
+    )),
+    responses(
+        (status = 201, description = "The new group.", body = ScimGroup, content_type = "application/scim+json"),
+        (status = 400, description = "invalidSyntax or invalidValue."),
+        (status = 409, description = "uniqueness."),
+    )
+)]
+#[post("/api/scim/v2/Groups")]
+async fn create_group(
+    site: web::Data<Site>,
+    access: Access<ScimWrite>,
+    request: HttpRequest,
+    body: ScimJson,
+) -> Answer {
+    let draft = GroupDraft::read(&body.0)?;
+    draft.require_display_name()?;
+    let projection = projection(&request);
+    let wants = projection.wants("members");
+    let created = access.write(async move |ctx, tx| {
+        let created = groups::create(ctx, tx, draft).await?;
+        let events = events::group_created(&created);
+        let members = members_of(tx, &created.group.id, wants).await?;
+        Ok::<_, Error>(Audited::of_changes((created.group, members), events))
+    });
+    let (group, members) = created.await?;
+    Ok(group_answer(StatusCode::CREATED, &group, &members, &site, &projection))
+}
+
+/// Read a group
+///
+/// With all its members, unless `excludedAttributes=members`.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(
+        ("id" = String, Path, description = "The group's id."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
+    ),
+    responses(
+        (status = 200, description = "The group.", body = ScimGroup, content_type = "application/scim+json"),
+        (status = 404, description = "The tenant has no such group."),
+    )
+)]
+#[get("/api/scim/v2/Groups/{id}")]
+async fn get_group(
+    site: web::Data<Site>,
+    access: Access<ScimRead>,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> Answer {
+    let id = group_id(&id)?;
+    let projection = projection(&request);
+    let wants = projection.wants("members");
+    let read = access.read(async move |_, tx| {
+        let group = groups::get(tx, &id).await?;
+        let members = members_of(tx, &id, wants).await?;
+        Ok::<_, Error>((group, members))
+    });
+    let (group, members) = read.await?;
+    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+}
+
+/// Replace a group
+///
+/// RFC 7644 §3.5.1: who is not among `members` leaves.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(("id" = String, Path, description = "The group's id.")),
+    request_body(content((ScimGroupBody = "application/scim+json"), (ScimGroupBody = "application/json"))),
+    responses(
+        (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
+        (status = 400, description = "invalidSyntax or invalidValue."),
+        (status = 404, description = "The tenant has no such group."),
+        (status = 409, description = "uniqueness."),
+    )
+)]
+#[put("/api/scim/v2/Groups/{id}")]
+async fn replace_group(
+    site: web::Data<Site>,
+    access: Access<ScimWrite>,
+    request: HttpRequest,
+    id: web::Path<String>,
+    body: ScimJson,
+) -> Answer {
+    let draft = GroupDraft::read(&body.0)?;
+    draft.require_display_name()?;
+    let id = group_id(&id)?;
+    let projection = projection(&request);
+    let wants = projection.wants("members");
+    let replaced = access.write(async move |ctx, tx| {
+        let replaced = groups::replace(ctx, tx, &id, draft).await?;
+        let events = events::group_changed(&replaced);
+        let members = members_of(tx, &id, wants).await?;
+        Ok::<_, Error>(Audited::of_changes((replaced.group, members), events))
+    });
+    let (group, members) = replaced.await?;
+    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+}
+
+/// Change a group
+///
+/// RFC 7644 §3.5.2: all operations, or none of them. Thousands of members may join or leave by one request;
+/// ask with `excludedAttributes=members` unless all members are to be answered.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(
+        ("id" = String, Path, description = "The group's id."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
+    ),
+    request_body(content(
+        (ScimPatch = "application/scim+json", example = json!({
+            "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+            "Operations": [
+                { "op": "add", "path": "members", "value": [{ "value": "usr_01jz2222222222222222222222" }] },
+                { "op": "remove", "path": "members[value eq \"usr_01jz3333333333333333333333\"]" }
+            ]
+        })),
+        (ScimPatch = "application/json"),
+    )),
+    responses(
+        (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
+        (status = 400, description = "invalidSyntax, invalidPath, invalidFilter, invalidValue, noTarget or mutability."),
+        (status = 404, description = "The tenant has no such group."),
+        (status = 409, description = "uniqueness."),
+    )
+)]
+#[patch("/api/scim/v2/Groups/{id}")]
+async fn patch_group(
+    site: web::Data<Site>,
+    access: Access<ScimWrite>,
+    request: HttpRequest,
+    id: web::Path<String>,
+    body: ScimJson,
+) -> Answer {
+    let patch = Patch::read(&GROUPS, &body.0)?;
+    let id = group_id(&id)?;
+    let projection = projection(&request);
+    let wants = projection.wants("members");
+    let changed = access.write(async move |ctx, tx| {
+        let changed = groups::patch(ctx, tx, &id, &patch).await?;
+        let events = events::group_changed(&changed);
+        let members = members_of(tx, &id, wants).await?;
+        Ok::<_, Error>(Audited::of_changes((changed.group, members), events))
+    });
+    let (group, members) = changed.await?;
+    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+}
+
+/// Delete a group
+///
+/// Its members stay who they are.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(("id" = String, Path, description = "The group's id.")),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "The tenant has no such group."),
+    )
+)]
+#[delete("/api/scim/v2/Groups/{id}")]
+async fn delete_group(access: Access<ScimWrite>, id: web::Path<String>) -> Answer {
+    let id = group_id(&id)?;
+    let deleted = access.write(async move |_, tx| {
+        let group = groups::delete(tx, &id).await?;
+        Ok::<_, Error>(Audited::new((), events::group_deleted(&group)))
+    });
+    deleted.await?;
+    Ok(gone())
+}
+
+/// An id that cannot be one is as unknown as any other.
+fn group_id(text: &str) -> Result<GroupId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}
+
+fn projection(request: &HttpRequest) -> Projection {
+    Params::of_query(request.query_string()).projection(&GROUPS)
+}
+
+/// The members, if they are wanted.
+async fn members_of(tx: &mut Tx, id: &GroupId, wanted: bool) -> Result<Vec<UserId>, Error> {
+    if wanted { groups::members(tx, id).await } else { Ok(Vec::new()) }
+}
+
+fn group_answer(
+    status: StatusCode,
+    group: &Group,
+    members: &[UserId],
+    site: &Site,
+    projection: &Projection,
+) -> HttpResponse {
+    let root = root(site);
+    one(status, &group.location(&root), &projection.of(group.to_json(members, &root)))
+}

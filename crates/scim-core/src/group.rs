@@ -1,0 +1,127 @@
+//! A group as it is kept and answered.
+
+use std::collections::BTreeSet;
+
+use kernel::{Ctx, GroupId, Timestamp, UserId};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Error, fold,
+    input::{external_id, only, single},
+    patch::member_ids,
+    schema::{Attribute, GROUP},
+};
+
+/// A group of one tenant, without its members.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Its id.
+    pub id: GroupId,
+    /// Unique within the tenant by [`Group::key`].
+    pub display_name: String,
+    /// The identity provider's own id; compared exactly.
+    pub external_id: Option<String>,
+    /// When the group was made.
+    pub created: Timestamp,
+    /// When an attribute or a membership last changed.
+    pub last_modified: Timestamp,
+}
+
+/// A group as sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GroupDraft {
+    /// `displayName`, if it was sent; never blank.
+    pub display_name: Option<String>,
+    /// `externalId`, if it was sent.
+    pub external_id: Option<String>,
+    /// `members`; none when it was not sent.
+    pub members: BTreeSet<UserId>,
+}
+
+impl GroupDraft {
+    /// Reads the JSON of a group.
+    pub fn read(body: &Value) -> Result<Self, Error> {
+        let Some(body) = body.as_object() else {
+            return Err(Error::InvalidSyntax("the body must be a JSON object that describes a group".into()));
+        };
+        let display_name =
+            match (only(body, "displayName")?, Attribute::find(GROUP.attributes, "displayName")) {
+                (Some(sent), Some(attribute)) => single(attribute, sent, "displayName")?,
+                _ => None,
+            };
+        let display_name = match display_name {
+            Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
+            Some(_) => return Err(Error::invalid("displayName", "must not be blank")),
+            None => None,
+        };
+        let members = only(body, "members")?.map(member_ids).transpose()?.unwrap_or_default();
+        Ok(Self { display_name, external_id: external_id(body)?, members })
+    }
+
+    /// Refuses a draft without `displayName`, before anything is looked for.
+    pub fn require_display_name(&self) -> Result<&str, Error> {
+        self.display_name.as_deref().ok_or_else(|| Error::invalid("displayName", "is required"))
+    }
+}
+
+impl Group {
+    /// A new group from what was sent.
+    pub fn new(ctx: &Ctx, draft: &GroupDraft) -> Result<Self, Error> {
+        Ok(Self {
+            id: GroupId::new(&*ctx.env),
+            display_name: draft.require_display_name()?.to_owned(),
+            external_id: draft.external_id.clone(),
+            created: ctx.now,
+            last_modified: ctx.now,
+        })
+    }
+
+    /// This group with all attributes replaced by what was sent, members aside.
+    pub fn replaced(&self, draft: GroupDraft) -> Result<Self, Error> {
+        draft.require_display_name()?;
+        let display_name = draft.display_name.unwrap_or_default();
+        Ok(Self { display_name, external_id: draft.external_id, ..self.clone() })
+    }
+
+    /// What names of groups are compared by.
+    pub fn key(&self) -> String {
+        fold(&self.display_name)
+    }
+
+    /// The names of the attributes in which `other` differs.
+    pub fn changes(&self, other: &Self) -> Vec<String> {
+        let name = (self.display_name != other.display_name).then_some("displayName");
+        let external = (self.external_id != other.external_id).then_some("externalId");
+        [name, external].into_iter().flatten().map(str::to_owned).collect()
+    }
+
+    /// The resource as it is answered, with these members; `base` is the address of the SCIM root without a
+    /// final slash.
+    pub fn to_json(&self, members: &[UserId], base: &str) -> Value {
+        let mut group = Map::new();
+        group.insert("schemas".into(), json!([GROUP.id]));
+        group.insert("id".into(), json!(self.id));
+        if let Some(external_id) = &self.external_id {
+            group.insert("externalId".into(), json!(external_id));
+        }
+        group.insert("displayName".into(), json!(self.display_name));
+        if !members.is_empty() {
+            let member =
+                |id: &UserId| json!({ "value": id, "type": "User", "$ref": format!("{base}/Users/{id}") });
+            group.insert("members".into(), members.iter().map(member).collect());
+        }
+        let meta = json!({
+            "resourceType": "Group",
+            "created": self.created,
+            "lastModified": self.last_modified,
+            "location": self.location(base),
+        });
+        group.insert("meta".into(), meta);
+        Value::Object(group)
+    }
+
+    /// The address of this resource.
+    pub fn location(&self, base: &str) -> String {
+        format!("{base}/Groups/{}", self.id)
+    }
+}

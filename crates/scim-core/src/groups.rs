@@ -1,0 +1,132 @@
+//! The rules of groups.
+
+use std::collections::BTreeSet;
+
+use kernel::{Ctx, GroupId, UserId};
+
+use crate::{Error, Found, Group, GroupDraft, GroupStore, MemberChanges, MembersChanged, Patch, Query};
+
+/// Members in one list of groups at most; one group is answered whole.
+pub const MAX_LISTED_MEMBERS: u32 = 50_000;
+
+/// The outcome of creating or changing a group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// As it is now.
+    pub group: Group,
+    /// The names of the attributes that changed, `members` aside.
+    pub changed: Vec<String>,
+    /// Who joined and who left.
+    pub members: MembersChanged,
+}
+
+/// Creates a group with its members.
+pub async fn create(ctx: &Ctx, store: &mut dyn GroupStore, draft: GroupDraft) -> Result<Changed, Error> {
+    let group = Group::new(ctx, &draft)?;
+    if !store.insert_group(&group).await? {
+        return Err(Error::Uniqueness { attribute: "displayName" });
+    }
+    let joining = MemberChanges { join: draft.members, ..MemberChanges::default() };
+    let members = change_members(store, &group.id, &joining).await?;
+    Ok(Changed { group, changed: Vec::new(), members })
+}
+
+/// Reads one group, without its members.
+pub async fn get(store: &mut dyn GroupStore, id: &GroupId) -> Result<Group, Error> {
+    store.group(id).await?.ok_or(Error::NotFound)
+}
+
+/// Reads all members of one group.
+pub async fn members(store: &mut dyn GroupStore, id: &GroupId) -> Result<Vec<UserId>, Error> {
+    let read = store.members(std::slice::from_ref(id), u32::MAX).await?;
+    Ok(read.into_iter().map(|(_, member)| member).collect())
+}
+
+/// Reads a page of groups; with their members only if `members` are wanted.
+pub async fn list(
+    store: &mut dyn GroupStore,
+    query: &Query,
+    members: bool,
+) -> Result<(Found<Group>, Vec<(GroupId, UserId)>), Error> {
+    let found = store.find_groups(query).await?;
+    if !members || found.resources.is_empty() {
+        return Ok((found, Vec::new()));
+    }
+    let ids: Vec<_> = found.resources.iter().map(|group| group.id.clone()).collect();
+    let limit = if ids.len() == 1 { u32::MAX } else { MAX_LISTED_MEMBERS + 1 };
+    let members = store.members(&ids, limit).await?;
+    if ids.len() > 1 && members.len() > MAX_LISTED_MEMBERS as usize {
+        let problem = format!(
+            "members: these groups have more than {MAX_LISTED_MEMBERS}; ask for fewer groups by count, or \
+             without them by excludedAttributes=members"
+        );
+        return Err(Error::TooMany(problem));
+    }
+    Ok((found, members))
+}
+
+/// Replaces a group and its members (RFC 7644 §3.5.1).
+pub async fn replace(
+    ctx: &Ctx,
+    store: &mut dyn GroupStore,
+    id: &GroupId,
+    mut draft: GroupDraft,
+) -> Result<Changed, Error> {
+    let before = store.group_for_update(id).await?.ok_or(Error::NotFound)?;
+    let members = MemberChanges::exactly(std::mem::take(&mut draft.members));
+    let after = before.replaced(draft)?;
+    change(ctx, store, before, after, &members).await
+}
+
+/// Changes a group in parts (RFC 7644 §3.5.2): all of the patch, or nothing. Members who stay are not read.
+pub async fn patch(
+    ctx: &Ctx,
+    store: &mut dyn GroupStore,
+    id: &GroupId,
+    patch: &Patch,
+) -> Result<Changed, Error> {
+    let before = store.group_for_update(id).await?.ok_or(Error::NotFound)?;
+    let (after, members) = before.patched(patch)?;
+    change(ctx, store, before, after, &members).await
+}
+
+/// Takes a group away; its members stay who they are. The group as it was.
+pub async fn delete(store: &mut dyn GroupStore, id: &GroupId) -> Result<Group, Error> {
+    let group = store.group_for_update(id).await?.ok_or(Error::NotFound)?;
+    store.delete_group(id).await?;
+    Ok(group)
+}
+
+async fn change(
+    ctx: &Ctx,
+    store: &mut dyn GroupStore,
+    before: Group,
+    mut after: Group,
+    members: &MemberChanges,
+) -> Result<Changed, Error> {
+    let members = change_members(store, &before.id, members).await?;
+    let changed = before.changes(&after);
+    if changed.is_empty() && members.is_empty() {
+        return Ok(Changed { group: before, changed, members });
+    }
+    // Never earlier than before, even where the clocks of two machines differ.
+    after.last_modified = ctx.now.max(before.last_modified);
+    store.update_group(&after).await?;
+    Ok(Changed { group: after, changed, members })
+}
+
+async fn change_members(
+    store: &mut dyn GroupStore,
+    id: &GroupId,
+    changes: &MemberChanges,
+) -> Result<MembersChanged, Error> {
+    if changes.is_empty() {
+        return Ok(MembersChanged::default());
+    }
+    let joining: Vec<_> = changes.join.iter().cloned().collect();
+    let strangers: BTreeSet<_> = store.strangers(&joining).await?.into_iter().collect();
+    if let Some(stranger) = strangers.first() {
+        return Err(Error::no_such_member(stranger.as_str()));
+    }
+    Ok(store.change_members(id, changes).await?)
+}

@@ -1,0 +1,121 @@
+//! The parameters of reading and listing: from a query string, or from the body of `.search`
+//! (RFC 7644 §3.4.3).
+
+use serde_json::{Map, Value};
+
+use crate::{Error, Page, Projection, Query, filter::Filter, schema::ResourceType};
+
+/// What a client asked for, before it is understood. `sortBy` and `sortOrder` are not among it: sorting
+/// is not supported and, as the RFC has it, ignored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Params {
+    filter: Option<String>,
+    start_index: Option<String>,
+    count: Option<String>,
+    cursor: Option<String>,
+    attributes: Vec<String>,
+    excluded_attributes: Vec<String>,
+}
+
+impl Params {
+    /// From a query string, in which `+` is a space. Names are compared exactly, the first of each counts.
+    pub fn of_query(text: &str) -> Self {
+        let mut params = Self::default();
+        for (name, value) in form_urlencoded::parse(text.as_bytes()) {
+            let place = match &*name {
+                "filter" => &mut params.filter,
+                "startIndex" => &mut params.start_index,
+                "count" => &mut params.count,
+                "cursor" => &mut params.cursor,
+                "attributes" => {
+                    names(&value, &mut params.attributes);
+                    continue;
+                }
+                "excludedAttributes" => {
+                    names(&value, &mut params.excluded_attributes);
+                    continue;
+                }
+                _ => continue,
+            };
+            place.get_or_insert_with(|| value.into_owned());
+        }
+        params
+    }
+
+    /// From the body of `.search`: names in any case, numbers as numbers or strings, null for nothing.
+    pub fn of_search(body: &Value) -> Result<Self, Error> {
+        let Some(body) = body.as_object() else {
+            return Err(Error::InvalidSyntax(
+                "the body must be a JSON object that describes a search".into(),
+            ));
+        };
+        Ok(Self {
+            filter: text(body, "filter")?,
+            start_index: text(body, "startIndex")?,
+            count: text(body, "count")?,
+            cursor: text(body, "cursor")?,
+            attributes: list(body, "attributes")?,
+            excluded_attributes: list(body, "excludedAttributes")?,
+        })
+    }
+
+    /// Which resources of this kind are looked for.
+    pub fn query(&self, kind: &'static ResourceType) -> Result<Query, Error> {
+        let filter = self.filter.as_deref().map(|text| Filter::parse(kind, text)).transpose()?;
+        let (start, count) = (self.start_index.as_deref(), self.count.as_deref());
+        let page = Page::parse(start, count, self.cursor.as_deref(), filter.as_ref())?;
+        Ok(Query { filter, page })
+    }
+
+    /// The same of a search over several kinds, of which this is one: what only the others have is absent.
+    pub fn query_among(
+        &self,
+        kind: &'static ResourceType,
+        kinds: &[&'static ResourceType],
+    ) -> Result<Query, Error> {
+        let filter = self.filter.as_deref().map(|text| Filter::parse_among(kind, kinds, text)).transpose()?;
+        let (start, count) = (self.start_index.as_deref(), self.count.as_deref());
+        // A cursor belongs to the filter as it was sent, whatever became of it for one kind.
+        let page = Page::parse(start, count, self.cursor.as_deref(), None)?;
+        Ok(Query { filter, page })
+    }
+
+    /// Which attributes are wanted.
+    pub fn projection(&self, kind: &'static ResourceType) -> Projection {
+        Projection::new(kind, &self.attributes, &self.excluded_attributes)
+    }
+}
+
+fn names(text: &str, into: &mut Vec<String>) {
+    into.extend(text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned));
+}
+
+fn member<'v>(body: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+    let found = body.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value).filter(|value| !value.is_null())
+}
+
+fn text(body: &Map<String, Value>, name: &str) -> Result<Option<String>, Error> {
+    match member(body, name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(Value::Number(number)) if name != "filter" => Ok(Some(number.to_string())),
+        Some(_) => Err(Error::invalid(name, "does not have the right type")),
+    }
+}
+
+fn list(body: &Map<String, Value>, name: &str) -> Result<Vec<String>, Error> {
+    let wrong = || Error::invalid(name, "must be an array of names");
+    let mut read = Vec::new();
+    match member(body, name) {
+        None => {}
+        Some(Value::String(text)) => names(text, &mut read),
+        Some(Value::Array(all)) => {
+            for one in all {
+                names(one.as_str().ok_or_else(wrong)?, &mut read);
+            }
+        }
+        Some(_) => return Err(wrong()),
+    }
+    Ok(read)
+}

@@ -1,0 +1,363 @@
+//! PATCH of a resource in memory: its JSON is edited, then read like any other body.
+
+use serde_json::{Map, Value};
+
+use super::{Change, Patch, Verb};
+use crate::{
+    Draft, Error, User,
+    filter::{Filter, Operand, Operator},
+    fold,
+    input::{self, MAX_VALUES},
+    schema::{AttrPath, Attribute, Mutability, Type},
+};
+
+type Members = Map<String, Value>;
+
+impl User {
+    /// This user with a patch applied: all of it, or an error and nothing.
+    pub fn patched(&self, patch: &Patch) -> Result<Self, Error> {
+        let mut document = self.document();
+        for change in &patch.changes {
+            change.apply(&mut document)?;
+        }
+        self.replaced(Draft::read(&Value::Object(document))?)
+    }
+}
+
+impl Change {
+    /// Carries it out on a resource's JSON.
+    pub(super) fn apply(&self, document: &mut Members) -> Result<(), Error> {
+        let (path, value) = (self.path, &self.value);
+        let fixed = [Some(path.attribute), path.sub].into_iter().flatten();
+        if let Some(fixed) = fixed.into_iter().find(|one| one.mutability != Mutability::ReadWrite) {
+            return if self.named && fixed.mutability == Mutability::ReadOnly {
+                Err(Error::Mutability(format!("{path}: is the service's to change")))
+            } else {
+                Ok(())
+            };
+        }
+        let verb = if value.is_none() && path.sub.is_none() { Verb::Remove } else { self.verb };
+        if verb == Verb::Remove && path.attribute.required {
+            return Err(Error::Mutability(format!("{path}: is required and cannot be removed")));
+        }
+        let Some(urn) = path.extension else { return self.within(document, verb) };
+        let mut extension = take_object(document, urn);
+        self.within(&mut extension, verb)?;
+        put_object(document, urn, extension);
+        Ok(())
+    }
+
+    /// Carries it out on what holds the attribute: the resource, or an extension of it.
+    fn within(&self, holder: &mut Members, verb: Verb) -> Result<(), Error> {
+        let Self { path, number, .. } = *self;
+        let (filter, value) = (self.filter.as_ref(), self.value.as_ref());
+        if path.attribute.multi_valued {
+            Values::take(holder, path, number).change(verb, filter, value)?.put_back(holder);
+            return Ok(());
+        }
+        let selected = match (filter, holder.get(path.attribute.name)) {
+            (None, _) => true,
+            (Some(filter), Some(current)) => filter.matches(current),
+            (Some(_), None) => false,
+        };
+        match (selected, verb) {
+            (true, _) => single(holder, path, verb, value),
+            (false, Verb::Remove) => Ok(()),
+            (false, _) => Err(no_target(number)),
+        }
+    }
+}
+
+fn no_target(number: usize) -> Error {
+    Error::NoTarget(format!("Operations[{number}].path: no value matches the filter"))
+}
+
+/// Takes out the object of this name; an empty one if there is none.
+fn take_object(members: &mut Members, name: &str) -> Members {
+    match members.shift_remove(name) {
+        Some(Value::Object(inner)) => inner,
+        _ => Members::new(),
+    }
+}
+
+/// Puts it back, unless there is nothing in it.
+fn put_object(members: &mut Members, name: &str, inner: Members) {
+    if !inner.is_empty() {
+        members.insert(name.into(), Value::Object(inner));
+    }
+}
+
+/// Changes an attribute that has one value, or a part of it.
+fn single(holder: &mut Members, path: AttrPath, verb: Verb, value: Option<&Value>) -> Result<(), Error> {
+    let label = path.to_string();
+    let Some(sub) = path.sub else { return set(holder, path.attribute, verb, value, &label) };
+    let mut whole = take_object(holder, path.attribute.name);
+    set(&mut whole, sub, verb, value, &label)?;
+    put_object(holder, path.attribute.name, whole);
+    Ok(())
+}
+
+/// Sets or removes a member. The parts of a complex one that are not mentioned stay.
+fn set(
+    holder: &mut Members,
+    attribute: &Attribute,
+    verb: Verb,
+    value: Option<&Value>,
+    label: &str,
+) -> Result<(), Error> {
+    let value = value.filter(|value| !value.is_null());
+    let (Some(value), Verb::Add | Verb::Replace) = (value, verb) else {
+        holder.shift_remove(attribute.name);
+        return Ok(());
+    };
+    if attribute.kind != Type::Complex {
+        // Entra wraps a plain value: [{"value": "x"}].
+        let value = bare(value);
+        if let Some(read) = input::single(attribute, value, label)? {
+            holder.insert(attribute.name.into(), read);
+        }
+        return Ok(());
+    }
+    let parts = match value {
+        Value::Object(members) => members.clone(),
+        other if Attribute::find(attribute.sub_attributes, "value").is_some() => {
+            Members::from_iter([(String::from("value"), other.clone())])
+        }
+        _ => return Err(Error::invalid(label, "must be an object")),
+    };
+    let mut whole = take_object(holder, attribute.name);
+    for (name, value) in &parts {
+        let sub = Attribute::find(attribute.sub_attributes, name);
+        if let Some(sub) = sub.filter(|sub| sub.mutability == Mutability::ReadWrite) {
+            set(&mut whole, sub, verb, Some(value), &format!("{label}.{}", sub.name))?;
+        }
+    }
+    put_object(holder, attribute.name, whole);
+    Ok(())
+}
+
+fn bare(value: &Value) -> &Value {
+    let one = match value {
+        Value::Array(values) if values.len() == 1 => values.first().unwrap_or(value),
+        other => other,
+    };
+    one.get("value").unwrap_or(one)
+}
+
+/// The values of a multi-valued attribute while one operation works on them.
+struct Values {
+    path: AttrPath,
+    number: usize,
+    all: Vec<Members>,
+    /// Which were made primary by this operation.
+    made_primary: Vec<usize>,
+}
+
+impl Values {
+    fn take(holder: &mut Members, path: AttrPath, number: usize) -> Self {
+        let all = match holder.get_mut(path.attribute.name) {
+            Some(Value::Array(values)) => std::mem::take(values),
+            _ => Vec::new(),
+        };
+        let all = all.into_iter().filter_map(|value| match value {
+            Value::Object(members) => Some(members),
+            _ => None,
+        });
+        Self { path, number, all: all.collect(), made_primary: Vec::new() }
+    }
+
+    fn put_back(mut self, holder: &mut Members) {
+        // One value is primary: the one that was named last (RFC 7644 §3.5.2.1).
+        if let Some(last) = self.made_primary.last() {
+            for (index, value) in self.all.iter_mut().enumerate() {
+                if index != *last && value.get("primary") == Some(&Value::Bool(true)) {
+                    value.insert("primary".into(), Value::Bool(false));
+                }
+            }
+        }
+        self.all.retain(|value| !value.is_empty());
+        let name = self.path.attribute.name;
+        if self.all.is_empty() {
+            holder.shift_remove(name);
+        } else {
+            holder.insert(name.into(), self.all.into_iter().map(Value::Object).collect());
+        }
+    }
+
+    fn change(mut self, verb: Verb, filter: Option<&Filter>, value: Option<&Value>) -> Result<Self, Error> {
+        match (filter, self.path.sub) {
+            (None, None) => self.change_whole(verb, value)?,
+            (None, Some(_)) => {
+                let all = (0..self.all.len()).collect();
+                self.change_some(verb, all, Some(Members::new()), value)?;
+            }
+            (Some(filter), _) => {
+                let matches = |members: &Members| filter.matches(&Value::Object(members.clone()));
+                let selected = self.all.iter().enumerate().filter(|(_, members)| matches(members));
+                let selected = selected.map(|(index, _)| index).collect();
+                let implied = implied_by(filter).filter(|members| matches(members));
+                self.change_some(verb, selected, implied, value)?;
+            }
+        }
+        if self.all.len() > MAX_VALUES {
+            let problem = format!("at most {MAX_VALUES} values are kept");
+            return Err(Error::invalid(self.path.to_string(), problem));
+        }
+        Ok(self)
+    }
+
+    fn change_whole(&mut self, verb: Verb, value: Option<&Value>) -> Result<(), Error> {
+        let sent = self.read_all(value)?;
+        match (verb, value) {
+            (Verb::Replace, _) => self.all = sent,
+            (Verb::Remove, None) => self.all.clear(),
+            (Verb::Remove, Some(_)) => {
+                self.all.retain(|kept| !sent.iter().any(|named| is_named(kept, named)))
+            }
+            (Verb::Add, _) => {
+                for new in sent {
+                    let index = match self.all.iter().position(|kept| is_same(kept, &new)) {
+                        Some(index) => index,
+                        None => {
+                            self.all.push(Members::new());
+                            self.all.len() - 1
+                        }
+                    };
+                    self.merge(index, new);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Works on the selected values; on a new one that is as the filter implies, if none is selected.
+    fn change_some(
+        &mut self,
+        verb: Verb,
+        mut selected: Vec<usize>,
+        implied: Option<Members>,
+        value: Option<&Value>,
+    ) -> Result<(), Error> {
+        if verb == Verb::Remove || value.is_none() {
+            match self.path.sub {
+                None => {
+                    let mut index = 0;
+                    self.all.retain(|_| {
+                        index += 1;
+                        !selected.contains(&(index - 1))
+                    });
+                }
+                Some(sub) => {
+                    for index in selected {
+                        let Some(members) = self.all.get_mut(index) else { continue };
+                        members.shift_remove(sub.name);
+                        // What only says what a value was for, without one, is nothing.
+                        if members.keys().all(|left| left == "type" || left == "primary") {
+                            members.clear();
+                        }
+                    }
+                }
+            }
+            return Ok(());
+        }
+        if selected.is_empty() {
+            let implied = implied.clone().ok_or_else(|| no_target(self.number))?;
+            selected.push(self.all.len());
+            self.all.push(implied);
+        }
+        let Some(value) = value else { return Ok(()) };
+        let new = match self.path.sub {
+            Some(sub) => {
+                let read = input::single(sub, bare(value), &self.path.to_string())?;
+                Members::from_iter(read.map(|read| (sub.name.to_owned(), read)))
+            }
+            None => self.read_one(value)?,
+        };
+        for index in selected {
+            if verb == Verb::Replace && self.path.sub.is_none() {
+                // It is still the value that the filter selects.
+                if let Some(place) = self.all.get_mut(index) {
+                    *place = implied.clone().unwrap_or_default();
+                }
+            }
+            self.merge(index, new.clone());
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, index: usize, new: Members) {
+        let Some(value) = self.all.get_mut(index) else { return };
+        if new.get("primary") == Some(&Value::Bool(true)) {
+            self.made_primary.push(index);
+        }
+        value.extend(new);
+    }
+
+    fn read_all(&self, value: Option<&Value>) -> Result<Vec<Members>, Error> {
+        let path = self.path.to_string();
+        let list = match value {
+            Some(list @ Value::Array(_)) => list.clone(),
+            Some(one) => Value::Array(vec![one.clone()]),
+            None => return Ok(Vec::new()),
+        };
+        let Some(Value::Array(read)) = input::multiple(self.path.attribute, &list, &path)? else {
+            return Ok(Vec::new());
+        };
+        Ok(read.into_iter().filter_map(|value| value.as_object().cloned()).collect())
+    }
+
+    fn read_one(&self, value: &Value) -> Result<Members, Error> {
+        let one = match value {
+            Value::Array(values) if values.len() == 1 => values.first().unwrap_or(value),
+            other => other,
+        };
+        match input::single(self.path.attribute, one, &self.path.to_string())? {
+            Some(Value::Object(members)) => Ok(members),
+            _ => Ok(Members::new()),
+        }
+    }
+}
+
+/// What a value is that a filter of nothing but `eq` and `and` selects.
+fn implied_by(filter: &Filter) -> Option<Members> {
+    match filter {
+        Filter::And(all) => {
+            let mut implied = Members::new();
+            for filter in all {
+                implied.extend(implied_by(filter)?);
+            }
+            Some(implied)
+        }
+        Filter::Compare { path, operator: Operator::Eq, operand } => {
+            let value = match operand {
+                Operand::Text(text) => text.written.clone().into(),
+                Operand::Bool(value) => Value::Bool(*value),
+                Operand::Time(_) => return None,
+            };
+            Some(Members::from_iter([(path.attribute.name.to_owned(), value)]))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a value that is added is there already: the same `value` for the same `type`, or the same
+/// altogether where there is no `value`.
+fn is_same(kept: &Members, new: &Members) -> bool {
+    let text = |members: &Members, name: &str| members.get(name).and_then(Value::as_str).map(fold);
+    match text(new, "value") {
+        Some(value) => text(kept, "value") == Some(value) && text(kept, "type") == text(new, "type"),
+        None => kept == new,
+    }
+}
+
+/// Whether a value is one that is to be removed: it has all that was named.
+fn is_named(kept: &Members, named: &Members) -> bool {
+    let folded = |value: &Value| value.as_str().map_or_else(|| value.clone(), |text| fold(text).into());
+    let identity =
+        ["value", "type"].into_iter().filter(|name| named.contains_key("value") && named.contains_key(*name));
+    let mut names: Vec<_> = identity.map(str::to_owned).collect();
+    if names.is_empty() {
+        names.extend(named.keys().cloned());
+    }
+    !names.is_empty() && names.iter().all(|name| kept.get(name).map(folded) == named.get(name).map(folded))
+}

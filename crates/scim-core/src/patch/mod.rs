@@ -1,0 +1,182 @@
+//! PATCH (RFC 7644 §3.5.2): what is to change, read before anything is looked for.
+//!
+//! Clients' habits are met: names of members and operations in any case, members in any order, keys of a
+//! value without path that are paths themselves (`"name.givenName"`, `"emails[type eq \"work\"].value"`),
+//! null for nothing, a plain value wrapped as `[{"value": "x"}]`, values to remove listed in `value`. An
+//! attribute that is not known is passed over, as in any other body.
+
+mod apply;
+mod members;
+mod path;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    Error,
+    filter::Filter,
+    schema::{AttrPath, ResourceType, Schema, USERS},
+};
+
+pub use members::MemberChanges;
+pub(crate) use members::member_ids;
+pub use path::Target;
+
+/// Changes to a user by one request at most. Those to a group are one for each member, so they have no
+/// limit but the body's.
+const MAX_CHANGES: usize = 256;
+
+/// A request to change a resource in parts: all of it, or none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Patch {
+    changes: Vec<Change>,
+}
+
+/// What happens to one attribute.
+#[derive(Debug, Clone, PartialEq)]
+struct Change {
+    verb: Verb,
+    path: AttrPath,
+    /// Of a multi-valued attribute: of the values for which this holds.
+    filter: Option<Filter>,
+    /// `None` for null.
+    value: Option<Value>,
+    /// Whether the client named it, and is told when it cannot be changed; what only came along, such as
+    /// `id` in a whole resource, is passed over.
+    named: bool,
+    /// Which operation it is of, for errors.
+    number: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Add,
+    Replace,
+    Remove,
+}
+
+impl Patch {
+    /// Reads the body of a PATCH of a resource of this kind.
+    pub fn read(kind: &'static ResourceType, body: &Value) -> Result<Self, Error> {
+        let syntax = |what: &str| Error::InvalidSyntax(what.to_owned());
+        let body =
+            body.as_object().ok_or_else(|| syntax("the body must be a JSON object with Operations"))?;
+        let Some(Value::Array(sent)) = member(body, "Operations") else {
+            return Err(syntax("Operations: must be an array of operations"));
+        };
+        if sent.is_empty() {
+            return Err(syntax("Operations: must not be empty"));
+        }
+        let mut changes = Vec::new();
+        for (number, operation) in sent.iter().enumerate() {
+            changes.extend(Operation::read(number, operation)?.changes(kind)?);
+            if changes.len() > MAX_CHANGES && *kind == USERS {
+                return Err(syntax(&format!("Operations: at most {MAX_CHANGES} changes are taken at once")));
+            }
+        }
+        Ok(Self { changes })
+    }
+}
+
+/// One element of `Operations`.
+struct Operation<'v> {
+    verb: Verb,
+    path: Option<&'v str>,
+    value: Option<&'v Value>,
+    number: usize,
+}
+
+impl<'v> Operation<'v> {
+    fn read(number: usize, sent: &'v Value) -> Result<Self, Error> {
+        let syntax = |what: &str| Error::InvalidSyntax(format!("Operations[{number}]{what}"));
+        let sent = sent.as_object().ok_or_else(|| syntax(": must be an object"))?;
+        let verb = match member(sent, "op").and_then(Value::as_str) {
+            Some(op) if op.eq_ignore_ascii_case("add") => Verb::Add,
+            Some(op) if op.eq_ignore_ascii_case("replace") => Verb::Replace,
+            Some(op) if op.eq_ignore_ascii_case("remove") => Verb::Remove,
+            _ => return Err(syntax(".op: must be add, replace or remove")),
+        };
+        let path = match member(sent, "path") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(path)) => Some(path.as_str()),
+            Some(_) => {
+                return Err(Error::InvalidPath(format!("Operations[{number}].path: must be a string")));
+            }
+        };
+        let value = member(sent, "value");
+        if verb != Verb::Remove && value.is_none() {
+            return Err(Error::invalid(format!("Operations[{number}].value"), "is required"));
+        }
+        Ok(Self { verb, path, value: value.filter(|value| !value.is_null()), number })
+    }
+
+    fn changes(&self, kind: &'static ResourceType) -> Result<Vec<Change>, Error> {
+        let number = self.number;
+        match (self.path, self.verb, self.value) {
+            (Some(path), _, value) => Ok(match Target::parse(kind, path)? {
+                Some(target) => self.at(kind, target, value, true),
+                None => Vec::new(),
+            }),
+            (None, Verb::Remove, _) => {
+                Err(Error::NoTarget(format!("Operations[{number}].path: is required to remove something")))
+            }
+            (None, _, Some(Value::Object(members))) => {
+                let change = |(name, value): (&String, &Value)| match Target::parse(kind, name) {
+                    Ok(Some(target)) => {
+                        self.at(kind, target, Some(value).filter(|value| !value.is_null()), false)
+                    }
+                    // A name that is no path names nothing we know.
+                    _ => Vec::new(),
+                };
+                Ok(members.iter().flat_map(change).collect())
+            }
+            (None, ..) => {
+                let place = format!("Operations[{number}].value");
+                Err(Error::invalid(place, "must be an object of attributes when there is no path"))
+            }
+        }
+    }
+
+    fn at(
+        &self,
+        kind: &'static ResourceType,
+        target: Target,
+        value: Option<&Value>,
+        named: bool,
+    ) -> Vec<Change> {
+        match target {
+            Target::Attribute { path, filter } => vec![self.change(path, filter, value, named)],
+            Target::Extension(schema) => self.of_extension(kind, schema, value),
+        }
+    }
+
+    /// All attributes of an extension, or those that the value names.
+    fn of_extension(
+        &self,
+        kind: &'static ResourceType,
+        schema: &'static Schema,
+        value: Option<&Value>,
+    ) -> Vec<Change> {
+        let path = |name: &str| kind.resolve(&format!("{}:{name}", schema.id));
+        match value.and_then(Value::as_object) {
+            Some(members) if self.verb != Verb::Remove => {
+                let change = |(name, value): (&String, &Value)| {
+                    Some(self.change(path(name)?, None, Some(value).filter(|value| !value.is_null()), false))
+                };
+                members.iter().filter_map(change).collect()
+            }
+            _ => {
+                let all = schema.attributes.iter().filter_map(|attribute| path(attribute.name));
+                all.map(|path| self.change(path, None, None, false)).collect()
+            }
+        }
+    }
+
+    fn change(&self, path: AttrPath, filter: Option<Filter>, value: Option<&Value>, named: bool) -> Change {
+        Change { verb: self.verb, path, filter, value: value.cloned(), named, number: self.number }
+    }
+}
+
+/// The first member of this name in any case.
+fn member<'v>(object: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+    object.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}

@@ -1,0 +1,89 @@
+//! The target of an operation (RFC 7644 §3.5.2): `attribute`, `attribute.part`, `attribute[filter]`,
+//! `attribute[filter].part`, or a whole extension by its URN.
+
+use std::fmt;
+
+use crate::{
+    Error,
+    filter::{Filter, Parser, Token},
+    schema::{AttrPath, Attribute, ResourceType, Schema, Type},
+};
+
+/// Where an operation works; prints as it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// All attributes of an extension.
+    Extension(&'static Schema),
+    /// An attribute, or a part of it.
+    Attribute {
+        /// Which.
+        path: AttrPath,
+        /// Of a multi-valued one: of the values for which this holds.
+        filter: Option<Filter>,
+    },
+}
+
+impl Target {
+    /// Reads a path; `None` when it is well formed and names an attribute that is not known.
+    pub fn parse(kind: &'static ResourceType, text: &str) -> Result<Option<Self>, Error> {
+        let malformed = |what: &str| Error::InvalidPath(format!("path: {what} in {text:.80}"));
+        let mut parser = Parser::new(text)?;
+        let Some(Token::Word(name)) = parser.next()? else {
+            return Err(malformed("an attribute should stand first"));
+        };
+        if !is_name(name) {
+            return Err(malformed("a name is letters, digits, - and _ with dots between"));
+        }
+        let extension = kind.extension(name).map(Self::Extension);
+        let path = kind.resolve(name);
+        if !parser.adjoins('[') {
+            return match parser.next()? {
+                None => Ok(extension.or_else(|| path.map(|path| Self::Attribute { path, filter: None }))),
+                Some(_) => Err(malformed("nothing should follow the attribute")),
+            };
+        }
+        let Some(path) = path else {
+            // The brackets of an attribute that is not known cannot be understood, only be closed.
+            return if text.trim_end().contains(']') { Ok(None) } else { Err(malformed("] is missing")) };
+        };
+        if path.sub.is_some() || path.attribute.kind != Type::Complex {
+            return Err(malformed("values are selected of a complex attribute"));
+        }
+        parser.next()?;
+        let filter = Some(parser.bracket(path)?);
+        let part = if parser.adjoins('.') { parser.next()? } else { None };
+        if parser.next()?.is_some() {
+            return Err(malformed("nothing should follow the brackets but .part"));
+        }
+        let Some(Token::Word(part)) = part else {
+            return Ok(Some(Self::Attribute { path, filter }));
+        };
+        let part = part.strip_prefix('.').unwrap_or(part);
+        if !is_name(part) {
+            return Err(malformed("a name should follow the dot"));
+        }
+        let sub = Attribute::find(path.attribute.sub_attributes, part);
+        Ok(sub.map(|sub| Self::Attribute { path: AttrPath { sub: Some(sub), ..path }, filter }))
+    }
+}
+
+/// Letters, digits and what URNs and `$ref` need; no empty part between dots.
+fn is_name(text: &str) -> bool {
+    let part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_$:".contains(&byte))
+    };
+    text.split('.').all(part)
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Extension(schema) => f.write_str(schema.id),
+            Self::Attribute { path, filter: None } => write!(f, "{path}"),
+            Self::Attribute { path, filter: Some(filter) } => {
+                write!(f, "{}[{filter}]", path.whole())?;
+                path.sub.map_or(Ok(()), |sub| write!(f, ".{}", sub.name))
+            }
+        }
+    }
+}

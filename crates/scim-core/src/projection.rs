@@ -1,0 +1,152 @@
+//! Which attributes are answered (RFC 7644 §3.9).
+
+use serde_json::{Map, Value};
+
+use crate::schema::{AttrPath, ResourceType, Returned, Schema, Type};
+
+/// The part of a resource that a client asked for. Names that are not known select nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Projection {
+    /// All of it.
+    #[default]
+    All,
+    /// These, and what is always answered.
+    Only(Vec<Selected>),
+    /// All but these.
+    Without(Vec<Selected>),
+}
+
+/// What a name selects.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Selected {
+    /// An attribute or a part of it.
+    Attribute(AttrPath),
+    /// A whole extension.
+    Extension(&'static Schema),
+}
+
+impl Projection {
+    /// From lists of names; where both have names, `attributes` counts.
+    pub fn new(kind: &'static ResourceType, attributes: &[String], excluded: &[String]) -> Self {
+        let read = |names: &[String]| -> Vec<_> {
+            let one = |name: &String| {
+                let extension = kind.extension(name).map(Selected::Extension);
+                extension.or_else(|| kind.resolve(name).map(Selected::Attribute))
+            };
+            names.iter().filter_map(one).collect()
+        };
+        match (attributes.is_empty(), excluded.is_empty()) {
+            (true, true) => Self::All,
+            (false, _) => Self::Only(read(attributes)),
+            (true, false) => Self::Without(read(excluded)),
+        }
+    }
+
+    /// Whether anything of this attribute is answered, so that what is not need not be loaded.
+    pub fn wants(&self, name: &str) -> bool {
+        let is = |selected: &&Selected| matches!(selected, Selected::Attribute(path) if path.attribute.name == name);
+        match self {
+            Self::All => true,
+            Self::Only(selected) => selected.iter().any(|one| is(&one)),
+            Self::Without(selected) => !selected
+                .iter()
+                .filter(is)
+                .any(|one| matches!(one, Selected::Attribute(path) if path.sub.is_none())),
+        }
+    }
+
+    /// What is left of a resource as [`crate::User::into_json`] has it.
+    #[must_use]
+    pub fn of(&self, resource: Value) -> Value {
+        let Value::Object(members) = resource else { return resource };
+        Value::Object(match self {
+            Self::All => members,
+            Self::Only(selected) => only(members, selected),
+            Self::Without(selected) => {
+                selected.iter().fold(members, |members, selected| without(members, selected))
+            }
+        })
+    }
+}
+
+fn is_always_answered(name: &str) -> bool {
+    name == "schemas" || name == "id"
+}
+
+fn only(members: Map<String, Value>, selected: &[Selected]) -> Map<String, Value> {
+    let keep = |(name, value): (String, Value)| {
+        if is_always_answered(&name) {
+            return Some((name, value));
+        }
+        let mut parts = Vec::new();
+        let mut extension = Vec::new();
+        for one in selected {
+            match one {
+                Selected::Extension(schema) if schema.id == name => return Some((name, value)),
+                Selected::Attribute(path) if path.extension == Some(name.as_str()) => {
+                    extension.push(Selected::Attribute(AttrPath { extension: None, ..*path }));
+                }
+                Selected::Attribute(path) if path.extension.is_none() && path.attribute.name == name => {
+                    match path.sub {
+                        None => return Some((name, value)),
+                        Some(sub) => parts.push(sub.name),
+                    }
+                }
+                _ => {}
+            }
+        }
+        let left = match value {
+            Value::Object(inner) if !extension.is_empty() => Value::Object(only(inner, &extension)),
+            value if !parts.is_empty() => {
+                each(value, &|inner| inner.retain(|name, _| parts.contains(&name.as_str())))
+            }
+            _ => Value::Null,
+        };
+        let nothing = left.is_null() || left.as_object().is_some_and(Map::is_empty);
+        (!nothing).then_some((name, left))
+    };
+    members.into_iter().filter_map(keep).collect()
+}
+
+fn without(mut members: Map<String, Value>, selected: &Selected) -> Map<String, Value> {
+    match selected {
+        Selected::Extension(schema) => {
+            members.shift_remove(schema.id);
+        }
+        Selected::Attribute(path) if path.attribute.returned == Returned::Always => {}
+        Selected::Attribute(path) => match path.extension {
+            Some(urn) => {
+                if let Some(Value::Object(inner)) = members.shift_remove(urn) {
+                    let rest = without(inner, &Selected::Attribute(AttrPath { extension: None, ..*path }));
+                    if !rest.is_empty() {
+                        members.insert(urn.into(), Value::Object(rest));
+                    }
+                }
+            }
+            None => match (path.sub, members.get_mut(path.attribute.name)) {
+                (None, _) => {
+                    members.shift_remove(path.attribute.name);
+                }
+                (Some(sub), Some(value)) if path.attribute.kind == Type::Complex => {
+                    *value = each(value.take(), &|inner| {
+                        inner.shift_remove(sub.name);
+                    });
+                }
+                _ => {}
+            },
+        },
+    }
+    members
+}
+
+/// Changes the object, or each object of an array.
+fn each(value: Value, change: &dyn Fn(&mut Map<String, Value>)) -> Value {
+    match value {
+        Value::Array(values) => Value::Array(values.into_iter().map(|value| each(value, change)).collect()),
+        Value::Object(mut inner) => {
+            change(&mut inner);
+            Value::Object(inner)
+        }
+        other => other,
+    }
+}

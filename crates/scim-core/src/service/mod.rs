@@ -1,0 +1,152 @@
+//! The protocol over any HTTP framework: a method, a path, a query and a body in; a status, a location and
+//! a body out.
+
+mod config;
+
+use kernel::Ctx;
+use serde_json::Value;
+
+use crate::{
+    Draft, Error, OnExisting, Params, Patch, Start, User, UserStore, error_body, list_response,
+    schema::{USERS, resource_type, schema_resource},
+    users::{self, Created},
+};
+
+pub use config::service_provider_config;
+
+/// A request, its credential already checked.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
+    pub method: &'a str,
+    /// The path below the SCIM root, such as `/Users/usr_1`.
+    pub path: &'a str,
+    /// What follows `?`.
+    pub query: &'a str,
+    /// The body; empty if there is none.
+    pub body: &'a [u8],
+}
+
+/// What to answer, as `application/scim+json`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The header `Location`.
+    pub location: Option<String>,
+    /// The body, if there is one.
+    pub body: Option<Value>,
+}
+
+/// SCIM over storage of your own. A unit of work of the storage is one request: keep it if the answer is
+/// below 400, throw it away otherwise.
+pub struct Service<'s> {
+    /// The address of the SCIM root without a final slash, which locations begin with.
+    pub base: &'s str,
+    /// What creating a user answers when the name is taken.
+    pub on_existing: OnExisting,
+    /// The users.
+    pub users: &'s mut dyn UserStore,
+}
+
+impl Answer {
+    fn ok(body: Value) -> Result<Self, Error> {
+        Ok(Self { status: 200, location: None, body: Some(body) })
+    }
+
+    /// The answer of an error (RFC 7644 §3.12).
+    pub fn error(error: &Error) -> Self {
+        let body = error_body(error.status(), error.scim_type(), &error.to_string());
+        Self { status: error.status(), location: None, body: Some(body) }
+    }
+}
+
+impl Service<'_> {
+    /// Answers a request.
+    pub async fn answer(&mut self, ctx: &Ctx, request: Request<'_>) -> Answer {
+        let answer = self.route(ctx, request).await;
+        answer.unwrap_or_else(|error| Answer::error(&error))
+    }
+
+    async fn route(&mut self, ctx: &Ctx, request: Request<'_>) -> Result<Answer, Error> {
+        let mut segments = request.path.trim_matches('/').splitn(2, '/');
+        let (area, id) = (segments.next().unwrap_or_default(), segments.next());
+        match (request.method, area, id) {
+            ("GET", "ServiceProviderConfig", None) => Answer::ok(service_provider_config(self.base)),
+            ("GET", "Schemas", None) => {
+                let schemas: Vec<_> = [USERS.schema]
+                    .iter()
+                    .chain(USERS.extensions)
+                    .map(|one| schema_resource(one, self.base))
+                    .collect();
+                Answer::ok(whole_list(schemas))
+            }
+            ("GET", "ResourceTypes", None) => Answer::ok(whole_list(vec![resource_type(&USERS, self.base)])),
+            ("GET", "Users", None) => self.list(&Params::of_query(request.query)).await,
+            ("POST", "Users", Some(".search")) => self.list(&Params::of_search(&read(request.body)?)?).await,
+            ("POST", "Users", None) => self.create(ctx, request).await,
+            (method @ ("GET" | "PUT" | "PATCH" | "DELETE"), "Users", Some(id)) => {
+                self.one(ctx, method, id, request).await
+            }
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    async fn list(&mut self, params: &Params) -> Result<Answer, Error> {
+        let (query, projection) = (params.query(&USERS)?, params.projection(&USERS));
+        let found = users::list(self.users, &query, projection.wants("groups")).await?;
+        let next = found.next_cursor(&query, |user| user.id.as_str());
+        let resources = found.resources.into_iter().map(|user| projection.of(user.into_json(self.base)));
+        Answer::ok(list_response(found.total, &query.page.start, next, resources.collect()))
+    }
+
+    async fn create(&mut self, ctx: &Ctx, request: Request<'_>) -> Result<Answer, Error> {
+        let draft = Draft::read(&read(request.body)?)?;
+        match users::create(ctx, self.users, draft, self.on_existing).await? {
+            Created::New(user) => Ok(self.user(201, user, request)),
+            Created::Existing(user) => Ok(self.user(200, user, request)),
+        }
+    }
+
+    async fn one(
+        &mut self,
+        ctx: &Ctx,
+        method: &str,
+        id: &str,
+        request: Request<'_>,
+    ) -> Result<Answer, Error> {
+        let known = id.parse().map_err(|_| Error::NotFound);
+        let user = match method {
+            "PUT" => {
+                let draft = Draft::read(&read(request.body)?)?;
+                draft.require_user_name()?;
+                users::replace(ctx, self.users, &known?, draft).await?.user
+            }
+            "PATCH" => {
+                let patch = Patch::read(&USERS, &read(request.body)?)?;
+                users::patch(ctx, self.users, &known?, &patch).await?.user
+            }
+            "DELETE" => {
+                users::delete(ctx, self.users, &known?).await?;
+                return Ok(Answer { status: 204, location: None, body: None });
+            }
+            _ => users::get(self.users, &known?).await?,
+        };
+        Ok(self.user(200, user, request))
+    }
+
+    fn user(&self, status: u16, user: User, request: Request<'_>) -> Answer {
+        let location = Some(user.location(self.base));
+        let projection = Params::of_query(request.query).projection(&USERS);
+        Answer { status, location, body: Some(projection.of(user.into_json(self.base))) }
+    }
+}
+
+fn read(body: &[u8]) -> Result<Value, Error> {
+    let problem = |error| Error::InvalidSyntax(format!("the body is not JSON: {error}"));
+    serde_json::from_slice(body).map_err(problem)
+}
+
+fn whole_list(resources: Vec<Value>) -> Value {
+    list_response(resources.len() as u64, &Start::Index(1), None, resources)
+}

@@ -1,0 +1,193 @@
+//! Filters: what is read, what is refused, and that what is printed reads as the same.
+#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+
+use kernel::Timestamp;
+use scim_core::{
+    Error, Filter,
+    conformance::generate::Random,
+    filter::{MAX_DEPTH, MAX_TERMS},
+    schema::{GROUPS, RESOURCE_TYPES, USERS},
+};
+use serde_json::{Value, json};
+
+fn ada() -> Value {
+    json!({
+        "id": "usr_1",
+        "externalId": "X-1",
+        "userName": "Ada@Example.com",
+        "active": true,
+        "title": "Countess",
+        "name": { "givenName": "Ada", "familyName": "ÉCLAIR" },
+        "emails": [
+            { "value": "ada@work.example", "type": "work", "primary": true },
+            { "value": "ada@home.example", "type": "home" },
+        ],
+        "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": { "manager": { "value": "usr_2" } },
+        "meta": { "resourceType": "User", "lastModified": "2026-01-31T09:30:00.123Z" },
+    })
+}
+
+fn holds(filter: &str) -> bool {
+    let read = Filter::parse(&USERS, filter).unwrap_or_else(|error| panic!("{filter}: {error}"));
+    let printed = read.to_string();
+    assert_eq!(Filter::parse(&USERS, &printed).unwrap(), read, "{filter} printed as {printed}");
+    read.matches(&ada())
+}
+
+#[test]
+fn what_holds_and_what_does_not() {
+    for filter in [
+        r#"userName eq "ADA@example.COM""#,
+        r#"USERNAME EQ "ada@example.com""#,
+        r#"urn:ietf:params:scim:schemas:core:2.0:User:userName sw "ada""#,
+        r#"userName eq "\u0061da@example.com""#,
+        r#"name.familyName eq "éclair""#,
+        r#"externalId eq "X-1""#,
+        r#"emails eq "ada@HOME.example""#,
+        r#"emails.value co "@home""#,
+        r#"emails[type eq "work" and value co "@work"]"#,
+        r#"emails[type eq "work"].value eq "ada@work.example""#,
+        r#"emails[type eq "home"].value ne "ada@work.example""#,
+        r#"emails[not (type eq "work")]"#,
+        r#"emails[primary eq true and type eq "work"]"#,
+        r#"emails[primary eq "True"]"#,
+        "active eq true",
+        r#"active eq "True""#,
+        "active ne false",
+        r#"nickName ne "x""#,
+        "nickName eq null",
+        "title ne null",
+        "not (nickName pr)",
+        "emails pr and emails.primary pr and name pr and meta pr",
+        r#"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager eq "usr_2""#,
+        r#"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager.value eq "usr_2""#,
+        r#"meta.lastModified eq "2026-01-31T10:30:00.123+01:00""#,
+        r#"meta.lastModified ge "2026-01-31T09:30:00.1234Z""#,
+        r#"meta.lastModified lt "2026-01-31T09:30:00.124Z""#,
+        r#"meta.resourceType eq "User""#,
+        r#"title gt "b" and title lt "D""#,
+        r#"title eq "x" and title eq "y" or title pr"#,
+        r#"title pr or title eq "x" and title eq "y""#,
+        r#"title ew "ESS""#,
+        r#"title co """#,
+        "name[givenName eq \"ada\"]",
+        "  (  active   eq\ttrue )  ",
+    ] {
+        assert!(holds(filter), "{filter}");
+    }
+    for filter in [
+        r#"externalId eq "x-1""#,
+        r#"id eq "USR_1""#,
+        r#"emails[type eq "work" and value co "@home"]"#,
+        r#"emails.value ne "ada@home.example""#,
+        r#"emails[type eq "work"].value ne "ada@work.example""#,
+        r#"nickName sw """#,
+        r#"not (title pr) or (active eq false and title pr)"#,
+        r#"title eq "Count%""#,
+        "name[formatted pr]",
+    ] {
+        assert!(!holds(filter), "{filter}");
+    }
+}
+
+#[test]
+fn what_is_refused_says_why() {
+    for (filter, part) in [
+        ("", "ends where an attribute should be"),
+        ("userName", "an operator should follow"),
+        ("userName eq", "ends where a value should be"),
+        ("userName eq ada", "a string in quotes"),
+        (r#"userName eq "ada"#, "has no end"),
+        (r#"userName is "ada""#, "operator is is not known"),
+        (r#"userName eq "\ud800""#, "is not JSON"),
+        (r#"userName eq "a\u0000""#, "U+0000"),
+        (r#"shoeSize eq "7""#, "shoeSize is not known"),
+        (r#"urn:x:User:title eq "7""#, "is not known"),
+        (r#"password eq "x""#, "is not known"),
+        (r#"groups.$ref eq "x""#, "is not known"),
+        ("meta.location pr", "is not known"),
+        (r#"name eq "Ada""#, "has several parts"),
+        ("active gt true", "cannot be compared"),
+        ("active eq 1", "true or false"),
+        (r#"meta.created co "2026""#, "cannot be compared"),
+        (r#"meta.created gt "yesterday""#, "a time such as"),
+        ("userName eq 7", "a string in quotes"),
+        ("userName co null", "null cannot be compared"),
+        (r#"userName eq "a" and"#, "ends where an attribute should be"),
+        (r#"userName eq "a" userName eq "b""#, "is not expected"),
+        (r#"(userName eq "a""#, "ends where ) should be"),
+        (r#"userName eq "a")"#, ") is not expected"),
+        (r#"not userName eq "a""#, "( after not should be"),
+        (r#"emails[type eq "a""#, "ends where ] should be"),
+        (r#"emails[emails[type pr]]"#, "is not known"),
+        (r#"userName[value eq "a"]"#, "no parts to select by"),
+        (r#"emails.value[value eq "a"]"#, "no parts to select by"),
+        (r#"emails[type pr] eq "x""#, "is not expected"),
+        (r#""a" eq userName"#, "a string stands where"),
+    ] {
+        let error = Filter::parse(&USERS, filter).unwrap_err();
+        assert!(matches!(error, Error::InvalidFilter(_)), "{filter}: {error:?}");
+        assert!(error.to_string().contains(part), "{filter}: {error}");
+    }
+}
+
+#[test]
+fn limits_are_reached_and_not_passed() {
+    let nested = |levels: usize| format!("{}active eq true{}", "not (".repeat(levels), ")".repeat(levels));
+    assert!(holds(&nested(30)));
+    assert!(!holds(&nested(31)));
+    assert!(holds(&nested(MAX_DEPTH)));
+    let terms = |count: usize| vec!["active eq false"; count - 1].join(" or ") + " or active eq true";
+    assert!(holds(&terms(50)));
+    assert!(holds(&terms(MAX_TERMS)));
+    for hostile in [
+        nested(MAX_DEPTH + 1),
+        terms(MAX_TERMS + 1),
+        terms(5_000),
+        "(".repeat(10_000),
+        format!("{}active eq true{}", "(".repeat(10_000), ")".repeat(10_000)),
+        "emails[".repeat(10_000),
+        format!("title eq \"{}\"", "x".repeat(1_000_000)),
+        " ".repeat(1_000_000),
+        "not(".repeat(250_000),
+    ] {
+        // On a stack that bears no recursion to speak of.
+        let run = std::thread::Builder::new().stack_size(1024 * 1024).spawn(move || {
+            let started = std::time::Instant::now();
+            (Filter::parse(&USERS, &hostile).is_err(), started.elapsed())
+        });
+        let (refused, took) = run.unwrap().join().unwrap();
+        assert!(refused);
+        assert!(took.as_millis() < 50, "took {took:?}");
+    }
+}
+
+#[test]
+fn among_several_kinds_what_only_others_have_is_absent() {
+    let parse = |text| Filter::parse_among(&USERS, &RESOURCE_TYPES, text).unwrap().matches(&ada());
+    assert!(!parse(r#"members.value eq "x""#));
+    assert!(parse(r#"members.value ne "x""#));
+    assert!(parse("not (members pr) and members eq null"));
+    assert!(!parse(r#"members[value eq "x"]"#));
+    assert!(parse(r#"members eq "x" or userName sw "ada""#));
+    assert!(Filter::parse_among(&GROUPS, &RESOURCE_TYPES, "shoeSize pr").is_err());
+}
+
+#[test]
+fn what_is_printed_reads_as_the_same() {
+    let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+    let ids = vec!["usr_1".to_owned()];
+    for seed in 0..20_000 {
+        let mut random = Random::new(seed);
+        let kind = RESOURCE_TYPES[random.below(2)];
+        let depth = random.below(6);
+        let filter = random.filter(kind, depth, &ids, now);
+        let printed = filter.to_string();
+        let read = match Filter::parse(kind, &printed) {
+            // A generated filter may be larger than is read.
+            Err(error) if error.to_string().contains("more than") => continue,
+            read => read.unwrap_or_else(|error| panic!("{printed}: {error}")),
+        };
+        assert_eq!(read, filter, "{printed}");
+    }
+}

@@ -1,0 +1,286 @@
+//! PATCH: RFC 7644 §3.5.2 and what clients make of it.
+#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+
+use std::sync::Arc;
+
+use kernel::{Actor, Ctx, SystemEnv, TenantId};
+use scim_core::{
+    Draft, Error, Group, GroupDraft, MemberChanges, Patch, User,
+    schema::{GROUPS, USERS},
+};
+use serde_json::{Value, json};
+
+const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+
+fn ctx() -> Ctx {
+    let env = Arc::new(SystemEnv::default());
+    Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"))
+}
+
+fn ada() -> User {
+    let body = json!({
+        "userName": "ada",
+        "externalId": "1",
+        "title": "Countess",
+        "name": { "givenName": "Ada", "familyName": "Lovelace" },
+        "emails": [
+            { "value": "ada@work.example", "type": "work", "primary": true },
+            { "value": "ada@home.example", "type": "home" },
+        ],
+        ENTERPRISE: { "department": "Engines", "manager": { "value": "usr_9" } },
+    });
+    User::new(&ctx(), Draft::read(&body).unwrap()).unwrap()
+}
+
+fn patched(user: &User, operations: Value) -> Result<User, Error> {
+    user.patched(&Patch::read(&USERS, &json!({ "Operations": operations }))?)
+}
+
+/// Ada after these operations, as JSON without what the service adds.
+fn after(operations: Value) -> Value {
+    let mut json = patched(&ada(), operations.clone())
+        .unwrap_or_else(|error| panic!("{operations}: {error}"))
+        .into_json("");
+    for made in ["schemas", "id", "meta"] {
+        json.as_object_mut().unwrap().shift_remove(made);
+    }
+    json
+}
+
+fn refusal(operations: Value) -> (&'static str, String) {
+    let error = patched(&ada(), operations).unwrap_err();
+    (error.scim_type().unwrap().as_str(), error.to_string())
+}
+
+#[test]
+fn single_values_are_set_merged_and_removed() {
+    let user = after(json!([
+        { "op": "replace", "path": "title", "value": "Baroness" },
+        { "op": "add", "path": "nickName", "value": "A" },
+        { "op": "replace", "path": "name", "value": { "givenName": "Augusta" } },
+        { "op": "remove", "path": "externalId" },
+        { "op": "replace", "path": format!("{ENTERPRISE}:department"), "value": "Looms" },
+        { "op": "remove", "path": format!("{ENTERPRISE}:manager") },
+    ]));
+    assert_eq!(user["title"], "Baroness");
+    assert_eq!(user["nickName"], "A");
+    assert_eq!(user["name"], json!({ "givenName": "Augusta", "familyName": "Lovelace" }), "merged");
+    assert_eq!(user["externalId"], Value::Null);
+    assert_eq!(user[ENTERPRISE], json!({ "department": "Looms" }));
+    let user = after(
+        json!([{ "op": "remove", "path": "name.givenName" }, { "op": "remove", "path": "NAME.familyname" }]),
+    );
+    assert_eq!(user["name"], Value::Null, "an object with nothing in it is not kept");
+    assert_eq!(after(json!([{ "op": "remove", "path": ENTERPRISE }]))[ENTERPRISE], Value::Null);
+}
+
+#[test]
+fn what_names_and_values_may_look_like() {
+    let entra_default = json!([
+        { "op": "Replace", "path": "active", "value": "False" },
+        { "op": "Add", "path": "emails[type eq \"other\"].value", "value": "ada@other.example" },
+        { "op": "Replace", "path": "phoneNumbers[type eq \"mobile\"].value", "value": "+44 1" },
+        { "op": "Add", "path": "addresses[type eq \"work\"].streetAddress", "value": "1 Main St" },
+        { "op": "Add", "path": "addresses[type eq \"work\"].locality", "value": "London" },
+        { "op": "Add", "path": format!("{ENTERPRISE}:manager"), "value": "usr_7" },
+        { "op": "Replace", "path": "displayName", "value": [{ "$ref": null, "value": "Ada L." }] },
+    ]);
+    let user = after(entra_default);
+    assert_eq!(user["active"], false);
+    assert_eq!(user["emails"][2], json!({ "type": "other", "value": "ada@other.example" }));
+    assert_eq!(user["phoneNumbers"], json!([{ "type": "mobile", "value": "+44 1" }]));
+    let address = json!([{ "type": "work", "streetAddress": "1 Main St", "locality": "London" }]);
+    assert_eq!(user["addresses"], address, "several parts land in one value");
+    assert_eq!(user[ENTERPRISE]["manager"], json!({ "value": "usr_7" }));
+    assert_eq!(user["displayName"], "Ada L.");
+
+    let entra_2020 = json!([{ "op": "replace", "value": {
+        "name.givenName": "Augusta",
+        "emails[type eq \"work\"].value": "augusta@work.example",
+        format!("{ENTERPRISE}:department"): "Looms",
+        ENTERPRISE: { "costCenter": "7" },
+        "active": false,
+        "id": "usr_1", "meta": {}, "schemas": [], "groups": [], "shoeSize": 7, "not a path[": 1, "password": "x",
+    } }]);
+    let user = after(entra_2020);
+    assert_eq!(user["name"]["givenName"], "Augusta");
+    assert_eq!(
+        user["emails"][0],
+        json!({ "value": "augusta@work.example", "type": "work", "primary": true })
+    );
+    assert_eq!(user[ENTERPRISE]["department"], "Looms");
+    assert_eq!(user[ENTERPRISE]["costCenter"], "7");
+    assert_eq!(user["active"], false);
+    assert!(!user.to_string().contains("shoeSize") && !user.to_string().contains("password"));
+
+    let onelogin = json!([{ "op": "replace", "value": { "title": null, "nickName": null } }]);
+    assert_eq!(after(onelogin)["title"], Value::Null);
+}
+
+#[test]
+fn several_values_are_added_replaced_and_removed() {
+    let user = after(json!([{ "op": "add", "path": "emails", "value": [
+        { "value": "ADA@home.example", "type": "HOME", "display": "h" },
+        { "value": "new@x.example", "primary": true },
+    ] }]));
+    let expected = json!([
+        { "value": "ada@work.example", "type": "work", "primary": false },
+        { "value": "ADA@home.example", "type": "HOME", "display": "h" },
+        { "value": "new@x.example", "primary": true },
+    ]);
+    assert_eq!(user["emails"], expected, "one that is there is the same one, and one is primary");
+
+    let user = after(json!([{ "op": "replace", "path": "emails", "value": { "value": "only@x.example" } }]));
+    assert_eq!(user["emails"], json!([{ "value": "only@x.example" }]));
+    let user = after(
+        json!([{ "op": "replace", "path": "emails[type eq \"HOME\"]", "value": { "value": "h@x.example" } }]),
+    );
+    assert_eq!(user["emails"][1], json!({ "type": "HOME", "value": "h@x.example" }), "replaced whole");
+    let user =
+        after(json!([{ "op": "add", "path": "emails[type eq \"home\"]", "value": { "display": "h" } }]));
+    assert_eq!(user["emails"][1], json!({ "value": "ada@home.example", "type": "home", "display": "h" }));
+    let user = after(json!([{ "op": "replace", "path": "emails[type eq \"home\"].primary", "value": true }]));
+    assert_eq!(user["emails"][0]["primary"], false);
+    assert_eq!(user["emails"][1]["primary"], true);
+
+    let home = json!([{ "value": "ada@work.example", "type": "work", "primary": true }]);
+    for path in
+        ["emails[type eq \"home\"]", "emails[type eq \"home\"].value", "emails[not (primary eq true)]"]
+    {
+        assert_eq!(after(json!([{ "op": "remove", "path": path }]))["emails"], home, "{path}");
+    }
+    let listed = json!([{ "op": "Remove", "path": "emails", "value": [{ "value": "ADA@home.example" }] }]);
+    assert_eq!(after(listed)["emails"], home);
+    assert_eq!(after(json!([{ "op": "remove", "path": "emails" }]))["emails"], Value::Null);
+    assert_eq!(after(json!([{ "op": "replace", "path": "emails", "value": [] }]))["emails"], Value::Null);
+    assert_eq!(
+        after(json!([{ "op": "remove", "path": "phoneNumbers[type eq \"fax\"]" }]))["phoneNumbers"],
+        Value::Null
+    );
+}
+
+#[test]
+fn a_patch_that_changes_nothing_is_recognised() {
+    let user = ada();
+    for operations in [
+        json!([{ "op": "replace", "value": { "active": true, "title": "Countess" } }]),
+        json!([{ "op": "add", "path": "emails", "value": [{ "value": "ada@home.example", "type": "home" }] }]),
+        json!([{ "op": "replace", "path": "emails[type eq \"work\"].value", "value": "ada@work.example" }]),
+        json!([{ "op": "remove", "path": "nickName" }, { "op": "remove", "path": "emails[type eq \"fax\"].value" }]),
+        json!([{ "op": "replace", "path": "shoeSize", "value": 7 }, { "op": "add", "path": "password", "value": "x" }]),
+        json!([{ "op": "add", "path": "urn:x:y:User:shoeSize", "value": 7 }, { "op": "add", "path": "shoes[size eq 7].name", "value": 7 }]),
+    ] {
+        assert_eq!(patched(&user, operations.clone()).unwrap(), user, "{operations}");
+    }
+}
+
+#[test]
+fn what_is_refused() {
+    for (operations, scim_type, part) in [
+        (
+            json!([{ "op": "replace", "path": "emails[type ne \"fax\" and value co \"x@\"].value", "value": "a@b" }]),
+            "noTarget",
+            "Operations[0].path",
+        ),
+        (
+            json!([{ "op": "add", "path": "emails[type eq \"fax\" or type eq \"x\"].value", "value": "a@b" }]),
+            "noTarget",
+            "no value matches",
+        ),
+        (json!([{ "op": "remove" }]), "noTarget", "is required"),
+        (json!([{ "op": "remove", "path": "userName" }]), "mutability", "userName"),
+        (json!([{ "op": "replace", "path": "userName", "value": null }]), "mutability", "userName"),
+        (json!([{ "op": "remove", "path": "active" }]), "mutability", "active"),
+        (json!([{ "op": "replace", "path": "id", "value": "x" }]), "mutability", "id"),
+        (json!([{ "op": "replace", "path": "meta.created", "value": "x" }]), "mutability", "meta.created"),
+        (json!([{ "op": "add", "path": "groups", "value": [{ "value": "x" }] }]), "mutability", "groups"),
+        (json!([{ "op": "replace", "path": "userName", "value": " " }]), "invalidValue", "userName"),
+        (json!([{ "op": "replace", "path": "active", "value": "maybe" }]), "invalidValue", "active"),
+        (json!([{ "op": "add", "path": "name", "value": "Ada" }]), "invalidValue", "name"),
+        (json!([{ "op": "add", "path": "title" }]), "invalidValue", "Operations[0].value"),
+        (json!([{ "op": "add", "value": "x" }]), "invalidValue", "Operations[0].value"),
+        (
+            json!([{ "op": "replace", "path": "emails[type eq \"work\"].value", "value": "ada" }]),
+            "invalidValue",
+            "e-mail",
+        ),
+        (
+            json!([{ "op": "add", "path": "emails[type eq", "value": "x" }]),
+            "invalidFilter",
+            "ends where a value",
+        ),
+        (
+            json!([{ "op": "add", "path": "emails[shoe eq \"x\"].value", "value": "x" }]),
+            "invalidFilter",
+            "shoe",
+        ),
+        (json!([{ "op": "add", "path": "", "value": "x" }]), "invalidPath", "path"),
+        (json!([{ "op": "add", "path": "title x", "value": "x" }]), "invalidPath", "path"),
+        (json!([{ "op": "add", "path": "name..x", "value": "x" }]), "invalidPath", "path"),
+        (json!([{ "op": "add", "path": "title[value eq \"x\"]", "value": "x" }]), "invalidPath", "path"),
+        (json!([{ "op": "add", "path": "emails[type eq \"x\"]value", "value": "x" }]), "invalidPath", "path"),
+        (json!([{ "op": "add", "path": 7, "value": "x" }]), "invalidPath", "path"),
+        (json!([{ "op": "move", "path": "title" }]), "invalidSyntax", "op"),
+        (json!(["x"]), "invalidSyntax", "Operations[0]"),
+        (json!([]), "invalidSyntax", "must not be empty"),
+        (
+            json!(vec![json!({ "op": "add", "path": "title", "value": "x" }); 257]),
+            "invalidSyntax",
+            "at most 256",
+        ),
+        (json!([{ "op": "add", "path": "roles", "value": vec!["x"; 101] }]), "invalidValue", "at most 100"),
+    ] {
+        let (given, text) = refusal(operations.clone());
+        assert_eq!((given, text.contains(part)), (scim_type, true), "{operations}: {text}");
+    }
+    assert!(Patch::read(&USERS, &json!({})).is_err());
+    assert!(Patch::read(&USERS, &json!([])).is_err());
+    let late = json!([{ "op": "replace", "path": "title", "value": "x" }, { "op": "replace", "path": "active", "value": 7 }]);
+    assert!(patched(&ada(), late).is_err(), "all or nothing");
+    let odd = json!({ "SCHEMAS": 7, "operations": [{ "OP": "ADD", "Path": "title", "VALUE": "x" }] });
+    assert!(ada().patched(&Patch::read(&USERS, &odd).unwrap()).is_ok());
+}
+
+#[test]
+fn members_of_a_group_come_and_go() {
+    let ctx = ctx();
+    let group = Group::new(&ctx, &GroupDraft::read(&json!({ "displayName": "Engines" })).unwrap()).unwrap();
+    let ids: Vec<_> = (0..3).map(|_| kernel::UserId::new(&*ctx.env)).collect();
+    let [a, b, c] = [&ids[0], &ids[1], &ids[2]];
+    let members = |operations: Value| {
+        let patch = Patch::read(&GROUPS, &json!({ "Operations": operations })).unwrap();
+        group.patched(&patch)
+    };
+    let (after, changes) = members(json!([
+        { "op": "Add", "path": "members", "value": [{ "$ref": null, "value": a }, { "Value": b, "display": "x" }] },
+        { "op": "Remove", "path": "members", "value": [{ "value": b }, { "value": "nobody" }] },
+        { "op": "remove", "path": format!("members[value eq \"{c}\"]") },
+        { "op": "replace", "value": { "id": "x", "displayName": "Looms", "externalId": "7" } },
+    ]))
+    .unwrap();
+    assert_eq!((after.display_name.as_str(), after.external_id.as_deref()), ("Looms", Some("7")));
+    let set = |ids: &[&kernel::UserId]| ids.iter().map(|id| (*id).clone()).collect();
+    assert_eq!(changes, MemberChanges { replace: false, join: set(&[a]), leave: set(&[b, c]) });
+    let (_, changes) = members(json!([
+        { "op": "replace", "path": "members", "value": [{ "value": a }] },
+        { "op": "add", "value": { "members": [{ "value": b }] } },
+        { "op": "remove", "path": format!("members[value eq \"{a}\" or value eq \"{c}\"]") },
+    ]))
+    .unwrap();
+    assert_eq!(changes, MemberChanges::exactly(set(&[b])));
+    assert_eq!(
+        members(json!([{ "op": "remove", "path": "members" }])).unwrap().1,
+        MemberChanges::exactly(set(&[]))
+    );
+    for (operations, scim_type) in [
+        (json!([{ "op": "add", "path": "members", "value": [{ "value": "nobody" }] }]), "invalidValue"),
+        (json!([{ "op": "add", "path": "members", "value": [7] }]), "invalidValue"),
+        (json!([{ "op": "remove", "path": "members[type eq \"User\"]" }]), "invalidFilter"),
+        (json!([{ "op": "replace", "path": "members.value", "value": "x" }]), "mutability"),
+        (json!([{ "op": "remove", "path": "displayName" }]), "mutability"),
+        (json!([{ "op": "replace", "path": "displayName", "value": "" }]), "invalidValue"),
+    ] {
+        let error = members(operations.clone()).unwrap_err();
+        assert_eq!(error.scim_type().unwrap().as_str(), scim_type, "{operations}: {error}");
+    }
+}

@@ -1,0 +1,7 @@
+//! In PostgreSQL.
+
+use diesel_async::AsyncPgConnection as Connection;
+
+#[path = "all.rs"]
+mod all;
+pub(crate) use all::refold;
