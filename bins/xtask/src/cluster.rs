@@ -51,6 +51,8 @@ impl Cluster {
         postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400"]);
         if durability == Durability::Full {
             postgres.args(["-c", "autovacuum=off", "-c", "max_wal_size=16GB", "-c", "checkpoint_timeout=1h"]);
+            // As its documentation advises for a machine of a few gigabytes.
+            postgres.args(["-c", "shared_buffers=1GB"]);
         } else {
             postgres.args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]);
         }

@@ -8,6 +8,10 @@
 )]
 mod bench;
 mod cluster;
+mod fuzz;
+mod outside;
+mod python;
+mod server;
 mod sh;
 mod system;
 mod test;
@@ -19,7 +23,9 @@ const HELP: &str = "\
 cargo xtask up                 build, make a demo tenant, serve on 127.0.0.1:8080
 cargo xtask test               everything CI checks, on both databases
 cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its address
-cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers";
+cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path or patch, for a minute unless told otherwise
+cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
+cargo xtask bench scim [ROW …]  100,000 users: look-ups, lists and changes, as a table; rows by how they begin";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +35,8 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["db"] => cluster::serve(),
         ["bench", "path", rows @ ..] => bench::path(rows),
+        ["fuzz", target, seconds @ ..] => fuzz::run(target, seconds.first().copied()),
+        ["bench", "scim", rows @ ..] => bench::scim(rows),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(())

@@ -20,6 +20,15 @@ pub(crate) const TEST: [Package; 3] = [
     Package { name: "curl", there: || sh::has("curl") },
 ];
 
+/// What tools from the Python package index need.
+pub(crate) const PYTHON: [Package; 1] = [Package { name: "python3-venv", there: has_venv }];
+
+fn has_venv() -> bool {
+    let mut python = Command::new("python3");
+    let asked = python.args(["-c", "import venv, ensurepip"]).stderr(std::process::Stdio::null()).status();
+    asked.is_ok_and(|status| status.success())
+}
+
 /// Installs what is missing.
 pub(crate) fn install(packages: &[Package]) -> Result<()> {
     let missing: Vec<_> = packages.iter().filter(|package| !(package.there)()).collect();

@@ -16,8 +16,11 @@
 //! | apply a PATCH to a user | [`Patch::read`], [`User::patched`] |
 //! | check your storage | `conformance`, a feature |
 //!
-//! `examples/hashmap.rs` serves an identity provider from a `HashMap` in 60 lines.
+//! # SCIM from a `HashMap`, in 60 lines
+//!
+#![doc = concat!("```no_run\n", include_str!("../examples/embed.rs"), "```")]
 
+mod attributes;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
@@ -37,12 +40,13 @@ mod store;
 mod user;
 pub mod users;
 
+pub use attributes::Attributes;
 pub use error::{Error, ScimType, error_body};
 pub use filter::Filter;
 pub use fold::fold;
 pub use group::{Group, GroupDraft};
 pub use input::Draft;
-pub use page::{DEFAULT_COUNT, Found, MAX_COUNT, Page, Query, Start, list_response};
+pub use page::{DEFAULT_COUNT, Found, MAX_COUNT, Page, Query, Start, list_response, write_list};
 pub use params::Params;
 pub use patch::{MemberChanges, Patch, Target};
 pub use projection::{Projection, Selected};

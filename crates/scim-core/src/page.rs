@@ -199,6 +199,33 @@ pub fn list_response(total: u64, start: &Start, next_cursor: Option<String>, res
     Value::Object(body)
 }
 
+/// Writes what [`list_response`] gives; `resource` writes each of the resources.
+pub fn write_list<T>(
+    total: u64,
+    start: &Start,
+    next_cursor: Option<String>,
+    resources: Vec<T>,
+    mut resource: impl FnMut(T, &mut String),
+) -> String {
+    let count = resources.len();
+    // The list without resources, and in the place of nothing what there is.
+    let mut list = list_response(total, start, next_cursor, Vec::new());
+    if let Some(members) = list.as_object_mut() {
+        members.insert("itemsPerPage".into(), count.into());
+    }
+    let mut text = list.to_string();
+    text.truncate(text.len().saturating_sub("]}".len()));
+    text.reserve(count * 1024);
+    for (number, one) in resources.into_iter().enumerate() {
+        if number > 0 {
+            text.push(',');
+        }
+        resource(one, &mut text);
+    }
+    text.push_str("]}");
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,6 +242,19 @@ mod tests {
         for odd in ["", "x", "1.0", "1e2", " 1", "-", "+", "0x10"] {
             assert_eq!(page(Some(odd), None), None, "{odd}");
             assert_eq!(page(None, Some(odd)), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_written_as_it_is_answered() {
+        for count in 0..3_u64 {
+            let ones: Vec<_> = (0..count).map(|one| json!({ "one": one })).collect();
+            for (start, cursor) in [(Start::Index(3), None), (Start::First, Some("x".to_owned()))] {
+                let written = write_list(count, &start, cursor.clone(), ones.clone(), |one, out| {
+                    *out += &one.to_string()
+                });
+                assert_eq!(written, list_response(count, &start, cursor, ones.clone()).to_string());
+            }
         }
     }
 

@@ -1,10 +1,12 @@
 //! A user as it is kept and answered.
 
+use std::fmt::Write as _;
+
 use kernel::{Ctx, Email, GroupId, Timestamp, UserId};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Draft, Error, fold,
+    Attributes, Draft, Error, fold,
     schema::{Attribute, ENTERPRISE_USER, USER},
 };
 
@@ -20,7 +22,7 @@ pub struct User {
     /// Whether the person may sign in.
     pub active: bool,
     /// All other attributes by their canonical names, extensions under their URN.
-    pub attributes: Map<String, Value>,
+    pub attributes: Attributes,
     /// When the user was made.
     pub created: Timestamp,
     /// When an attribute last changed.
@@ -46,7 +48,7 @@ impl User {
             user_name: draft.require_user_name()?.to_owned(),
             external_id: draft.external_id,
             active: draft.active.unwrap_or(true),
-            attributes: draft.attributes,
+            attributes: draft.attributes.into(),
             created: ctx.now,
             last_modified: ctx.now,
             groups: Vec::new(),
@@ -60,7 +62,7 @@ impl User {
             user_name: draft.require_user_name()?.to_owned(),
             external_id: draft.external_id,
             active: draft.active.unwrap_or(self.active),
-            attributes: draft.attributes,
+            attributes: draft.attributes.into(),
             created: self.created,
             last_modified: self.last_modified,
             groups: self.groups.clone(),
@@ -75,7 +77,7 @@ impl User {
     /// [`User::attributes`] with every text that is compared without regard to case folded: what a storage
     /// filters by.
     pub fn folded(&self) -> Map<String, Value> {
-        let mut folded = fold_members(USER.attributes, &self.attributes);
+        let mut folded = fold_members(USER.attributes, self.attributes.map());
         if let Some(Value::Object(members)) = self.attributes.get(ENTERPRISE_USER.id) {
             let members = fold_members(ENTERPRISE_USER.attributes, members);
             folded.insert(ENTERPRISE_USER.id.into(), Value::Object(members));
@@ -111,7 +113,7 @@ impl User {
     pub fn fields(&self) -> Vec<String> {
         let external = self.external_id.as_ref().map(|_| "externalId");
         let given = ["userName"].into_iter().chain(external).map(str::to_owned);
-        given.chain(self.attributes.keys().cloned()).collect()
+        given.chain(self.attributes.map().keys().cloned()).collect()
     }
 
     /// The names of the attributes in which `other` differs, `active` aside.
@@ -123,8 +125,11 @@ impl User {
         if self.external_id != other.external_id {
             changed.push(String::from("externalId"));
         }
-        let new = other.attributes.keys().filter(|name| !self.attributes.contains_key(*name));
-        for name in self.attributes.keys().chain(new) {
+        if self.attributes == other.attributes {
+            return changed;
+        }
+        let new = other.attributes.map().keys().filter(|name| self.attributes.get(name).is_none());
+        for name in self.attributes.map().keys().chain(new) {
             if self.attributes.get(name) != other.attributes.get(name) {
                 changed.push(name.clone());
             }
@@ -134,7 +139,7 @@ impl User {
 
     /// What a client may write, as JSON.
     pub(crate) fn document(&self) -> Map<String, Value> {
-        let mut document = self.attributes.clone();
+        let mut document = self.attributes.map().clone();
         document.insert("userName".into(), self.user_name.as_str().into());
         document.insert("active".into(), self.active.into());
         if let Some(external_id) = &self.external_id {
@@ -146,9 +151,10 @@ impl User {
     /// The resource as it is answered; `base` is the address of the SCIM root without a final slash.
     pub fn into_json(self, base: &str) -> Value {
         let location = self.location(base);
-        let mut members = Map::with_capacity(self.attributes.len() + 7);
+        let attributes = self.attributes.into_map();
+        let mut members = Map::with_capacity(attributes.len() + 7);
         let mut schemas = vec![Value::from(USER.id)];
-        if self.attributes.contains_key(ENTERPRISE_USER.id) {
+        if attributes.contains_key(ENTERPRISE_USER.id) {
             schemas.push(ENTERPRISE_USER.id.into());
         }
         members.insert("schemas".into(), schemas.into());
@@ -158,17 +164,9 @@ impl User {
         }
         members.insert("userName".into(), self.user_name.into());
         members.insert("active".into(), self.active.into());
-        members.extend(self.attributes);
+        members.extend(attributes);
         if !self.groups.is_empty() {
-            let group = |one: Membership| {
-                json!({
-                    "value": one.group,
-                    "$ref": format!("{base}/Groups/{}", one.group),
-                    "display": one.display,
-                    "type": "direct",
-                })
-            };
-            members.insert("groups".into(), self.groups.into_iter().map(group).collect());
+            members.insert("groups".into(), groups_json(self.groups, base));
         }
         let mut meta = Map::with_capacity(4);
         meta.insert("resourceType".into(), "User".into());
@@ -179,9 +177,74 @@ impl User {
         Value::Object(members)
     }
 
+    /// Writes what [`User::into_json`] gives, without taking apart what is answered as it was kept.
+    pub fn write_json(&self, base: &str, out: &mut String) {
+        let attributes = self.attributes.text();
+        out.push_str("{\"schemas\":[\"");
+        out.push_str(USER.id);
+        // A quote inside a text is escaped: this can only be the name of a member.
+        if attributes.contains(EXTENSION_MEMBER) {
+            out.push_str("\",\"");
+            out.push_str(ENTERPRISE_USER.id);
+        }
+        out.push_str("\"],\"id\":\"");
+        out.push_str(self.id.as_str());
+        out.push('"');
+        if let Some(external_id) = &self.external_id {
+            out.push_str(",\"externalId\":");
+            write_text(external_id, out);
+        }
+        out.push_str(",\"userName\":");
+        write_text(&self.user_name, out);
+        out.push_str(if self.active { ",\"active\":true" } else { ",\"active\":false" });
+        let inner = attributes.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+        if !inner.is_empty() {
+            out.push(',');
+            out.push_str(inner);
+        }
+        if !self.groups.is_empty() {
+            out.push_str(",\"groups\":");
+            out.push_str(&groups_json(self.groups.clone(), base).to_string());
+        }
+        let (created, modified) = (self.created, self.last_modified);
+        // Times and addresses of ours have nothing to escape; the base is written as text all the same.
+        let _infallible = write!(
+            out,
+            ",\"meta\":{{\"resourceType\":\"User\",\"created\":\"{created}\",\"lastModified\":\"{modified}\",\"location\":"
+        );
+        write_text(&self.location(base), out);
+        out.push_str("}}");
+    }
+
     /// The address of this resource.
     pub fn location(&self, base: &str) -> String {
         format!("{base}/Users/{}", self.id)
+    }
+}
+
+/// How the member of the extension begins in the text of attributes.
+const EXTENSION_MEMBER: &str = "\"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User\":{";
+
+fn groups_json(groups: Vec<Membership>, base: &str) -> Value {
+    let group = |one: Membership| {
+        json!({
+            "value": one.group,
+            "$ref": format!("{base}/Groups/{}", one.group),
+            "display": one.display,
+            "type": "direct",
+        })
+    };
+    groups.into_iter().map(group).collect()
+}
+
+/// A JSON string.
+fn write_text(text: &str, out: &mut String) {
+    if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&Value::from(text).to_string());
     }
 }
 
@@ -239,6 +302,32 @@ mod tests {
         assert_eq!(address(json!([home])), "h@x");
         assert_eq!(address(json!([])), "ada@name.example");
         assert_eq!(user(&json!({ "userName": "ada" })).sign_in_email(), None);
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_answered() {
+        for body in [
+            json!({ "userName": "ada" }),
+            json!({ "userName": "a\"\\\u{1}é", "externalId": "\n", "active": false, "title": "\"urn:x\":{" }),
+            json!({ "userName": "ada", "title": format!("\"{}\":{{", ENTERPRISE_USER.id), "emails": ["a@b"] }),
+            json!({ "userName": "ada", "name": { "givenName": "A" }, ENTERPRISE_USER.id: { "department": "x" } }),
+        ] {
+            let mut user = user(&body);
+            for again in [false, true] {
+                if again {
+                    user.attributes = Attributes::read(user.attributes.text().into_owned()).unwrap();
+                    let group = GroupId::new(&kernel::SystemEnv::default());
+                    user.groups = vec![Membership { group, display: "\"".into() }];
+                }
+                let mut text = String::new();
+                user.write_json("http://x\"y", &mut text);
+                assert_eq!(text, user.clone().into_json("http://x\"y").to_string());
+            }
+        }
+        assert!(EXTENSION_MEMBER.contains(ENTERPRISE_USER.id));
+        for odd in ["", "[]", "{", "{}x", "7"] {
+            assert!(Attributes::read(odd.into()).is_err(), "{odd}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::{
     conn::{Conn, on},
     error::{corrupt, store_error},
     filter::{Dialect, Kind, Of},
-    list::{Slice, count_and_load},
+    list::{Slice, load_and_count},
     schema::{group_members, groups},
 };
 
@@ -154,12 +154,11 @@ impl GroupStore for Tx {
         self.flush().await?;
         let slice = Slice::of(query);
         let of = Of { kind: Kind::Groups, dialect: self.conn.dialect(), tenant: &self.tenant };
-        let count = slice.counts().then(|| groups::table.filter(of.matching(query.filter.as_ref())).count());
+        let count = groups::table.filter(of.matching(query.filter.as_ref())).count();
         let page = groups::table.filter(of.page(query.filter.as_ref(), &slice)).order(groups::id);
         let page = page.limit(slice.limit).offset(slice.offset);
-        let load = (slice.limit > 0).then_some(page);
-        let (total, rows): (_, Vec<GroupRow>) =
-            count_and_load!(&mut self.conn, count, load.map(|page| page.select(GroupRow::as_select())))?;
+        let (rows, total): (Vec<GroupRow>, _) =
+            load_and_count!(&mut self.conn, slice, page.select(GroupRow::as_select()), count)?;
         Ok(slice.found(total, rows.into_iter().map(Group::try_from).collect::<Result<Vec<_>, _>>()?))
     }
 

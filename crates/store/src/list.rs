@@ -8,6 +8,7 @@ const FAR: u64 = 500;
 /// What a page asks of the database.
 pub(crate) struct Slice {
     page: Page,
+    is_whole_list: bool,
     /// Rows to load at most.
     pub(crate) limit: i64,
     /// Rows to skip while loading.
@@ -24,7 +25,13 @@ impl Slice {
         let more = i64::from(!matches!(page.start, Start::Index(_)));
         let limit = if page.count == 0 { 0 } else { i64::from(page.count) + more };
         let far = query.filter.is_none() && page.offset() >= FAR;
-        Self { limit, offset: if far { 0 } else { offset }, skip: far.then_some(offset), page }
+        Self {
+            is_whole_list: query.filter.is_none(),
+            limit,
+            offset: if far { 0 } else { offset },
+            skip: far.then_some(offset),
+            page,
+        }
     }
 
     /// After which id it starts.
@@ -38,6 +45,19 @@ impl Slice {
     /// Whether the matching rows are to be counted: they were, if a cursor says so.
     pub(crate) fn counts(&self) -> bool {
         !matches!(self.page.start, Start::After(_))
+    }
+
+    /// Whether a page of the list is loaded that will have to be counted beside.
+    pub(crate) fn is_likely_full(&self) -> bool {
+        self.is_whole_list && self.counts() && self.limit > 0
+    }
+
+    /// How many match, if the page is the last one and so tells.
+    pub(crate) fn count_of(&self, loaded: usize) -> Option<i64> {
+        let loaded = i64::try_from(loaded).ok()?;
+        let before = i64::try_from(self.page.offset()).ok()?;
+        let is_last = loaded < self.limit && (loaded > 0 || before == 0);
+        (self.counts() && is_last).then_some(before + loaded)
     }
 
     /// The page, from what was counted and loaded.
@@ -57,44 +77,39 @@ impl Slice {
     }
 }
 
-/// Counts and loads: at once where the database takes several statements at once. Both queries are options.
-macro_rules! count_and_load {
-    ($conn:expr, $count:expr, $load:expr) => {
+/// Loads and counts. Without a filter both at once, where the database takes several statements at once. With
+/// one most pages are short, and a short page has been counted by loading it.
+macro_rules! load_and_count {
+    ($conn:expr, $slice:expr, $load:expr, $count:expr) => {
         match $conn {
-            $crate::conn::Conn::Postgres(pg) => {
+            $crate::conn::Conn::Postgres(pg) if $slice.is_likely_full() => {
                 let result = {
                     let (begin, conn) = pg.begin();
                     let (mut one, mut other) = (conn, conn);
-                    let count = async {
-                        match $count {
-                            Some(query) => query.get_result::<i64>(&mut one).await.map(Some),
-                            None => Ok(None),
-                        }
-                    };
-                    let load = async {
-                        match $load {
-                            Some(query) => query.load(&mut other).await,
-                            None => Ok(Vec::new()),
-                        }
-                    };
-                    let (begun, count, rows) = futures_util::future::join3(begin, count, load).await;
-                    begun.and(count).and_then(|count| Ok((count, rows?)))
+                    let (load, count) = ($load.load(&mut one), $count.get_result::<i64>(&mut other));
+                    let (begun, rows, count) = futures_util::future::join3(begin, load, count).await;
+                    begun.and(rows).and_then(|rows| Ok((rows, Some(count?))))
                 };
-                pg.note(result)
+                pg.note(result).map_err($crate::error::store_error)
             }
-            $crate::conn::Conn::Sqlite(c) => {
-                let count = match $count {
-                    Some(query) => query.get_result::<i64>(c).await.map(Some),
-                    None => Ok(None),
+            conn => {
+                let rows = if $slice.limit > 0 {
+                    $crate::conn::on!(conn, c => $load.load(c).await)
+                } else {
+                    Ok(Vec::new())
                 };
-                match (count, $load) {
-                    (Err(error), _) => Err(error),
-                    (Ok(count), None) => Ok((count, Vec::new())),
-                    (Ok(count), Some(query)) => query.load(c).await.map(|rows| (count, rows)),
+                match rows {
+                    Ok(rows) => match $slice.count_of(rows.len()) {
+                        Some(total) => Ok((rows, Some(total))),
+                        None if $slice.counts() => {
+                            $crate::conn::on!(conn, c => $count.get_result(c).await).map(|total| (rows, Some(total)))
+                        }
+                        None => Ok((rows, None)),
+                    },
+                    Err(error) => Err(error),
                 }
             }
         }
-        .map_err($crate::error::store_error)
     };
 }
-pub(crate) use count_and_load;
+pub(crate) use load_and_count;

@@ -17,7 +17,7 @@ impl PeopleStore for Tx {
             user_name: person.email.to_string(),
             external_id: None,
             active: true,
-            attributes: Map::from_iter([(String::from("emails"), emails as Value)]),
+            attributes: Map::from_iter([(String::from("emails"), emails as Value)]).into(),
             created: person.created_at,
             last_modified: person.created_at,
             groups: Vec::new(),

@@ -9,7 +9,7 @@ use crate::{
     audit_entries::{self, EntryRow},
     conn::Conn,
     error::store_error,
-    users::{self, EmailRow},
+    users::{self, EmailRow, UserUpdate},
 };
 
 /// A unit of work. It belongs to one tenant and sees nothing of any other; it implements the storage
@@ -24,21 +24,24 @@ pub struct Tx {
     failed: bool,
     /// Rows that nothing in the unit of work has to see: written together just before the commit.
     pending: Vec<Row>,
+    /// The user whose row is held until the end.
+    pub(crate) held: Option<String>,
 }
 
 /// A row that waits for the end of the unit of work.
 pub(crate) enum Row {
     Email(EmailRow),
+    User(Box<UserUpdate>),
     Entry(EntryRow),
 }
 
 impl Tx {
     pub(crate) fn reading(conn: Conn, tenant: TenantId) -> Self {
-        Self { conn, tenant, writable: false, changed: false, failed: false, pending: Vec::new() }
+        Self { conn, tenant, writable: false, changed: false, failed: false, pending: Vec::new(), held: None }
     }
 
     pub(crate) fn writing(conn: Conn, tenant: TenantId) -> Self {
-        Self { conn, tenant, writable: true, changed: false, failed: false, pending: Vec::new() }
+        Self { conn, tenant, writable: true, changed: false, failed: false, pending: Vec::new(), held: None }
     }
 
     /// Refuses to change anything in a unit of work that was opened for reading.
@@ -92,6 +95,7 @@ impl Tx {
                 for row in &rows {
                     match row {
                         Row::Email(row) => users::insert_email!(row, conn),
+                        Row::User(update) => users::update_user!(update, conn),
                         Row::Entry(row) => audit_entries::insert_entry!(row, conn),
                     }
                     .map_err(store_error)?;
@@ -126,6 +130,7 @@ async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<(
         let mut conn = conn;
         match row {
             Row::Email(row) => users::insert_email!(row, &mut conn),
+            Row::User(update) => users::update_user!(update, &mut conn),
             Row::Entry(row) => audit_entries::insert_entry!(row, &mut conn),
         }
     });

@@ -76,10 +76,15 @@ async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<BytesMut
 
 /// An answer of SCIM. It holds personal data, so nobody keeps a copy.
 pub(super) fn scim_answer(status: StatusCode, body: &Value) -> HttpResponse {
+    scim_text(status, body.to_string())
+}
+
+/// The same of JSON that is text already.
+pub(super) fn scim_text(status: StatusCode, body: String) -> HttpResponse {
     HttpResponse::build(status)
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .content_type(SCIM_JSON)
-        .body(body.to_string())
+        .body(body)
 }
 
 #[cfg(test)]

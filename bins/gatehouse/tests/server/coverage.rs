@@ -66,7 +66,8 @@ fn resource(path: &str, tenant: &Tenant) -> Option<(String, bool)> {
         "/api/scim/v2/Groups/{id}" => {
             // Names of groups are unique.
             let before = tenant.scim.get("/api/scim/v2/Groups").json();
-            let group = json!({ "displayName": format!("Group {}", before["totalResults"]), "externalId": "1" });
+            let group =
+                json!({ "displayName": format!("Group {}", before["totalResults"]), "externalId": "1" });
             let made = tenant.scim.post("/api/scim/v2/Groups", &group).json();
             Some((made["id"].as_str().unwrap().to_owned(), true))
         }

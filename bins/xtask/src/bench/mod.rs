@@ -3,6 +3,11 @@
 mod cpu;
 mod load;
 mod path;
-mod server;
+mod peer;
+mod pgbench;
+mod scim;
+mod site;
+mod table;
 
 pub(crate) use path::run as path;
+pub(crate) use scim::run as scim;

@@ -12,6 +12,7 @@ use crate::{
     schema::{ResourceType, USERS},
 };
 
+pub mod fuzz;
 pub mod generate;
 mod groups;
 

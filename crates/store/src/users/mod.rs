@@ -1,12 +1,14 @@
 //! Users as provisioning sees them.
 
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join;
 use kernel::{StoreError, Timestamp, UserId};
-use scim_core::{Found, Membership, Query, User, UserStore, fold};
+use scim_core::{Attributes, Found, Membership, Query, User, UserStore, fold};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -15,7 +17,7 @@ use crate::{
     error::{corrupt, store_error},
     filter::{Kind, Of},
     json::JsonText,
-    list::{Slice, count_and_load},
+    list::{Slice, load_and_count},
     schema::{group_members, groups, user_emails, users},
     tx::Row,
 };
@@ -50,7 +52,7 @@ pub(crate) struct NewUserRow<'a> {
 #[derive(Insertable, AsChangeset)]
 #[diesel(table_name = users, treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(crate) struct UserChanges<'a> {
-    user_name: &'a str,
+    user_name: Cow<'a, str>,
     user_name_key: String,
     external_id: Option<String>,
     active: bool,
@@ -69,6 +71,24 @@ pub(crate) struct EmailRow {
     value_key: String,
 }
 
+/// A change of a row that is held, which nothing in the unit of work has to see at once.
+pub(crate) struct UserUpdate {
+    pub(crate) tenant_id: String,
+    pub(crate) id: String,
+    pub(crate) changes: UserChanges<'static>,
+}
+
+/// The statement that keeps it, for a connection of either database.
+macro_rules! update_user {
+    ($update:expr, $conn:expr) => {{
+        use diesel::prelude::*;
+        use $crate::schema::users;
+        let row = users::table.find((&$update.tenant_id, &$update.id)).filter(users::deleted_at.is_null());
+        diesel_async::RunQueryDsl::execute(diesel::update(row).set(&$update.changes), $conn).await
+    }};
+}
+pub(crate) use update_user;
+
 /// The statement that keeps an address, for a connection of either database.
 macro_rules! insert_email {
     ($row:expr, $conn:expr) => {
@@ -81,15 +101,21 @@ macro_rules! insert_email {
 }
 pub(crate) use insert_email;
 
+impl UserChanges<'_> {
+    fn into_owned(self) -> UserChanges<'static> {
+        UserChanges { user_name: Cow::Owned(self.user_name.into_owned()), ..self }
+    }
+}
+
 impl<'a> UserChanges<'a> {
     fn of(user: &'a User) -> Result<Self, StoreError> {
         Ok(Self {
-            user_name: &user.user_name,
+            user_name: Cow::Borrowed(&user.user_name),
             user_name_key: user.user_name_key(),
             external_id: user.external_id.clone(),
             active: user.active,
             sign_in_email_key: user.sign_in_email().map(|email| email.key()),
-            attributes: json_text(&user.attributes)?,
+            attributes: JsonText(user.attributes.text().into_owned()),
             folded: Some(json_text(&user.folded())?),
             updated_at: user.last_modified.naive(),
         })
@@ -110,7 +136,7 @@ impl TryFrom<UserRow> for User {
             user_name: row.user_name,
             external_id: row.external_id,
             active: row.active,
-            attributes: serde_json::from_str(&row.attributes.0)
+            attributes: Attributes::read(row.attributes.0)
                 .map_err(|error| corrupt("users.attributes", error))?,
             created: Timestamp::from_naive(row.created_at),
             last_modified: Timestamp::from_naive(row.updated_at),
@@ -199,6 +225,7 @@ impl Tx {
 #[async_trait]
 impl UserStore for Tx {
     async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
+        self.flush().await?;
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> =
@@ -208,6 +235,7 @@ impl UserStore for Tx {
 
     async fn user_for_update(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
         self.for_change()?;
+        self.flush().await?;
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> = match &mut self.conn {
@@ -224,10 +252,12 @@ impl UserStore for Tx {
             Conn::Sqlite(c) => query.select(UserRow::as_select()).first(c).await.optional(),
         }
         .map_err(store_error)?;
+        self.held = row.as_ref().map(|row| row.id.clone());
         self.with_groups(row).await
     }
 
     async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError> {
+        self.flush().await?;
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             .filter(users::user_name_key.eq(key))
@@ -238,6 +268,7 @@ impl UserStore for Tx {
     }
 
     async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+        self.flush().await?;
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             .filter(users::sign_in_email_key.eq(key))
@@ -250,12 +281,11 @@ impl UserStore for Tx {
         self.flush().await?;
         let slice = Slice::of(query);
         let of = Of { kind: Kind::Users, dialect: self.conn.dialect(), tenant: &self.tenant };
-        let count = slice.counts().then(|| users::table.filter(of.matching(query.filter.as_ref())).count());
+        let count = users::table.filter(of.matching(query.filter.as_ref())).count();
         let page = users::table.filter(of.page(query.filter.as_ref(), &slice)).order(users::id);
         let page = page.limit(slice.limit).offset(slice.offset);
-        let load = (slice.limit > 0).then_some(page);
-        let (total, rows): (_, Vec<UserRow>) =
-            count_and_load!(&mut self.conn, count, load.map(|page| page.select(UserRow::as_select())))?;
+        let (rows, total): (Vec<UserRow>, _) =
+            load_and_count!(&mut self.conn, slice, page.select(UserRow::as_select()), count)?;
         let in_groups = rows.iter().any(|row| row.has_groups);
         let users = rows.into_iter().map(User::try_from).collect::<Result<Vec<_>, _>>()?;
         let mut found = slice.found(total, users);
@@ -271,12 +301,19 @@ impl UserStore for Tx {
 
     async fn update_user(&mut self, before: &User, after: &User) -> Result<(), StoreError> {
         self.for_change()?;
-        self.flush().await?;
-        let changes = UserChanges::of(after)?;
-        let row =
-            users::table.find((self.tenant.as_str(), after.id.as_str())).filter(users::deleted_at.is_null());
-        if on!(&mut self.conn, c => diesel::update(row).set(changes).execute(c).await)? != 1 {
-            return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
+        let update = UserUpdate {
+            tenant_id: self.tenant.to_string(),
+            id: after.id.to_string(),
+            changes: UserChanges::of(after)?.into_owned(),
+        };
+        if self.held.as_deref() == Some(after.id.as_str()) {
+            // It is there and stays there: the change may go with the entries.
+            self.later(Row::User(Box::new(update)));
+        } else {
+            self.flush().await?;
+            if on!(&mut self.conn, c => update_user!(update, c))? != 1 {
+                return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
+            }
         }
         self.note_change(true);
         if before.attributes.get("emails") != after.attributes.get("emails") {
@@ -291,6 +328,7 @@ impl UserStore for Tx {
         self.flush().await?;
         let row =
             users::table.find((self.tenant.as_str(), user.id.as_str())).filter(users::deleted_at.is_null());
+        self.held = None;
         let gone = (
             users::deleted_at.eq(at.naive()),
             users::active.eq(false),

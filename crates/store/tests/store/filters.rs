@@ -26,9 +26,11 @@ fn random_users(world: &World, random: &mut Random) -> Vec<User> {
         let mut user = User::new(&world.ctx(), draft).unwrap();
         // Sign-in addresses are unique; each user has one of its own, beside those that many share.
         let own = serde_json::json!({ "value": format!("{number}@own.example"), "primary": true });
-        if let Some(emails) = user.attributes.get_mut("emails") {
+        let mut attributes = user.attributes.into_map();
+        if let Some(emails) = attributes.get_mut("emails") {
             emails.as_array_mut().unwrap().push(own);
         }
+        user.attributes = attributes.into();
         if user.sign_in_email().is_none_or(|email| addresses.insert(email.key())) {
             let offset = i64::try_from(random.below(5)).unwrap() - 2;
             user.last_modified = user.created.plus_millis(offset);

@@ -4,32 +4,38 @@ use actix_web::{
     HttpResponse,
     http::{StatusCode, header},
 };
-use scim_core::{Found, Query, list_response};
-use serde_json::Value;
+use scim_core::{Found, Projection, Query, User, write_list};
 
-use super::super::{body::scim_answer, errors::ScimProblem};
+use super::super::{body::scim_text, errors::ScimProblem};
 
 pub(super) type Answer = Result<HttpResponse, ScimProblem>;
 
 /// One resource and its address.
-pub(super) fn one(status: StatusCode, location: &str, resource: &Value) -> HttpResponse {
-    let mut answer = scim_answer(status, resource);
+pub(super) fn one(status: StatusCode, location: &str, resource: String) -> HttpResponse {
+    let mut answer = scim_text(status, resource);
     if let Ok(location) = location.parse() {
         answer.headers_mut().insert(header::LOCATION, location);
     }
     answer
 }
 
-/// A page.
+/// A page; `write` writes each of its resources.
 pub(super) fn list<T>(
     query: &Query,
     found: Found<T>,
     id: impl Fn(&T) -> &str,
-    show: impl FnMut(T) -> Value,
+    write: impl FnMut(T, &mut String),
 ) -> HttpResponse {
     let next = found.next_cursor(query, id);
-    let resources = found.resources.into_iter().map(show).collect();
-    scim_answer(StatusCode::OK, &list_response(found.total, &query.page.start, next, resources))
+    scim_text(StatusCode::OK, write_list(found.total, &query.page.start, next, found.resources, write))
+}
+
+/// Writes the part of a user that is wanted.
+pub(super) fn write_user(user: User, projection: &Projection, root: &str, out: &mut String) {
+    match projection {
+        Projection::All => user.write_json(root, out),
+        _ => out.push_str(&projection.of(user.into_json(root)).to_string()),
+    }
 }
 
 /// What was deleted is gone.

@@ -82,11 +82,11 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: &Params) ->
     let (found, members) = access.read(async move |_, tx| groups::list(tx, &asked, members).await).await?;
     let mut of = by_group(members);
     let root = root(site);
-    let show = |group: Group| {
+    let write = |group: Group, out: &mut String| {
         let members = of.remove(&group.id).unwrap_or_default();
-        projection.of(group.to_json(&members, &root))
+        out.push_str(&projection.of(group.to_json(&members, &root)).to_string());
     };
-    Ok(list(&query, found, |group| group.id.as_str(), show))
+    Ok(list(&query, found, |group| group.id.as_str(), write))
 }
 
 pub(super) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec<UserId>> {
@@ -307,5 +307,5 @@ fn group_answer(
     projection: &Projection,
 ) -> HttpResponse {
     let root = root(site);
-    one(status, &group.location(&root), &projection.of(group.to_json(members, &root)))
+    one(status, &group.location(&root), projection.of(group.to_json(members, &root)).to_string())
 }

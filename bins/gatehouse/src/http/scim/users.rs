@@ -17,7 +17,7 @@ use super::{
         body::ScimJson,
         permissions::{ScimRead, ScimWrite},
     },
-    answers::{Answer, gone, list, one},
+    answers::{Answer, gone, list, one, write_user},
     root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
 };
@@ -90,7 +90,7 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: &Params) ->
     let (groups, asked) = (projection.wants("groups"), query.clone());
     let found = access.read(async move |_, tx| users::list(tx, &asked, groups).await).await?;
     let root = root(site);
-    Ok(list(&query, found, |user| user.id.as_str(), |user| projection.of(user.into_json(&root))))
+    Ok(list(&query, found, |user| user.id.as_str(), |user, out| write_user(user, &projection, &root, out)))
 }
 
 /// Create a user
@@ -281,5 +281,7 @@ fn user_answer(status: StatusCode, user: User, site: &Site, request: &HttpReques
     let root = root(site);
     let projection = Params::of_query(request.query_string()).projection(&USERS);
     let location = user.location(&root);
-    one(status, &location, &projection.of(user.into_json(&root)))
+    let mut text = String::with_capacity(1024);
+    write_user(user, &projection, &root, &mut text);
+    one(status, &location, text)
 }

@@ -99,13 +99,12 @@ impl Answer {
 fn redact(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
-    while let Some(at) =
-        rest.find("usr_").into_iter().chain(rest.find("http://127")).chain(rest.find("\"20")).min()
-    {
+    let marks = ["usr_", "grp_", "http://127", "\"20"];
+    while let Some(at) = marks.iter().filter_map(|mark| rest.find(mark)).min() {
         let (before, found) = rest.split_at(at);
         shown.push_str(before);
         let (skip, name) = match found.as_bytes()[0] {
-            b'u' => (30, "[id]"),
+            b'u' | b'g' => (30, "[id]"),
             b'h' => (found.find("/api").unwrap(), "[base]"),
             _ if found.as_bytes().get(5) == Some(&b'-') => (26, "[time]"),
             _ => (1, "\""),

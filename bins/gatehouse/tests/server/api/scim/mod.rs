@@ -1,2 +1,7 @@
+mod clients;
+mod filters;
+mod groups;
+mod rates;
+mod search;
 mod service;
 mod users;

@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader},
     net::SocketAddr,
+    path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -10,17 +11,17 @@ use std::{
 use crate::sh::{self, Result};
 
 /// A running server; ended when dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     process: Child,
     /// Where it listens.
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// How long it took until it said so.
-    pub(super) started_in: Duration,
+    pub(crate) started_in: Duration,
 }
 
 impl Server {
     /// Starts it and waits for `listening on http://…`.
-    pub(super) fn start(command: &mut Command) -> Result<Self> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let start = Instant::now();
         let mut process = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let output = process.stdout.take().ok_or("no standard output")?;
@@ -34,7 +35,7 @@ impl Server {
     }
 
     /// Its process id.
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }
 }
@@ -47,6 +48,29 @@ impl Drop for Server {
 }
 
 /// Runs the server's program to its end: what it printed.
-pub(super) fn gatehouse(program: &std::path::Path, database: &str, words: &[&str]) -> Result<String> {
+pub(crate) fn gatehouse(program: &Path, database: &str, words: &[&str]) -> Result<String> {
     sh::output(Command::new(program).args(words).arg("--json").env("GATEHOUSE_DATABASE_URL", database))
+}
+
+/// The server on a database, with secrets that everybody knows.
+pub(crate) fn serve(program: &Path, database: &str, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .arg("serve")
+        .env("GATEHOUSE_DATABASE_URL", database)
+        .env("GATEHOUSE_DATA_DIR", folder)
+        .env("GATEHOUSE_BIND", "127.0.0.1:0")
+        .env("GATEHOUSE_WORKERS", "2")
+        .env("GATEHOUSE_SCIM_RATES", "1000000,1000000,1000000")
+        .env("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi")
+        .env("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+        .stderr(Stdio::null());
+    command
+}
+
+/// The text of a member of a flat JSON object.
+pub(crate) fn member(json: &str, name: &str) -> Result<String> {
+    let start = format!("\"{name}\":\"");
+    let rest = json.split_once(&start).map(|(_, rest)| rest).ok_or(format!("no {name} in {json}"))?;
+    Ok(rest.split('"').next().unwrap_or_default().to_owned())
 }

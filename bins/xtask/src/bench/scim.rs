@@ -1,0 +1,246 @@
+//! `cargo xtask bench scim`: 100,000 users in one tenant, 1,000 other tenants, on both databases.
+
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::{
+    cpu, load,
+    peer::Peer,
+    site::{Site, get, request, sql},
+    table::{Table, figure, ratio, render, wanted},
+};
+use crate::{
+    cluster::{Cluster, Durability},
+    server::Server,
+    sh::{self, Result, cargo},
+    system,
+};
+
+const ROUNDS: usize = 3;
+const TIME: Duration = Duration::from_secs(2);
+/// Users in the large tenant.
+const USERS: u64 = 100_000;
+/// Tenants beside it.
+const OTHERS: u64 = 1_000;
+
+/// A kind of request: its number, its name, the connections it is sent over, the status it answers.
+type Probe<'a> = (&'static str, &'static str, usize, u16, Box<load::Request<'a>>);
+
+pub(crate) fn run(rows: &[&str]) -> Result<()> {
+    system::install(&system::BUILD)?;
+    system::install(&system::TEST)?;
+    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
+    let examples =
+        ["build", "--locked", "--release", "--package", "store", "--example", "floor", "--example", "seed"];
+    sh::run(cargo().args(examples))?;
+    let release = sh::root().join("target/release");
+    let program = release.join("gatehouse");
+    let cluster = Cluster::start(Durability::Full)?;
+    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let sqlite = format!("sqlite:{}", folder.join("bench.db").display());
+
+    let mut table = Table::new();
+    let mut sites = Vec::new();
+    for (database, pid) in [(cluster.url(), Some(cluster.pid())), (sqlite, None)] {
+        let site = Site::start(&program, &database, &folder)?;
+        let started = Instant::now();
+        let mut seed = Command::new(release.join("examples/seed"));
+        seed.args([&database, &site.tenant, &USERS.to_string(), &OTHERS.to_string()]);
+        sh::run(&mut seed)?;
+        eprintln!("seeded in {:.0} s", started.elapsed().as_secs_f64());
+        sites.push((site, pid));
+    }
+    // What PostgreSQL's housekeeping does in the minutes after so many writes.
+    sql(&cluster, "VACUUM ANALYZE")?;
+    sql(&cluster, "CHECKPOINT")?;
+    let floors: Vec<_> = sites
+        .iter()
+        .map(|(site, pid)| {
+            let mut command = Command::new(release.join("examples/floor"));
+            command.arg(cluster.url()).arg(folder.join("bench.db")).arg(&site.tenant);
+            let place = if pid.is_some() { "postgres" } else { "sqlite" };
+            Ok((Server::start(&mut command)?, place))
+        })
+        .collect::<Result<_>>()?;
+    let peer = if wanted(rows, "peer") { Some(Peer::start(USERS)?) } else { None };
+
+    println!("load average before: {}", cpu::load_average());
+    for round in 1..=ROUNDS {
+        eprintln!("round {round} of {ROUNDS}");
+        for ((site, pid), (floor, place)) in sites.iter().zip(&floors) {
+            let one_select = format!("{place} 00");
+            measure(&mut table, rows, &one_select, "one select", floor, *pid, (16, 200), &|n| {
+                get(&format!("/{place}/{}", site.user(n)), "")
+            })?;
+            let cursors = site.cursors()?;
+            for (number, name, connections, expected, request) in probes(site, &cursors) {
+                let key = format!("{place} {number}");
+                measure(
+                    &mut table,
+                    rows,
+                    &key,
+                    name,
+                    &site.server,
+                    *pid,
+                    (connections, expected),
+                    &*request,
+                )?;
+            }
+        }
+        if let Some(peer) = &peer {
+            peer.measure(&mut table, rows)?;
+        }
+    }
+    println!("load average after: {}", cpu::load_average());
+    println!("{}", render(&table));
+    for (place, name) in [("postgres", "PostgreSQL"), ("sqlite", "SQLite")] {
+        println!("{}", bars(&table, place, name));
+    }
+    let _removed = std::fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+/// What is asked of each of our servers.
+fn probes<'s>(site: &'s Site, cursors: &[String]) -> Vec<Probe<'s>> {
+    let name = |n: u64| format!("user-{:06}", n.wrapping_mul(2_654_435_761) % USERS);
+    let find = move |filter: String| {
+        let encoded: String = filter.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        get(&format!("/api/scim/v2/Users?filter={encoded}"), &site.token)
+    };
+    let list = move |query: &str| get(&format!("/api/scim/v2/Users?{query}"), &site.token);
+    let by_cursor = |at: usize| {
+        let cursor = cursors.get(at).cloned().unwrap_or_default();
+        move || get(&format!("/api/scim/v2/Users?cursor={cursor}&count=100"), &site.token)
+    };
+    let (near, middle, far) = (by_cursor(0), by_cursor(cursors.len() / 2), by_cursor(cursors.len() - 3));
+    vec![
+        ("01", "get by id", 16, 200, Box::new(|n| site.get(n))),
+        (
+            "02",
+            "userName eq",
+            16,
+            200,
+            Box::new(move |n| find(format!("userName eq \"{}@example.com\"", name(n)))),
+        ),
+        (
+            "03",
+            "externalId eq",
+            16,
+            200,
+            Box::new(move |n| find(format!("externalId eq \"ext-{}\"", &name(n)[5..]))),
+        ),
+        (
+            "04",
+            "emails[type and value eq]",
+            16,
+            200,
+            Box::new(move |n| {
+                find(format!("emails[type eq \"work\" and value eq \"{}@example.com\"]", name(n)))
+            }),
+        ),
+        (
+            "05",
+            "3-term and",
+            16,
+            200,
+            Box::new(move |n| {
+                let filter = "active ne false and name.givenName eq \"ada\"";
+                find(format!("userName sw \"{}@\" and {filter}", name(n)))
+            }),
+        ),
+        (
+            "06",
+            "active eq false (1,000), page of 100",
+            2,
+            200,
+            Box::new(move |_| find("active eq false".into())),
+        ),
+        ("07", "list of 100 with the count", 1, 200, Box::new(move |_| list("startIndex=1&count=100"))),
+        ("08", "list of 100 at 99901", 1, 200, Box::new(move |_| list("startIndex=99901&count=100"))),
+        ("09", "cursor page at the start", 2, 200, Box::new(move |_| near())),
+        ("10", "cursor page in the middle", 2, 200, Box::new(move |_| middle())),
+        ("11", "cursor page near the end", 2, 200, Box::new(move |_| far())),
+        (
+            "12",
+            "title co (unindexed, scans the tenant)",
+            1,
+            200,
+            Box::new(move |_| find("title co \"x\"".into())),
+        ),
+        ("13", "create", 16, 201, Box::new(|n| site.create(n))),
+        (
+            "14",
+            "PATCH active",
+            16,
+            200,
+            Box::new(|n| {
+                let body = format!(
+                    r#"{{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{{"op":"replace","value":{{"active":{}}}}}]}}"#,
+                    n / 1000 % 2 == 0
+                );
+                request("PATCH", &format!("/api/scim/v2/Users/{}", site.user(n)), &site.token, &body)
+            }),
+        ),
+    ]
+}
+
+/// Sends requests of one kind and adds what was seen to the table.
+#[expect(clippy::too_many_arguments, reason = "one probe, said in full")]
+pub(super) fn measure(
+    table: &mut Table,
+    rows: &[&str],
+    key: &str,
+    name: &str,
+    server: &Server,
+    database: Option<u32>,
+    (connections, expected): (usize, u16),
+    request: &load::Request<'_>,
+) -> Result<()> {
+    if !wanted(rows, key) {
+        return Ok(());
+    }
+    let before = (cpu::seconds(server.pid()), database.map(cpu::seconds));
+    let run = load::run(server.address, connections, TIME, expected, request)?;
+    if run.unexpected > 0 {
+        return Err(format!("{name}: {} of {} answers were not {expected}", run.unexpected, run.answers));
+    }
+    let each = |seconds: f64| seconds * 1e6 / run.answers as f64;
+    let row = table.entry(format!("{key} {name}")).or_default();
+    row.rates.push(run.rate);
+    row.server_micros.push(each(cpu::seconds(server.pid()) - before.0));
+    let database = database.zip(before.1).map_or(0.0, |(pid, before)| each(cpu::seconds(pid) - before));
+    row.database_micros.push(database);
+    row.latencies(&run);
+    Ok(())
+}
+
+fn bars(table: &Table, place: &str, name: &str) -> String {
+    let row = |number: &str| format!("{place} {number}");
+    let ratio = |over: &str, under: &str| ratio(table, &row(over), &row(under));
+    let p50 = |number: &str| figure(table, &row(number), |row| &row.p50);
+    let cpu = |number: &str| {
+        figure(table, &row(number), |row| &row.server_micros)
+            + figure(table, &row(number), |row| &row.database_micros)
+    };
+    let read = if place == "postgres" { 0.45 } else { 0.5 };
+    let lines = [
+        format!("get by id / one select: {:.2} (bar {read})", ratio("01", "00")),
+        format!("userName eq / get by id: {:.2} (bar 0.7)", ratio("02", "01")),
+        format!("emails[type and value] / userName eq: {:.2} (bar 0.5)", ratio("04", "02")),
+        format!("3-term and / userName eq: {:.2} (bar 0.5)", ratio("05", "02")),
+        format!("list of 100, CPU besides the count (a page by cursor): {:.0} µs (bar 500)", cpu("09")),
+        format!("list of 100 with the count: {:.1} ms (bar 15)", p50("07")),
+        format!("list of 100 at 99901: {:.1} ms (bar 25)", p50("08")),
+        format!(
+            "cursor page: {:.2}, {:.2}, {:.2} ms at start, middle, end (bar: flat)",
+            p50("09"),
+            p50("10"),
+            p50("11")
+        ),
+        format!("PATCH active / create: {:.2} (bar 0.8)", ratio("14", "13")),
+    ];
+    lines.map(|line| format!("{name}: {line}")).join("\n")
+}

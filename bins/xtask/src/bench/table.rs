@@ -1,0 +1,75 @@
+//! What was measured, as a table.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use super::load;
+
+/// One thing that is measured: a row of the table.
+#[derive(Default)]
+pub(super) struct Row {
+    pub(super) rates: Vec<f64>,
+    pub(super) server_micros: Vec<f64>,
+    pub(super) database_micros: Vec<f64>,
+    pub(super) p50: Vec<f64>,
+    pub(super) p99: Vec<f64>,
+    pub(super) p999: Vec<f64>,
+    pub(super) max: Vec<f64>,
+}
+
+impl Row {
+    pub(super) fn latencies(&mut self, run: &load::Run) {
+        self.p50.push(run.percentile(0.5));
+        self.p99.push(run.percentile(0.99));
+        self.p999.push(run.percentile(0.999));
+        self.max.push(run.percentile(1.0));
+    }
+}
+
+/// Rows by their names, which begin with the number they are ordered by.
+pub(super) type Table = BTreeMap<String, Row>;
+
+/// Whether the row of this name is asked for; without a list all are.
+pub(super) fn wanted(rows: &[&str], name: &str) -> bool {
+    rows.is_empty() || rows.iter().any(|row| name.starts_with(row))
+}
+
+/// The middle one.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+/// As Markdown, each figure the median of its rounds.
+pub(super) fn render(table: &Table) -> String {
+    let mut text = String::from(
+        "| | per s | server µs of CPU | database µs of CPU | p50 ms | p99 ms | p99.9 ms | max ms |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    for (name, row) in table {
+        let max = row.max.iter().copied().fold(0.0, f64::max);
+        let _infallible = writeln!(
+            text,
+            "| {} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.2} | {max:.1} |",
+            name,
+            median(&row.rates),
+            median(&row.server_micros),
+            median(&row.database_micros),
+            median(&row.p50),
+            median(&row.p99),
+            median(&row.p999),
+        );
+    }
+    text
+}
+
+/// The median of the ratios of two rows, each of the same round.
+pub(super) fn ratio(table: &Table, over: &str, under: &str) -> f64 {
+    let rates = |name: &str| table.iter().find(|(key, _)| key.starts_with(name)).map(|(_, row)| &row.rates);
+    let pairs = rates(over).into_iter().flatten().zip(rates(under).into_iter().flatten());
+    median(&pairs.map(|(over, under)| over / under).collect::<Vec<_>>())
+}
+
+/// The median of one figure of a row.
+pub(super) fn figure(table: &Table, name: &str, get: fn(&Row) -> &Vec<f64>) -> f64 {
+    table.iter().find(|(key, _)| key.starts_with(name)).map_or(0.0, |(_, row)| median(get(row)))
+}

@@ -1,0 +1,27 @@
+//! libFuzzer on stable Rust: the coverage that it wants is a pass of LLVM, asked for by flags that are not
+//! tied to a nightly compiler.
+
+use crate::sh::{self, Result, cargo};
+
+const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions";
+
+/// Feeds a target for some seconds. What it finds is left in the folder it names; new input goes to
+/// `target/fuzz`, not into the corpus that is checked in.
+pub(crate) fn run(target: &str, seconds: Option<&str>) -> Result<()> {
+    let folder = sh::root().join("crates/scim-core/fuzz");
+    let found = sh::root().join("target/fuzz").join(target);
+    std::fs::create_dir_all(&found).map_err(|error| error.to_string())?;
+    let mut command = cargo();
+    command
+        .current_dir(&folder)
+        .env("RUSTFLAGS", COVERAGE)
+        .env("CARGO_TARGET_DIR", sh::root().join("target/fuzz/build"))
+        .args(["run", "--release", "--bin", target, "--"])
+        .arg(&found)
+        .arg(folder.join("corpus").join(target))
+        .arg(format!("-max_total_time={}", seconds.unwrap_or("60")))
+        .args(["-timeout=5", "-max_len=65536"]);
+    sh::run(&mut command)
+}

@@ -1,0 +1,32 @@
+//! Tools from the Python package index: pinned with hashes, installed once into `target/tools`.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    path::PathBuf,
+    process::Command,
+};
+
+use crate::{
+    sh::{self, Result},
+    system,
+};
+
+/// The `python` of an environment with what `bins/xtask/tools/{name}.txt` lists.
+pub(crate) fn environment(name: &str) -> Result<PathBuf> {
+    system::install(&system::PYTHON)?;
+    let list = sh::root().join(format!("bins/xtask/tools/{name}.txt"));
+    let text = std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let folder = sh::root().join(format!("target/tools/{name}-{:016x}", hasher.finish()));
+    let (python, done) = (folder.join("bin/python"), folder.join("complete"));
+    if !done.is_file() {
+        let _half = std::fs::remove_dir_all(&folder);
+        sh::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--retries", "5"]);
+        sh::run(pip.args(["--require-hashes", "-r"]).arg(&list))?;
+        std::fs::write(&done, "").map_err(|error| error.to_string())?;
+    }
+    Ok(python)
+}

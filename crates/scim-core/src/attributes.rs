@@ -1,0 +1,71 @@
+//! A user's attributes as they are kept: a JSON object that is taken apart only when somebody looks into it.
+
+use std::{borrow::Cow, sync::OnceLock};
+
+use serde_json::{Map, Value, value::RawValue};
+
+/// The attributes of a user by their canonical names, extensions under their URN.
+///
+/// Most users that are read are answered as they are: then the text goes from storage into the answer.
+#[derive(Clone, Default)]
+pub struct Attributes {
+    map: OnceLock<Map<String, Value>>,
+    text: Option<Box<str>>,
+}
+
+impl Attributes {
+    /// From the text of a JSON object, as [`Attributes::text`] gave it.
+    pub fn read(text: String) -> Result<Self, serde_json::Error> {
+        let checked: &RawValue = serde_json::from_str(&text)?;
+        if !checked.get().starts_with('{') {
+            return Err(serde::de::Error::custom("not an object"));
+        }
+        Ok(Self { map: OnceLock::new(), text: Some(text.into_boxed_str()) })
+    }
+
+    /// The JSON object as text without spaces around it.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.text {
+            Some(text) => Cow::Borrowed(text.trim()),
+            // A map of JSON values is JSON.
+            None => Cow::Owned(serde_json::to_string(self.map()).unwrap_or_else(|_| "{}".into())),
+        }
+    }
+
+    /// The members.
+    pub fn map(&self) -> &Map<String, Value> {
+        let parse =
+            || self.text.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        self.map.get_or_init(parse)
+    }
+
+    /// The members, to keep.
+    pub fn into_map(self) -> Map<String, Value> {
+        self.map();
+        self.map.into_inner().unwrap_or_default()
+    }
+
+    /// The value of a member.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.map().get(name)
+    }
+}
+
+impl From<Map<String, Value>> for Attributes {
+    fn from(map: Map<String, Value>) -> Self {
+        Self { map: OnceLock::from(map), text: None }
+    }
+}
+
+impl PartialEq for Attributes {
+    fn eq(&self, other: &Self) -> bool {
+        matches!((&self.text, &other.text), (Some(one), Some(other)) if one == other)
+            || self.map() == other.map()
+    }
+}
+
+impl std::fmt::Debug for Attributes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.map().fmt(f)
+    }
+}

@@ -1,0 +1,84 @@
+//! What must hold for any input whatever: the targets of the fuzzers.
+
+use std::sync::Arc;
+
+use kernel::{Actor, Ctx, ManualEnv, TenantId, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{
+    Draft, Filter, Group, GroupDraft, Patch, Target, User,
+    schema::{GROUPS, RESOURCE_TYPES, USERS},
+};
+
+/// A filter: what is read prints as itself, and is evaluated without a panic.
+pub fn filter(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for kind in RESOURCE_TYPES {
+        if let Ok(filter) = Filter::parse(kind, &text) {
+            let again = Filter::parse(kind, &filter.to_string());
+            assert!(again.as_ref().ok() == Some(&filter), "{filter} reads as {again:?}");
+            let _either = filter.matches(&user().into_json("http://x"));
+        }
+        if let Ok(filter) = Filter::parse_among(kind, &RESOURCE_TYPES, &text) {
+            let _either = filter.matches(&json!({}));
+        }
+    }
+}
+
+/// The path of a PATCH: what is read prints as itself.
+pub fn path(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for kind in RESOURCE_TYPES {
+        if let Ok(Some(target)) = Target::parse(kind, &text) {
+            let again = Target::parse(kind, &target.to_string());
+            assert!(matches!(&again, Ok(Some(same)) if *same == target), "{target} reads as {again:?}");
+        }
+    }
+}
+
+/// The body of a PATCH: what comes out is a user that could have been sent as it is, and a patch that
+/// replaced everything by the same is none.
+pub fn patch(data: &[u8]) {
+    let Ok(body) = serde_json::from_slice::<Value>(data) else { return };
+    if let Ok(patch) = Patch::read(&USERS, &body)
+        && let Ok(patched) = user().patched(&patch)
+    {
+        let draft = Draft::read(&Value::Object(patched.document()));
+        let same = draft.ok().and_then(|draft| patched.replaced(draft).ok());
+        assert!(same.as_ref() == Some(&patched), "{patched:?} is not what it reads as: {same:?}");
+        let whole = json!({ "Operations": [{ "op": "replace", "value": patched.document() }] });
+        let again = Patch::read(&USERS, &whole).and_then(|patch| patched.patched(&patch));
+        if let Ok(again) = again {
+            assert!(patched.changes(&again).is_empty(), "{patched:?} replaced by itself is {again:?}");
+        }
+    }
+    if let Ok(patch) = Patch::read(&GROUPS, &body)
+        && let Ok((group, members)) = group().patched(&patch)
+    {
+        assert!(!group.display_name.trim().is_empty());
+        assert!(members.join.is_disjoint(&members.leave), "nobody joins and leaves: {members:?}");
+    }
+}
+
+fn ctx() -> Ctx {
+    let env = Arc::new(ManualEnv::at(Timestamp::from_unix_millis(1_767_225_600_000)));
+    Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("fuzz"))
+}
+
+fn user() -> User {
+    let body = json!({
+        "userName": "ada",
+        "externalId": "X-1",
+        "title": "Countess",
+        "name": { "givenName": "Ada" },
+        "emails": [{ "value": "a@b", "type": "work", "primary": true }, { "value": "c@d", "type": "home" }],
+        USERS.extensions.first().map_or("", |schema| schema.id): { "manager": { "value": "usr_2" } },
+    });
+    super::ok_draft(Draft::read(&body).and_then(|draft| User::new(&ctx(), draft)))
+}
+
+fn group() -> Group {
+    super::ok_draft(
+        GroupDraft::read(&json!({ "displayName": "Engines" })).and_then(|draft| Group::new(&ctx(), &draft)),
+    )
+}

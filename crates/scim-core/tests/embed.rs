@@ -1,0 +1,62 @@
+//! The example serves SCIM to whoever asks.
+#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+
+use std::{
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        let _gone = self.0.wait();
+    }
+}
+
+fn send(method: &str, url: &str, body: &Value) -> Option<(u16, Value)> {
+    let agent: ureq::Agent =
+        ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
+    let request = ureq::http::Request::builder().method(method).uri(url).body(body.to_string()).unwrap();
+    let mut answer = agent.run(request).ok()?;
+    let text = answer.body_mut().read_to_string().unwrap();
+    Some((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or_default()))
+}
+
+#[test]
+fn the_example_serves_an_identity_provider() {
+    let source = include_str!("../examples/embed.rs");
+    assert!(source.lines().count() <= 60, "the front page says 60 lines");
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Examples are built beside the tests.
+    let program =
+        std::env::current_exe().unwrap().parent().and_then(Path::parent).unwrap().join("examples/embed");
+    let _running = Running(Command::new(program).arg(address.to_string()).spawn().unwrap());
+    let root = format!("http://{address}");
+    let started = Instant::now();
+    let config = loop {
+        match send("GET", &format!("{root}/ServiceProviderConfig"), &Value::Null) {
+            Some((200, config)) => break config,
+            _ => assert!(started.elapsed() < Duration::from_secs(10), "it does not answer"),
+        }
+    };
+    assert_eq!(config["patch"]["supported"], true);
+
+    let users = format!("{root}/Users");
+    let (status, ada) = send("POST", &users, &json!({ "userName": "ada@example.com" })).unwrap();
+    assert_eq!(status, 201);
+    assert_eq!(send("POST", &users, &json!({ "userName": "ADA@example.com" })).unwrap().0, 409);
+    let (_, found) = send("GET", &format!("{users}?filter=userName%20sw%20%22ADA%22"), &Value::Null).unwrap();
+    assert_eq!(found["Resources"], json!([ada]));
+    let one = format!("{users}/{}", ada["id"].as_str().unwrap());
+    let off = json!({ "Operations": [{ "op": "replace", "value": { "active": false } }] });
+    assert_eq!(send("PATCH", &one, &off).unwrap().1["active"], false);
+    assert_eq!(send("DELETE", &one, &Value::Null).unwrap().0, 204);
+    assert_eq!(send("GET", &one, &Value::Null).unwrap().0, 404);
+    assert_eq!(send("GET", &format!("{root}/Nothing"), &Value::Null).unwrap().0, 404);
+}

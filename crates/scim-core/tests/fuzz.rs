@@ -1,0 +1,120 @@
+//! The fuzz targets on stable Rust: every corpus, then five seconds each of input made from it.
+//! `cargo xtask fuzz TARGET` feeds the same targets by libFuzzer.
+#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use scim_core::conformance::{
+    fuzz,
+    generate::{Random, paths},
+};
+use scim_core::{filter::Operator, schema::RESOURCE_TYPES};
+
+const TIME: Duration = Duration::from_secs(5);
+
+/// Pieces that the grammars know.
+fn words() -> Vec<String> {
+    let fixed = [
+        "(",
+        ")",
+        "[",
+        "]",
+        ".",
+        "\"",
+        "\\",
+        " and ",
+        " or ",
+        "not (",
+        " pr",
+        "true",
+        "null",
+        "\"x\"",
+        "\\u0000",
+        "{",
+        "}",
+        ",",
+        ":",
+        "\"op\":\"add\"",
+        "\"remove\"",
+        "\"value\":",
+        "\"path\":",
+        "\"Operations\":",
+        "é",
+        "\0",
+    ];
+    let names = RESOURCE_TYPES.iter().flat_map(|kind| paths(kind)).map(|path| path.to_string());
+    let operators = Operator::ALL.iter().map(|operator| format!(" {} ", operator.as_str()));
+    fixed.iter().map(ToString::to_string).chain(names).chain(operators).collect()
+}
+
+fn feed(name: &str, target: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+    let corpus: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
+    assert!(corpus.len() > 10);
+    corpus.iter().for_each(|input| target(input));
+
+    let words = words();
+    let mut random = Random::new(u64::from(std::process::id()));
+    let (started, mut inputs) = (Instant::now(), 0_u64);
+    while started.elapsed() < TIME {
+        let mut input = corpus[random.below(corpus.len())].clone();
+        for _ in 0..=random.below(6) {
+            change(&mut input, &corpus, &words, &mut random);
+        }
+        let shown = String::from_utf8_lossy(&input).into_owned();
+        let outcome = std::panic::catch_unwind(|| target(&input));
+        assert!(outcome.is_ok(), "{name} panicked on {shown:?}");
+        inputs += 1;
+    }
+    println!("{name}: {inputs} inputs");
+    assert!(inputs > 1_000, "{inputs}");
+}
+
+fn change(input: &mut Vec<u8>, corpus: &[Vec<u8>], words: &[String], random: &mut Random) {
+    let at = random.below(input.len() + 1);
+    match random.below(6) {
+        0 if at < input.len() => {
+            input[at] ^= 1 << random.below(8);
+        }
+        1 => {
+            input.truncate(at);
+        }
+        2 if at < input.len() => {
+            input.remove(at);
+        }
+        3 => {
+            let other = &corpus[random.below(corpus.len())];
+            let from = random.below(other.len() + 1);
+            input.splice(at.., other[from..].iter().copied());
+        }
+        4 => {
+            let again: Vec<_> = input[at..].iter().copied().take(random.below(40)).collect();
+            for _ in 0..random.below(20) {
+                input.splice(at..at, again.iter().copied());
+            }
+        }
+        _ => {
+            let word = &words[random.below(words.len())];
+            input.splice(at..at, word.bytes());
+        }
+    }
+}
+
+#[test]
+fn filter() {
+    feed("filter", fuzz::filter);
+}
+
+#[test]
+fn path() {
+    feed("path", fuzz::path);
+}
+
+#[test]
+fn patch() {
+    feed("patch", fuzz::patch);
+}
