@@ -18,7 +18,7 @@
 //!
 //! # SCIM from a `HashMap`, in 60 lines
 //!
-#![doc = concat!("```no_run\n", include_str!("../examples/embed.rs"), "```")]
+#![doc = concat!("```no_run\n", include_str!("../examples/hashmap.rs"), "```")]
 
 mod attributes;
 #[cfg(feature = "conformance")]

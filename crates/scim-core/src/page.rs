@@ -251,7 +251,7 @@ mod tests {
             let ones: Vec<_> = (0..count).map(|one| json!({ "one": one })).collect();
             for (start, cursor) in [(Start::Index(3), None), (Start::First, Some("x".to_owned()))] {
                 let written = write_list(count, &start, cursor.clone(), ones.clone(), |one, out| {
-                    *out += &one.to_string()
+                    *out += &one.to_string();
                 });
                 assert_eq!(written, list_response(count, &start, cursor, ones.clone()).to_string());
             }

@@ -62,9 +62,7 @@ impl Projection {
         Value::Object(match self {
             Self::All => members,
             Self::Only(selected) => only(members, selected),
-            Self::Without(selected) => {
-                selected.iter().fold(members, |members, selected| without(members, selected))
-            }
+            Self::Without(selected) => selected.iter().fold(members, without),
         })
     }
 }

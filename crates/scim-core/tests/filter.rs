@@ -1,5 +1,5 @@
 //! Filters: what is read, what is refused, and that what is printed reads as the same.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
 
 use kernel::Timestamp;
 use scim_core::{
@@ -82,7 +82,7 @@ fn what_holds_and_what_does_not() {
         r#"emails.value ne "ada@home.example""#,
         r#"emails[type eq "work"].value ne "ada@work.example""#,
         r#"nickName sw """#,
-        r#"not (title pr) or (active eq false and title pr)"#,
+        "not (title pr) or (active eq false and title pr)",
         r#"title eq "Count%""#,
         "name[formatted pr]",
     ] {
@@ -119,7 +119,7 @@ fn what_is_refused_says_why() {
         (r#"userName eq "a")"#, ") is not expected"),
         (r#"not userName eq "a""#, "( after not should be"),
         (r#"emails[type eq "a""#, "ends where ] should be"),
-        (r#"emails[emails[type pr]]"#, "is not known"),
+        ("emails[emails[type pr]]", "is not known"),
         (r#"userName[value eq "a"]"#, "no parts to select by"),
         (r#"emails.value[value eq "a"]"#, "no parts to select by"),
         (r#"emails[type pr] eq "x""#, "is not expected"),

@@ -1,6 +1,6 @@
 //! The fuzz targets on stable Rust: every corpus, then five seconds each of input made from it.
 //! `cargo xtask fuzz TARGET` feeds the same targets by libFuzzer.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests speak by panicking")]
 
 use std::{
     path::Path,
@@ -55,7 +55,9 @@ fn feed(name: &str, target: fn(&[u8])) {
     let corpus: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
     assert!(corpus.len() > 10);
-    corpus.iter().for_each(|input| target(input));
+    for input in &corpus {
+        target(input);
+    }
 
     let words = words();
     let mut random = Random::new(u64::from(std::process::id()));

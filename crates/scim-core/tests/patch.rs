@@ -1,5 +1,10 @@
 //! PATCH: RFC 7644 §3.5.2 and what clients make of it.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "tests speak by panicking"
+)]
 
 use std::sync::Arc;
 

@@ -71,7 +71,7 @@ fn user(ctx: &Ctx, number: usize) -> User {
             { "value": format!("{name}@example.com"), "type": "work", "primary": true },
             { "value": format!("{name}@home.example"), "type": "home" },
         ],
-        "active": number % 100 != 0,
+        "active": !number.is_multiple_of(100),
     });
     User::new(ctx, Draft::read(&body).unwrap()).unwrap()
 }

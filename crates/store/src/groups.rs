@@ -20,7 +20,7 @@ use crate::{
     error::{corrupt, store_error},
     filter::{Dialect, Kind, Of},
     list::{Slice, load_and_count},
-    schema::{group_members, groups},
+    schema::{group_members, groups, users},
 };
 
 #[derive(Queryable, Selectable)]
@@ -48,7 +48,7 @@ struct NewGroupRow<'a> {
 struct GroupChanges<'a> {
     display_name: &'a str,
     display_name_key: String,
-    external_id: Option<&'a str>,
+    external_id: Option<String>,
     updated_at: NaiveDateTime,
 }
 
@@ -63,7 +63,7 @@ impl<'a> GroupChanges<'a> {
         Self {
             display_name: &group.display_name,
             display_name_key: group.key(),
-            external_id: group.external_id.as_deref(),
+            external_id: group.external_id.clone(),
             updated_at: group.last_modified.naive(),
         }
     }
@@ -164,12 +164,18 @@ impl GroupStore for Tx {
 
     async fn members(&mut self, ids: &[GroupId], limit: u32) -> Result<Vec<(GroupId, UserId)>, StoreError> {
         let ids: Vec<_> = ids.iter().map(GroupId::to_string).collect();
-        let query = group_members::table
-            .filter(group_members::tenant_id.eq(self.tenant.as_str()))
-            .filter(group_members::group_id.eq_any(ids))
-            .order((group_members::group_id, group_members::user_id))
-            .select((group_members::group_id, group_members::user_id))
-            .limit(i64::from(limit));
+        // Who was deleted while joining is not in the group, whatever the row says.
+        let query =
+            group_members::table
+                .inner_join(users::table.on(
+                    users::tenant_id.eq(group_members::tenant_id).and(users::id.eq(group_members::user_id)),
+                ))
+                .filter(group_members::tenant_id.eq(self.tenant.as_str()))
+                .filter(group_members::group_id.eq_any(ids))
+                .filter(users::deleted_at.is_null())
+                .order((group_members::group_id, group_members::user_id))
+                .select((group_members::group_id, group_members::user_id))
+                .limit(i64::from(limit));
         let rows: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
         let parse = |(group, user): (String, String)| {
             let group = group.parse().map_err(|error| corrupt("group_members.group_id", error))?;

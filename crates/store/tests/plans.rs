@@ -3,11 +3,14 @@
 //! The areas' conformance suite and the look-ups across tenants are run with a listener on the
 //! connections; what they sent is then explained. A new query is covered as soon as a suite calls it.
 //! A program of its own, because the listener is the whole process's.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests speak by panicking")]
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use audit::{AuditStore, Audited, Event, events::users::UserDeactivated};
@@ -20,6 +23,10 @@ use diesel::{
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
+use scim_core::{
+    Draft, Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserStore, schema::GROUPS,
+};
+use serde_json::json;
 use store::{
     DatabaseUrl, Store,
     testing::{Kind, TestDatabase},
@@ -31,6 +38,7 @@ const MAY_SCAN: [(&str, &str); 1] =
     [("WHERE (`scim_tokens`.`id` =", "the command line looks for a token's tenant; no request does")];
 
 static SENT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 struct Listener;
 
@@ -40,6 +48,7 @@ impl Instrumentation for Listener {
             let text = query.to_string();
             let statement = text.split(" -- binds").next().unwrap_or_default();
             SENT.lock().unwrap().insert(statement.to_owned());
+            COUNT.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -77,6 +86,48 @@ fn is_filtered_page(statement: &str) -> bool {
     statement.contains("LIMIT ? OFFSET ?") && statement.contains(" = ? AND (")
 }
 
+/// How many statements lists and changes take, of few and of many.
+async fn counted(store: &Store, many: usize) -> Vec<(&'static str, usize)> {
+    let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
+    let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
+    let run = async move |ctx: &Ctx, tx: &mut store::Tx| {
+        let (mut people, mut counts) = (BTreeSet::new(), Vec::new());
+        let mut last = COUNT.load(Ordering::Relaxed);
+        let mut count = |name| {
+            let now = COUNT.load(Ordering::Relaxed);
+            counts.push((name, now - std::mem::replace(&mut last, now)));
+        };
+        for number in 0..many {
+            let draft = Draft::read(&json!({ "userName": format!("u{number}") })).unwrap();
+            let user = User::new(ctx, draft).unwrap();
+            tx.insert_user(&user).await?;
+            people.insert(user.id);
+        }
+        let mut groups = Vec::new();
+        for number in 0..many {
+            let draft = GroupDraft::read(&json!({ "displayName": format!("g{number}") })).unwrap();
+            let group = Group::new(ctx, &draft).unwrap();
+            tx.insert_group(&group).await?;
+            groups.push(group.id);
+        }
+        count("making them");
+        let members = json!(people.iter().collect::<Vec<_>>());
+        let add = json!({ "Operations": [{ "op": "add", "path": "members", "value": members }] });
+        let add = Patch::read(&GROUPS, &add).unwrap();
+        scim_core::groups::patch(ctx, tx, &groups[0], &add).await.unwrap();
+        count("PATCH of a group");
+        let query = Query { filter: None, page: Page { start: Start::Index(1), count: 200 } };
+        assert_eq!(scim_core::users::list(tx, &query, true).await.unwrap().resources.len(), many);
+        count("list of users with their groups");
+        let (found, members) = scim_core::groups::list(tx, &query, true).await.unwrap();
+        assert_eq!((found.resources.len(), members.len()), (many, many));
+        count("list of groups with their members");
+        counts.remove(0);
+        Ok::<_, StoreError>(Audited::new(counts, Event::new("test", &UserDeactivated {})))
+    };
+    store.write(ctx, run).await.unwrap()
+}
+
 fn may_scan(statement: &str) -> bool {
     let statement = statement.replace('"', "`");
     MAY_SCAN.iter().any(|(part, _)| statement.contains(part))
@@ -89,12 +140,13 @@ struct Line {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_statement_uses_an_index() {
+async fn every_statement_uses_an_index_and_there_are_no_more_of_them_for_more_rows() {
     set_default_instrumentation(|| Some(Box::new(Listener))).unwrap();
 
     let database = TestDatabase::new(Kind::Sqlite).await;
     let statements = sent(&database.store()).await;
     assert!(statements.len() >= 40, "{statements:#?}");
+    assert_eq!(counted(&database.store(), 100).await, counted(&database.store(), 3).await);
     let DatabaseUrl::Sqlite(path) = &database.url else { unreachable!() };
     let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
     for statement in statements.iter().filter(|statement| !may_scan(statement)) {
@@ -113,6 +165,7 @@ async fn every_statement_uses_an_index() {
     assert!(statements.len() >= 40, "{statements:#?}");
     let DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
     let mut conn = AsyncPgConnection::establish(url).await.unwrap();
+    assert_eq!(counted(&database.store(), 100).await, counted(&database.store(), 3).await);
     // The tables are small: without this, reading all of one would be the better plan.
     conn.batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan").await.unwrap();
     for statement in statements.iter().filter(|statement| !may_scan(statement)) {

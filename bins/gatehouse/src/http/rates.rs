@@ -15,7 +15,7 @@ use moka::sync::Cache;
 use super::{access::Gate, errors::Problem};
 
 /// How long a tier that was read is believed.
-const TIER_KEPT: Duration = Duration::from_secs(60);
+const TIER_KEPT: Duration = Duration::from_mins(1);
 /// Tenants whose tier is kept at most.
 const TENANTS: u64 = 100_000;
 
@@ -38,23 +38,24 @@ impl ScimRates {
         Self { tiers, free, standard, enterprise }
     }
 
+    async fn tier(&self, gate: &Gate, tenant: &TenantId) -> Result<Tier, Problem> {
+        if let Some(tier) = self.tiers.get(tenant) {
+            return Ok(tier);
+        }
+        let tier = gate.tier(tenant).await?;
+        self.tiers.insert(tenant.clone(), tier);
+        // Buckets that are full again need not be kept.
+        for limiter in [&self.free, &self.standard, &self.enterprise] {
+            if limiter.len() as u64 > TENANTS {
+                limiter.retain_recent();
+            }
+        }
+        Ok(tier)
+    }
+
     /// Takes one request out of the tenant's bucket.
     pub(super) async fn admit(&self, gate: &Gate, tenant: &TenantId) -> Result<(), Problem> {
-        let tier = match self.tiers.get(tenant) {
-            Some(tier) => tier,
-            None => {
-                let tier = gate.tier(tenant).await?;
-                self.tiers.insert(tenant.clone(), tier);
-                // Buckets that are full again need not be kept.
-                for limiter in [&self.free, &self.standard, &self.enterprise] {
-                    if limiter.len() as u64 > TENANTS {
-                        limiter.retain_recent();
-                    }
-                }
-                tier
-            }
-        };
-        let limiter = match tier {
+        let limiter = match self.tier(gate, tenant).await? {
             Tier::Free => &self.free,
             Tier::Standard => &self.standard,
             Tier::Enterprise => &self.enterprise,

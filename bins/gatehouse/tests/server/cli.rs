@@ -163,7 +163,8 @@ fn a_start_on_an_existing_database_is_quick_and_small() {
 
 #[test]
 fn commands_work_while_the_server_writes() {
-    let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0")]);
+    let rates = ("GATEHOUSE_SCIM_RATES", "10000,10000,10000");
+    let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0"), rates]);
     let (_, token) = acme(&process);
     let server = process.serve();
     let scim = Caller::anonymous(server.address).bearer(&token);

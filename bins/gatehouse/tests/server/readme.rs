@@ -28,7 +28,14 @@ fn the_curl_tour_works_when_pasted() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    for expected in ["\"userName\":\"ada@example.com\"", "\"totalResults\":1", "Countess", "invalidFilter"] {
+    for expected in [
+        "\"userName\":\"ada@example.com\"",
+        "\"totalResults\":1",
+        "Countess",
+        "ada@work.example",
+        "\"displayName\":\"Engines\"",
+        "invalidFilter",
+    ] {
         assert!(said.contains(expected), "{expected} is not in\n{said}");
     }
 }

@@ -76,7 +76,9 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
                 get(&format!("/{place}/{}", site.user(n)), "")
             })?;
             let cursors = site.cursors()?;
-            for (number, name, connections, expected, request) in probes(site, &cursors) {
+            for (number, name, connections, expected, request) in
+                probes(site, &cursors).into_iter().chain(hostile(site))
+            {
                 let key = format!("{place} {number}");
                 measure(
                     &mut table,
@@ -107,7 +109,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
 fn probes<'s>(site: &'s Site, cursors: &[String]) -> Vec<Probe<'s>> {
     let name = |n: u64| format!("user-{:06}", n.wrapping_mul(2_654_435_761) % USERS);
     let find = move |filter: String| {
-        let encoded: String = filter.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let encoded = filter.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
         get(&format!("/api/scim/v2/Users?filter={encoded}"), &site.token)
     };
     let list = move |query: &str| get(&format!("/api/scim/v2/Users?{query}"), &site.token);
@@ -187,6 +189,21 @@ fn probes<'s>(site: &'s Site, cursors: &[String]) -> Vec<Probe<'s>> {
     ]
 }
 
+/// Filters that are meant to hurt, by `.search`: refused, and at once.
+fn hostile(site: &Site) -> Vec<Probe<'_>> {
+    let search = |filter: String| {
+        let body = format!("{{\"filter\":\"{}\"}}", filter.replace('"', "\\\""));
+        let bytes = request("POST", "/api/scim/v2/Users/.search", &site.token, &body);
+        Box::new(move |_| bytes.clone())
+    };
+    vec![
+        ("15", "10,000 parentheses: 400", 1, 400, search("(".repeat(10_000))),
+        ("16", "5,000 terms: 400", 1, 400, search(vec!["active eq true"; 5_000].join(" or "))),
+        ("17", "a filter of 1 MB: 400", 1, 400, search(format!("title eq \"{}\"", "x".repeat(1_000_000)))),
+        ("18", "64 levels and terms: 400", 1, 400, search("not (active eq true and ".repeat(64))),
+    ]
+}
+
 /// Sends requests of one kind and adds what was seen to the table.
 #[expect(clippy::too_many_arguments, reason = "one probe, said in full")]
 pub(super) fn measure(
@@ -239,6 +256,13 @@ fn bars(table: &Table, place: &str, name: &str) -> String {
             p50("09"),
             p50("10"),
             p50("11")
+        ),
+        format!(
+            "hostile filters: {:.1}, {:.1}, {:.1}, {:.1} ms (bar 5)",
+            p50("15"),
+            p50("16"),
+            p50("17"),
+            p50("18")
         ),
         format!("PATCH active / create: {:.2} (bar 0.8)", ratio("14", "13")),
     ];

@@ -11,6 +11,9 @@ use crate::{
 };
 
 /// A filter: what is read prints as itself, and is evaluated without a panic.
+///
+/// # Panics
+/// Where that does not hold.
 pub fn filter(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for kind in RESOURCE_TYPES {
@@ -26,6 +29,9 @@ pub fn filter(data: &[u8]) {
 }
 
 /// The path of a PATCH: what is read prints as itself.
+///
+/// # Panics
+/// Where that does not hold.
 pub fn path(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for kind in RESOURCE_TYPES {
@@ -38,6 +44,9 @@ pub fn path(data: &[u8]) {
 
 /// The body of a PATCH: what comes out is a user that could have been sent as it is, and a patch that
 /// replaced everything by the same is none.
+///
+/// # Panics
+/// Where that does not hold.
 pub fn patch(data: &[u8]) {
     let Ok(body) = serde_json::from_slice::<Value>(data) else { return };
     if let Ok(patch) = Patch::read(&USERS, &body)

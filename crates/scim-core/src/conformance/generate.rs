@@ -97,8 +97,10 @@ impl Random {
             Type::Complex if attribute.name == "emails" => {
                 let value = self.pick(&ADDRESSES);
                 let mut email = json!({ "value": value });
-                if let (Some(kind), true) = (self.pick(&TYPES), !self.once_in(3)) {
-                    email["type"] = kind.into();
+                if let (Some(kind), true, Some(members)) =
+                    (self.pick(&TYPES), !self.once_in(3), email.as_object_mut())
+                {
+                    members.insert("type".into(), kind.into());
                 }
                 email
             }

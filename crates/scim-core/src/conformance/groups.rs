@@ -57,8 +57,7 @@ async fn members<S: UserStore + GroupStore>(
     let changed = ok(store.change_members(&engines.id, &join).await);
     check("all three join", changed == MembersChanged { joined: ids(&[0, 1, 2]), left: vec![] });
     check("joining again changes nothing", ok(store.change_members(&engines.id, &join).await).is_empty());
-    let both = MemberChanges { join: set(&[3]), leave: set(&[0, 3]), replace: false };
-    let both = MemberChanges { leave: set(&[0]), ..both };
+    let both = MemberChanges { join: set(&[3]), leave: set(&[0]), replace: false };
     let changed = ok(store.change_members(&engines.id, &both).await);
     check("one joins and one leaves", changed == MembersChanged { joined: ids(&[3]), left: ids(&[0]) });
     let exact = MemberChanges::exactly(set(&[0, 1]));
@@ -100,7 +99,7 @@ async fn filters<S: UserStore + GroupStore>(store: &mut S, engines: &Group, loom
         (format!(r#"not (groups eq "{}") and userName sw "g-""#, looms.id), 2),
         (r#"userName sw "g-" and not (groups pr)"#.to_owned(), 1),
     ] {
-        let query = Query { filter: Some(parse(&USERS, &filter)), page: Default::default() };
+        let query = Query { filter: Some(parse(&USERS, &filter)), ..Query::default() };
         let found = ok(store.find_users(&query, false).await);
         check(&format!("{filter} finds {expected}"), found.total == expected);
     }
@@ -124,11 +123,8 @@ async fn changes<S: UserStore + GroupStore>(
     };
     let read = ok(store.user(&one.id).await).map(|user| user.groups);
     check("a user knows its groups", read.map(sorted) == Some(sorted(in_both)));
-    let query = Query { filter: Some(parse(&USERS, r#"userName eq "g-0""#)), page: Default::default() };
-    let _ = query;
-    let listed =
-        Query { filter: Some(parse(&USERS, &format!(r#"id eq "{}""#, zero.id))), page: Default::default() };
-    let listed = ok(store.find_users(&listed, true).await);
+    let only = Query { filter: Some(parse(&USERS, &format!(r#"id eq "{}""#, zero.id))), ..Query::default() };
+    let listed = ok(store.find_users(&only, true).await);
     let groups = listed.resources.first().map(|user| user.groups.len());
     check("a list of users has their groups if they are wanted", groups == Some(1));
 
@@ -156,7 +152,7 @@ async fn changes<S: UserStore + GroupStore>(
 }
 
 fn query_groups(filter: &str) -> Query {
-    Query { filter: Some(parse(&GROUPS, filter)), page: Default::default() }
+    Query { filter: Some(parse(&GROUPS, filter)), ..Query::default() }
 }
 
 fn group(ctx: &Ctx, name: &str) -> Group {

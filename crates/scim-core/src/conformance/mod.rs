@@ -78,7 +78,7 @@ async fn keeps_and_finds(ctx: &Ctx, store: &mut dyn UserStore, ada: &User, bob: 
         (r#"emails.value eq "nobody@home.example""#, 0),
         (r#"name.familyName co "LØVE""#, 1),
         (r#"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department eq "engines""#, 1),
-        (r#"not (active eq true) or title pr"#, 1),
+        ("not (active eq true) or title pr", 1),
         (r#"meta.resourceType eq "User" and displayName eq null"#, 3),
     ] {
         let found = find(store, Some(filter), 1, 10).await;

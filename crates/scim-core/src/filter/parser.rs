@@ -16,9 +16,16 @@ enum Names<'k> {
     Parts(AttrPath),
 }
 
+/// The next token, if it was looked at already.
+enum Peeked<'a> {
+    Nothing,
+    Token(Token<'a>),
+    End,
+}
+
 pub(crate) struct Parser<'a> {
     lexer: Lexer<'a>,
-    peeked: Option<Option<Token<'a>>>,
+    peeked: Peeked<'a>,
     terms: usize,
 }
 
@@ -58,7 +65,7 @@ impl Filter {
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str) -> Result<Self, Error> {
-        Ok(Self { lexer: Lexer::new(text)?, peeked: None, terms: 0 })
+        Ok(Self { lexer: Lexer::new(text)?, peeked: Peeked::Nothing, terms: 0 })
     }
 
     /// What stands between the brackets of `path[…]`, the closing one included.
@@ -67,15 +74,16 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn next(&mut self) -> Result<Option<Token<'a>>, Error> {
-        match self.peeked.take() {
-            Some(token) => Ok(token),
-            None => self.lexer.next(),
+        match std::mem::replace(&mut self.peeked, Peeked::Nothing) {
+            Peeked::Token(token) => Ok(Some(token)),
+            Peeked::End => Ok(None),
+            Peeked::Nothing => self.lexer.next(),
         }
     }
 
     /// Whether this symbol follows immediately, without a space.
     pub(crate) fn adjoins(&mut self, symbol: char) -> bool {
-        self.peeked.is_none() && self.lexer.starts_with(symbol)
+        matches!(self.peeked, Peeked::Nothing) && self.lexer.starts_with(symbol)
     }
 
     pub(crate) fn refuse(&self, what: &str) -> Error {
@@ -83,10 +91,13 @@ impl<'a> Parser<'a> {
     }
 
     fn peek(&mut self) -> Result<Option<&Token<'a>>, Error> {
-        if self.peeked.is_none() {
-            self.peeked = Some(self.lexer.next()?);
+        if matches!(self.peeked, Peeked::Nothing) {
+            self.peeked = self.lexer.next()?.map_or(Peeked::End, Peeked::Token);
         }
-        Ok(self.peeked.as_ref().and_then(Option::as_ref))
+        Ok(match &self.peeked {
+            Peeked::Token(token) => Some(token),
+            Peeked::Nothing | Peeked::End => None,
+        })
     }
 
     fn alternatives(&mut self, names: Names<'_>, depth: usize) -> Result<Filter, Error> {

@@ -189,14 +189,14 @@ impl Values {
             (None, None) => self.change_whole(verb, value)?,
             (None, Some(_)) => {
                 let all = (0..self.all.len()).collect();
-                self.change_some(verb, all, Some(Members::new()), value)?;
+                self.change_some(verb, all, Some(&Members::new()), value)?;
             }
             (Some(filter), _) => {
                 let matches = |members: &Members| filter.matches(&Value::Object(members.clone()));
                 let selected = self.all.iter().enumerate().filter(|(_, members)| matches(members));
                 let selected = selected.map(|(index, _)| index).collect();
                 let implied = implied_by(filter).filter(|members| matches(members));
-                self.change_some(verb, selected, implied, value)?;
+                self.change_some(verb, selected, implied.as_ref(), value)?;
             }
         }
         if self.all.len() > MAX_VALUES {
@@ -212,17 +212,15 @@ impl Values {
             (Verb::Replace, _) => self.all = sent,
             (Verb::Remove, None) => self.all.clear(),
             (Verb::Remove, Some(_)) => {
-                self.all.retain(|kept| !sent.iter().any(|named| is_named(kept, named)))
+                self.all.retain(|kept| !sent.iter().any(|named| is_named(kept, named)));
             }
             (Verb::Add, _) => {
                 for new in sent {
-                    let index = match self.all.iter().position(|kept| is_same(kept, &new)) {
-                        Some(index) => index,
-                        None => {
-                            self.all.push(Members::new());
-                            self.all.len() - 1
-                        }
-                    };
+                    let there = self.all.iter().position(|kept| is_same(kept, &new));
+                    let index = there.unwrap_or(self.all.len());
+                    if there.is_none() {
+                        self.all.push(Members::new());
+                    }
                     self.merge(index, new);
                 }
             }
@@ -235,7 +233,7 @@ impl Values {
         &mut self,
         verb: Verb,
         mut selected: Vec<usize>,
-        implied: Option<Members>,
+        implied: Option<&Members>,
         value: Option<&Value>,
     ) -> Result<(), Error> {
         if verb == Verb::Remove || value.is_none() {
@@ -261,7 +259,7 @@ impl Values {
             return Ok(());
         }
         if selected.is_empty() {
-            let implied = implied.clone().ok_or_else(|| no_target(self.number))?;
+            let implied = implied.cloned().ok_or_else(|| no_target(self.number))?;
             selected.push(self.all.len());
             self.all.push(implied);
         }
@@ -277,7 +275,7 @@ impl Values {
             if verb == Verb::Replace && self.path.sub.is_none() {
                 // It is still the value that the filter selects.
                 if let Some(place) = self.all.get_mut(index) {
-                    *place = implied.clone().unwrap_or_default();
+                    *place = implied.cloned().unwrap_or_default();
                 }
             }
             self.merge(index, new.clone());

@@ -82,7 +82,9 @@ impl Change {
                 let problem = "members to remove are selected by value eq \"…\", with or between several";
                 return Err(Error::InvalidFilter(format!("Operations[{}].path: {problem}", self.number)));
             }
-            named.into_iter().for_each(|id| members.remove(id));
+            for id in named {
+                members.remove(id);
+            }
             return Ok(());
         }
         if self.path.sub.is_some() || self.filter.is_some() {

@@ -50,6 +50,7 @@ pub enum Uniqueness {
 
 /// One attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the characteristics of RFC 7643 §2.2")]
 pub struct Attribute {
     /// The name as it is written; read in any case.
     pub name: &'static str,

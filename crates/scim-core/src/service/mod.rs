@@ -50,8 +50,8 @@ pub struct Service<'s> {
 }
 
 impl Answer {
-    fn ok(body: Value) -> Result<Self, Error> {
-        Ok(Self { status: 200, location: None, body: Some(body) })
+    fn ok(body: Value) -> Self {
+        Self { status: 200, location: None, body: Some(body) }
     }
 
     /// The answer of an error (RFC 7644 §3.12).
@@ -72,16 +72,18 @@ impl Service<'_> {
         let mut segments = request.path.trim_matches('/').splitn(2, '/');
         let (area, id) = (segments.next().unwrap_or_default(), segments.next());
         match (request.method, area, id) {
-            ("GET", "ServiceProviderConfig", None) => Answer::ok(service_provider_config(self.base)),
+            ("GET", "ServiceProviderConfig", None) => Ok(Answer::ok(service_provider_config(self.base))),
             ("GET", "Schemas", None) => {
                 let schemas: Vec<_> = [USERS.schema]
                     .iter()
                     .chain(USERS.extensions)
                     .map(|one| schema_resource(one, self.base))
                     .collect();
-                Answer::ok(whole_list(schemas))
+                Ok(Answer::ok(whole_list(schemas)))
             }
-            ("GET", "ResourceTypes", None) => Answer::ok(whole_list(vec![resource_type(&USERS, self.base)])),
+            ("GET", "ResourceTypes", None) => {
+                Ok(Answer::ok(whole_list(vec![resource_type(&USERS, self.base)])))
+            }
             ("GET", "Users", None) => self.list(&Params::of_query(request.query)).await,
             ("POST", "Users", Some(".search")) => self.list(&Params::of_search(&read(request.body)?)?).await,
             ("POST", "Users", None) => self.create(ctx, request).await,
@@ -97,7 +99,7 @@ impl Service<'_> {
         let found = users::list(self.users, &query, projection.wants("groups")).await?;
         let next = found.next_cursor(&query, |user| user.id.as_str());
         let resources = found.resources.into_iter().map(|user| projection.of(user.into_json(self.base)));
-        Answer::ok(list_response(found.total, &query.page.start, next, resources.collect()))
+        Ok(Answer::ok(list_response(found.total, &query.page.start, next, resources.collect())))
     }
 
     async fn create(&mut self, ctx: &Ctx, request: Request<'_>) -> Result<Answer, Error> {

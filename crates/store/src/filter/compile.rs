@@ -171,10 +171,9 @@ impl Compiler<'_> {
 
     fn present(&mut self, scope: Scope, path: AttrPath, negated: bool) {
         match self.place(scope, path) {
-            Place::Always => self.constant(!negated),
-            Place::Value { nullable: false, .. } => self.constant(!negated),
+            Place::Always | Place::Value { nullable: false, .. } => self.constant(!negated),
             Place::Value { sql, .. } => {
-                self.out.sql(&format!("({sql} IS {}NULL)", if negated { "" } else { "NOT " }))
+                self.out.sql(&format!("({sql} IS {}NULL)", if negated { "" } else { "NOT " }));
             }
             Place::Elements(AttrPath { sub: None, .. }) => {
                 let sql = self.folded(path);
@@ -310,12 +309,11 @@ impl Compiler<'_> {
             );
             self.out.text(self.tenant.as_str());
             self.out.sql(" AND ");
-            match operator {
-                Operator::Sw => self.range("user_emails.value_key", &text.key),
-                _ => {
-                    self.out.sql("user_emails.value_key = ");
-                    self.out.text(&text.key);
-                }
+            if operator == Operator::Sw {
+                self.range("user_emails.value_key", &text.key);
+            } else {
+                self.out.sql("user_emails.value_key = ");
+                self.out.text(&text.key);
             }
             self.out.sql(")");
             if matches!(filter, Filter::Compare { .. }) {
@@ -325,7 +323,7 @@ impl Compiler<'_> {
             self.out.sql(" AND ");
         }
         let array = match self.dialect {
-            Dialect::Postgres => format!("json_array_elements({})", self.folded_json(path)),
+            Dialect::Postgres => format!("json_array_elements({})", folded_json(path)),
             Dialect::Sqlite => format!("json_each(users.folded, {})", json_path(path)),
         };
         let not = if negated { "NOT " } else { "" };
@@ -429,16 +427,16 @@ impl Compiler<'_> {
             Dialect::Postgres => {
                 match path.sub.or(Some(path.attribute)).filter(|leaf| leaf.kind != Type::Complex) {
                     Some(_) => format!("(users.folded #>> '{{{}}}') COLLATE \"C\"", names(path).join(",")),
-                    None => format!("({})", self.folded_json(path)),
+                    None => format!("({})", folded_json(path)),
                 }
             }
         }
     }
+}
 
-    /// The JSON at a path of `users.folded`, on PostgreSQL.
-    fn folded_json(&self, path: AttrPath) -> String {
-        format!("users.folded #> '{{{}}}'", names(path).join(","))
-    }
+/// The JSON at a path of `users.folded`, on PostgreSQL.
+fn folded_json(path: AttrPath) -> String {
+    format!("users.folded #> '{{{}}}'", names(path).join(","))
 }
 
 /// The names on the way to a value; all are the schema's, none a client's.

@@ -104,6 +104,10 @@ pub(super) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
+    params(
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
+    ),
     request_body(content(
         (ScimGroupBody = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
@@ -180,7 +184,11 @@ async fn get_group(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The group's id.")),
+    params(
+        ("id" = String, Path, description = "The group's id."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
+    ),
     request_body(content((ScimGroupBody = "application/scim+json"), (ScimGroupBody = "application/json"))),
     responses(
         (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
@@ -221,6 +229,7 @@ async fn replace_group(
     security(("scimToken" = [])),
     params(
         ("id" = String, Path, description = "The group's id."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
         ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
     ),
     request_body(content(

@@ -100,6 +100,10 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: &Params) ->
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
+    params(
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
+    ),
     request_body(content(
         (ScimUserBody = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],
@@ -176,7 +180,11 @@ async fn get_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The tenant user id.")),
+    params(
+        ("id" = String, Path, description = "The tenant user id."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
+    ),
     request_body(content((ScimUserBody = "application/scim+json"), (ScimUserBody = "application/json"))),
     responses(
         (status = 200, description = "The user as it is now.", body = ScimUser, content_type = "application/scim+json"),
@@ -212,7 +220,11 @@ async fn replace_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The tenant user id.")),
+    params(
+        ("id" = String, Path, description = "The tenant user id."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
+    ),
     request_body(content(
         (ScimPatch = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],

@@ -27,7 +27,7 @@ fn made(tenant: &Tenant) -> (String, Value) {
 }
 
 /// `Operations` stands before `schemas` there.
-fn patch(scim: &Caller, path: &str, operations: Value) -> Value {
+fn patch(scim: &Caller, path: &str, operations: &Value) -> Value {
     let answer = scim.patch(path, &json!({ "Operations": operations, "schemas": [PATCH_OP] }));
     assert!(matches!(answer.status, 200 | 204), "{}", answer.text);
     answer.json()
@@ -64,7 +64,7 @@ fn by_default_it_sends_an_operation_for_each_attribute() {
         let user = patch(
             &tenant.scim,
             &path,
-            json!([
+            &json!([
                 { "op": "Replace", "path": "emails[type eq \"work\"].value", "value": "updatedEmail@microsoft.com" },
                 { "op": "Replace", "path": "name.familyName", "value": "updatedFamilyName" },
                 { "op": "Add", "path": "phoneNumbers[type eq \"mobile\"].value", "value": "555-1234" },
@@ -91,7 +91,7 @@ fn by_default_it_sends_an_operation_for_each_attribute() {
         let user = patch(
             &tenant.scim,
             &path,
-            json!([
+            &json!([
                 { "op": "Replace", "path": format!("{ENTERPRISE}:Manager.Value"), "value": "usr_other" },
                 { "op": "Remove", "path": format!("{ENTERPRISE}:department") },
                 { "op": "Remove", "path": "phoneNumbers[type eq \"mobile\"].value" },
@@ -101,7 +101,7 @@ fn by_default_it_sends_an_operation_for_each_attribute() {
         assert_eq!(user["phoneNumbers"], Value::Null);
 
         let user =
-            patch(&tenant.scim, &path, json!([{ "op": "Replace", "path": "active", "value": "False" }]));
+            patch(&tenant.scim, &path, &json!([{ "op": "Replace", "path": "active", "value": "False" }]));
         assert_eq!(user["active"], false);
         assert_eq!(tenant.scim.get(&path).json()["active"], false, "who is inactive is answered");
         assert_eq!(tenant.scim.delete(&path).status, 204, "a hard delete follows after thirty days");
@@ -117,7 +117,7 @@ fn with_its_flag_it_sends_one_object_with_dotted_and_qualified_keys() {
         let user = patch(
             &tenant.scim,
             &path,
-            json!([{ "op": "replace", "value": {
+            &json!([{ "op": "replace", "value": {
             "displayName": "Bjfe",
             "name.givenName": "Kkom",
             "emails[type eq \"work\"].value": "kkom@testuser.com",
@@ -162,7 +162,7 @@ fn a_group_is_made_filled_and_read_without_its_members() {
         patch(
             &tenant.scim,
             &path,
-            json!([{ "op": "Add", "path": "members", "value": [{ "$ref": null, "value": user["id"] }] }]),
+            &json!([{ "op": "Add", "path": "members", "value": [{ "$ref": null, "value": user["id"] }] }]),
         );
         let asked = format!(
             "{GROUPS}?filter=id+eq+%22{id}%22+and+members+eq+{}&excludedAttributes=members",
@@ -172,12 +172,12 @@ fn a_group_is_made_filled_and_read_without_its_members() {
         patch(
             &tenant.scim,
             &path,
-            json!([{ "op": "Replace", "path": "displayName", "value": "1879db59-3bdf" }]),
+            &json!([{ "op": "Replace", "path": "displayName", "value": "1879db59-3bdf" }]),
         );
         let left = patch(
             &tenant.scim,
             &path,
-            json!([{ "op": "Remove", "path": "members", "value": [{ "$ref": null, "value": user["id"] }] }]),
+            &json!([{ "op": "Remove", "path": "members", "value": [{ "$ref": null, "value": user["id"] }] }]),
         );
         assert_eq!((&left["displayName"], &left["members"]), (&json!("1879db59-3bdf"), &Value::Null));
         assert_eq!(tenant.scim.delete(&path).status, 204);

@@ -81,9 +81,18 @@ fn problems_name_the_attribute() {
                 assert!(said["detail"].as_str().unwrap().contains(part), "{said}");
             }
         }
+        let looms = group(&tenant, "Looms", &[]);
+        let taken = json!([{ "op": "replace", "path": "displayName", "value": "ENGINES" }]);
+        for answer in [
+            tenant.scim.operations(&looms, &taken),
+            tenant.scim.put(&looms, &json!({ "displayName": "engines" })),
+        ] {
+            assert_eq!((answer.status, &answer.json()["scimType"]), (409, &json!("uniqueness")));
+            assert!(answer.json()["detail"].as_str().unwrap().starts_with("displayName: "));
+        }
         let unknown = json!([{ "op": "add", "path": "members", "value": [{ "value": mine[0] }, { "value": foreign[0] }] }]);
         assert_eq!(tenant.scim.operations(&path, &unknown).status, 400);
-        assert_eq!(tenant.scim.get(GROUPS).json()["totalResults"], 1, "nothing of what was refused is kept");
+        assert_eq!(tenant.scim.get(GROUPS).json()["totalResults"], 2, "nothing of what was refused is kept");
         assert_eq!(members(&tenant.scim.get(&path).json()), mine);
     });
 }

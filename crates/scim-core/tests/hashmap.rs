@@ -30,12 +30,12 @@ fn send(method: &str, url: &str, body: &Value) -> Option<(u16, Value)> {
 
 #[test]
 fn the_example_serves_an_identity_provider() {
-    let source = include_str!("../examples/embed.rs");
+    let source = include_str!("../examples/hashmap.rs");
     assert!(source.lines().count() <= 60, "the front page says 60 lines");
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     // Examples are built beside the tests.
     let program =
-        std::env::current_exe().unwrap().parent().and_then(Path::parent).unwrap().join("examples/embed");
+        std::env::current_exe().unwrap().parent().and_then(Path::parent).unwrap().join("examples/hashmap");
     let _running = Running(Command::new(program).arg(address.to_string()).spawn().unwrap());
     let root = format!("http://{address}");
     let started = Instant::now();
