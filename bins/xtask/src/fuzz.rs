@@ -10,18 +10,27 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 /// Feeds a target for some seconds. What it finds is left in the folder it names; new input goes to
 /// `target/fuzz`, not into the corpus that is checked in.
 pub(crate) fn run(target: &str, seconds: Option<&str>) -> Result<()> {
-    let folder = sh::root().join("crates/scim-core/fuzz");
-    let found = sh::root().join("target/fuzz").join(target);
+    let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
+    let folder = root.join("crates/scim-core/fuzz");
+    let found = root.join("target/fuzz").join(target);
     std::fs::create_dir_all(&found).map_err(|error| error.to_string())?;
     let mut command = cargo();
     command
         .current_dir(&folder)
         .env("RUSTFLAGS", COVERAGE)
-        .env("CARGO_TARGET_DIR", sh::root().join("target/fuzz/build"))
-        .args(["run", "--release", "--bin", target, "--"])
+        .env("CARGO_TARGET_DIR", root.join("target/fuzz/build"))
+        // With a target of its own, programs that run while building are built without the flags.
+        .args(["run", "--release", "--target", &host()?, "--bin", target, "--"])
         .arg(&found)
         .arg(folder.join("corpus").join(target))
         .arg(format!("-max_total_time={}", seconds.unwrap_or("60")))
         .args(["-timeout=5", "-max_len=65536"]);
     sh::run(&mut command)
+}
+
+/// The name that the compiler has for this machine.
+fn host() -> Result<String> {
+    let said = sh::output(std::process::Command::new("rustc").arg("-vV"))?;
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| format!("rustc does not name its host: {said}"))
 }
