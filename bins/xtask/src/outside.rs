@@ -28,7 +28,7 @@ fn on(database: &str, folder: &std::path::Path) -> Result<()> {
         gatehouse(&program, database, &["token", "scim", "--tenant", "outside", "--name", "tester"])?;
     let server = Server::start(&mut serve(&program, database, folder))?;
     let mut tester = Command::new(python::environment("scim2-tester")?);
-    tester.arg(sh::root().join("bins/xtask/tools/scim2_tester.py"));
+    tester.arg(sh::root().join("bins/xtask/tools/run_scim2_tester.py"));
     tester.arg(format!("http://{}/api/scim/v2", server.address)).arg(CHECKS);
     sh::run(tester.env("SCIM_TOKEN", member(&minted, "token")?))
 }

@@ -19,7 +19,7 @@ impl Peer {
     /// Starts it with this many users.
     pub(super) fn start(users: u64) -> Result<Self> {
         let python = python::environment("scim2-server")?;
-        let script = sh::root().join("bins/xtask/tools/scim2_server.py");
+        let script = sh::root().join("bins/xtask/tools/serve_scim2_server.py");
         let mut command = Command::new(python);
         command.arg(script).arg(users.to_string());
         Ok(Self { server: Server::start(&mut command)?, users })

@@ -6,6 +6,7 @@
 //! Texts are compared by code point: on PostgreSQL by the collation "C".
 
 mod compile;
+mod places;
 mod sql;
 
 pub(crate) use compile::{Kind, Of};

@@ -1,149 +1,27 @@
 //! Users as provisioning sees them.
 
-use std::borrow::Cow;
-
 use async_trait::async_trait;
-use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join;
 use kernel::{StoreError, Timestamp, UserId};
-use scim_core::{Attributes, Found, Membership, Query, User, UserStore, fold};
-use serde_json::{Map, Value};
+use scim_core::{Found, Membership, Query, User, UserStore, fold};
 
 use crate::{
     Tx,
     conn::{Conn, on},
     error::{corrupt, store_error},
     filter::{Kind, Of},
-    json::JsonText,
     list::{Slice, load_and_count},
     schema::{group_members, groups, user_emails, users},
     tx::Row,
 };
 
 pub(crate) mod refold;
+mod rows;
 
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = users)]
-pub(crate) struct UserRow {
-    id: String,
-    user_name: String,
-    external_id: Option<String>,
-    active: bool,
-    attributes: JsonText,
-    created_at: NaiveDateTime,
-    updated_at: NaiveDateTime,
-    has_groups: bool,
-}
-
-#[derive(Insertable)]
-#[diesel(table_name = users, treat_none_as_default_value = false)]
-pub(crate) struct NewUserRow<'a> {
-    tenant_id: &'a str,
-    id: &'a str,
-    role: &'static str,
-    created_at: NaiveDateTime,
-    #[diesel(embed)]
-    changes: UserChanges<'a>,
-}
-
-/// The columns that a change writes.
-#[derive(Insertable, AsChangeset)]
-#[diesel(table_name = users, treat_none_as_null = true, treat_none_as_default_value = false)]
-pub(crate) struct UserChanges<'a> {
-    user_name: Cow<'a, str>,
-    user_name_key: String,
-    external_id: Option<String>,
-    active: bool,
-    sign_in_email_key: Option<String>,
-    attributes: JsonText,
-    folded: Option<JsonText>,
-    updated_at: NaiveDateTime,
-}
-
-#[derive(Insertable)]
-#[diesel(table_name = user_emails, treat_none_as_default_value = false)]
-pub(crate) struct EmailRow {
-    tenant_id: String,
-    user_id: String,
-    position: i64,
-    value_key: String,
-}
-
-/// A change of a row that is held, which nothing in the unit of work has to see at once.
-pub(crate) struct UserUpdate {
-    pub(crate) tenant_id: String,
-    pub(crate) id: String,
-    pub(crate) changes: UserChanges<'static>,
-}
-
-/// The statement that keeps it, for a connection of either database.
-macro_rules! update_user {
-    ($update:expr, $conn:expr) => {{
-        use diesel::prelude::*;
-        use $crate::schema::users;
-        let row = users::table.find((&$update.tenant_id, &$update.id)).filter(users::deleted_at.is_null());
-        diesel_async::RunQueryDsl::execute(diesel::update(row).set(&$update.changes), $conn).await
-    }};
-}
-pub(crate) use update_user;
-
-/// The statement that keeps an address, for a connection of either database.
-macro_rules! insert_email {
-    ($row:expr, $conn:expr) => {
-        diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::user_emails::table).values($row),
-            $conn,
-        )
-        .await
-    };
-}
-pub(crate) use insert_email;
-
-impl UserChanges<'_> {
-    fn into_owned(self) -> UserChanges<'static> {
-        UserChanges { user_name: Cow::Owned(self.user_name.into_owned()), ..self }
-    }
-}
-
-impl<'a> UserChanges<'a> {
-    fn of(user: &'a User) -> Result<Self, StoreError> {
-        Ok(Self {
-            user_name: Cow::Borrowed(&user.user_name),
-            user_name_key: user.user_name_key(),
-            external_id: user.external_id.clone(),
-            active: user.active,
-            sign_in_email_key: user.sign_in_email().map(|email| email.key()),
-            attributes: JsonText(user.attributes.text().into_owned()),
-            folded: Some(json_text(&user.folded())?),
-            updated_at: user.last_modified.naive(),
-        })
-    }
-}
-
-pub(crate) fn json_text(members: &Map<String, Value>) -> Result<JsonText, StoreError> {
-    let text = serde_json::to_string(members).map_err(|error| corrupt("users.attributes", error))?;
-    Ok(JsonText(text))
-}
-
-impl TryFrom<UserRow> for User {
-    type Error = StoreError;
-
-    fn try_from(row: UserRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.parse().map_err(|error| corrupt("users.id", error))?,
-            user_name: row.user_name,
-            external_id: row.external_id,
-            active: row.active,
-            attributes: Attributes::read(row.attributes.0)
-                .map_err(|error| corrupt("users.attributes", error))?,
-            created: Timestamp::from_naive(row.created_at),
-            last_modified: Timestamp::from_naive(row.updated_at),
-            groups: Vec::new(),
-        })
-    }
-}
+pub(crate) use rows::{EmailRow, UserRow, UserUpdate, insert_email, json_text, update_user};
+use rows::{NewUserRow, UserChanges};
 
 impl Tx {
     /// Keeps a new user in this role; `false` when its name or sign-in address is taken.
@@ -154,13 +32,7 @@ impl Tx {
     ) -> Result<bool, StoreError> {
         self.for_change()?;
         let tenant = self.tenant.clone();
-        let row = NewUserRow {
-            tenant_id: tenant.as_str(),
-            id: user.id.as_str(),
-            role,
-            created_at: user.created.naive(),
-            changes: UserChanges::of(user)?,
-        };
+        let row = NewUserRow::of(&tenant, user, role)?;
         let query = diesel::insert_into(users::table).values(row).on_conflict_do_nothing();
         let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
         if self.note_change(inserted) {
@@ -304,7 +176,7 @@ impl UserStore for Tx {
         let update = UserUpdate {
             tenant_id: self.tenant.to_string(),
             id: after.id.to_string(),
-            changes: UserChanges::of(after)?.into_owned(),
+            changes: UserChanges::between(before, after)?,
         };
         if self.held.as_deref() == Some(after.id.as_str()) {
             // It is there and stays there: the change may go with the entries.

@@ -1,6 +1,7 @@
-"""Serves scim2-server from memory with users as the measurements have them: scim2_server.py USERS"""
+"""Serves scim2-server from memory with users as the measurements have them: serve_scim2_server.py USERS"""
 
 import datetime
+import logging
 import os
 import signal
 import socket
@@ -49,6 +50,7 @@ def user(number):
 
 storage.resources = [user(number) for number in range(int(sys.argv[1]))]
 service = ScimService(provider, secret=os.urandom(32).hex())
+logging.getLogger("waitress").setLevel(logging.ERROR)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Runs every check of scim2-tester against a server: SCIM_TOKEN=... scim2_tester.py BASE_URL LEAST
+"""Runs every check of scim2-tester against a server: SCIM_TOKEN=... run_scim2_tester.py BASE_URL LEAST
 
 Ends with 1 when a check does not succeed, also when it is skipped, and when there were fewer than LEAST:
 the tester stops early, and quietly, when it cannot read what the server says about itself.

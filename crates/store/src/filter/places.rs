@@ -1,0 +1,131 @@
+//! Where the values are that a filter names.
+
+use scim_core::schema::{AttrPath, Type};
+
+use super::Dialect;
+
+/// What the names of a filter refer to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Scope {
+    /// A row of users.
+    Users,
+    /// A row of groups.
+    Groups,
+    /// The parts of an attribute of the row that has one value.
+    Parts(Row, AttrPath),
+    /// An element `e.value` of an array in `users.folded`.
+    Element,
+    /// A group `g` that the user is in.
+    GroupOfUser,
+    /// A member `m` of the group.
+    MemberOfGroup,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Row {
+    Users,
+    Groups,
+}
+
+/// Where the values of a path are.
+pub(super) enum Place {
+    /// In an expression that may be NULL, or may not.
+    Value {
+        sql: String,
+        nullable: bool,
+    },
+    /// In the elements of an array of `users.folded`, of which a part may be meant.
+    Elements(AttrPath),
+    /// In other tables' rows.
+    Groups,
+    Members,
+    /// Always there, and nothing to compare.
+    Always,
+}
+
+impl Dialect {
+    /// Where the values of a path are.
+    pub(super) fn place(self, scope: Scope, path: AttrPath) -> Place {
+        let value = |sql: &str, nullable| Place::Value { sql: sql.to_owned(), nullable };
+        let name = path.attribute.name;
+        match scope {
+            Scope::Users | Scope::Groups => {
+                let row = if matches!(scope, Scope::Users) { Row::Users } else { Row::Groups };
+                self.place_in_row(row, path)
+            }
+            Scope::Parts(row, of) => self.place_in_row(row, AttrPath { sub: Some(path.attribute), ..of }),
+            Scope::Element => Place::Value {
+                sql: match self {
+                    Self::Postgres => format!("(e.value ->> '{name}') COLLATE \"C\""),
+                    Self::Sqlite => format!("json_extract(e.value, '$.\"{name}\"')"),
+                },
+                nullable: true,
+            },
+            Scope::GroupOfUser => match name {
+                "value" => value("g.id", false),
+                "display" => value("g.display_name_key", false),
+                _ => value("'direct'", false),
+            },
+            Scope::MemberOfGroup => match name {
+                "value" => value("m.user_id", false),
+                // Folded, like what it is compared with.
+                _ => value("'user'", false),
+            },
+        }
+    }
+
+    fn place_in_row(self, row: Row, path: AttrPath) -> Place {
+        let value = |sql: &str, nullable| Place::Value { sql: sql.to_owned(), nullable };
+        let name = (path.extension, path.attribute.name, path.sub.map(|sub| sub.name));
+        match (row, name) {
+            (_, (None, "meta", None)) => Place::Always,
+            (Row::Users, (None, "id", _)) => value("users.id", false),
+            (Row::Users, (None, "externalId", _)) => value("users.external_id", true),
+            (Row::Users, (None, "userName", _)) => value("users.user_name_key", false),
+            (Row::Users, (None, "active", _)) => value("users.active", false),
+            (Row::Users, (None, "meta", Some("created"))) => value("users.created_at", false),
+            (Row::Users, (None, "meta", Some("lastModified"))) => value("users.updated_at", false),
+            (Row::Users, (None, "meta", _)) => value("'User'", false),
+            (Row::Users, (None, "groups", _)) => Place::Groups,
+            (Row::Users, _) if path.attribute.multi_valued => Place::Elements(path),
+            (Row::Users, _) => Place::Value { sql: self.folded(path), nullable: true },
+            (Row::Groups, (_, "id", _)) => value("groups.id", false),
+            (Row::Groups, (_, "externalId", _)) => value("groups.external_id", true),
+            (Row::Groups, (_, "displayName", _)) => value("groups.display_name_key", false),
+            (Row::Groups, (_, "meta", Some("created"))) => value("groups.created_at", false),
+            (Row::Groups, (_, "meta", Some("lastModified"))) => value("groups.updated_at", false),
+            (Row::Groups, (_, "meta", _)) => value("'Group'", false),
+            (Row::Groups, _) => Place::Members,
+        }
+    }
+
+    /// The text at a path of `users.folded`; NULL if there is none.
+    pub(super) fn folded(self, path: AttrPath) -> String {
+        match self {
+            Self::Sqlite => format!("json_extract(users.folded, {})", json_path(path)),
+            Self::Postgres => {
+                match path.sub.or(Some(path.attribute)).filter(|leaf| leaf.kind != Type::Complex) {
+                    Some(_) => format!("(users.folded #>> '{{{}}}') COLLATE \"C\"", names(path).join(",")),
+                    None => format!("({})", folded_json(path)),
+                }
+            }
+        }
+    }
+}
+
+/// The JSON at a path of `users.folded`, on PostgreSQL.
+pub(super) fn folded_json(path: AttrPath) -> String {
+    format!("users.folded #> '{{{}}}'", names(path).join(","))
+}
+
+/// The names on the way to a value; all are the schema's, none a client's.
+fn names(path: AttrPath) -> Vec<&'static str> {
+    let sub = path.sub.map(|sub| sub.name);
+    path.extension.into_iter().chain([path.attribute.name]).chain(sub).collect()
+}
+
+/// The path as SQLite has it.
+pub(super) fn json_path(path: AttrPath) -> String {
+    let quoted: Vec<_> = names(path).into_iter().map(|name| format!(".\"{name}\"")).collect();
+    format!("'${}'", quoted.concat())
+}
