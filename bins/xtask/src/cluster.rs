@@ -42,7 +42,12 @@ impl Cluster {
         }
         let data = folder.join("data");
         let mut initdb = as_postgres(root, &bin.join("initdb"));
-        initdb.args(["-U", "gatehouse", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-D"]);
+        initdb.args(["-U", "gatehouse", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]);
+        if durability == Durability::None {
+            // Texts are ordered as people order them: what needs the order of code points has to say so.
+            initdb.args(["--locale-provider=icu", "--icu-locale=en-US"]);
+        }
+        initdb.arg("-D");
         sh::run(initdb.arg(&data).stdout(Stdio::null()))?;
 
         let port = free_port()?;

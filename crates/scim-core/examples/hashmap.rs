@@ -1,11 +1,10 @@
-//! SCIM from a `HashMap`: `cargo run -p scim-core --example hashmap -- 127.0.0.1:8085`, and in another
-//! window `curl 'http://127.0.0.1:8085/Users?filter=userName%20sw%20%22ada%22'`.
+//! SCIM from a `HashMap`: `cargo run -p scim-core --example hashmap`, then `curl 127.0.0.1:8085/Users`.
 use std::{collections::HashMap, sync::Arc};
 
 use kernel::{Actor, Ctx, StoreError, SystemEnv, TenantId, Timestamp, UserId};
 use scim_core::{Found, OnExisting, Query, Request, Service, User, UserStore};
+use tiny_http::{Header, Response};
 
-#[derive(Default)]
 struct Directory(HashMap<UserId, User>);
 
 #[async_trait::async_trait]
@@ -17,8 +16,8 @@ impl UserStore for Directory {
         Ok(self.0.values().find(|user| user.user_name_key() == key).cloned())
     }
     async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
-        let has = |user: &&User| user.sign_in_email().is_some_and(|email| email.key() == key);
-        Ok(self.0.values().find(has).map(|user| user.id.clone()))
+        let key = key.parse().ok();
+        Ok(self.0.values().find(|user| user.sign_in_email() == key).map(|user| user.id.clone()))
     }
     async fn find_users(&mut self, query: &Query, _: bool) -> Result<Found<User>, StoreError> {
         Ok(query.among(self.0.values().cloned()))
@@ -41,9 +40,8 @@ impl UserStore for Directory {
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8085".into());
     let (server, base) = (tiny_http::Server::http(&address)?, format!("http://{address}"));
-    let env = Arc::new(SystemEnv::default());
+    let (env, mut directory) = (Arc::new(SystemEnv::default()), Directory(HashMap::new()));
     let tenant = TenantId::new(&*env);
-    let mut directory = Directory::default();
     for mut request in server.incoming_requests() {
         let (mut body, url) = (Vec::new(), request.url().to_owned());
         request.as_reader().read_to_end(&mut body)?;
@@ -53,8 +51,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let ctx = Ctx::new(env.clone(), tenant.clone(), Actor::scim("example"));
         let mut service = Service { base: &base, on_existing: OnExisting::Refuse, users: &mut directory };
         let answer = service.answer(&ctx, scim).await;
-        let json = answer.body.map(|body| body.to_string()).unwrap_or_default();
-        request.respond(tiny_http::Response::from_string(json).with_status_code(answer.status))?;
+        let mut response = Response::from_string(answer.text()).with_status_code(answer.status);
+        let headers = answer.headers().into_iter().flat_map(|(name, value)| Header::from_bytes(name, value));
+        headers.for_each(|header| response.add_header(header));
+        request.respond(response)?;
     }
     Ok(())
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use kernel::{Ctx, GroupId, UserId};
 
-use crate::{Error, Found, Group, GroupDraft, GroupStore, MemberChanges, MembersChanged, Patch, Query};
-
-/// Members in one list of groups at most; one group is answered whole.
-pub const MAX_LISTED_MEMBERS: u32 = 50_000;
+use crate::{
+    Error, Found, Group, GroupDraft, GroupStore, MAX_MEMBERSHIPS, MemberChanges, MembersChanged, Patch, Query,
+};
 
 /// The outcome of creating or changing a group.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,11 +52,11 @@ pub async fn list(
         return Ok((found, Vec::new()));
     }
     let ids: Vec<_> = found.resources.iter().map(|group| group.id.clone()).collect();
-    let limit = if ids.len() == 1 { u32::MAX } else { MAX_LISTED_MEMBERS + 1 };
+    let limit = if ids.len() == 1 { u32::MAX } else { MAX_MEMBERSHIPS + 1 };
     let members = store.members(&ids, limit).await?;
-    if ids.len() > 1 && members.len() > MAX_LISTED_MEMBERS as usize {
+    if ids.len() > 1 && members.len() > MAX_MEMBERSHIPS as usize {
         let problem = format!(
-            "members: these groups have more than {MAX_LISTED_MEMBERS}; ask for fewer groups by count, or \
+            "members: these groups have more than {MAX_MEMBERSHIPS}; ask for fewer groups by count, or \
              without them by excludedAttributes=members"
         );
         return Err(Error::TooMany(problem));

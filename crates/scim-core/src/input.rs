@@ -44,10 +44,7 @@ impl Draft {
             }
             Some(_) => return Err(Error::invalid(extension, "must be an object")),
         }
-        let size: usize = attributes.values().map(size).sum();
-        if size > MAX_SIZE {
-            return Err(Error::invalid("user", format!("at most {MAX_SIZE} bytes of attributes are kept")));
-        }
+        refuse_large(&attributes)?;
         let user_name = match attributes.shift_remove("userName") {
             Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
             Some(_) => return Err(Error::invalid("userName", "must not be blank")),
@@ -80,6 +77,15 @@ pub(crate) fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Optio
         Some(_) => Err(Error::InvalidSyntax(format!("{name}: given more than once"))),
         None => Ok(first),
     }
+}
+
+/// Refuses attributes that are larger than a user may be.
+pub(crate) fn refuse_large(attributes: &Map<String, Value>) -> Result<(), Error> {
+    let size: usize = attributes.values().map(size).sum();
+    if size > MAX_SIZE {
+        return Err(Error::invalid("user", format!("at most {MAX_SIZE} bytes of attributes are kept")));
+    }
+    Ok(())
 }
 
 /// About how many bytes a value takes as JSON.

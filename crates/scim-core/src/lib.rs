@@ -10,7 +10,8 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | serve the whole protocol over storage of your own | [`Service`] |
+//! | serve users to an identity provider over storage of your own | [`Service`] |
+//! | serve groups too | [`groups`], and [`Group`] for bodies and answers |
 //! | read a filter and evaluate it on JSON | [`Filter::parse`], [`Filter::matches`] |
 //! | compile a filter to a query of your database | walk [`Filter`] |
 //! | apply a PATCH to a user | [`Patch::read`], [`User::patched`] |
@@ -51,6 +52,6 @@ pub use params::Params;
 pub use patch::{MemberChanges, Patch, Target};
 pub use projection::{Projection, Selected};
 pub use service::{Answer, Request, Service, service_provider_config};
-pub use store::{GroupStore, MembersChanged, UserStore};
+pub use store::{GroupStore, MAX_MEMBERSHIPS, MembersChanged, UserStore};
 pub use user::{EmailValue, Membership, User};
 pub use users::OnExisting;

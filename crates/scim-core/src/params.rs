@@ -63,8 +63,9 @@ impl Params {
     pub fn query(&self, kind: &'static ResourceType) -> Result<Query, Error> {
         let filter = self.filter.as_deref().map(|text| Filter::parse(kind, text)).transpose()?;
         let (start, count) = (self.start_index.as_deref(), self.count.as_deref());
-        let page = Page::parse(start, count, self.cursor.as_deref(), filter.as_ref())?;
-        Ok(Query { filter, page })
+        let belongs_to = self.checksum(kind.name);
+        let page = Page::parse(start, count, self.cursor.as_deref(), belongs_to)?;
+        Ok(Query { filter, page, belongs_to })
     }
 
     /// The same of a search over several kinds, of which this is one: what only the others have is absent.
@@ -75,9 +76,14 @@ impl Params {
     ) -> Result<Query, Error> {
         let filter = self.filter.as_deref().map(|text| Filter::parse_among(kind, kinds, text)).transpose()?;
         let (start, count) = (self.start_index.as_deref(), self.count.as_deref());
-        // A cursor belongs to the filter as it was sent, whatever became of it for one kind.
-        let page = Page::parse(start, count, self.cursor.as_deref(), None)?;
-        Ok(Query { filter, page })
+        let belongs_to = self.checksum("");
+        let page = Page::parse(start, count, self.cursor.as_deref(), belongs_to)?;
+        Ok(Query { filter, page, belongs_to })
+    }
+
+    /// What cursors belong to: a kind, or all of them, and the filter as it was sent.
+    fn checksum(&self, kind: &str) -> u32 {
+        crc32fast::hash(format!("{kind}\0{}", self.filter.as_deref().unwrap_or_default()).as_bytes())
     }
 
     /// Which attributes are wanted.
@@ -86,8 +92,12 @@ impl Params {
     }
 }
 
+/// Names that are looked at: more than ten times as many as there are.
+const MAX_NAMES: usize = 1000;
+
 fn names(text: &str, into: &mut Vec<String>) {
-    into.extend(text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned));
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    into.extend(names.take(MAX_NAMES.saturating_sub(into.len())).map(str::to_owned));
 }
 
 fn member<'v>(body: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {

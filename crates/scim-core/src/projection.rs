@@ -33,7 +33,14 @@ impl Projection {
                 let extension = kind.extension(name).map(Selected::Extension);
                 extension.or_else(|| kind.resolve(name).map(Selected::Attribute))
             };
-            names.iter().filter_map(one).collect()
+            let mut selected = Vec::new();
+            for one in names.iter().filter_map(one) {
+                // However often it is named: there are fewer attributes than a client may name.
+                if !selected.contains(&one) {
+                    selected.push(one);
+                }
+            }
+            selected
         };
         match (attributes.is_empty(), excluded.is_empty()) {
             (true, true) => Self::All,
@@ -100,8 +107,7 @@ fn only(members: Map<String, Value>, selected: &[Selected]) -> Map<String, Value
             }
             _ => Value::Null,
         };
-        let nothing = left.is_null() || left.as_object().is_some_and(Map::is_empty);
-        (!nothing).then_some((name, left))
+        (!is_empty(&left)).then_some((name, left))
     };
     members.into_iter().filter_map(keep).collect()
 }
@@ -129,6 +135,9 @@ fn without(mut members: Map<String, Value>, selected: &Selected) -> Map<String, 
                     *value = each(value.take(), &|inner| {
                         inner.shift_remove(sub.name);
                     });
+                    if is_empty(value) {
+                        members.shift_remove(path.attribute.name);
+                    }
                 }
                 _ => {}
             },
@@ -137,10 +146,22 @@ fn without(mut members: Map<String, Value>, selected: &Selected) -> Map<String, 
     members
 }
 
-/// Changes the object, or each object of an array.
+/// Whether nothing is left of a value.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(members) => members.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        _ => false,
+    }
+}
+
+/// Changes the object, or each object of an array; those of which nothing is left are left out.
 fn each(value: Value, change: &dyn Fn(&mut Map<String, Value>)) -> Value {
     match value {
-        Value::Array(values) => Value::Array(values.into_iter().map(|value| each(value, change)).collect()),
+        Value::Array(values) => {
+            values.into_iter().map(|value| each(value, change)).filter(|value| !is_empty(value)).collect()
+        }
         Value::Object(mut inner) => {
             change(&mut inner);
             Value::Object(inner)

@@ -5,6 +5,9 @@ use kernel::{GroupId, StoreError, Timestamp, UserId};
 
 use crate::{Found, Group, MemberChanges, Query, User};
 
+/// Memberships that are answered in one list at most, of users as of groups. One resource is answered whole.
+pub const MAX_MEMBERSHIPS: u32 = 50_000;
+
 /// One tenant's users. A user who was deleted is not among them.
 #[async_trait]
 pub trait UserStore: Send {
@@ -18,7 +21,8 @@ pub trait UserStore: Send {
     async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError>;
     /// The id of the user whose sign-in address has this key ([`kernel::Email::key`]).
     async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError>;
-    /// A page of those that match, oldest first; with their groups only if `groups` are wanted.
+    /// A page of those that match, oldest first; with their groups only if `groups` are wanted. More than
+    /// [`MAX_MEMBERSHIPS`] of several users together need not be read: then the page is [`Found::cut`].
     async fn find_users(&mut self, query: &Query, groups: bool) -> Result<Found<User>, StoreError>;
     /// Keeps a new user; `false`, and nothing kept, when its name or sign-in address is taken.
     async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError>;

@@ -2,7 +2,7 @@
 
 use kernel::{Ctx, UserId};
 
-use crate::{Draft, Error, Found, Patch, Query, User, UserStore};
+use crate::{Draft, Error, Found, MAX_MEMBERSHIPS, Patch, Query, User, UserStore};
 
 /// What creating a user answers when the name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,15 @@ pub async fn get(store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> 
 
 /// Reads a page of users; with their groups only if `groups` are wanted.
 pub async fn list(store: &mut dyn UserStore, query: &Query, groups: bool) -> Result<Found<User>, Error> {
-    Ok(store.find_users(query, groups).await?)
+    let found = store.find_users(query, groups).await?;
+    if found.cut {
+        let problem = format!(
+            "groups: these users are in more than {MAX_MEMBERSHIPS}; ask for fewer users by count, or without \
+             them by excludedAttributes=groups"
+        );
+        return Err(Error::TooMany(problem));
+    }
+    Ok(found)
 }
 
 /// The outcome of changing a user.

@@ -111,6 +111,7 @@ fn what_is_refused_says_why() {
         ("active eq 1", "true or false"),
         (r#"meta.created co "2026""#, "cannot be compared"),
         (r#"meta.created gt "yesterday""#, "a time such as"),
+        (r#"meta.created lt "9999-12-31T23:59:59-01:00""#, "a time such as"),
         ("userName eq 7", "a string in quotes"),
         ("userName co null", "null cannot be compared"),
         (r#"userName eq "a" and"#, "ends where an attribute should be"),

@@ -46,6 +46,12 @@ fn the_example_serves_an_identity_provider() {
         }
     };
     assert_eq!(config["patch"]["supported"], true);
+    let (_, schemas) = send("GET", &format!("{root}/Schemas"), &Value::Null).unwrap();
+    for schema in schemas["Resources"].as_array().unwrap() {
+        let one = format!("{root}/Schemas/{}", schema["id"].as_str().unwrap());
+        assert_eq!(send("GET", &one, &Value::Null).unwrap(), (200, schema.clone()));
+    }
+    assert_eq!(send("DELETE", &format!("{root}/Schemas"), &Value::Null).unwrap().0, 405);
 
     let users = format!("{root}/Users");
     let (status, ada) = send("POST", &users, &json!({ "userName": "ada@example.com" })).unwrap();

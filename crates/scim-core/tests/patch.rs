@@ -165,6 +165,42 @@ fn several_values_are_added_replaced_and_removed() {
 }
 
 #[test]
+fn an_extension_is_an_object_or_left_alone() {
+    let one = json!([{ "op": "add", "path": ENTERPRISE, "value": [{ "costCenter": "7" }] }]);
+    let expected = json!({ "costCenter": "7", "department": "Engines", "manager": { "value": "usr_9" } });
+    assert_eq!(after(one)[ENTERPRISE], expected);
+    for value in [json!("x"), json!([]), json!(7), json!([{}, {}])] {
+        let named = json!([{ "op": "replace", "path": ENTERPRISE, "value": value }]);
+        assert_eq!(refusal(named).0, "invalidValue", "{value}");
+        assert_eq!(refusal(json!([{ "op": "add", "value": { ENTERPRISE: value } }])).0, "invalidValue");
+    }
+    assert_eq!(
+        after(json!([{ "op": "replace", "path": ENTERPRISE, "value": null }]))[ENTERPRISE],
+        Value::Null
+    );
+}
+
+#[test]
+fn a_value_made_by_its_filter_may_be_the_primary_one() {
+    let path = "emails[type eq \"other\" and primary eq true].value";
+    let user = after(json!([{ "op": "replace", "path": path, "value": "new@x.example" }]));
+    assert_eq!(user["emails"][0]["primary"], false);
+    assert_eq!(user["emails"][2], json!({ "type": "other", "primary": true, "value": "new@x.example" }));
+}
+
+#[test]
+fn a_large_patch_is_refused_before_it_costs() {
+    let long = "x".repeat(2000);
+    let many: Vec<_> = (0..100).map(|n| json!({ "formatted": format!("{long}{n}") })).collect();
+    let terms = vec!["formatted co \"~\""; 64].join(" or ");
+    let mut operations = vec![json!({ "op": "add", "path": "addresses", "value": many })];
+    operations.extend(vec![json!({ "op": "remove", "path": format!("addresses[{terms}]") }); 4]);
+    assert_eq!(refusal(json!(operations)).1, "user: at most 65536 bytes of attributes are kept");
+    operations.push(operations[1].clone());
+    assert_eq!(refusal(json!(operations)).1, "Operations: at most 256 comparisons are made at once");
+}
+
+#[test]
 fn a_patch_that_changes_nothing_is_recognised() {
     let user = ada();
     for operations in [
@@ -172,6 +208,7 @@ fn a_patch_that_changes_nothing_is_recognised() {
         json!([{ "op": "add", "path": "emails", "value": [{ "value": "ada@home.example", "type": "home" }] }]),
         json!([{ "op": "replace", "path": "emails[type eq \"work\"].value", "value": "ada@work.example" }]),
         json!([{ "op": "remove", "path": "nickName" }, { "op": "remove", "path": "emails[type eq \"fax\"].value" }]),
+        json!([{ "op": "replace", "value": { "active": null, "userName": null } }]),
         json!([{ "op": "replace", "path": "shoeSize", "value": 7 }, { "op": "add", "path": "password", "value": "x" }]),
         json!([{ "op": "add", "path": "urn:x:y:User:shoeSize", "value": 7 }, { "op": "add", "path": "shoes[size eq 7].name", "value": 7 }]),
     ] {
@@ -220,6 +257,8 @@ fn what_is_refused() {
             "shoe",
         ),
         (json!([{ "op": "add", "path": "", "value": "x" }]), "invalidPath", "path"),
+        (json!([{ "op": "add", "path": "\"abc", "value": "x" }]), "invalidPath", "path"),
+        (json!([{ "op": "add", "path": "x".repeat(70_000), "value": "x" }]), "invalidPath", "path"),
         (json!([{ "op": "add", "path": "title x", "value": "x" }]), "invalidPath", "path"),
         (json!([{ "op": "add", "path": "name..x", "value": "x" }]), "invalidPath", "path"),
         (json!([{ "op": "add", "path": "title[value eq \"x\"]", "value": "x" }]), "invalidPath", "path"),

@@ -1,5 +1,7 @@
 //! Groups and their members.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use chrono::NaiveDateTime;
 use diesel::{
@@ -20,7 +22,7 @@ use crate::{
     error::{corrupt, store_error},
     filter::{Dialect, Kind, Of},
     list::{Slice, load_and_count},
-    schema::{group_members, groups, users},
+    schema::{group_members, groups},
 };
 
 #[derive(Queryable, Selectable)]
@@ -164,18 +166,12 @@ impl GroupStore for Tx {
 
     async fn members(&mut self, ids: &[GroupId], limit: u32) -> Result<Vec<(GroupId, UserId)>, StoreError> {
         let ids: Vec<_> = ids.iter().map(GroupId::to_string).collect();
-        // Who was deleted while joining is not in the group, whatever the row says.
-        let query =
-            group_members::table
-                .inner_join(users::table.on(
-                    users::tenant_id.eq(group_members::tenant_id).and(users::id.eq(group_members::user_id)),
-                ))
-                .filter(group_members::tenant_id.eq(self.tenant.as_str()))
-                .filter(group_members::group_id.eq_any(ids))
-                .filter(users::deleted_at.is_null())
-                .order((group_members::group_id, group_members::user_id))
-                .select((group_members::group_id, group_members::user_id))
-                .limit(i64::from(limit));
+        let query = group_members::table
+            .filter(group_members::tenant_id.eq(self.tenant.as_str()))
+            .filter(group_members::group_id.eq_any(ids))
+            .order((group_members::group_id, group_members::user_id))
+            .select((group_members::group_id, group_members::user_id))
+            .limit(i64::from(limit));
         let rows: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
         let parse = |(group, user): (String, String)| {
             let group = group.parse().map_err(|error| corrupt("group_members.group_id", error))?;
@@ -224,13 +220,20 @@ impl GroupStore for Tx {
             return Ok(Vec::new());
         }
         self.flush().await?;
+        // In a change they are held, so that nobody joins who is deleted meanwhile.
+        let hold = match self.conn {
+            Conn::Postgres(_) if self.for_change().is_ok() => " FOR KEY SHARE OF users",
+            _ => "",
+        };
         let text = format!(
-            "SELECT each.value AS id FROM {} WHERE NOT EXISTS (SELECT 1 FROM users WHERE users.tenant_id = $1 \
-             AND users.id = each.value AND users.deleted_at IS NULL)",
+            "SELECT users.id FROM users WHERE users.tenant_id = $1 AND users.deleted_at IS NULL \
+             AND users.id IN (SELECT each.value FROM {}){hold}",
             elements(self.conn.dialect(), "$2")
         );
         let tenant = self.tenant.clone();
-        self.ids(&text, &[tenant.as_str(), &json(users.iter().map(UserId::as_str))]).await
+        let known = self.ids(&text, &[tenant.as_str(), &json(users.iter().map(UserId::as_str))]).await?;
+        let known: HashSet<_> = known.into_iter().collect();
+        Ok(users.iter().filter(|id| !known.contains(*id)).cloned().collect())
     }
 
     async fn change_members(

@@ -73,7 +73,7 @@ impl Slice {
             _ => counted.unwrap_or_default().unsigned_abs().max(seen),
         };
         let more = beyond || (matches!(self.page.start, Start::Index(_)) && seen.max(before) < total);
-        Found { total, resources, more }
+        Found { total, resources, more, cut: false }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Bringing a database to the present schema.
 
-use diesel::sqlite::SqliteConnection;
+use diesel::{prelude::*, sqlite::SqliteConnection};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use kernel::StoreError;
 
-use crate::{error::store_error, users::refold};
+use crate::{error::store_error, schema::users, users::refold};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
@@ -45,6 +45,12 @@ pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> Result<Vec<String>,
 }
 
 /// Whether something is missing. Must be called on a multi-threaded runtime.
-pub(crate) fn postgres_is_behind(conn: AsyncPgConnection) -> Result<bool, StoreError> {
-    AsyncMigrationHarness::new(conn).has_pending_migration(POSTGRES).map_err(failed)
+pub(crate) async fn postgres_is_behind(conn: AsyncPgConnection) -> Result<bool, StoreError> {
+    let mut harness = AsyncMigrationHarness::new(conn);
+    if harness.has_pending_migration(POSTGRES).map_err(failed)? {
+        return Ok(true);
+    }
+    let unfolded = users::table.filter(users::folded.is_null());
+    let is_due = diesel::select(diesel::dsl::exists(unfolded));
+    diesel_async::RunQueryDsl::get_result(is_due, &mut harness.into_inner()).await.map_err(store_error)
 }

@@ -73,7 +73,7 @@ impl Store {
     /// Whether [`Store::migrate`] would change something. Needs a multi-threaded runtime.
     pub async fn is_behind(&self) -> Result<bool, StoreError> {
         match &self.0 {
-            Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?),
+            Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?).await,
             Backend::Sqlite(_) => Ok(false),
         }
     }

@@ -116,7 +116,7 @@ async fn counted(store: &Store, many: usize) -> Vec<(&'static str, usize)> {
         let add = Patch::read(&GROUPS, &add).unwrap();
         scim_core::groups::patch(ctx, tx, &groups[0], &add).await.unwrap();
         count("PATCH of a group");
-        let query = Query { filter: None, page: Page { start: Start::Index(1), count: 200 } };
+        let query = Query { page: Page { start: Start::Index(1), count: 200 }, ..Query::default() };
         assert_eq!(scim_core::users::list(tx, &query, true).await.unwrap().resources.len(), many);
         count("list of users with their groups");
         let (found, members) = scim_core::groups::list(tx, &query, true).await.unwrap();

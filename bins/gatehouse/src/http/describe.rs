@@ -89,7 +89,12 @@ fn add_common_answers(path: &str, operation: &mut Value) {
         }
         let shown = json!({ "schema": { "type": "string" } });
         put(answer, "/headers/X-Service-Spec-Version", shown.clone());
-        put(answer, "/headers/X-Request-Id", shown);
+        put(answer, "/headers/X-Request-Id", shown.clone());
+        match status.as_str() {
+            "201" => put(answer, "/headers/Location", shown),
+            "429" | "503" => put(answer, "/headers/Retry-After", shown),
+            _ => {}
+        }
     }
     responses.sort_keys();
 }

@@ -131,6 +131,19 @@ impl Random {
         self.filter_of(&paths, depth, ids, now)
     }
 
+    /// A filter that compares this attribute, or parts of one value of it.
+    pub fn filter_about(
+        &mut self,
+        kind: &'static ResourceType,
+        name: &str,
+        ids: &[String],
+        now: Timestamp,
+    ) -> Filter {
+        let mut paths = paths(kind);
+        paths.retain(|path| path.attribute.name == name);
+        self.filter_of(&paths, 1, ids, now)
+    }
+
     fn filter_of(&mut self, paths: &[AttrPath], depth: usize, ids: &[String], now: Timestamp) -> Filter {
         let choice = if depth == 0 { self.below(6) } else { self.below(11) };
         let inner = depth.saturating_sub(1);

@@ -148,8 +148,8 @@ async fn by_cursor(store: &mut dyn UserStore, filter: Option<&str>) {
     let mut walked = Vec::new();
     let mut cursor = Some(String::new());
     while let Some(text) = cursor {
-        let page = Page::parse(None, Some("3"), Some(&text), filter.as_ref());
-        let query = Query { filter: filter.clone(), page: known(page) };
+        let page = Page::parse(None, Some("3"), Some(&text), 7);
+        let query = Query { filter: filter.clone(), page: known(page), belongs_to: 7 };
         let found = ok(store.find_users(&query, true).await);
         check("a page by cursor knows the total", found.total == all.total);
         check("a page by cursor is as long as asked for", found.resources.len() <= 3);
@@ -186,7 +186,7 @@ async fn deletes(ctx: &Ctx, store: &mut dyn UserStore, ada: &User) {
 async fn find(store: &mut dyn UserStore, filter: Option<&str>, start: u64, count: u32) -> Found<User> {
     let filter = filter.map(|text| parse(&USERS, text));
     let page = Page { start: Start::Index(start), count };
-    ok(store.find_users(&Query { filter, page }, true).await)
+    ok(store.find_users(&Query { filter, page, belongs_to: 0 }, true).await)
 }
 
 fn parse(kind: &'static ResourceType, text: &str) -> Filter {

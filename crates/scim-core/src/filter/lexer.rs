@@ -35,8 +35,8 @@ impl<'a> Lexer<'a> {
         self.length - self.rest.len()
     }
 
-    /// The next token without going past it: for names, of which a path needs no other look ahead.
-    pub(crate) fn starts_with(&mut self, symbol: char) -> bool {
+    /// Whether this symbol is next, without a space before it.
+    pub(crate) fn starts_with(&self, symbol: char) -> bool {
         self.rest.starts_with(symbol)
     }
 

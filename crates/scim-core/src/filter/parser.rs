@@ -2,6 +2,8 @@
 //! against [`MAX_DEPTH`] and every comparison against [`MAX_TERMS`] before anything is kept, so neither
 //! stack nor memory grow with what is sent.
 
+use kernel::Timestamp;
+
 use super::{Filter, Lexer, MAX_DEPTH, MAX_TERMS, Operand, Operator, TextOperand, Token};
 use crate::{
     Error, fold,
@@ -82,7 +84,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether this symbol follows immediately, without a space.
-    pub(crate) fn adjoins(&mut self, symbol: char) -> bool {
+    pub(crate) fn adjoins(&self, symbol: char) -> bool {
         matches!(self.peeked, Peeked::Nothing) && self.lexer.starts_with(symbol)
     }
 
@@ -282,9 +284,12 @@ impl<'a> Parser<'a> {
                 self.boolean(name, &text)
             }
             (Type::DateTime, Some(Token::Text(text))) if !matches!(operator, Co | Sw | Ew) => {
-                match text.parse() {
-                    Ok(time) => Ok(Operand::Time(time)),
-                    Err(_) => Err(self
+                match text.parse::<Timestamp>() {
+                    // A zone may lead out of the years that times are written in.
+                    Ok(time) if time.to_string().len() == "2026-01-31T09:30:00.000Z".len() => {
+                        Ok(Operand::Time(time))
+                    }
+                    _ => Err(self
                         .refuse(&format!("{name} is compared with a time such as \"2026-01-31T09:30:00Z\""))),
                 }
             }

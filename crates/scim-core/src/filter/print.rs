@@ -25,6 +25,15 @@ impl Filter {
         matches!((outer, self), (_, Self::Or(_)) | (Self::And(_), Self::And(_)))
     }
 
+    /// How many comparisons it makes.
+    pub(crate) fn terms(&self) -> usize {
+        match self {
+            Self::And(all) | Self::Or(all) => all.iter().map(Self::terms).sum(),
+            Self::Not(filter) | Self::Any { filter, .. } => filter.terms(),
+            Self::Present(_) | Self::Compare { .. } => 1,
+        }
+    }
+
     /// Levels of parentheses, brackets and `not` when it is printed.
     pub(super) fn depth(&self) -> usize {
         match self {

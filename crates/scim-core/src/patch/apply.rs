@@ -19,6 +19,7 @@ impl User {
         let mut document = self.document();
         for change in &patch.changes {
             change.apply(&mut document)?;
+            input::refuse_large(&document)?;
         }
         self.replaced(Draft::read(&Value::Object(document))?)
     }
@@ -37,6 +38,9 @@ impl Change {
             };
         }
         let verb = if value.is_none() && path.sub.is_none() { Verb::Remove } else { self.verb };
+        if verb == Verb::Remove && path.attribute.required && !self.named {
+            return Ok(());
+        }
         if verb == Verb::Remove && path.attribute.required {
             return Err(Error::Mutability(format!("{path}: is required and cannot be removed")));
         }
@@ -261,7 +265,8 @@ impl Values {
         if selected.is_empty() {
             let implied = implied.cloned().ok_or_else(|| no_target(self.number))?;
             selected.push(self.all.len());
-            self.all.push(implied);
+            self.all.push(Members::new());
+            self.merge(self.all.len() - 1, implied);
         }
         let Some(value) = value else { return Ok(()) };
         let new = match self.path.sub {

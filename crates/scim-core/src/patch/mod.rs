@@ -24,6 +24,9 @@ pub use path::Target;
 /// Changes to a user by one request at most. Those to a group are one for each member, so they have no
 /// limit but the body's.
 const MAX_CHANGES: usize = 256;
+/// Comparisons in all paths of one request at most: each is made with every value of its attribute, while
+/// others wait.
+const MAX_COMPARISONS: usize = 256;
 
 /// A request to change a resource in parts: all of it, or none.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +76,11 @@ impl Patch {
                 return Err(syntax(&format!("Operations: at most {MAX_CHANGES} changes are taken at once")));
             }
         }
+        let filters = changes.iter().filter_map(|change: &Change| change.filter.as_ref());
+        if *kind == USERS && filters.map(Filter::terms).sum::<usize>() > MAX_COMPARISONS {
+            let problem = format!("Operations: at most {MAX_COMPARISONS} comparisons are made at once");
+            return Err(Error::InvalidFilter(problem));
+        }
         Ok(Self { changes })
     }
 }
@@ -113,21 +121,21 @@ impl<'v> Operation<'v> {
         let number = self.number;
         match (self.path, self.verb, self.value) {
             (Some(path), _, value) => Ok(match Target::parse(kind, path)? {
-                Some(target) => self.at(kind, target, value, true),
+                Some(target) => self.at(kind, target, value, true)?,
                 None => Vec::new(),
             }),
             (None, Verb::Remove, _) => {
                 Err(Error::NoTarget(format!("Operations[{number}].path: is required to remove something")))
             }
             (None, _, Some(Value::Object(members))) => {
-                let change = |(name, value): (&String, &Value)| match Target::parse(kind, name) {
-                    Ok(Some(target)) => {
-                        self.at(kind, target, Some(value).filter(|value| !value.is_null()), false)
-                    }
+                let mut changes = Vec::new();
+                for (name, value) in members {
                     // A name that is no path names nothing we know.
-                    _ => Vec::new(),
-                };
-                Ok(members.iter().flat_map(change).collect())
+                    if let Ok(Some(target)) = Target::parse(kind, name) {
+                        changes.extend(self.at(kind, target, known(value), false)?);
+                    }
+                }
+                Ok(changes)
             }
             (None, ..) => {
                 let place = format!("Operations[{number}].value");
@@ -142,9 +150,9 @@ impl<'v> Operation<'v> {
         target: Target,
         value: Option<&Value>,
         named: bool,
-    ) -> Vec<Change> {
+    ) -> Result<Vec<Change>, Error> {
         match target {
-            Target::Attribute { path, filter } => vec![self.change(path, filter, value, named)],
+            Target::Attribute { path, filter } => Ok(vec![self.change(path, filter, value, named)]),
             Target::Extension(schema) => self.of_extension(kind, schema, value),
         }
     }
@@ -155,25 +163,35 @@ impl<'v> Operation<'v> {
         kind: &'static ResourceType,
         schema: &'static Schema,
         value: Option<&Value>,
-    ) -> Vec<Change> {
+    ) -> Result<Vec<Change>, Error> {
         let path = |name: &str| kind.resolve(&format!("{}:{name}", schema.id));
-        match value.and_then(Value::as_object) {
-            Some(members) if self.verb != Verb::Remove => {
-                let change = |(name, value): (&String, &Value)| {
-                    Some(self.change(path(name)?, None, Some(value).filter(|value| !value.is_null()), false))
-                };
-                members.iter().filter_map(change).collect()
-            }
-            _ => {
+        let value = match value {
+            Some(Value::Array(values)) if values.len() == 1 => values.first(),
+            other => other,
+        };
+        match (self.verb, value) {
+            (Verb::Remove, _) | (_, None) => {
                 let all = schema.attributes.iter().filter_map(|attribute| path(attribute.name));
-                all.map(|path| self.change(path, None, None, false)).collect()
+                Ok(all.map(|path| self.change(path, None, None, false)).collect())
             }
+            (_, Some(Value::Object(members))) => {
+                let change = |(name, value): (&String, &Value)| {
+                    Some(self.change(path(name)?, None, known(value), false))
+                };
+                Ok(members.iter().filter_map(change).collect())
+            }
+            (_, Some(_)) => Err(Error::invalid(schema.id, "must be an object")),
         }
     }
 
     fn change(&self, path: AttrPath, filter: Option<Filter>, value: Option<&Value>, named: bool) -> Change {
         Change { verb: self.verb, path, filter, value: value.cloned(), named, number: self.number }
     }
+}
+
+/// What is not null.
+fn known(value: &Value) -> Option<&Value> {
+    Some(value).filter(|value| !value.is_null())
 }
 
 /// The first member of this name in any case.

@@ -27,8 +27,9 @@ impl Target {
     /// Reads a path; `None` when it is well formed and names an attribute that is not known.
     pub fn parse(kind: &'static ResourceType, text: &str) -> Result<Option<Self>, Error> {
         let malformed = |what: &str| Error::InvalidPath(format!("path: {what} in {text:.80}"));
-        let mut parser = Parser::new(text)?;
-        let Some(Token::Word(name)) = parser.next()? else {
+        let unreadable = |error: Error| Error::InvalidPath(format!("path: {error}"));
+        let mut parser = Parser::new(text).map_err(unreadable)?;
+        let Some(Token::Word(name)) = parser.next().map_err(unreadable)? else {
             return Err(malformed("an attribute should stand first"));
         };
         if !is_name(name) {

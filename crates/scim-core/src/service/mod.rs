@@ -50,13 +50,30 @@ pub struct Service<'s> {
 }
 
 impl Answer {
+    /// The body as text; empty if there is none.
+    pub fn text(&self) -> String {
+        self.body.as_ref().map(Value::to_string).unwrap_or_default()
+    }
+
+    /// The headers by their names.
+    pub fn headers(&self) -> Vec<(&'static str, &str)> {
+        let kind = self.body.as_ref().map(|_| ("Content-Type", "application/scim+json"));
+        let location = self.location.as_deref().map(|location| ("Location", location));
+        kind.into_iter().chain(location).collect()
+    }
+
     fn ok(body: Value) -> Self {
         Self { status: 200, location: None, body: Some(body) }
     }
 
     /// The answer of an error (RFC 7644 §3.12).
     pub fn error(error: &Error) -> Self {
-        let body = error_body(error.status(), error.scim_type(), &error.to_string());
+        let detail = match error {
+            // What storage says is for your log, not for the client.
+            Error::Store(_) => "the service cannot answer just now".to_owned(),
+            other => other.to_string(),
+        };
+        let body = error_body(error.status(), error.scim_type(), &detail);
         Self { status: error.status(), location: None, body: Some(body) }
     }
 }
@@ -84,11 +101,24 @@ impl Service<'_> {
             ("GET", "ResourceTypes", None) => {
                 Ok(Answer::ok(whole_list(vec![resource_type(&USERS, self.base)])))
             }
+            ("GET", "Schemas", Some(id)) => {
+                let schemas = [USERS.schema].into_iter().chain(USERS.extensions.iter().copied());
+                let schema = schemas.into_iter().find(|schema| schema.id.eq_ignore_ascii_case(id));
+                Ok(Answer::ok(schema_resource(schema.ok_or(Error::NotFound)?, self.base)))
+            }
+            ("GET", "ResourceTypes", Some("User")) => Ok(Answer::ok(resource_type(&USERS, self.base))),
             ("GET", "Users", None) => self.list(&Params::of_query(request.query)).await,
             ("POST", "Users", Some(".search")) => self.list(&Params::of_search(&read(request.body)?)?).await,
             ("POST", "Users", None) => self.create(ctx, request).await,
             (method @ ("GET" | "PUT" | "PATCH" | "DELETE"), "Users", Some(id)) => {
                 self.one(ctx, method, id, request).await
+            }
+            (_, "ServiceProviderConfig" | "Schemas" | "ResourceTypes" | "Users", _)
+                if request.method != "GET" =>
+            {
+                let detail = "this address does not take this method";
+                let body = error_body(405, None, detail);
+                Ok(Answer { status: 405, location: None, body: Some(body) })
             }
             _ => Err(Error::NotFound),
         }

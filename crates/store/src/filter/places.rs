@@ -64,14 +64,20 @@ impl Dialect {
             Scope::GroupOfUser => match name {
                 "value" => value("g.id", false),
                 "display" => value("g.display_name_key", false),
-                _ => value("'direct'", false),
+                _ => self.literal("direct"),
             },
             Scope::MemberOfGroup => match name {
                 "value" => value("m.user_id", false),
                 // Folded, like what it is compared with.
-                _ => value("'user'", false),
+                _ => self.literal("user"),
             },
         }
+    }
+
+    /// A text of ours, compared like any other.
+    fn literal(self, text: &str) -> Place {
+        let collation = if self == Self::Postgres { " COLLATE \"C\"" } else { "" };
+        Place::Value { sql: format!("('{text}'{collation})"), nullable: false }
     }
 
     fn place_in_row(self, row: Row, path: AttrPath) -> Place {
@@ -85,7 +91,7 @@ impl Dialect {
             (Row::Users, (None, "active", _)) => value("users.active", false),
             (Row::Users, (None, "meta", Some("created"))) => value("users.created_at", false),
             (Row::Users, (None, "meta", Some("lastModified"))) => value("users.updated_at", false),
-            (Row::Users, (None, "meta", _)) => value("'User'", false),
+            (Row::Users, (None, "meta", _)) => self.literal("User"),
             (Row::Users, (None, "groups", _)) => Place::Groups,
             (Row::Users, _) if path.attribute.multi_valued => Place::Elements(path),
             (Row::Users, _) => Place::Value { sql: self.folded(path), nullable: true },
@@ -94,7 +100,7 @@ impl Dialect {
             (Row::Groups, (_, "displayName", _)) => value("groups.display_name_key", false),
             (Row::Groups, (_, "meta", Some("created"))) => value("groups.created_at", false),
             (Row::Groups, (_, "meta", Some("lastModified"))) => value("groups.updated_at", false),
-            (Row::Groups, (_, "meta", _)) => value("'Group'", false),
+            (Row::Groups, (_, "meta", _)) => self.literal("Group"),
             (Row::Groups, _) => Place::Members,
         }
     }

@@ -39,8 +39,9 @@ enum Piece {
 }
 
 /// Shapes of conditions that are kept prepared; others are prepared each time they are sent, because what
-/// clients make up has no end.
+/// clients make up has no end. Small ones alone: the look-ups that are sent again and again.
 const MAX_SHAPES: usize = 256;
+const MAX_VALUES: usize = 8;
 static SHAPES: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
 
 impl Condition {
@@ -71,6 +72,10 @@ impl Condition {
 
     /// Decides whether statements with it are kept prepared.
     pub(super) fn finish(mut self) -> Self {
+        let values = self.pieces.iter().filter(|piece| !matches!(piece, Piece::Sql(_))).count();
+        if values > MAX_VALUES {
+            return self;
+        }
         let mut hasher = DefaultHasher::new();
         for piece in &self.pieces {
             if let Piece::Sql(sql) = piece {

@@ -1,11 +1,13 @@
 //! Users as provisioning sees them.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join;
 use kernel::{StoreError, Timestamp, UserId};
-use scim_core::{Found, Membership, Query, User, UserStore, fold};
+use scim_core::{Found, MAX_MEMBERSHIPS, Membership, Query, User, UserStore, fold};
 
 use crate::{
     Tx,
@@ -72,9 +74,11 @@ impl Tx {
         Ok(Some(user))
     }
 
-    /// Reads the groups of these users, however many, by one statement.
-    async fn add_groups(&mut self, users: &mut [User]) -> Result<(), StoreError> {
+    /// Reads the groups of these users, however many, by one statement; `false` when those of several are
+    /// too many to be read.
+    async fn add_groups(&mut self, users: &mut [User]) -> Result<bool, StoreError> {
         let ids: Vec<_> = users.iter().map(|user| user.id.to_string()).collect();
+        let most = if users.len() > 1 { i64::from(MAX_MEMBERSHIPS) } else { i64::from(u32::MAX) };
         let query = group_members::table
             .inner_join(groups::table.on(
                 groups::tenant_id.eq(group_members::tenant_id).and(groups::id.eq(group_members::group_id)),
@@ -82,15 +86,21 @@ impl Tx {
             .filter(group_members::tenant_id.eq(self.tenant.as_str()))
             .filter(group_members::user_id.eq_any(ids))
             .order((group_members::user_id, group_members::group_id))
-            .select((group_members::user_id, groups::id, groups::display_name));
+            .select((group_members::user_id, groups::id, groups::display_name))
+            .limit(most + 1);
         let rows: Vec<(String, String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        if i64::try_from(rows.len()).is_ok_and(|read| read > most) {
+            return Ok(false);
+        }
+        let mut places: HashMap<String, &mut User> =
+            users.iter_mut().map(|user| (user.id.to_string(), user)).collect();
         for (user, group, display) in rows {
             let group = group.parse().map_err(|error| corrupt("groups.id", error))?;
-            if let Some(user) = users.iter_mut().find(|known| known.id.as_str() == user) {
+            if let Some(user) = places.get_mut(&user) {
                 user.groups.push(Membership { group, display });
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -162,7 +172,7 @@ impl UserStore for Tx {
         let users = rows.into_iter().map(User::try_from).collect::<Result<Vec<_>, _>>()?;
         let mut found = slice.found(total, users);
         if groups && in_groups {
-            self.add_groups(&mut found.resources).await?;
+            found.cut = !self.add_groups(&mut found.resources).await?;
         }
         Ok(found)
     }

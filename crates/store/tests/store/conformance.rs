@@ -191,3 +191,70 @@ async fn a_tenant_sees_nothing_of_another() {
 fn both_kinds_are_run() {
     assert_eq!(Kind::ALL, [Kind::Sqlite, Kind::Postgres]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_from_before_filters_are_found_by_them() {
+    on_both(async |world: World| {
+        let ctx = world.ctx();
+        let body = json!({ "userName": "ada", "name": { "familyName": "ÉCLAIR" } });
+        let ada = scim_core::User::new(&ctx, Draft::read(&body).unwrap()).unwrap();
+        world.change(&ctx.tenant, async move |_, tx| tx.insert_user(&ada).await).await.unwrap();
+        let total = async || {
+            let filter = Filter::parse(&USERS, r#"name.familyName eq "éclair""#).unwrap();
+            let query = Query { filter: Some(filter), ..Query::default() };
+            let find = async move |tx: &mut store::Tx| tx.find_users(&query, false).await;
+            world.store.read(ctx.tenant.clone(), find).await.unwrap().total
+        };
+        assert_eq!(total().await, 1);
+        world.raw("UPDATE users SET folded = NULL").await;
+        assert_eq!(total().await, 0);
+        if world.kind == Kind::Postgres {
+            assert!(world.store.is_behind().await.unwrap(), "a server would not start");
+        }
+        // Whoever migrates, or opens an SQLite database, fills it.
+        world.reopened().migrate().await.unwrap();
+        assert_eq!(total().await, 1);
+        assert!(!world.store.is_behind().await.unwrap());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_deleted_while_joining_is_in_no_group() {
+    on_both(async |world: World| {
+        for round in 0..20 {
+            let ctx = world.ctx();
+            let ada = Draft::read(&json!({ "userName": format!("ada-{round}") })).unwrap();
+            let ada = scim_core::User::new(&ctx, ada).unwrap();
+            let group = GroupDraft::read(&json!({ "displayName": format!("g-{round}") })).unwrap();
+            let group = Group::new(&ctx, &group).unwrap();
+            let (user, made) = (ada.clone(), group.clone());
+            let make = world.change(&ctx.tenant, async move |_, tx| {
+                assert!(tx.insert_user(&user).await? && tx.insert_group(&made).await?);
+                Ok(())
+            });
+            make.await.unwrap();
+            let (joining, into) = (ada.id.clone(), group.id.clone());
+            let join = world.store.write(world.ctx(), async move |ctx, tx| {
+                let add = json!({ "Operations": [{ "op": "add", "path": "members", "value": [joining] }] });
+                let add = scim_core::Patch::read(&GROUPS, &add)?;
+                scim_core::groups::patch(ctx, tx, &into, &add).await?;
+                Ok::<_, scim_core::Error>(Audited::new((), Event::new("test", &UserDeactivated {})))
+            });
+            let leaving = ada.id.clone();
+            let delete = world.store.write(world.ctx(), async move |ctx, tx| {
+                scim_core::users::delete(ctx, tx, &leaving).await?;
+                Ok::<_, scim_core::Error>(Audited::new((), Event::new("test", &UserDeactivated {})))
+            });
+            let (joined, deleted) = tokio::join!(join, delete);
+            deleted.unwrap();
+            // Joined first and taken out again, or no user any more.
+            assert!(matches!(joined, Ok(()) | Err(scim_core::Error::InvalidValue { .. })), "{joined:?}");
+            let id = group.id.clone();
+            let read = async move |tx: &mut store::Tx| tx.members(&[id], 10).await;
+            let members: Result<_, StoreError> = world.store.read(ctx.tenant, read).await;
+            assert_eq!(members.unwrap(), [], "round {round}");
+        }
+    })
+    .await;
+}

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use kernel::StoreError;
 use scim_core::{
-    Draft, Filter, Page, Query, Start, User, UserStore,
+    Draft, Filter, Group, GroupDraft, GroupStore, MemberChanges, Membership, Page, Query, Start, User,
+    UserStore,
     conformance::generate::Random,
     schema::{GROUPS, USERS},
 };
+use serde_json::json;
 use store::Tx;
 
 use crate::support::{World, on_both};
@@ -81,7 +83,7 @@ async fn memory_and_storage_agree() {
 
 async fn found(world: &World, filter: &Filter) -> BTreeSet<kernel::UserId> {
     let page = Page { start: Start::Index(1), count: u32::try_from(USERS_MADE).unwrap() };
-    let query = Query { filter: Some(filter.clone()), page };
+    let query = Query { filter: Some(filter.clone()), page, ..Query::default() };
     let text = filter.to_string();
     let find = async move |tx: &mut Tx| tx.find_users(&query, false).await;
     let found = world.store.read(world.ctx().tenant, find).await;
@@ -90,21 +92,75 @@ async fn found(world: &World, filter: &Filter) -> BTreeSet<kernel::UserId> {
     found.resources.into_iter().map(|user| user.id).collect()
 }
 
-/// What a filter over groups becomes is a statement that both databases take.
+/// A dozen groups, and filters over who is in them and over what they are in.
 #[tokio::test(flavor = "multi_thread")]
-async fn filters_over_groups_are_statements() {
-    use scim_core::GroupStore;
+async fn memory_and_storage_agree_about_groups() {
     on_both(async |world: World| {
-        let mut random = Random::new(2);
         let ctx = world.ctx();
-        for number in 0..300 {
-            let filter = random.filter(&GROUPS, number % 5, &["grp_1".into()], ctx.now);
-            let text = filter.to_string();
-            let query = Query { filter: Some(filter), ..Query::default() };
+        let mut random = Random::new(3);
+        let mut users = random_users(&world, &mut random);
+        users.truncate(40);
+        let mut groups = Vec::new();
+        for number in 0..12 {
+            let name = format!("{}{number}", ["É", "b", "Ab", "%"][random.below(4)]);
+            let external_id = ["a", "A", "b"][random.below(3)];
+            let body = json!({ "displayName": name, "externalId": external_id });
+            let group = Group::new(&ctx, &GroupDraft::read(&body).unwrap()).unwrap();
+            let members: BTreeSet<_> =
+                users.iter().filter(|_| random.once_in(6)).map(|user| user.id.clone()).collect();
+            groups.push((group, if number == 0 { BTreeSet::new() } else { members }));
+        }
+        for user in &mut users {
+            let of = groups.iter().filter(|(_, members)| members.contains(&user.id));
+            let membership = |(group, _): &(Group, _)| Membership {
+                group: group.id.clone(),
+                display: group.display_name.clone(),
+            };
+            user.groups = of.map(membership).collect();
+        }
+        let (kept_users, kept_groups) = (users.clone(), groups.clone());
+        let keep = world.change(&ctx.tenant, async move |_, tx| {
+            for user in &kept_users {
+                assert!(tx.insert_user(user).await?);
+            }
+            for (group, members) in kept_groups {
+                assert!(tx.insert_group(&group).await?);
+                tx.change_members(&group.id, &MemberChanges::exactly(members)).await?;
+            }
+            Ok(())
+        });
+        keep.await.unwrap();
+
+        let ids: Vec<_> = groups.iter().map(|(group, _)| group.id.to_string()).collect();
+        let mut matched = 0;
+        for number in 0..400 {
+            let inner = random.filter(&USERS, number % 3, &ids, ctx.now);
+            // Most filters are to be about groups.
+            let about = random.filter_about(&USERS, "groups", &ids, ctx.now);
+            let filter =
+                if number % 2 == 0 { about } else { Filter::Or(vec![inner, Filter::Not(Box::new(about))]) };
+            let holds = |user: &&User| filter.matches(&(*user).clone().into_json(""));
+            let expected: BTreeSet<_> = users.iter().filter(holds).map(|user| user.id.clone()).collect();
+            assert_eq!(found(&world, &filter).await, expected, "{filter}");
+            matched += expected.len();
+        }
+        let people: Vec<_> = users.iter().take(5).map(|user| user.id.to_string()).chain(ids).collect();
+        for number in 0..800 {
+            let filter = random.filter(&GROUPS, number % 4, &people, ctx.now);
+            let holds = |(group, members): &&(Group, BTreeSet<_>)| {
+                filter.matches(&group.to_json(&members.iter().cloned().collect::<Vec<_>>(), ""))
+            };
+            let expected: BTreeSet<_> =
+                groups.iter().filter(holds).map(|(group, _)| group.id.clone()).collect();
+            let query = Query { filter: Some(filter.clone()), ..Query::default() };
             let find = async move |tx: &mut Tx| tx.find_groups(&query).await;
             let found: Result<_, StoreError> = world.store.read(ctx.tenant.clone(), find).await;
-            assert_eq!(found.unwrap_or_else(|error| panic!("{text}: {error}")).total, 0);
+            let found = found.unwrap_or_else(|error| panic!("{filter}: {error}"));
+            let found: BTreeSet<_> = found.resources.into_iter().map(|group| group.id).collect();
+            assert_eq!(found, expected, "{filter}");
+            matched += expected.len();
         }
+        assert!(matched > 2_000, "{matched}");
     })
     .await;
 }

@@ -45,6 +45,30 @@ impl World {
         diesel::Connection::establish(path.to_str().unwrap()).unwrap()
     }
 
+    /// The same database opened once more.
+    pub(crate) fn reopened(&self) -> Store {
+        self.database.store()
+    }
+
+    /// Runs a statement behind the server's back.
+    pub(crate) async fn raw(&self, statement: &str) {
+        match &self.database.url {
+            store::DatabaseUrl::Sqlite(_) => {
+                let mut conn = self.raw_sqlite();
+                let busy = "PRAGMA busy_timeout = 5000; ";
+                diesel::connection::SimpleConnection::batch_execute(&mut conn, &format!("{busy}{statement}"))
+                    .unwrap();
+            }
+            store::DatabaseUrl::Postgres(url) => {
+                let mut conn =
+                    <diesel_async::AsyncPgConnection as diesel_async::AsyncConnection>::establish(url)
+                        .await
+                        .unwrap();
+                diesel_async::SimpleAsyncConnection::batch_execute(&mut conn, statement).await.unwrap();
+            }
+        }
+    }
+
     pub(crate) fn other_tenant(&self) -> TenantId {
         TenantId::new(&*self.env)
     }

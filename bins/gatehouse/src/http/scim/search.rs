@@ -41,8 +41,7 @@ async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJ
     let of_users = params.query_among(&USERS, &RESOURCE_TYPES)?;
     let shown = (params.projection(&GROUPS), params.projection(&USERS));
     let (members, memberships) = (shown.0.wants("members"), shown.1.wants("groups"));
-    // The pages of both together have no filter of one kind; its cursors belong to none.
-    let query = Query { filter: None, page: of_users.page.clone() };
+    let query = Query { filter: None, ..of_users.clone() };
     let found = access.read(async move |_, tx| both(tx, of_groups, of_users, members, memberships).await);
     let root = root(&site);
     let write = |one: One, out: &mut String| match one {
@@ -92,14 +91,20 @@ async fn both(
         Start::Index(index) => Start::Index(index.saturating_sub(groups.total).max(1)),
         other => other,
     };
-    of_users.page = Page { start, count: left };
-    let users = users::list(tx, &of_users, memberships).await?;
-    let more = groups.more || users.more || (left == 0 && users.total > 0);
+    // Where groups fill a page by cursor, one user tells whether there is another page.
+    let look_ahead = left == 0 && matches!(start, Start::After(_));
+    of_users.page = Page { start, count: if look_ahead { 1 } else { left } };
+    let mut users = users::list(tx, &of_users, memberships && !look_ahead).await?;
+    let beyond = if look_ahead { !users.resources.is_empty() } else { left == 0 && users.total > 0 };
+    if look_ahead {
+        users.resources.clear();
+    }
+    let more = groups.more || users.more || beyond;
     resources.extend(users.resources.into_iter().map(Box::new).map(One::User));
     let total = match page.start {
         // Both read it off the cursor, where it is of both.
         Start::After(_) => users.total,
         _ => groups.total + users.total,
     };
-    Ok(Found { total, resources, more })
+    Ok(Found { total, resources, more, cut: false })
 }

@@ -1,7 +1,7 @@
 //! One text for both databases: `super::Connection` is to one of them.
 
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use kernel::StoreError;
 use scim_core::User;
 
@@ -21,15 +21,20 @@ pub(crate) async fn refold(conn: &mut Connection) -> Result<usize, StoreError> {
         if rows.is_empty() {
             return Ok(done);
         }
+        // One transaction a batch: on SQLite each would wait for the disk.
+        conn.batch_execute("BEGIN").await.map_err(store_error)?;
         for (tenant, row) in rows {
             let user = User::try_from(row)?;
             let folded = crate::users::json_text(&user.folded())?;
-            diesel::update(users::table.find((tenant, user.id.to_string())))
+            // Unless somebody was faster, and with something newer.
+            let missing = users::table.find((tenant, user.id.to_string())).filter(users::folded.is_null());
+            diesel::update(missing)
                 .set(users::folded.eq(Some(folded)))
                 .execute(conn)
                 .await
                 .map_err(store_error)?;
             done += 1;
         }
+        conn.batch_execute("COMMIT").await.map_err(store_error)?;
     }
 }

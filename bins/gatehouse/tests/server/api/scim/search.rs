@@ -64,6 +64,18 @@ fn a_search_at_the_root_is_over_both() {
         assert_eq!(total("not (userName pr)"), 3);
         assert_eq!(scim.post(SEARCH, &json!({ "filter": "shoeSize pr" })).status, 400);
 
+        // What groups alone fill is the last page when nobody follows, and not when somebody does.
+        let cursor = |filter: &str| {
+            let page = scim.post(SEARCH, &json!({ "filter": filter, "cursor": "", "count": 1 })).json();
+            let body = json!({ "filter": filter, "cursor": page["nextCursor"], "count": 2 });
+            (scim.post(SEARCH, &body).json(), page["nextCursor"].clone())
+        };
+        let (second, first) = cursor("not (userName pr)");
+        assert_eq!((ids(&second).len(), &second["nextCursor"]), (2, &Value::Null));
+        assert_ne!(cursor("displayName pr").0["nextCursor"], Value::Null);
+        let other = scim.post(SEARCH, &json!({ "filter": "displayName pr", "cursor": first }));
+        assert_eq!((other.status, &other.json()["scimType"]), (400, &json!("invalidCursor")));
+
         assert_eq!(walk_by_position(&scim), ids(&all));
         assert_eq!(walk_by_cursor(&scim), ids(&all));
     });

@@ -40,6 +40,12 @@ fn a_client_chooses_what_it_is_answered() {
             (&json!({ "costCenter": "7" }), &Value::Null)
         );
         assert_eq!(read("attributes="), made, "no names are no choice");
+        assert_eq!(read("attributes=emails.display").get("emails"), None, "of nothing, nothing is answered");
+        let user = read("excludedAttributes=name.givenName,name.familyName");
+        assert_eq!(user.get("name"), None);
+        let many = "id,userName,shoeSize,".repeat(40_000);
+        let chosen = scim.post(&format!("{USERS}/.search"), &json!({ "attributes": many })).json();
+        assert_eq!(chosen["Resources"][0].as_object().unwrap().len(), 3, "however often it is named");
 
         let list =
             scim.get(&format!("{USERS}?attributes=userName&filter=name.givenName+eq+%22ada%22")).json();
