@@ -10,7 +10,7 @@ use crate::{
 /// Values that a multi-valued attribute may have at most.
 pub(crate) const MAX_VALUES: usize = 100;
 /// Bytes that all attributes of a user may have at most, so that a page of users stays small.
-const MAX_SIZE: usize = 64 * 1024;
+pub(crate) const MAX_SIZE: usize = 64 * 1024;
 
 /// A user as sent: validated against the schemas, names in their canonical case, unknown and
 /// read-only attributes left out.
@@ -44,7 +44,7 @@ impl Draft {
             }
             Some(_) => return Err(Error::invalid(extension, "must be an object")),
         }
-        refuse_large(&attributes)?;
+        refuse_large(&attributes, MAX_SIZE)?;
         let user_name = match attributes.shift_remove("userName") {
             Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
             Some(_) => return Err(Error::invalid("userName", "must not be blank")),
@@ -79,10 +79,10 @@ pub(crate) fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Optio
     }
 }
 
-/// Refuses attributes that are larger than a user may be.
-pub(crate) fn refuse_large(attributes: &Map<String, Value>) -> Result<(), Error> {
+/// Refuses attributes of more than `most` bytes.
+pub(crate) fn refuse_large(attributes: &Map<String, Value>, most: usize) -> Result<(), Error> {
     let size: usize = attributes.values().map(size).sum();
-    if size > MAX_SIZE {
+    if size > most {
         return Err(Error::invalid("user", format!("at most {MAX_SIZE} bytes of attributes are kept")));
     }
     Ok(())

@@ -30,6 +30,7 @@ mod fold;
 mod group;
 pub mod groups;
 mod input;
+mod json;
 pub mod memory;
 mod page;
 mod params;

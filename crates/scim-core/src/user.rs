@@ -1,12 +1,11 @@
 //! A user as it is kept and answered.
 
-use std::fmt::Write as _;
-
 use kernel::{Ctx, Email, GroupId, Timestamp, UserId};
 use serde_json::{Map, Value, json};
 
 use crate::{
     Attributes, Draft, Error, fold,
+    json::{write_meta, write_text},
     schema::{Attribute, ENTERPRISE_USER, USER},
 };
 
@@ -206,14 +205,8 @@ impl User {
             out.push_str(",\"groups\":");
             out.push_str(&groups_json(self.groups.clone(), base).to_string());
         }
-        let (created, modified) = (self.created, self.last_modified);
-        // Times and addresses of ours have nothing to escape; the base is written as text all the same.
-        let _infallible = write!(
-            out,
-            ",\"meta\":{{\"resourceType\":\"User\",\"created\":\"{created}\",\"lastModified\":\"{modified}\",\"location\":"
-        );
-        write_text(&self.location(base), out);
-        out.push_str("}}");
+        write_meta("User", self.created, self.last_modified, &self.location(base), out);
+        out.push('}');
     }
 
     /// The address of this resource.
@@ -235,17 +228,6 @@ fn groups_json(groups: Vec<Membership>, base: &str) -> Value {
         })
     };
     groups.into_iter().map(group).collect()
-}
-
-/// A JSON string.
-fn write_text(text: &str, out: &mut String) {
-    if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-        out.push('"');
-        out.push_str(text);
-        out.push('"');
-    } else {
-        out.push_str(&Value::from(text).to_string());
-    }
 }
 
 fn fold_members(attributes: &[Attribute], members: &Map<String, Value>) -> Map<String, Value> {

@@ -7,7 +7,7 @@ use crate::{
     Draft, Error, User,
     filter::{Filter, Operand, Operator},
     fold,
-    input::{self, MAX_VALUES},
+    input::{self, MAX_SIZE, MAX_VALUES},
     schema::{AttrPath, Attribute, Mutability, Type},
 };
 
@@ -19,7 +19,8 @@ impl User {
         let mut document = self.document();
         for change in &patch.changes {
             change.apply(&mut document)?;
-            input::refuse_large(&document)?;
+            // Roughly, so that work on it stays bounded; at the end it is exact.
+            input::refuse_large(&document, 2 * MAX_SIZE)?;
         }
         self.replaced(Draft::read(&Value::Object(document))?)
     }

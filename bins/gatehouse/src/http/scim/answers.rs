@@ -4,7 +4,8 @@ use actix_web::{
     HttpResponse,
     http::{StatusCode, header},
 };
-use scim_core::{Found, Projection, Query, User, write_list};
+use kernel::UserId;
+use scim_core::{Found, Group, Projection, Query, User, write_list};
 
 use super::super::{body::scim_text, errors::ScimProblem};
 
@@ -35,6 +36,20 @@ pub(super) fn write_user(user: User, projection: &Projection, root: &str, out: &
     match projection {
         Projection::All => user.write_json(root, out),
         _ => out.push_str(&projection.of(user.into_json(root)).to_string()),
+    }
+}
+
+/// Writes the part of a group that is wanted.
+pub(super) fn write_group(
+    group: &Group,
+    members: &[UserId],
+    projection: &Projection,
+    root: &str,
+    out: &mut String,
+) {
+    match projection {
+        Projection::All => group.write_json(members, root, out),
+        _ => out.push_str(&projection.of(group.to_json(members, root)).to_string()),
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
         body::ScimJson,
         permissions::{ScimRead, ScimWrite},
     },
-    answers::{Answer, gone, list, one},
+    answers::{Answer, gone, list, one, write_group},
     root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
 };
@@ -84,7 +84,7 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: &Params) ->
     let root = root(site);
     let write = |group: Group, out: &mut String| {
         let members = of.remove(&group.id).unwrap_or_default();
-        out.push_str(&projection.of(group.to_json(&members, &root)).to_string());
+        write_group(&group, &members, &projection, &root, out);
     };
     Ok(list(&query, found, |group| group.id.as_str(), write))
 }
@@ -316,5 +316,7 @@ fn group_answer(
     projection: &Projection,
 ) -> HttpResponse {
     let root = root(site);
-    one(status, &group.location(&root), projection.of(group.to_json(members, &root)).to_string())
+    let mut text = String::new();
+    write_group(group, members, projection, &root, &mut text);
+    one(status, &group.location(&root), text)
 }

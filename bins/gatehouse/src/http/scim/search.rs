@@ -11,7 +11,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     super::{Site, access::Access, body::ScimJson, permissions::ScimRead},
-    answers::{Answer, list, write_user},
+    answers::{Answer, list, write_group, write_user},
     groups::by_group,
     root,
     shapes::{ScimList, ScimSearch},
@@ -45,9 +45,7 @@ async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJ
     let found = access.read(async move |_, tx| both(tx, of_groups, of_users, members, memberships).await);
     let root = root(&site);
     let write = |one: One, out: &mut String| match one {
-        One::Group(group, members) => {
-            out.push_str(&shown.0.of(group.to_json(&members, &root)).to_string());
-        }
+        One::Group(group, members) => write_group(&group, &members, &shown.0, &root, out),
         One::User(user) => write_user(*user, &shown.1, &root, out),
     };
     Ok(list(&query, found.await?, One::id, write))
