@@ -5,12 +5,12 @@ use gatehouse::http::{access::Access, permissions::ScimWrite};
 use scim_core::UserStore;
 
 async fn handler(access: Access<ScimWrite>) -> Result<u64, scim_core::Error> {
-    let page = scim_core::Page::parse(None, None)?;
-    let found = access.read(async move |_, tx| scim_core::list(tx, None, page).await).await?;
+    let query = scim_core::Query::default();
+    let found = access.read(async move |_, tx| scim_core::users::list(tx, &query, false).await).await?;
     access
         .write(async move |_, tx| {
-            for user in &found.users {
-                tx.update_user(user).await?;
+            for user in &found.resources {
+                tx.update_user(user, user).await?;
             }
             let event = Event::new("usr_1", &UserDeactivated {});
             Ok::<_, scim_core::Error>(Audited::new(found.total, event))
