@@ -74,6 +74,11 @@ pub const KEYS: &[Key] = &[
         help: "The one header that trusted proxies write: `X-Forwarded-For` or `Forwarded`. The other is ignored.",
     },
     Key {
+        name: "metrics_bind",
+        default: "none: `/metrics` is on the server's own address",
+        help: "Address and port for `/metrics` alone, which then is nowhere else; it needs no credential.",
+    },
+    Key {
         name: "scim_rates",
         default: "25,100,400",
         help: "SCIM requests a second of a FREE, a STANDARD and an ENTERPRISE tenant, on each instance; twice that at once.",
@@ -128,6 +133,8 @@ pub struct Settings {
     pub trusted_proxies: Vec<IpCidr>,
     /// See [`KEYS`].
     pub proxy_header: ProxyHeader,
+    /// See [`KEYS`].
+    pub metrics_bind: Option<SocketAddr>,
     /// See [`KEYS`]: of a FREE, a STANDARD and an ENTERPRISE tenant.
     pub scim_rates: [NonZeroU32; 3],
     /// See [`KEYS`].
@@ -245,6 +252,7 @@ impl Raw {
             master_key: self.parsed("master_key")?,
             trusted_proxies: self.ranges("trusted_proxies")?,
             proxy_header: self.parsed("proxy_header")?.unwrap_or(ProxyHeader::XForwardedFor),
+            metrics_bind: self.parsed("metrics_bind")?,
             scim_rates: self.rates("scim_rates")?.unwrap_or(SCIM_RATES),
             database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(5),
             workers: self.count("workers", 1..=1024)?,

@@ -34,6 +34,13 @@ impl Across {
         row.map(ScimToken::try_from).transpose()
     }
 
+    /// Nothing: whether the database answers at all.
+    pub async fn nothing(&mut self) -> Result<(), StoreError> {
+        let query = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1"));
+        let _one: i32 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        Ok(())
+    }
+
     /// The tenant of this id.
     pub async fn tenant(&mut self, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
         let query = tenants::table.find(id.as_str());

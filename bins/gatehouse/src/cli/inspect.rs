@@ -39,6 +39,8 @@ pub(super) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
             ProxyHeader::XForwardedFor => "X-Forwarded-For",
             ProxyHeader::Forwarded => "Forwarded",
         },
+        "metricsBind": settings.metrics_bind.map(|address| address.to_string()),
+        "scimRates": settings.scim_rates,
         "databasePool": settings.database_pool,
         "workers": settings.workers,
         "logFormat": if settings.log_format == LogFormat::Json { "json" } else { "pretty" },

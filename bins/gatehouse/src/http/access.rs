@@ -102,6 +102,11 @@ impl Gate {
         Ok(tenant)
     }
 
+    /// Asks the database for nothing.
+    pub(super) async fn reach_database(&self) -> Result<(), StoreError> {
+        self.store.across(async |across: &mut store::Across| across.nothing().await).await
+    }
+
     /// What the tenant pays for; the least of all where that is not known.
     pub(super) async fn tier(&self, tenant: &TenantId) -> Result<Tier, StoreError> {
         let find = async |across: &mut store::Across| across.tenant(tenant).await;

@@ -3,6 +3,7 @@
 
 use std::{
     panic::AssertUnwindSafe,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -23,7 +24,8 @@ use super::{
     Site,
     access::{Arrival, Gate},
     errors::{Cause, Problem},
-    operations::Named,
+    meter::InFlight,
+    operations::{Named, Operation},
 };
 
 /// How long an answer may take to begin.
@@ -82,7 +84,8 @@ pub(super) async fn enter(
         ip: site.proxies.client(request.peer_addr().map(|peer| peer.ip()), request.headers()),
     };
     let method = request.method().clone();
-    let mut line = Line { template: String::from("-"), tenant: None };
+    let _in_flight = InFlight::begin();
+    let mut line = Line { operation: None, tenant: None };
     let work = async {
         match admit(&request, &site, &gate, &arrival, &mut line).await {
             Err(problem) => Ok(request.into_response(area.refuse(&problem))),
@@ -95,34 +98,44 @@ pub(super) async fn enter(
         Err(response) => response,
     };
     let status = response.status();
+    let took = started.elapsed();
+    line.operation.as_ref().map_or(&site.other, |operation| &operation.meter).answered(status.as_u16(), took);
     let cause = response.extensions_mut().remove::<Cause>();
     finish(response.headers_mut(), area, &site, &arrival);
     if let Some(Cause(cause)) = cause {
         tracing::error!(
             request_id = arrival.request_id,
-            route = line.template,
+            route = line.template(),
             status = status.as_u16(),
             cause,
             "failed"
         );
     }
-    tracing::info!(
-        request_id = arrival.request_id,
-        tenant = line.tenant,
-        method = method.as_str(),
-        route = line.template,
-        status = status.as_u16(),
-        micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
-        ip = arrival.ip.map(|ip| ip.to_string()),
-        "answered"
-    );
+    if !line.operation.as_ref().is_some_and(|operation| operation.quiet) {
+        tracing::info!(
+            request_id = arrival.request_id,
+            tenant = line.tenant,
+            method = method.as_str(),
+            route = line.template(),
+            status = status.as_u16(),
+            micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            ip = arrival.ip.map(|ip| ip.to_string()),
+            "answered"
+        );
+    }
     answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
 }
 
 /// What the log says of a request beside its answer.
 struct Line {
-    template: String,
+    operation: Option<Arc<Operation>>,
     tenant: Option<String>,
+}
+
+impl Line {
+    fn template(&self) -> &str {
+        self.operation.as_ref().map_or("-", |operation| &operation.template)
+    }
 }
 
 async fn admit(
@@ -137,7 +150,7 @@ async fn admit(
         Named::OtherMethods(allow) => return Err(Problem::method_not_allowed(&allow)),
         Named::Nothing => return Err(Problem::not_found()),
     };
-    line.template.clone_from(&operation.template);
+    line.operation = Some(Arc::clone(&operation));
     if !operation.public {
         let tenant = gate.authenticate(request, request.headers(), arrival).await?;
         line.tenant = Some(tenant.to_string());

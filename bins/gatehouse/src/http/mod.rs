@@ -7,8 +7,10 @@ mod describe;
 mod discovery;
 mod entry;
 mod errors;
+mod meter;
 mod operations;
 pub mod permissions;
+mod probes;
 mod rates;
 mod scim;
 
@@ -24,7 +26,7 @@ use kernel::Env;
 use store::Store;
 use utoipa_actix_web::{AppExt, service_config::ServiceConfig};
 
-use self::{access::Gate, client_address::Proxies, operations::Operations, rates::ScimRates};
+use self::{access::Gate, client_address::Proxies, meter::Meter, operations::Operations, rates::ScimRates};
 use crate::{config::Settings, pages};
 
 pub use self::{
@@ -40,6 +42,8 @@ pub(crate) struct Site {
     https: bool,
     proxies: Proxies,
     operations: Operations,
+    /// Counts what names no operation.
+    other: Meter,
     spec_version: HeaderValue,
     scim_rates: ScimRates,
     pub(crate) documents: Documents,
@@ -54,7 +58,11 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 pub struct Bound {
     /// The address really bound.
     pub address: SocketAddr,
+    /// The address of the figures, if they have one of their own.
+    pub metrics_address: Option<SocketAddr>,
     server: Server,
+    /// The figures on an address of their own.
+    metrics: Option<Server>,
 }
 
 /// Takes the address and prepares the workers.
@@ -63,10 +71,18 @@ pub fn bind(settings: &Settings, store: Store, env: Arc<dyn Env>) -> io::Result<
     let address = listener.local_addr()?;
     let base_url = settings.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let documents = Documents::new();
+    // Before the first meter is made.
+    let _recorder = meter::recorder();
+    meter::build(documents.spec_version());
+    let here = [&probes::PATHS[..], &[probes::METRICS]].concat();
+    let probes = if settings.metrics_bind.is_some() { &probes::PATHS[..] } else { &here };
+    let (metrics_address, metrics) = settings.metrics_bind.map(serve_metrics).transpose()?.unzip();
     let site = Site {
         https: base_url.starts_with("https:"),
         proxies: Proxies { trusted: settings.trusted_proxies.clone(), header: settings.proxy_header },
-        operations: Operations::new(documents.openapi_json(), &pages::PATHS).map_err(io::Error::other)?,
+        operations: Operations::new(documents.openapi_json(), &pages::PATHS, probes)
+            .map_err(io::Error::other)?,
+        other: Meter::new("-", "-"),
         spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
         scim_rates: ScimRates::new(settings.scim_rates),
         documents,
@@ -94,6 +110,8 @@ pub fn bind(settings: &Settings, store: Store, env: Arc<dyn Env>) -> io::Result<
             .configure(routes)
             .into_app()
             .configure(pages::routes)
+            .configure(probes::routes)
+            .configure(probes::metrics_routes)
     })
     .workers(workers)
     .client_request_timeout(Duration::from_secs(10))
@@ -102,13 +120,45 @@ pub fn bind(settings: &Settings, store: Store, env: Arc<dyn Env>) -> io::Result<
     .shutdown_timeout(30)
     .listen(listener)?
     .run();
-    Ok(Bound { address, server })
+    Ok(Bound { address, metrics_address, server, metrics })
+}
+
+/// A server of the figures alone, and its address.
+fn serve_metrics(address: SocketAddr) -> io::Result<(SocketAddr, Server)> {
+    let listener = TcpListener::bind(address)?;
+    let address = listener.local_addr()?;
+    tracing::info!(%address, "metrics have an address of their own");
+    let app = || App::new().configure(probes::metrics_routes);
+    Ok((address, HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run()))
 }
 
 impl Bound {
     /// Answers requests until SIGTERM or SIGINT, then finishes those under way.
     pub async fn serve(self) -> io::Result<()> {
-        self.server.await
+        let upkeep = tokio::spawn(async {
+            let mut ticks = tokio::time::interval(meter::UPKEEP);
+            loop {
+                ticks.tick().await;
+                if let Some(recorder) = meter::recorder() {
+                    recorder.run_upkeep();
+                }
+            }
+        });
+        let served = match self.metrics {
+            None => self.server.await,
+            Some(metrics) => {
+                let handle = metrics.handle();
+                let server = async {
+                    let served = self.server.await;
+                    handle.stop(false).await;
+                    served
+                };
+                let (served, counted) = futures_util::future::join(server, metrics).await;
+                served.and(counted)
+            }
+        };
+        upkeep.abort();
+        served
     }
 
     /// Ends the server from elsewhere in the process.

@@ -6,13 +6,18 @@ use actix_web::http::{Method, header::HeaderValue};
 use matchit::Router;
 use serde_json::Value;
 
+use super::meter::Meter;
+
 /// One operation of the description.
-#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     /// The path with its parameters' names, as in the description.
     pub template: String,
     /// Whether it needs no credential; then one that is sent is ignored.
     pub public: bool,
+    /// Whether the log says of it only what went wrong.
+    pub quiet: bool,
+    /// What counts its answers.
+    pub meter: Meter,
 }
 
 /// What the address and the method name.
@@ -34,8 +39,8 @@ struct Address {
 pub(super) struct Operations(Router<Address>);
 
 impl Operations {
-    /// Reads an OpenAPI document, and the pages that are served beside the API.
-    pub(super) fn new(document: &Value, pages: &[&str]) -> Result<Self, String> {
+    /// Reads an OpenAPI document, and the pages and probes that are served beside the API.
+    pub(super) fn new(document: &Value, pages: &[&str], probes: &[&str]) -> Result<Self, String> {
         let mut router = Router::new();
         let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
         for (path, item) in paths {
@@ -46,13 +51,16 @@ impl Operations {
                 };
                 let public =
                     security.iter().all(|one| one.as_object().is_some_and(serde_json::Map::is_empty));
-                let operation = Operation { template: path.clone(), public };
-                methods.insert(method.to_ascii_uppercase(), Arc::new(operation));
+                let method = method.to_ascii_uppercase();
+                let meter = Meter::new(&method, path);
+                let operation = Operation { template: path.clone(), public, quiet: false, meter };
+                methods.insert(method, Arc::new(operation));
             }
             insert(&mut router, path, methods)?;
         }
-        for page in pages {
-            let operation = Operation { template: (*page).to_owned(), public: true };
+        for page in pages.iter().chain(probes) {
+            let (template, meter) = ((*page).to_owned(), Meter::new("GET", page));
+            let operation = Operation { template, public: true, quiet: probes.contains(page), meter };
             insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;
         }
         Ok(Self(router))

@@ -15,6 +15,7 @@ mod coverage;
 mod limits;
 mod pages;
 mod parallel;
+mod probes;
 mod readme;
 mod secrets;
 mod support;

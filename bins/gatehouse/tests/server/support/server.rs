@@ -7,7 +7,7 @@ use directory::{NewTenant, Tier};
 use gatehouse::{config::Raw, http};
 use kernel::{Actor, Ctx, Env, SystemEnv, TenantId};
 use store::{
-    Store, Tx,
+    DatabaseUrl, Store, Tx,
     testing::{Kind, TestDatabase},
 };
 use tokens::{NewScimToken, ScimTokenId};
@@ -17,13 +17,14 @@ use super::Caller;
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    pub(crate) metrics_address: Option<SocketAddr>,
     store: Store,
     env: Arc<dyn Env>,
     runtime: tokio::runtime::Runtime,
     handle: actix_web::dev::ServerHandle,
     thread: Option<JoinHandle<()>>,
     /// Kept for its drop.
-    _database: TestDatabase,
+    database: TestDatabase,
 }
 
 /// A tenant with an identity provider.
@@ -60,10 +61,22 @@ impl Server {
             http::bind(&raw.settings().unwrap(), database.store(), Arc::clone(&env)).unwrap()
         };
         let (address, handle) = (bound.address, bound.handle());
+        let metrics_address = bound.metrics_address;
         let serving = runtime.handle().clone();
         let thread = std::thread::spawn(move || serving.block_on(bound.serve()).unwrap());
         let store = database.store();
-        Self { address, store, env, runtime, handle, thread: Some(thread), _database: database }
+        Self { address, metrics_address, store, env, runtime, handle, thread: Some(thread), database }
+    }
+
+    /// Takes the database away from a server on PostgreSQL.
+    pub(crate) fn lose_database(&self) {
+        let DatabaseUrl::Postgres(url) = &self.database.url else { panic!("not on PostgreSQL") };
+        let (cluster, name) = url.rsplit_once('/').unwrap();
+        let drop = format!("DROP DATABASE {name} WITH (FORCE)");
+        let done = std::process::Command::new("psql")
+            .args(["-q", "-c", &drop, &format!("{cluster}/postgres")])
+            .status();
+        assert!(done.unwrap().success());
     }
 
     pub(crate) fn anonymous(&self) -> Caller {

@@ -1,0 +1,66 @@
+//! What whoever runs the server asks it.
+
+use serde_json::json;
+use store::testing::Kind;
+
+use crate::support::{Caller, Server, ada, on_both};
+
+#[test]
+fn the_process_lives_and_is_ready() {
+    on_both(|server| {
+        let anybody = server.anonymous();
+        let health = anybody.get("/healthz");
+        assert_eq!((health.status, health.json()), (200, json!({ "status": "ok" })));
+        let ready = anybody.get("/readyz");
+        assert_eq!(ready.json(), json!({ "status": "ready", "checks": { "database": "ok" } }));
+        assert_eq!((ready.status, ready.header("cache-control")), (200, "no-store"));
+        assert_eq!(anybody.send("POST", "/readyz", None, "").status, 405);
+    });
+}
+
+#[test]
+fn without_its_database_it_lives_and_is_not_ready() {
+    let server = Server::start(Kind::Postgres, &[]);
+    assert_eq!(server.anonymous().get("/readyz").status, 200);
+    server.lose_database();
+    let ready = server.anonymous().get("/readyz");
+    assert_eq!((ready.status, &ready.json()["checks"]), (503, &json!({ "database": "unavailable" })));
+    assert!(!ready.text.contains("test_"), "what is wrong is for the log: {}", ready.text);
+    assert_eq!(server.anonymous().get("/healthz").status, 200);
+}
+
+#[test]
+fn requests_are_counted_by_route_and_name_nobody() {
+    on_both(|server| {
+        let tenant = server.tenant("counted");
+        let made = tenant.scim.post("/api/scim/v2/Users", &ada()).json();
+        tenant.scim.get(&format!("/api/scim/v2/Users/{}?attributes=id", made["id"].as_str().unwrap()));
+        server.anonymous().get("/no/such/path?token=scim_secret");
+        let answer = server.anonymous().get("/metrics");
+        assert!(answer.header("content-type").starts_with("text/plain; version=0.0.4"));
+        for line in [
+            r#"gatehouse_http_requests_total{method="GET",route="/api/scim/v2/Users/{id}",status="200"}"#,
+            r#"gatehouse_http_requests_total{method="POST",route="/api/scim/v2/Users",status="201"}"#,
+            r#"gatehouse_http_requests_total{method="-",route="-",status="404"}"#,
+            r#"gatehouse_http_request_duration_seconds_bucket{method="GET",route="/api/scim/v2/Users/{id}",le="0.25"}"#,
+            "gatehouse_http_requests_in_flight",
+            "gatehouse_build_info{version=",
+        ] {
+            assert!(answer.text.contains(line), "{line} is not in\n{}", answer.text);
+        }
+        for secret in ["scim_", "usr_", "ten_", "such/path", "counted"] {
+            assert!(!answer.text.contains(secret), "{secret} is in\n{}", answer.text);
+        }
+    });
+}
+
+#[test]
+fn figures_may_have_an_address_of_their_own() {
+    let server = Server::start(Kind::Sqlite, &[("metrics_bind", "127.0.0.1:0")]);
+    server.anonymous().get("/healthz");
+    let figures = Caller::anonymous(server.metrics_address.unwrap());
+    assert!(figures.get("/metrics").text.contains("gatehouse_http_requests_total"));
+    assert_eq!(figures.get("/api/scim/v2/Users").status, 404);
+    assert_eq!(server.anonymous().get("/metrics").status, 404);
+    assert_eq!(server.anonymous().get("/readyz").status, 200);
+}
