@@ -84,7 +84,7 @@ pub(super) async fn enter(
         ip: site.proxies.client(request.peer_addr().map(|peer| peer.ip()), request.headers()),
     };
     let method = request.method().clone();
-    let _in_flight = InFlight::begin();
+    let _in_flight = InFlight::begin(&site.in_flight);
     let mut line = Line { operation: None, tenant: None };
     let work = async {
         match admit(&request, &site, &gate, &arrival, &mut line).await {

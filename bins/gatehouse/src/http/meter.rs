@@ -43,6 +43,11 @@ fn install() -> Option<PrometheusHandle> {
     Some(handle)
 }
 
+/// What counts the requests that are being answered.
+pub(super) fn in_flight() -> Gauge {
+    gauge!(IN_FLIGHT)
+}
+
 /// Says what is running.
 pub(super) fn build(spec_version: &str) {
     let labels = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("spec", spec_version.to_owned())];
@@ -89,10 +94,10 @@ impl Meter {
 pub(super) struct InFlight(Gauge);
 
 impl InFlight {
-    pub(super) fn begin() -> Self {
-        let gauge = gauge!(IN_FLIGHT);
+    /// Counts one more.
+    pub(super) fn begin(gauge: &Gauge) -> Self {
         gauge.increment(1.0);
-        Self(gauge)
+        Self(gauge.clone())
     }
 }
 

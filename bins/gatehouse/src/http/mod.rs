@@ -44,6 +44,7 @@ pub(crate) struct Site {
     operations: Operations,
     /// Counts what names no operation.
     other: Meter,
+    in_flight: metrics::Gauge,
     spec_version: HeaderValue,
     scim_rates: ScimRates,
     pub(crate) documents: Documents,
@@ -83,6 +84,7 @@ pub fn bind(settings: &Settings, store: Store, env: Arc<dyn Env>) -> io::Result<
         operations: Operations::new(documents.openapi_json(), &pages::PATHS, probes)
             .map_err(io::Error::other)?,
         other: Meter::new("-", "-"),
+        in_flight: meter::in_flight(),
         spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
         scim_rates: ScimRates::new(settings.scim_rates),
         documents,
