@@ -69,6 +69,11 @@ pub(crate) fn external_id(body: &Map<String, Value>) -> Result<Option<String>, E
     }
 }
 
+/// The first member of this name in any case.
+pub(crate) fn member<'v>(object: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+    object.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
+
 /// The member of this name in any case, which must not be there twice.
 pub(crate) fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Value>, Error> {
     let mut found = body.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value);

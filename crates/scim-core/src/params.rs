@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Error, Page, Projection, Query, filter::Filter, schema::ResourceType};
+use crate::{Error, Page, Projection, Query, filter::Filter, input::member, schema::ResourceType};
 
 /// What a client asked for, before it is understood. `sortBy` and `sortOrder` are not among it: sorting
 /// is not supported and, as the RFC has it, ignored.
@@ -100,13 +100,13 @@ fn names(text: &str, into: &mut Vec<String>) {
     into.extend(names.take(MAX_NAMES.saturating_sub(into.len())).map(str::to_owned));
 }
 
-fn member<'v>(body: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
-    let found = body.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));
-    found.map(|(_, value)| value).filter(|value| !value.is_null())
+/// A member that is there and not null.
+fn given<'v>(body: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+    member(body, name).filter(|value| !value.is_null())
 }
 
 fn text(body: &Map<String, Value>, name: &str) -> Result<Option<String>, Error> {
-    match member(body, name) {
+    match given(body, name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(Value::Number(number)) if name != "filter" => Ok(Some(number.to_string())),
@@ -117,7 +117,7 @@ fn text(body: &Map<String, Value>, name: &str) -> Result<Option<String>, Error> 
 fn list(body: &Map<String, Value>, name: &str) -> Result<Vec<String>, Error> {
     let wrong = || Error::invalid(name, "must be an array of names");
     let mut read = Vec::new();
-    match member(body, name) {
+    match given(body, name) {
         None => {}
         Some(Value::String(text)) => names(text, &mut read),
         Some(Value::Array(all)) => {

@@ -10,6 +10,7 @@ use super::{Change, Patch, Verb};
 use crate::{
     Error, Group, GroupDraft,
     filter::{Filter, Operand, Operator},
+    input,
 };
 
 /// Who joins and who leaves a group.
@@ -134,7 +135,7 @@ fn listed(value: &Value) -> Vec<(String, Result<UserId, ()>)> {
         one => std::slice::from_ref(one),
     };
     let id = |(index, value): (usize, &Value)| {
-        let named = value.as_object().and_then(|member| super::member(member, "value")).unwrap_or(value);
+        let named = value.as_object().and_then(|member| input::member(member, "value")).unwrap_or(value);
         let id = named.as_str().and_then(|text| text.parse().ok()).ok_or(());
         (format!("members[{index}].value"), id)
     };

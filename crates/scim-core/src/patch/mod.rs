@@ -9,11 +9,12 @@ mod apply;
 mod members;
 mod path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     Error,
     filter::Filter,
+    input::member,
     schema::{AttrPath, ResourceType, Schema, USERS},
 };
 
@@ -192,9 +193,4 @@ impl<'v> Operation<'v> {
 /// What is not null.
 fn known(value: &Value) -> Option<&Value> {
     Some(value).filter(|value| !value.is_null())
-}
-
-/// The first member of this name in any case.
-fn member<'v>(object: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
-    object.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
