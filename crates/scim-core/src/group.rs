@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Error, fold,
     input::{external_id, only, single},
-    json::{write_meta, write_text},
+    json::{write_head, write_meta, write_text},
     patch::member_ids,
     schema::{Attribute, GROUP},
 };
@@ -123,15 +123,7 @@ impl Group {
 
     /// Writes what [`Group::to_json`] gives: of thousands of members, nothing is built but the text.
     pub fn write_json(&self, members: &[UserId], base: &str, out: &mut String) {
-        out.push_str("{\"schemas\":[\"");
-        out.push_str(GROUP.id);
-        out.push_str("\"],\"id\":\"");
-        out.push_str(self.id.as_str());
-        out.push('"');
-        if let Some(external_id) = &self.external_id {
-            out.push_str(",\"externalId\":");
-            write_text(external_id, out);
-        }
+        write_head(&[GROUP.id], self.id.as_str(), self.external_id.as_deref(), out);
         out.push_str(",\"displayName\":");
         write_text(&self.display_name, out);
         if !members.is_empty() {

@@ -16,6 +16,23 @@ pub(crate) fn write_text(text: &str, out: &mut String) {
     }
 }
 
+/// Opens a resource with what every one begins with (RFC 7643 §3.1). Schemas and ids have nothing to escape.
+pub(crate) fn write_head(schemas: &[&str], id: &str, external_id: Option<&str>, out: &mut String) {
+    out.push_str("{\"schemas\":[");
+    for (number, schema) in schemas.iter().enumerate() {
+        out.push_str(if number > 0 { ",\"" } else { "\"" });
+        out.push_str(schema);
+        out.push('"');
+    }
+    out.push_str("],\"id\":\"");
+    out.push_str(id);
+    out.push('"');
+    if let Some(external_id) = external_id {
+        out.push_str(",\"externalId\":");
+        write_text(external_id, out);
+    }
+}
+
 /// The member `meta` (RFC 7643 §3.1) with a comma before it.
 pub(crate) fn write_meta(
     kind: &str,

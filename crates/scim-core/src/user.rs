@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Attributes, Draft, Error, fold,
-    json::{write_meta, write_text},
+    json::{write_head, write_meta, write_text},
     schema::{Attribute, ENTERPRISE_USER, USER},
 };
 
@@ -179,20 +179,10 @@ impl User {
     /// Writes what [`User::into_json`] gives, without taking apart what is answered as it was kept.
     pub fn write_json(&self, base: &str, out: &mut String) {
         let attributes = self.attributes.text();
-        out.push_str("{\"schemas\":[\"");
-        out.push_str(USER.id);
         // A quote inside a text is escaped: this can only be the name of a member.
-        if attributes.contains(EXTENSION_MEMBER) {
-            out.push_str("\",\"");
-            out.push_str(ENTERPRISE_USER.id);
-        }
-        out.push_str("\"],\"id\":\"");
-        out.push_str(self.id.as_str());
-        out.push('"');
-        if let Some(external_id) = &self.external_id {
-            out.push_str(",\"externalId\":");
-            write_text(external_id, out);
-        }
+        let is_extended = attributes.contains(EXTENSION_MEMBER);
+        let schemas: &[_] = if is_extended { &[USER.id, ENTERPRISE_USER.id] } else { &[USER.id] };
+        write_head(schemas, self.id.as_str(), self.external_id.as_deref(), out);
         out.push_str(",\"userName\":");
         write_text(&self.user_name, out);
         out.push_str(if self.active { ",\"active\":true" } else { ",\"active\":false" });

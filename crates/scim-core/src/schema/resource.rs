@@ -72,6 +72,11 @@ impl ResourceType {
         Some(AttrPath { extension, attribute, sub })
     }
 
+    /// Its schema, and those that it may have beside.
+    pub fn schemas(&self) -> impl Iterator<Item = &'static Schema> {
+        [self.schema].into_iter().chain(self.extensions.iter().copied())
+    }
+
     /// The extension whose URN this is, in any case.
     pub fn extension(&self, urn: &str) -> Option<&'static Schema> {
         self.extensions.iter().copied().find(|schema| schema.id.eq_ignore_ascii_case(urn))
@@ -79,8 +84,7 @@ impl ResourceType {
 
     /// The schema whose URN leads a path, and what follows it.
     fn schema_of<'p>(&self, path: &'p str) -> Option<(&'static Schema, Option<&'p str>)> {
-        let schemas = self.extensions.iter().copied().chain([self.schema]);
-        schemas.into_iter().find_map(|schema| {
+        self.schemas().find_map(|schema| {
             let (urn, rest) = path.split_at_checked(schema.id.len())?;
             let rest = if rest.is_empty() { None } else { Some(rest.strip_prefix(':')?) };
             urn.eq_ignore_ascii_case(schema.id).then_some((schema, rest))

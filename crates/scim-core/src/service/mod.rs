@@ -91,19 +91,14 @@ impl Service<'_> {
         match (request.method, area, id) {
             ("GET", "ServiceProviderConfig", None) => Ok(Answer::ok(service_provider_config(self.base))),
             ("GET", "Schemas", None) => {
-                let schemas: Vec<_> = [USERS.schema]
-                    .iter()
-                    .chain(USERS.extensions)
-                    .map(|one| schema_resource(one, self.base))
-                    .collect();
-                Ok(Answer::ok(whole_list(schemas)))
+                let schemas = USERS.schemas().map(|schema| schema_resource(schema, self.base));
+                Ok(Answer::ok(whole_list(schemas.collect())))
             }
             ("GET", "ResourceTypes", None) => {
                 Ok(Answer::ok(whole_list(vec![resource_type(&USERS, self.base)])))
             }
             ("GET", "Schemas", Some(id)) => {
-                let schemas = [USERS.schema].into_iter().chain(USERS.extensions.iter().copied());
-                let schema = schemas.into_iter().find(|schema| schema.id.eq_ignore_ascii_case(id));
+                let schema = USERS.schemas().find(|schema| schema.id.eq_ignore_ascii_case(id));
                 Ok(Answer::ok(schema_resource(schema.ok_or(Error::NotFound)?, self.base)))
             }
             ("GET", "ResourceTypes", Some("User")) => Ok(Answer::ok(resource_type(&USERS, self.base))),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put, web};
-use audit::Audited;
+use audit::{Audited, Event};
 use kernel::{GroupId, UserId};
 use scim_core::{Error, Group, GroupDraft, Params, Patch, Projection, groups, schema::GROUPS};
 use store::Tx;
@@ -136,8 +136,7 @@ async fn create_group(
     let created = access.write(async move |ctx, tx| {
         let created = groups::create(ctx, tx, draft).await?;
         let events = events::group_created(&created);
-        let members = members_of(tx, &created.group.id, wants).await?;
-        Ok::<_, Error>(Audited::of_changes((created.group, members), events))
+        with_members(tx, created.group, wants, events).await
     });
     let (group, members) = created.await?;
     Ok(group_answer(StatusCode::CREATED, &group, &members, &site, &projection))
@@ -213,8 +212,7 @@ async fn replace_group(
     let replaced = access.write(async move |ctx, tx| {
         let replaced = groups::replace(ctx, tx, &id, draft).await?;
         let events = events::group_changed(&replaced);
-        let members = members_of(tx, &id, wants).await?;
-        Ok::<_, Error>(Audited::of_changes((replaced.group, members), events))
+        with_members(tx, replaced.group, wants, events).await
     });
     let (group, members) = replaced.await?;
     Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
@@ -264,8 +262,7 @@ async fn patch_group(
     let changed = access.write(async move |ctx, tx| {
         let changed = groups::patch(ctx, tx, &id, &patch).await?;
         let events = events::group_changed(&changed);
-        let members = members_of(tx, &id, wants).await?;
-        Ok::<_, Error>(Audited::of_changes((changed.group, members), events))
+        with_members(tx, changed.group, wants, events).await
     });
     let (group, members) = changed.await?;
     Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
@@ -306,6 +303,17 @@ fn projection(request: &HttpRequest) -> Projection {
 /// The members, if they are wanted.
 async fn members_of(tx: &mut Tx, id: &GroupId, wanted: bool) -> Result<Vec<UserId>, Error> {
     if wanted { groups::members(tx, id).await } else { Ok(Vec::new()) }
+}
+
+/// What a change answers: the group with its members, if they are wanted, and what the ledger says.
+async fn with_members(
+    tx: &mut Tx,
+    group: Group,
+    wanted: bool,
+    events: Vec<Event>,
+) -> Result<Audited<(Group, Vec<UserId>)>, Error> {
+    let members = members_of(tx, &group.id, wanted).await?;
+    Ok(Audited::of_changes((group, members), events))
 }
 
 fn group_answer(
