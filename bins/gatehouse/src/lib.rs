@@ -7,6 +7,8 @@ pub mod cli;
 pub mod config;
 mod events;
 pub mod http;
+pub mod keys;
 pub mod logs;
 mod pages;
 pub mod secrets;
+mod watch;

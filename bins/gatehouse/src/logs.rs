@@ -1,7 +1,13 @@
 //! The log: one line an event, on standard error; standard output belongs to what a command answers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tracing::{Level, level_filters::LevelFilter};
-use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    filter::{Targets, dynamic_filter_fn},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 use crate::config::LogFormat;
 
@@ -22,13 +28,24 @@ pub fn command() {
     start(LogFormat::Pretty, Level::WARN);
 }
 
+/// The part of the HTTP library that takes connections.
+const ACCEPTING: &str = "actix_server::accept";
+static CLOSING: AtomicBool = AtomicBool::new(false);
+
+/// From now on, that no connection can be taken any more is no error worth a line.
+pub fn closing() {
+    CLOSING.store(true, Ordering::Relaxed);
+}
+
 fn start(format: LogFormat, level: Level) {
     let libraries = level.min(Level::INFO);
     let levels = Targets::new()
         .with_default(LevelFilter::from_level(libraries))
         .with_targets(OURS.map(|target| (target, LevelFilter::from_level(level))));
+    let spoken =
+        dynamic_filter_fn(|about, _| !(about.target() == ACCEPTING && CLOSING.load(Ordering::Relaxed)));
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let registry = tracing_subscriber::registry().with(levels);
+    let registry = tracing_subscriber::registry().with(levels).with(spoken);
     // A second start in one process, as in tests, keeps the first.
     let _started = match format {
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),

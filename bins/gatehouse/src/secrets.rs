@@ -3,7 +3,7 @@
 use std::{
     io::Write,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
     str::FromStr,
 };
 
@@ -91,47 +91,78 @@ pub fn make_folder(folder: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
+/// Where the secrets that the server has made are kept.
+fn kept_in(folder: &Path) -> PathBuf {
+    folder.join("secrets.toml")
+}
+
 /// Adds the secrets kept in the data folder for those that are not set; makes them at the first start.
 /// For a machine that is alone: several machines must be given the same ones.
 pub fn keep_in(folder: &Path, raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
     if raw.has("auth_secret") && raw.has("master_key") {
         return Ok(());
     }
-    let path = folder.join("secrets.toml");
-    let failed = |error: std::io::Error| config::Error::new(format!("{}: {error}", path.display()));
+    let path = kept_in(folder);
     if !path.exists() {
-        make_folder(folder).map_err(failed)?;
-        let random = |length: usize| {
-            let mut bytes = vec![0; length];
-            env.fill(&mut bytes);
-            BASE64.encode(&bytes)
-        };
-        let text = format!(
-            "# Made at the first start. Keep a copy apart from the database: what they protect is lost with them.\n\
-             auth_secret = \"{}\"\nmaster_key = \"{}\"\n",
-            random(48),
-            random(32)
-        );
-        // Written beside and renamed, so that no start ever reads half of it.
-        let draft = folder.join(format!("secrets.{}.tmp", std::process::id()));
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&draft)
-            .map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        match std::fs::hard_link(&draft, &path) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => std::fs::remove_file(&draft).map_err(failed)?,
-        }
+        make(folder, env).map_err(|error| config::Error::new(format!("{}: {error}", path.display())))?;
         tracing::info!(path = %path.display(), "made the secrets of this installation");
     }
+    read_kept(folder, raw)
+}
+
+/// Adds the secrets kept in the data folder, if there are any, for those that are not set.
+pub fn read_kept(folder: &Path, raw: &mut Raw) -> Result<(), config::Error> {
+    let path = kept_in(folder);
+    let named = |error: &dyn std::fmt::Display| config::Error::new(format!("{}: {error}", path.display()));
     let mut kept = Raw::default();
-    kept.file(&std::fs::read_to_string(&path).map_err(failed)?)?;
-    raw.fill_from(kept);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => kept.file(Secret::new(text).expose()).map_err(|error| named(&error))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(named(&error)),
+    }
+    raw.fill_from(kept, &path);
     Ok(())
+}
+
+fn make(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
+    make_folder(folder)?;
+    let text = kept_text(&random(env, AUTH_BYTES), &random(env, MASTER_BYTES));
+    // Written beside and linked, so that no start ever reads half of it and of two that start at once one wins.
+    let path = kept_in(folder);
+    let draft = folder.join(format!("secrets.{}.tmp", std::process::id()));
+    write_private(&draft, &text)?;
+    match std::fs::hard_link(&draft, &path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => std::fs::remove_file(&draft),
+    }
+}
+
+/// Bytes of a new `auth_secret`.
+pub const AUTH_BYTES: usize = 48;
+/// Bytes of a new `master_key`.
+pub const MASTER_BYTES: usize = 32;
+
+/// Random bytes in base64.
+pub fn random(env: &dyn Env, length: usize) -> String {
+    let mut bytes = vec![0; length];
+    env.fill(&mut bytes);
+    BASE64.encode(&bytes)
+}
+
+/// What `secrets.toml` says.
+pub fn kept_text(auth_secret: &str, master_key: &str) -> String {
+    format!(
+        "# Made by gatehouse. Keep a copy apart from the database: what they protect is lost with them.\n\
+         auth_secret = \"{auth_secret}\"\nmaster_key = \"{master_key}\"\n"
+    )
+}
+
+/// Writes a new file that its owner alone can read, to the disk.
+pub fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub(crate) struct Cluster {
     folder: PathBuf,
     server: Child,
     port: u16,
+    /// The file with the root of its certificate, if it has TLS.
+    root: Option<PathBuf>,
 }
 
 impl Cluster {
@@ -50,6 +52,7 @@ impl Cluster {
         initdb.arg("-D");
         sh::run(initdb.arg(&data).stdout(Stdio::null()))?;
 
+        let root_of_tls = (durability == Durability::None).then(|| certificate(root, &folder)).transpose()?;
         let port = free_port()?;
         let mut postgres = as_postgres(root, &bin.join("postgres"));
         postgres.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-p", &port.to_string()]);
@@ -60,6 +63,9 @@ impl Cluster {
             postgres.args(["-c", "shared_buffers=1GB"]);
         } else {
             postgres.args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]);
+            let file = |name: &str, file: &str| format!("{name}={}", folder.join(file).display());
+            postgres.args(["-c", "ssl=on", "-c", &file("ssl_cert_file", CERTIFICATE)]);
+            postgres.args(["-c", &file("ssl_key_file", KEY)]);
         }
         let log = std::fs::File::create(folder.join("log")).map_err(|error| error.to_string())?;
         let server = postgres
@@ -67,7 +73,7 @@ impl Cluster {
             .stderr(log)
             .spawn()
             .map_err(|error| format!("postgres does not start: {error}"))?;
-        let mut cluster = Self { folder, server, port };
+        let mut cluster = Self { folder, server, port, root: root_of_tls };
         cluster.wait(&bin)?;
         Ok(cluster)
     }
@@ -75,6 +81,12 @@ impl Cluster {
     /// An address with the right to make databases.
     pub(crate) fn url(&self) -> String {
         format!("postgres://gatehouse@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// What the tests are told of it.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let root = self.root.as_ref().map(|root| ("TEST_POSTGRES_ROOT", root.display().to_string()));
+        [("TEST_POSTGRES_URL", self.url())].into_iter().chain(root).collect()
     }
 
     /// The process id of the server.
@@ -113,6 +125,21 @@ impl Drop for Cluster {
     }
 }
 
+const CERTIFICATE: &str = "server.crt";
+const KEY: &str = "server.key";
+
+/// Makes a certificate for this machine, which is its own root.
+fn certificate(root: bool, folder: &Path) -> Result<PathBuf> {
+    let mut openssl = as_postgres(root, Path::new("openssl"));
+    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
+    openssl.args(["-days", "30", "-subj", "/CN=localhost"]);
+    openssl.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
+    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
+    openssl.arg("-out").arg(folder.join(CERTIFICATE)).arg("-keyout").arg(folder.join(KEY));
+    sh::run(openssl.stderr(Stdio::null()))?;
+    Ok(folder.join(CERTIFICATE))
+}
+
 /// A program of PostgreSQL, as the user it wants to be and ending when we do.
 fn as_postgres(root: bool, program: &Path) -> Command {
     let mut command = Command::new("setpriv");
@@ -134,7 +161,9 @@ pub(crate) fn free_port() -> Result<u16> {
 pub(crate) fn serve() -> Result<()> {
     system::install(&system::TEST)?;
     let mut cluster = Cluster::start(Durability::None)?;
-    println!("export TEST_POSTGRES_URL={}", cluster.url());
+    for (name, value) in cluster.variables() {
+        println!("export {name}={value}");
+    }
     println!("Ctrl-C ends it and removes its data");
     cluster.server.wait().map(|_| ()).map_err(|error| error.to_string())
 }

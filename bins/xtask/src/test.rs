@@ -19,6 +19,9 @@ pub(crate) fn run() -> Result<()> {
     done
 }
 
+/// What is off unless asked for is tested too.
+const OTLP: [&str; 2] = ["--features", "gatehouse/otlp"];
+
 fn all(stages: &mut Stages) -> Result<()> {
     stages.run("install", || {
         system::install(&system::BUILD)?;
@@ -26,13 +29,20 @@ fn all(stages: &mut Stages) -> Result<()> {
     })?;
     stages.run("format", || sh::run(cargo().args(["fmt", "--all", "--check"])))?;
     stages.run("clippy", || {
-        sh::run(cargo().args(["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+        sh::run(
+            cargo()
+                .args(["clippy", "--locked", "--workspace", "--all-targets"])
+                .args(OTLP)
+                .args(["--", "-D", "warnings"]),
+        )
     })?;
-    stages.run("build tests", || sh::run(cargo().args(["test", "--locked", "--workspace", "--no-run"])))?;
+    stages.run("build tests", || {
+        sh::run(cargo().args(["test", "--locked", "--workspace", "--no-run"]).args(OTLP))
+    })?;
     let cluster = stages.run("start PostgreSQL", || Cluster::start(Durability::None))?;
     let url = cluster.url();
     stages.run("tests, doc tests", || {
-        sh::run(cargo().args(["test", "--locked", "--workspace"]).env("TEST_POSTGRES_URL", &url))
+        sh::run(cargo().args(["test", "--locked", "--workspace"]).args(OTLP).envs(cluster.variables()))
     })?;
     stages.run("examples", examples)?;
     stages.run("outside tools", || outside::run(&url))

@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Env, TenantId, Timestamp, UserId};
+use crate::{Env, TenantId, Timestamp, TraceContext, UserId};
 
 /// Who acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +67,8 @@ pub struct Ctx {
     pub actor: Actor,
     /// What ties the answer to the log; `None` outside a request.
     pub request_id: Option<String>,
+    /// The trace it is part of; what is sent to others on its behalf names it.
+    pub trace: Option<TraceContext>,
     /// The client's address where it is known.
     pub ip: Option<IpAddr>,
     /// When the operation began.
@@ -78,6 +80,6 @@ pub struct Ctx {
 impl Ctx {
     /// A context without a request; `now` is read from `env` once.
     pub fn new(env: Arc<dyn Env>, tenant: TenantId, actor: Actor) -> Self {
-        Self { tenant, actor, request_id: None, ip: None, now: env.now(), env }
+        Self { tenant, actor, request_id: None, trace: None, ip: None, now: env.now(), env }
     }
 }

@@ -19,13 +19,17 @@ mod email;
 mod env;
 mod error;
 mod id;
+mod keys;
 mod secret;
 mod time;
+mod trace;
 
 pub use ctx::{Actor, ActorKind, Ctx};
 pub use email::{Email, ParseEmailError};
 pub use env::{Env, ManualEnv, SystemEnv};
 pub use error::StoreError;
 pub use id::{Group, GroupId, Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
+pub use keys::{Signature, SigningKeys};
 pub use secret::{Secret, constant_time_eq};
 pub use time::{ParseTimestampError, Timestamp};
+pub use trace::TraceContext;

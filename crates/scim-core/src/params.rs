@@ -59,6 +59,18 @@ impl Params {
         })
     }
 
+    /// Takes the seal off the cursor, where the service seals those it hands out; `open` answers nothing to one
+    /// that it has not sealed. An empty cursor asks for the first page and has none.
+    pub fn unsealed(self, open: impl FnOnce(&str) -> Option<String>) -> Result<Self, Error> {
+        match self.cursor.as_deref() {
+            None | Some("") => Ok(self),
+            Some(sealed) => {
+                let cursor = open(sealed).ok_or(Error::InvalidCursor)?;
+                Ok(Self { cursor: Some(cursor), ..self })
+            }
+        }
+    }
+
     /// Which resources of this kind are looked for.
     pub fn query(&self, kind: &'static ResourceType) -> Result<Query, Error> {
         let filter = self.filter.as_deref().map(|text| Filter::parse(kind, text)).transpose()?;

@@ -8,7 +8,7 @@ use tokens::{ScimToken, ScimTokenId, TokenHash};
 
 use crate::{
     conn::{Conn, on},
-    error::corrupt,
+    error::{corrupt, store_error},
     schema::{scim_tokens, tenants},
     scim_tokens::ScimTokenRow,
     tenants::TenantRow,
@@ -34,11 +34,22 @@ impl Across {
         row.map(ScimToken::try_from).transpose()
     }
 
-    /// Nothing: whether the database answers at all.
-    pub async fn nothing(&mut self) -> Result<(), StoreError> {
-        let query = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1"));
-        let _one: i32 = on!(&mut self.conn, c => query.get_result(c).await)?;
+    /// Nothing: whether the file can be read at all.
+    pub(crate) async fn nothing(&mut self) -> Result<(), StoreError> {
+        let _count: i64 =
+            on!(&mut self.conn, c => tenants::table.filter(tenants::id.eq("")).count().get_result(c).await)?;
         Ok(())
+    }
+
+    /// Whether the database takes changes: one that follows another, or is set to read only, does not.
+    pub(crate) async fn takes_changes(&mut self) -> Result<(), StoreError> {
+        let read_only = diesel::dsl::sql::<diesel::sql_types::Bool>(
+            "pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean",
+        );
+        let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
+        let read_only: bool =
+            diesel::select(read_only).get_result(&mut *pg.object).await.map_err(store_error)?;
+        if read_only { Err(StoreError::Unavailable("the database is read only".into())) } else { Ok(()) }
     }
 
     /// The tenant of this id.

@@ -13,6 +13,8 @@ mod across;
 mod audit_entries;
 mod conn;
 mod error;
+mod examine;
+mod figures;
 mod filter;
 mod groups;
 mod json;
@@ -32,5 +34,7 @@ mod tx;
 mod users;
 
 pub use across::Across;
+pub use examine::{Examination, back_up_sqlite};
+pub use figures::{Figures, Queue};
 pub use store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use tx::Tx;

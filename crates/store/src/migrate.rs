@@ -29,6 +29,11 @@ pub(crate) fn sqlite(conn: &mut SqliteConnection) -> Result<Vec<String>, StoreEr
     .map_err(failed)
 }
 
+/// Whether something is missing.
+pub(crate) fn sqlite_is_behind(conn: &mut SqliteConnection) -> Result<bool, StoreError> {
+    conn.has_pending_migration(SQLITE).map_err(failed)
+}
+
 /// Applies what is missing; the names of what was applied. Must be called on a multi-threaded runtime.
 pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> Result<Vec<String>, StoreError> {
     // A migration takes the time it takes. The lock is held until the connection ends, so that of two machines one waits and finds nothing to do.

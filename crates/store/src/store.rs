@@ -5,7 +5,11 @@ use std::{path::PathBuf, str::FromStr};
 use audit::Audited;
 use kernel::{Ctx, StoreError, TenantId};
 
-use crate::{Across, Tx, migrate, postgres::Postgres, sqlite::Sqlite};
+use crate::{
+    Across, Figures, Tx, migrate,
+    postgres::{Postgres, Target},
+    sqlite::Sqlite,
+};
 
 /// Where the data is.
 #[derive(Clone, PartialEq, Eq)]
@@ -16,10 +20,10 @@ pub enum DatabaseUrl {
     Postgres(String),
 }
 
-/// Not an address of a database we know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("write sqlite:PATH or postgres://user:password@host/database")]
-pub struct ParseDatabaseUrlError;
+/// Not an address of a database we know: what to write. Names no part of the address but its options.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ParseDatabaseUrlError(String);
 
 impl FromStr for DatabaseUrl {
     type Err = ParseDatabaseUrlError;
@@ -28,9 +32,12 @@ impl FromStr for DatabaseUrl {
         match text.split_once(':') {
             Some(("sqlite", path)) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+                Target::parse(text).map_err(ParseDatabaseUrlError)?;
                 Ok(Self::Postgres(text.to_owned()))
             }
-            _ => Err(ParseDatabaseUrlError),
+            _ => Err(ParseDatabaseUrlError(
+                "write sqlite:PATH or postgres://user:password@host/database".into(),
+            )),
         }
     }
 }
@@ -39,7 +46,7 @@ impl FromStr for DatabaseUrl {
 pub struct Store(Backend);
 
 enum Backend {
-    Postgres(Postgres),
+    Postgres(Box<Postgres>),
     Sqlite(Sqlite),
 }
 
@@ -49,14 +56,18 @@ impl Store {
     pub fn open(url: &DatabaseUrl, pool: usize) -> Result<Self, StoreError> {
         match url {
             DatabaseUrl::Sqlite(path) => Sqlite::open(path).map(Backend::Sqlite).map(Self),
-            DatabaseUrl::Postgres(url) => Postgres::new(url, pool).map(Backend::Postgres).map(Self),
+            DatabaseUrl::Postgres(url) => {
+                Postgres::new(url, pool).map(Box::new).map(Backend::Postgres).map(Self)
+            }
         }
     }
 
     /// The same database for the runtime that calls: a connection belongs to the runtime that drives it.
     pub fn for_this_runtime(&self) -> Result<Self, StoreError> {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.for_this_runtime().map(Backend::Postgres).map(Self),
+            Backend::Postgres(postgres) => {
+                postgres.for_this_runtime().map(Box::new).map(Backend::Postgres).map(Self)
+            }
             Backend::Sqlite(sqlite) => Ok(Self(Backend::Sqlite(sqlite.for_this_runtime()))),
         }
     }
@@ -75,6 +86,22 @@ impl Store {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?).await,
             Backend::Sqlite(_) => Ok(false),
+        }
+    }
+
+    /// What the connections and queues of all runtimes look like just now.
+    pub fn figures(&self) -> Figures {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.figures(),
+            Backend::Sqlite(sqlite) => sqlite.figures(),
+        }
+    }
+
+    /// Whether requests can be served: the database answers, and takes changes. Says what is wrong.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.across(async |across| across.takes_changes().await).await,
+            Backend::Sqlite(sqlite) => sqlite.check().await,
         }
     }
 

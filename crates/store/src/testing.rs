@@ -10,6 +10,9 @@ use crate::{DatabaseUrl, Store};
 /// The variable with the address of a PostgreSQL cluster that tests may make databases in.
 pub const POSTGRES_VARIABLE: &str = "TEST_POSTGRES_URL";
 
+/// The variable with the file that has the root of its certificate.
+pub const ROOT_VARIABLE: &str = "TEST_POSTGRES_ROOT";
+
 /// The two kinds of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -60,6 +63,19 @@ impl TestDatabase {
         }
     }
 
+    /// The address of a new PostgreSQL database without anything in it.
+    ///
+    /// # Panics
+    /// Where that fails.
+    pub async fn empty() -> String {
+        let cluster = cluster();
+        let (server, _) = cluster.rsplit_once('/').expect("an address ends with the name of a database");
+        let mut conn = AsyncPgConnection::establish(&cluster).await.expect("the cluster answers");
+        let name = fresh_name();
+        conn.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database can be made");
+        format!("{server}/{name}")
+    }
+
     /// Opens it.
     ///
     /// # Panics
@@ -78,13 +94,31 @@ impl Drop for TestDatabase {
     }
 }
 
-async fn copy_of_template() -> String {
+/// The address of the cluster that tests may make databases in.
+///
+/// # Panics
+/// Without one: a test that cannot run must not pass.
+pub fn cluster() -> String {
+    variable(POSTGRES_VARIABLE)
+}
+
+/// The file with the root of that cluster's certificate.
+///
+/// # Panics
+/// Without one.
+pub fn cluster_root() -> String {
+    variable(ROOT_VARIABLE)
+}
+
+fn variable(name: &str) -> String {
     #[expect(clippy::disallowed_methods, reason = "not a setting of the server")]
-    let cluster = std::env::var(POSTGRES_VARIABLE).unwrap_or_else(|_| {
-        panic!(
-            "{POSTGRES_VARIABLE} is not set: run `cargo xtask test`, or `cargo xtask db` in another window"
-        )
-    });
+    std::env::var(name).unwrap_or_else(|_| {
+        panic!("{name} is not set: run `cargo xtask test`, or `cargo xtask db` in another window")
+    })
+}
+
+async fn copy_of_template() -> String {
+    let cluster = cluster();
     let (server, _) = cluster.rsplit_once('/').expect("an address ends with the name of a database");
     let mut conn = AsyncPgConnection::establish(&cluster).await.expect("the cluster answers");
     let template = TEMPLATE_NAME.get_or_init(fresh_name);

@@ -41,16 +41,20 @@ pub(super) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
         },
         "metricsBind": settings.metrics_bind.map(|address| address.to_string()),
         "scimRates": settings.scim_rates,
+        "tls": settings.tls.is_some(),
+        "drainSeconds": settings.drain.as_secs(),
+        "maxInFlight": settings.max_in_flight,
+        "otlpEndpoint": settings.otlp_endpoint,
         "databasePool": settings.database_pool,
         "workers": settings.workers,
         "logFormat": if settings.log_format == LogFormat::Json { "json" } else { "pretty" },
         "logLevel": settings.log_level.to_string().to_ascii_lowercase(),
     });
     let lines = serde_json::to_string_pretty(&json)?;
-    Ok(Report { json, lines })
+    Ok(Report::new(json, lines))
 }
 
 /// A document: the same text for machines and, indented, for people.
 pub(super) fn document(document: &Value) -> Report {
-    Report { json: document.clone(), lines: serde_json::to_string_pretty(document).unwrap_or_default() }
+    Report::new(document.clone(), serde_json::to_string_pretty(document).unwrap_or_default())
 }

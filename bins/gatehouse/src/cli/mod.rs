@@ -3,7 +3,10 @@
 //! With `--json` a command prints one JSON object in one line on standard output. Errors go to standard
 //! error with exit status 1, wrong usage with 2. What changes something is audited as SYSTEM.
 
+mod backup;
+mod doctor;
 mod inspect;
+mod keys;
 mod serve;
 mod tenants;
 mod tokens;
@@ -52,6 +55,13 @@ enum Command {
     /// Tokens of identity providers
     #[command(subcommand)]
     Token(tokens::Command),
+    /// Keys that sign and verify
+    #[command(subcommand)]
+    Keys(keys::Command),
+    /// Write a copy of an SQLite database, also while a server runs on it
+    Backup(backup::Command),
+    /// Look for what is wrong with this installation
+    Doctor,
     /// Print the OpenAPI description
     Openapi,
     /// Print the catalog of events
@@ -65,6 +75,14 @@ enum Command {
 struct Report {
     json: Value,
     lines: String,
+    /// Whether what it says is that something is wrong.
+    failed: bool,
+}
+
+impl Report {
+    fn new(json: Value, lines: impl Into<String>) -> Self {
+        Self { json, lines: lines.into(), failed: false }
+    }
 }
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -76,7 +94,7 @@ pub async fn main() -> ExitCode {
     match run(cli).await {
         Ok(Some(report)) => {
             println!("{}", if json { report.json.to_string() } else { report.lines });
-            ExitCode::SUCCESS
+            if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
         }
         Ok(None) => ExitCode::SUCCESS,
         Err(error) => {
@@ -90,7 +108,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
     let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
     let mut raw = Raw::gather(cli.config.as_deref())?;
     if let Command::Serve = cli.command {
-        serve::run(raw, env).await?;
+        serve::run(raw, cli.config.as_deref(), env).await?;
         return Ok(None);
     }
     crate::logs::command();
@@ -104,6 +122,9 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
             tenants::run(command, &Office::open(&raw.settings()?, env).await?).await?
         }
         Command::User(command) => users::run(command, &Office::open(&raw.settings()?, env).await?).await?,
+        Command::Keys(command) => keys::run(&command, &mut raw, &*env)?,
+        Command::Backup(command) => backup::run(&command, &raw.settings()?)?,
+        Command::Doctor => doctor::run(raw, &*env).await,
         Command::Token(command) => tokens::run(command, &raw, env).await?,
     };
     Ok(Some(report))
@@ -113,7 +134,7 @@ async fn migrate(settings: &Settings) -> Result<Report> {
     make_data_dir(settings)?;
     let applied = Store::open(&settings.database_url, 1)?.migrate().await?;
     let lines = if applied.is_empty() { "the schema is up to date".into() } else { applied.join("\n") };
-    Ok(Report { json: serde_json::json!({ "applied": applied }), lines })
+    Ok(Report::new(serde_json::json!({ "applied": applied }), lines))
 }
 
 /// SQLite makes the file, not the folder.

@@ -1,14 +1,14 @@
 //! `gatehouse serve`
 
-use std::{io::Write, sync::Arc};
+use std::{io::Write, path::Path, sync::Arc};
 
 use kernel::Env;
 use store::{DatabaseUrl, Store};
 
 use super::{Result, make_data_dir};
-use crate::{config::Raw, http, logs, secrets};
+use crate::{config::Raw, http, keys::Keys, logs, secrets};
 
-pub(super) async fn run(mut raw: Raw, env: Arc<dyn Env>) -> Result<()> {
+pub(super) async fn run(mut raw: Raw, config: Option<&Path>, env: Arc<dyn Env>) -> Result<()> {
     let settings = raw.settings()?;
     logs::serve(settings.log_format, settings.log_level);
     if let DatabaseUrl::Sqlite(_) = &settings.database_url {
@@ -32,9 +32,10 @@ pub(super) async fn run(mut raw: Raw, env: Arc<dyn Env>) -> Result<()> {
     if store.is_behind().await? {
         return Err("the database is behind this program: run gatehouse migrate first".into());
     }
-    let bound =
-        http::bind(&settings, store, env).map_err(|error| format!("bind {}: {error}", settings.bind))?;
-    println!("listening on http://{}", bound.address);
+    let keys = Keys::followed(&raw, &settings, config);
+    let bound = http::bind(&settings, keys, store, env)
+        .map_err(|error| format!("bind {}: {error}", settings.bind))?;
+    println!("listening on {}://{}", bound.scheme, bound.address);
     std::io::stdout().flush()?;
     bound.serve().await?;
     tracing::info!("stopped");

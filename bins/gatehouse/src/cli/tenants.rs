@@ -34,5 +34,5 @@ pub(super) async fn run(command: Command, office: &Office) -> Result<Report> {
     });
     write.await?;
     let json = json!({ "id": tenant.id, "slug": tenant.slug });
-    Ok(Report { json, lines: format!("tenant {} is {}", tenant.slug, tenant.id) })
+    Ok(Report::new(json, format!("tenant {} is {}", tenant.slug, tenant.id)))
 }

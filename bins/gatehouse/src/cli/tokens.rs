@@ -59,7 +59,7 @@ async fn mint(office: &Office, tenant: &str, new: NewScimToken) -> Result<Report
     });
     let (token, raw) = write.await?;
     let json = json!({ "id": token.id, "token": raw.expose() });
-    Ok(Report { json, lines: format!("{} is shown once:\n{}", token.id, raw.expose()) })
+    Ok(Report::new(json, format!("{} is shown once:\n{}", token.id, raw.expose())))
 }
 
 async fn revoke(office: &Office, id: ScimTokenId) -> Result<Report> {
@@ -71,7 +71,7 @@ async fn revoke(office: &Office, id: ScimTokenId) -> Result<Report> {
         Ok::<_, tokens::Error>(Audited::new((), Event::new(revoked.as_str(), &ScimTokenRevoked {})))
     });
     write.await?;
-    Ok(Report { json: json!({ "id": id, "revoked": true }), lines: format!("{id} is revoked") })
+    Ok(Report::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked")))
 }
 
 fn inspect() -> Result<Report> {
@@ -80,5 +80,5 @@ fn inspect() -> Result<Report> {
     let raw = RawToken::parse(text.trim())?;
     let kind = raw.kind().prefix();
     let json = json!({ "kind": kind, "tenantId": raw.tenant() });
-    Ok(Report { json, lines: format!("a {kind} token of tenant {}; its checksum fits", raw.tenant()) })
+    Ok(Report::new(json, format!("a {kind} token of tenant {}; its checksum fits", raw.tenant())))
 }

@@ -39,5 +39,5 @@ pub(super) async fn run(command: Command, office: &Office) -> Result<Report> {
     });
     let person = write.await?;
     let json = json!({ "id": person.id, "email": person.email.as_str() });
-    Ok(Report { json, lines: format!("{} is {}", person.email, person.id) })
+    Ok(Report::new(json, format!("{} is {}", person.email, person.id)))
 }

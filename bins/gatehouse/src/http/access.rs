@@ -20,7 +20,7 @@ use actix_web::{
 };
 use audit::Audited;
 use directory::Tier;
-use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId, TraceContext};
 use store::{Store, Tx};
 use tokens::{RawToken, ScimToken};
 
@@ -52,6 +52,7 @@ struct Pass {
 /// A request as the middleware knows it.
 pub(super) struct Arrival {
     pub(super) request_id: String,
+    pub(super) trace: TraceContext,
     pub(super) ip: Option<IpAddr>,
 }
 
@@ -93,6 +94,7 @@ impl Gate {
             tenant: tenant.clone(),
             actor: Actor::scim(token.id.to_string()),
             request_id: Some(arrival.request_id.clone()),
+            trace: Some(arrival.trace.clone()),
             ip: arrival.ip,
             now: self.env.now(),
             env: Arc::clone(&self.env),
@@ -102,9 +104,9 @@ impl Gate {
         Ok(tenant)
     }
 
-    /// Asks the database for nothing.
-    pub(super) async fn reach_database(&self) -> Result<(), StoreError> {
-        self.store.across(async |across: &mut store::Across| across.nothing().await).await
+    /// Whether the database answers and takes changes.
+    pub(super) async fn check_database(&self) -> Result<(), StoreError> {
+        self.store.check().await
     }
 
     /// What the tenant pays for; the least of all where that is not known.
@@ -150,6 +152,11 @@ impl<P: Permission> FromRequest for Access<P> {
 }
 
 impl<P: Permission> Access<P> {
+    /// Whose data it leads to.
+    pub(super) fn tenant(&self) -> &TenantId {
+        &self.ctx.tenant
+    }
+
     /// Who calls, as the permission knows them.
     pub fn caller(&self) -> &P::Caller {
         &self.caller

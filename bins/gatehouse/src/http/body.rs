@@ -3,7 +3,7 @@
 use std::{future::Future, pin::Pin, time::Duration};
 
 use actix_web::{
-    FromRequest, HttpRequest, HttpResponse,
+    FromRequest, HttpMessage, HttpRequest, HttpResponse,
     dev::Payload,
     http::{StatusCode, header},
     web::BytesMut,
@@ -12,7 +12,10 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::errors::{Problem, ScimProblem};
+use super::{
+    errors::{Problem, ScimProblem},
+    load::Slot,
+};
 
 /// RFC 7644 §8.1
 pub(super) const SCIM_JSON: &str = "application/scim+json";
@@ -33,7 +36,12 @@ impl FromRequest for ScimJson {
         let payload = payload.take();
         Box::pin(async move {
             is_json(&request)?;
-            let bytes = timeout(ARRIVES_WITHIN, collect(&request, payload)).await;
+            let slot = request.extensions().get::<Slot>().cloned();
+            let arriving = timeout(ARRIVES_WITHIN, collect(&request, payload));
+            let bytes = match slot {
+                Some(slot) => slot.yielded(arriving).await,
+                None => arriving.await,
+            };
             let bytes = bytes.map_err(|_| Problem::invalid_syntax("the body did not arrive in time"))??;
             match serde_json::from_slice(&bytes) {
                 Ok(value) => Ok(Self(value)),
@@ -62,7 +70,8 @@ async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<BytesMut
     if announced > MAX_BODY {
         return Err(too_large());
     }
-    let mut bytes = BytesMut::with_capacity(announced);
+    // What is announced may never come: room for it is made when it does.
+    let mut bytes = BytesMut::with_capacity(announced.min(16 * 1024));
     while let Some(chunk) = payload.next().await {
         let chunk =
             chunk.map_err(|error| Problem::invalid_syntax(format!("the body cannot be read: {error}")))?;

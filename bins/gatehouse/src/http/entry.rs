@@ -8,11 +8,14 @@ use std::{
 };
 
 use actix_web::{
-    Error, HttpResponse,
+    Error, HttpMessage, HttpResponse,
     body::{BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     error::InternalError,
-    http::header::{self, HeaderMap, HeaderName, HeaderValue},
+    http::{
+        ConnectionType,
+        header::{self, HeaderMap, HeaderName, HeaderValue},
+    },
     middleware::Next,
     web,
 };
@@ -24,12 +27,12 @@ use super::{
     Site,
     access::{Arrival, Gate},
     errors::{Cause, Problem},
-    meter::InFlight,
     operations::{Named, Operation},
+    trace::{self, TRACERESPONSE},
 };
 
 /// How long an answer may take to begin.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
+const ANSWERED_WITHIN: Duration = Duration::from_secs(40);
 
 /// Marks ids of requests.
 enum Request {}
@@ -81,18 +84,36 @@ pub(super) async fn enter(
     };
     let arrival = Arrival {
         request_id: Id::<Request>::new(gate.env()).to_string(),
+        trace: trace::of(request.headers(), gate.env(), site.records_traces),
         ip: site.proxies.client(request.peer_addr().map(|peer| peer.ip()), request.headers()),
     };
     let method = request.method().clone();
-    let _in_flight = InFlight::begin(&site.in_flight);
-    let mut line = Line { operation: None, tenant: None };
+    let named = site.operations.named(request.method(), request.path());
+    let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
+    let quiet = operation.as_ref().is_some_and(|operation| operation.quiet);
+    let _answering = site.load.arrived();
+    // Probes are answered whatever the load: they matter most when it is high.
+    let slot = if quiet { None } else { site.load.admit() };
+    let admitted = quiet || slot.is_some();
+    if let Some(slot) = &slot {
+        request.extensions_mut().insert(slot.clone());
+    }
+    let mut line = Line { operation, tenant: None, quiet: quiet || !admitted };
     let work = async {
-        match admit(&request, &site, &gate, &arrival, &mut line).await {
+        let admitted = if admitted {
+            admit(&request, named, &site, &gate, &arrival, &mut line.tenant).await
+        } else {
+            Err(Problem::unavailable())
+        };
+        match admitted {
             Err(problem) => Ok(request.into_response(area.refuse(&problem))),
             Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
         }
     };
     let mut answered = withstand(work).await.map_err(|problem| area.refuse(&problem));
+    if let Some(slot) = &slot {
+        slot.free();
+    }
     let response = match &mut answered {
         Ok(response) => response.response_mut(),
         Err(response) => response,
@@ -102,18 +123,24 @@ pub(super) async fn enter(
     line.operation.as_ref().map_or(&site.other, |operation| &operation.meter).answered(status.as_u16(), took);
     let cause = response.extensions_mut().remove::<Cause>();
     finish(response.headers_mut(), area, &site, &arrival);
+    if site.load.is_draining() {
+        response.head_mut().set_connection_type(ConnectionType::Close);
+    }
     if let Some(Cause(cause)) = cause {
         tracing::error!(
             request_id = arrival.request_id,
+            trace_id = arrival.trace.trace_id(),
+            tenant = line.tenant,
             route = line.template(),
             status = status.as_u16(),
             cause,
             "failed"
         );
     }
-    if !line.operation.as_ref().is_some_and(|operation| operation.quiet) {
+    if !line.quiet {
         tracing::info!(
             request_id = arrival.request_id,
+            trace_id = arrival.trace.trace_id(),
             tenant = line.tenant,
             method = method.as_str(),
             route = line.template(),
@@ -122,6 +149,19 @@ pub(super) async fn enter(
             ip = arrival.ip.map(|ip| ip.to_string()),
             "answered"
         );
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &site.spans {
+            spans.answered(&super::spans::Answered {
+                trace: &arrival.trace,
+                method: method.as_str(),
+                route: line.template(),
+                status: status.as_u16(),
+                request_id: &arrival.request_id,
+                tenant: line.tenant.as_deref(),
+                ended: gate.env().now(),
+                took,
+            });
+        }
     }
     answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
 }
@@ -130,6 +170,8 @@ pub(super) async fn enter(
 struct Line {
     operation: Option<Arc<Operation>>,
     tenant: Option<String>,
+    /// Whether there is to be none, unless something is wrong.
+    quiet: bool,
 }
 
 impl Line {
@@ -140,20 +182,20 @@ impl Line {
 
 async fn admit(
     request: &ServiceRequest,
+    named: Named,
     site: &Site,
     gate: &Gate,
     arrival: &Arrival,
-    line: &mut Line,
+    of: &mut Option<String>,
 ) -> Result<(), Problem> {
-    let operation = match site.operations.named(request.method(), request.path()) {
+    let operation = match named {
         Named::Operation(operation) => operation,
         Named::OtherMethods(allow) => return Err(Problem::method_not_allowed(&allow)),
         Named::Nothing => return Err(Problem::not_found()),
     };
-    line.operation = Some(Arc::clone(&operation));
     if !operation.public {
         let tenant = gate.authenticate(request, request.headers(), arrival).await?;
-        line.tenant = Some(tenant.to_string());
+        *of = Some(tenant.to_string());
         if Area::of(request.path()) == Area::Scim {
             site.scim_rates.admit(gate, &tenant).await?;
         }
@@ -174,6 +216,9 @@ async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T,
 fn finish(headers: &mut HeaderMap, area: Area, site: &Site, arrival: &Arrival) {
     if let Ok(id) = HeaderValue::from_str(&arrival.request_id) {
         headers.insert(REQUEST_ID, id);
+    }
+    if let Some(trace) = trace::response(&arrival.trace) {
+        headers.insert(TRACERESPONSE, trace);
     }
     if area == Area::Pages {
         headers.insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);

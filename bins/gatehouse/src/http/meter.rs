@@ -13,17 +13,26 @@ use metrics::{
     histogram,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use store::Figures;
 
 const ANSWERS: &str = "gatehouse_http_requests_total";
 const DURATION: &str = "gatehouse_http_request_duration_seconds";
 const IN_FLIGHT: &str = "gatehouse_http_requests_in_flight";
+const IN_FLIGHT_MAX: &str = "gatehouse_http_requests_in_flight_max";
+const REFUSED: &str = "gatehouse_http_requests_refused_total";
+const DRAINING: &str = "gatehouse_draining";
+const CONNECTIONS: &str = "gatehouse_database_connections";
+const CONNECTIONS_MAX: &str = "gatehouse_database_connections_max";
+const WAITING: &str = "gatehouse_database_waiting";
+const OLDEST: &str = "gatehouse_database_oldest_wait_seconds";
+const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
 const BUILD: &str = "gatehouse_build_info";
 
 /// Upper ends of the buckets, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// How often what was measured is put into its buckets, also when nobody asks for it.
-pub(super) const UPKEEP: Duration = Duration::from_secs(5);
+/// How often what was measured is put into its buckets, also when nobody asks for it: in seconds.
+pub(super) const UPKEEP: u32 = 5;
 
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
@@ -39,13 +48,55 @@ fn install() -> Option<PrometheusHandle> {
     describe_counter!(ANSWERS, "Requests answered, by method, route of the description and status.");
     describe_histogram!(DURATION, "Seconds from a request's head to its answer, by method and route.");
     describe_gauge!(IN_FLIGHT, "Requests that are being answered.");
+    describe_gauge!(IN_FLIGHT_MAX, "Requests that are answered at the same time at most.");
+    describe_counter!(REFUSED, "Requests refused with 503 because too many were being answered.");
+    describe_gauge!(DRAINING, "1 while the server is about to end and not ready, else 0.");
+    describe_gauge!(CONNECTIONS, "Open connections to the database, by what they do.");
+    describe_gauge!(CONNECTIONS_MAX, "Connections to the database at most.");
+    describe_gauge!(WAITING, "Units of work that wait for a connection, a reader or the writer.");
+    describe_gauge!(OLDEST, "Seconds that the first of them has waited.");
+    describe_gauge!(CERTIFICATE, "When the server's certificate ends, in seconds since 1970.");
     describe_gauge!(BUILD, "1, with the version of the program and of its API description.");
     Some(handle)
 }
 
-/// What counts the requests that are being answered.
-pub(super) fn in_flight() -> Gauge {
-    gauge!(IN_FLIGHT)
+/// What counts the load.
+pub(super) struct LoadMeter {
+    pub(super) answering: Gauge,
+    pub(super) refused: Counter,
+    pub(super) draining: Gauge,
+}
+
+impl LoadMeter {
+    /// For a server that takes this many requests at the same time.
+    pub(super) fn new(limit: usize) -> Self {
+        gauge!(IN_FLIGHT_MAX).set(count(limit));
+        let draining = gauge!(DRAINING);
+        draining.set(0.0);
+        Self { answering: gauge!(IN_FLIGHT), refused: counter!(REFUSED), draining }
+    }
+}
+
+/// Says what the database's connections and queues look like.
+pub(super) fn database(figures: &Figures) {
+    gauge!(CONNECTIONS, "state" => "busy").set(count(figures.open.saturating_sub(figures.idle)));
+    gauge!(CONNECTIONS, "state" => "idle").set(count(figures.idle));
+    gauge!(CONNECTIONS_MAX).set(count(figures.max));
+    for queue in &figures.queues {
+        gauge!(WAITING, "for" => queue.name).set(count(queue.waiting));
+        gauge!(OLDEST, "for" => queue.name).set(queue.oldest.as_secs_f64());
+    }
+}
+
+/// Says until when the server's certificate is good, in seconds since 1970.
+#[expect(clippy::cast_precision_loss, reason = "seconds are exact for 200 million years")]
+pub(super) fn certificate_ends(at: i64) {
+    gauge!(CERTIFICATE).set(at as f64);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
+fn count(number: usize) -> f64 {
+    number as f64
 }
 
 /// Says what is running.
@@ -87,22 +138,5 @@ impl Meter {
         let counter = counter!(ANSWERS, &labels);
         let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
         answers.entry(status).or_insert(counter).clone()
-    }
-}
-
-/// A request that is being answered, until it is dropped.
-pub(super) struct InFlight(Gauge);
-
-impl InFlight {
-    /// Counts one more.
-    pub(super) fn begin(gauge: &Gauge) -> Self {
-        gauge.increment(1.0);
-        Self(gauge.clone())
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.0.decrement(1.0);
     }
 }

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use actix_web::{
-    HttpResponse, get,
+    HttpResponse, HttpResponseBuilder, get,
     http::header,
     web::{self, ServiceConfig},
 };
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{access::Gate, meter};
+use super::{Site, access::Gate, meter};
 
 /// The probes' paths, for the table of operations.
 pub(super) const PATHS: [&str; 2] = ["/healthz", "/readyz"];
@@ -32,35 +32,38 @@ pub(super) fn metrics_routes(config: &mut ServiceConfig) {
 /// Whether the process lives: restart it if this does not answer.
 #[get("/healthz")]
 async fn healthz() -> HttpResponse {
-    fresh(HttpResponse::Ok()).json(json!({ "status": "ok" }))
+    fresh(&mut HttpResponse::Ok()).json(json!({ "status": "ok" }))
 }
 
 /// Whether it can serve, and if not, what is missing: send it no requests meanwhile.
 #[get("/readyz")]
-async fn readyz(gate: web::Data<Gate>) -> HttpResponse {
-    let found = timeout(PATIENCE, gate.reach_database()).await;
-    let problem = match found {
-        Ok(Ok(())) => {
-            let body = json!({ "status": "ready", "checks": { "database": "ok" } });
-            return fresh(HttpResponse::Ok()).json(body);
-        }
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+async fn readyz(site: web::Data<Site>, gate: web::Data<Gate>) -> HttpResponse {
+    let problem = match timeout(PATIENCE, gate.check_database()).await {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some(format!("no answer within {} s", PATIENCE.as_secs())),
     };
-    tracing::warn!(problem, "not ready: the database is away");
-    let body = json!({ "status": "unready", "checks": { "database": "unavailable" } });
-    fresh(HttpResponse::ServiceUnavailable()).json(body)
+    if let Some(problem) = &problem {
+        tracing::warn!(problem, "not ready: the database does not answer or takes no changes");
+    }
+    let database = if problem.is_none() { "ok" } else { "unavailable" };
+    let (mut answer, status) = match (site.load.is_draining(), problem.is_none()) {
+        (true, _) => (HttpResponse::ServiceUnavailable(), "draining"),
+        (false, false) => (HttpResponse::ServiceUnavailable(), "unready"),
+        (false, true) => (HttpResponse::Ok(), "ready"),
+    };
+    fresh(&mut answer).json(json!({ "status": status, "checks": { "database": database } }))
 }
 
 #[get("/metrics")]
-async fn metrics() -> HttpResponse {
+async fn metrics(site: web::Data<Site>) -> HttpResponse {
+    site.measure();
     let text = meter::recorder().map(metrics_exporter_prometheus::PrometheusHandle::render);
-    fresh(HttpResponse::Ok())
+    fresh(&mut HttpResponse::Ok())
         .content_type("text/plain; version=0.0.4; charset=utf-8")
         .body(text.unwrap_or_default())
 }
 
-fn fresh(mut answer: actix_web::HttpResponseBuilder) -> actix_web::HttpResponseBuilder {
-    answer.insert_header((header::CACHE_CONTROL, "no-store"));
-    answer
+fn fresh(answer: &mut HttpResponseBuilder) -> &mut HttpResponseBuilder {
+    answer.insert_header((header::CACHE_CONTROL, "no-store"))
 }

@@ -13,6 +13,7 @@ mod cli;
 mod compile_fail;
 mod coverage;
 mod limits;
+mod operator;
 mod pages;
 mod parallel;
 mod probes;

@@ -18,6 +18,7 @@ use crate::{
     across::Across,
     conn::{Conn, Inline, SqliteConn},
     error::store_error,
+    figures::{Figures, Waiting},
     migrate,
     users::refold,
 };
@@ -66,6 +67,20 @@ impl Sqlite {
         }
     }
 
+    /// What the readers and the writer look like.
+    pub(crate) fn figures(&self) -> Figures {
+        let (open, idle, max) = self.readers.counts();
+        let queue = Waiting::sum;
+        let queues = vec![queue("reader", [&self.readers.waiting]), queue("writer", [&self.writer.waiting])];
+        Figures { open, idle, max, queues }
+    }
+
+    /// Whether it can be read, and changes can be kept.
+    pub(crate) async fn check(&self) -> Result<(), StoreError> {
+        self.across(async |across| across.nothing().await)?;
+        self.writer.check().await
+    }
+
     pub(crate) fn across<T>(
         &self,
         look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
@@ -89,7 +104,7 @@ fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
     work.now_or_never()
 }
 
-fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
+pub(crate) fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
     let unavailable = |error| StoreError::Unavailable(Box::new(error));
     let mut conn = SqliteConnection::establish(&path.to_string_lossy()).map_err(unavailable)?;
     let pragmas = format!(

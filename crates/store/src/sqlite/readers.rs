@@ -13,17 +13,19 @@ use super::{WAITED, at_once, open_reader};
 use crate::{
     Tx,
     conn::{Conn, SqliteConn},
+    figures::Waiting,
 };
 
 /// Connections that read at the same time.
 const READERS: usize = 8;
 /// How long a unit of work waits for one.
-const WAIT: Duration = Duration::from_secs(5);
+const WAIT: Duration = Duration::from_secs(3);
 
 pub(crate) struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<SqliteConn>>,
     permits: Arc<Semaphore>,
+    pub(super) waiting: Arc<Waiting>,
 }
 
 impl Readers {
@@ -32,7 +34,14 @@ impl Readers {
             path: path.to_owned(),
             idle: Mutex::new(Vec::new()),
             permits: Arc::new(Semaphore::new(READERS)),
+            waiting: Arc::default(),
         }
+    }
+
+    /// Connections that are open, those of them that nobody uses, and how many there may be.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
+        (idle + READERS - self.permits.available_permits(), idle, READERS)
     }
 
     pub(crate) async fn run<T, E>(
@@ -44,7 +53,9 @@ impl Readers {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let place = self.waiting.join();
         let permit = timeout(WAIT, Arc::clone(&self.permits).acquire_owned()).await;
+        drop(place);
         let Ok(Ok(permit)) = permit else {
             return Err(StoreError::Unavailable("all readers are busy".into()).into());
         };

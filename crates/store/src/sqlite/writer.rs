@@ -7,7 +7,11 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread::JoinHandle,
 };
 
@@ -21,6 +25,7 @@ use crate::{
     Tx,
     conn::{Conn, SqliteConn},
     error::store_error,
+    figures::Waiting,
     tx::finish,
 };
 
@@ -47,6 +52,9 @@ pub(crate) struct Writer {
     /// `None` when it ends.
     units: Option<mpsc::SyncSender<Unit>>,
     thread: Option<JoinHandle<()>>,
+    pub(super) waiting: Arc<Waiting>,
+    /// Whether the last commit failed.
+    failing: Arc<AtomicBool>,
 }
 
 impl Drop for Writer {
@@ -63,11 +71,40 @@ impl Writer {
     /// Starts the thread. It ends when the last handle is dropped.
     pub(super) fn start(conn: SqliteConn) -> Result<Self, StoreError> {
         let (units, inbox) = mpsc::sync_channel::<Unit>(QUEUE);
+        let failing = Arc::new(AtomicBool::new(false));
+        let failed = Arc::clone(&failing);
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write_all(conn, &inbox))
+            .spawn(move || write_all(conn, &inbox, &failed))
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        Ok(Self { units: Some(units), thread: Some(thread) })
+        Ok(Self { units: Some(units), thread: Some(thread), waiting: Arc::default(), failing })
+    }
+
+    /// Whether changes can be kept. After a commit that failed, as on a full disk, it is tried again with a
+    /// change of nothing: so that the answer turns good again without anybody having to lose a change first.
+    pub(super) async fn check(&self) -> Result<(), StoreError> {
+        if !self.failing.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let (answer, answered) = oneshot::channel();
+        let unit: Unit = Box::new(move |mut conn| {
+            // Written to the log like any other page.
+            let state = sql(&mut conn, "PRAGMA user_version = 0");
+            let tell = move |committed: Result<(), &StoreError>| {
+                let _gone = answer.send(committed.map_err(lost));
+            };
+            Done { conn, state, answer: Some(Box::new(tell)) }
+        });
+        self.send(unit)?;
+        answered.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    fn send(&self, unit: Unit) -> Result<(), StoreError> {
+        let Some(units) = &self.units else { return Err(gone()) };
+        units.try_send(unit).map_err(|error| match error {
+            mpsc::TrySendError::Full(_) => StoreError::Unavailable("too many writes are waiting".into()),
+            mpsc::TrySendError::Disconnected(_) => gone(),
+        })
     }
 
     pub(crate) async fn run<T, E>(
@@ -80,7 +117,9 @@ impl Writer {
         E: From<StoreError> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel::<Result<T, E>>();
+        let place = self.waiting.join();
         let unit: Unit = Box::new(move |conn| {
+            drop(place);
             if answer.is_closed() {
                 return Done { conn, state: Ok(()), answer: None };
             }
@@ -95,14 +134,8 @@ impl Writer {
             };
             Done { conn, state, answer: Some(Box::new(tell)) }
         });
-        let Some(units) = &self.units else { return Err(gone().into()) };
-        match units.try_send(unit) {
-            Ok(()) => answered.await.unwrap_or_else(|_| Err(gone().into())),
-            Err(mpsc::TrySendError::Full(_)) => {
-                Err(StoreError::Unavailable("too many writes are waiting".into()).into())
-            }
-            Err(mpsc::TrySendError::Disconnected(_)) => Err(gone().into()),
-        }
+        self.send(unit)?;
+        answered.await.unwrap_or_else(|_| Err(gone().into()))
     }
 }
 
@@ -115,10 +148,11 @@ fn lost(error: &StoreError) -> StoreError {
 }
 
 /// The thread.
-fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>) {
+fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>, failing: &AtomicBool) {
     while let Ok(first) = inbox.recv() {
         let mut state = sql(&mut conn, "BEGIN IMMEDIATE");
         if let Err(error) = &state {
+            failing.store(true, Ordering::Release);
             // Somebody else writes, and for long. All that waited as long are told now, not one after the other.
             let waited = inbox.try_iter().take(BATCH).count();
             tracing::error!(%error, units = waited + 1, "no transaction can be begun; its units of work are refused");
@@ -134,6 +168,7 @@ fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>) {
             next = if state.is_ok() && answers.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
         let committed = state.and_then(|()| sql(&mut conn, "COMMIT"));
+        failing.store(committed.is_err(), Ordering::Release);
         if let Err(error) = &committed {
             tracing::error!(%error, units = answers.len(), "a commit failed; its units of work are lost and told so");
             // SQLite has rolled back by itself after some errors; then there is nothing to roll back.

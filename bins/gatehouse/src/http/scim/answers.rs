@@ -5,9 +5,9 @@ use actix_web::{
     http::{StatusCode, header},
 };
 use kernel::UserId;
-use scim_core::{Found, Group, Projection, Query, User, write_list};
+use scim_core::{Found, Group, Params, Projection, Query, User, write_list};
 
-use super::super::{body::scim_text, errors::ScimProblem};
+use super::super::{Site, access::Access, body::scim_text, errors::ScimProblem, permissions::ScimRead};
 
 pub(super) type Answer = Result<HttpResponse, ScimProblem>;
 
@@ -20,14 +20,26 @@ pub(super) fn one(status: StatusCode, location: &str, resource: String) -> HttpR
     answer
 }
 
+/// What was asked for, with a cursor that we have handed out to this tenant, if any.
+pub(super) fn unsealed(
+    site: &Site,
+    access: &Access<ScimRead>,
+    params: Params,
+) -> Result<Params, ScimProblem> {
+    Ok(params.unsealed(|sealed| site.keys.open_cursor(access.tenant(), sealed).map(str::to_owned))?)
+}
+
 /// A page; `write` writes each of its resources.
 pub(super) fn list<T>(
+    site: &Site,
+    access: &Access<ScimRead>,
     query: &Query,
     found: Found<T>,
     id: impl Fn(&T) -> &str,
     write: impl FnMut(T, &mut String),
 ) -> HttpResponse {
     let next = found.next_cursor(query, id);
+    let next = next.and_then(|cursor| site.keys.seal_cursor(access.tenant(), &cursor));
     scim_text(StatusCode::OK, write_list(found.total, &query.page.start, next, found.resources, write))
 }
 

@@ -16,7 +16,7 @@ use super::{
         body::ScimJson,
         permissions::{ScimRead, ScimWrite},
     },
-    answers::{Answer, gone, list, one, write_group},
+    answers::{Answer, gone, list, one, unsealed, write_group},
     root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
 };
@@ -56,7 +56,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
 )]
 #[get("/api/scim/v2/Groups")]
 async fn list_groups(site: web::Data<Site>, access: Access<ScimRead>, request: HttpRequest) -> Answer {
-    answer_list(&site, &access, &Params::of_query(request.query_string())).await
+    answer_list(&site, &access, Params::of_query(request.query_string())).await
 }
 
 /// Find groups by a body
@@ -73,10 +73,11 @@ async fn list_groups(site: web::Data<Site>, access: Access<ScimRead>, request: H
 )]
 #[post("/api/scim/v2/Groups/.search")]
 async fn search_groups(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
-    answer_list(&site, &access, &Params::of_search(&body.0)?).await
+    answer_list(&site, &access, Params::of_search(&body.0)?).await
 }
 
-async fn answer_list(site: &Site, access: &Access<ScimRead>, params: &Params) -> Answer {
+async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> Answer {
+    let params = unsealed(site, access, params)?;
     let (query, projection) = (params.query(&GROUPS)?, params.projection(&GROUPS));
     let (members, asked) = (projection.wants("members"), query.clone());
     let (found, members) = access.read(async move |_, tx| groups::list(tx, &asked, members).await).await?;
@@ -86,7 +87,7 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: &Params) ->
         let members = of.remove(&group.id).unwrap_or_default();
         write_group(&group, &members, &projection, &root, out);
     };
-    Ok(list(&query, found, |group| group.id.as_str(), write))
+    Ok(list(site, access, &query, found, |group| group.id.as_str(), write))
 }
 
 pub(super) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec<UserId>> {

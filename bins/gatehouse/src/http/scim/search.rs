@@ -11,7 +11,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     super::{Site, access::Access, body::ScimJson, permissions::ScimRead},
-    answers::{Answer, list, write_group, write_user},
+    answers::{Answer, list, unsealed, write_group, write_user},
     groups::by_group,
     root,
     shapes::{ScimList, ScimSearch},
@@ -36,7 +36,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
 )]
 #[post("/api/scim/v2/.search")]
 async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
-    let params = Params::of_search(&body.0)?;
+    let params = unsealed(&site, &access, Params::of_search(&body.0)?)?;
     let of_groups = params.query_among(&GROUPS, &RESOURCE_TYPES)?;
     let of_users = params.query_among(&USERS, &RESOURCE_TYPES)?;
     let shown = (params.projection(&GROUPS), params.projection(&USERS));
@@ -48,7 +48,7 @@ async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJ
         One::Group(group, members) => write_group(&group, &members, &shown.0, &root, out),
         One::User(user) => write_user(*user, &shown.1, &root, out),
     };
-    Ok(list(&query, found.await?, One::id, write))
+    Ok(list(&site, &access, &query, found.await?, One::id, write))
 }
 
 enum One {

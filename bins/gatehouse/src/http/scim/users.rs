@@ -17,7 +17,7 @@ use super::{
         body::ScimJson,
         permissions::{ScimRead, ScimWrite},
     },
-    answers::{Answer, gone, list, one, write_user},
+    answers::{Answer, gone, list, one, unsealed, write_user},
     root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
 };
@@ -65,7 +65,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
 )]
 #[get("/api/scim/v2/Users")]
 async fn list_users(site: web::Data<Site>, access: Access<ScimRead>, request: HttpRequest) -> Answer {
-    answer_list(&site, &access, &Params::of_query(request.query_string())).await
+    answer_list(&site, &access, Params::of_query(request.query_string())).await
 }
 
 /// Find users by a body
@@ -82,15 +82,23 @@ async fn list_users(site: web::Data<Site>, access: Access<ScimRead>, request: Ht
 )]
 #[post("/api/scim/v2/Users/.search")]
 async fn search_users(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
-    answer_list(&site, &access, &Params::of_search(&body.0)?).await
+    answer_list(&site, &access, Params::of_search(&body.0)?).await
 }
 
-async fn answer_list(site: &Site, access: &Access<ScimRead>, params: &Params) -> Answer {
+async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> Answer {
+    let params = unsealed(site, access, params)?;
     let (query, projection) = (params.query(&USERS)?, params.projection(&USERS));
     let (groups, asked) = (projection.wants("groups"), query.clone());
     let found = access.read(async move |_, tx| users::list(tx, &asked, groups).await).await?;
     let root = root(site);
-    Ok(list(&query, found, |user| user.id.as_str(), |user, out| write_user(user, &projection, &root, out)))
+    Ok(list(
+        site,
+        access,
+        &query,
+        found,
+        |user| user.id.as_str(),
+        |user, out| write_user(user, &projection, &root, out),
+    ))
 }
 
 /// Create a user

@@ -10,6 +10,12 @@ pub(crate) use server::{Server, Tenant, on_both};
 
 use serde_json::{Value, json};
 
+/// A self-signed certificate for `localhost`, and its key, in PEM.
+pub(crate) fn server_certificate() -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
 /// A user as most tests need one.
 pub(crate) fn ada() -> Value {
     json!({

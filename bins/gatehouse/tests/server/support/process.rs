@@ -9,12 +9,18 @@ use std::{
 };
 
 use serde_json::Value;
+use store::{
+    DatabaseUrl,
+    testing::{Kind, TestDatabase},
+};
 use tempfile::TempDir;
 
 /// A folder to run the program in, with its settings.
 pub(crate) struct Process {
     pub(crate) folder: TempDir,
     settings: Vec<(String, String)>,
+    /// Kept for its drop.
+    database: Option<TestDatabase>,
 }
 
 /// A running server; killed when dropped.
@@ -28,7 +34,46 @@ impl Process {
     pub(crate) fn new(settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Self { folder, settings }
+        Self { folder, settings, database: None }
+    }
+
+    /// The program on a new database of this kind, as a server for a test: a free port, no rates, secrets on
+    /// PostgreSQL.
+    pub(crate) fn on(kind: Kind, settings: &[(&str, &str)]) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let usual = [
+            ("GATEHOUSE_BIND", "127.0.0.1:0"),
+            ("GATEHOUSE_WORKERS", "2"),
+            ("GATEHOUSE_SCIM_RATES", "100000,100000,100000"),
+        ];
+        let mut process = Self::new(&[&usual[..], settings].concat());
+        if kind == Kind::Postgres {
+            let database = runtime.block_on(TestDatabase::new(kind));
+            let DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
+            process.set("GATEHOUSE_DATABASE_URL", url);
+            process.set("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi");
+            process.set("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+            process.database = Some(database);
+        }
+        process
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.settings.push((name.into(), value.into()));
+    }
+
+    /// Where its database is.
+    pub(crate) fn database_url(&self) -> String {
+        let last = self.settings.iter().rev().find(|(name, _)| name == "GATEHOUSE_DATABASE_URL");
+        last.expect("a database of its own").1.clone()
+    }
+
+    /// A tenant, and the raw token of its identity provider.
+    pub(crate) fn tenant(&self, slug: &str) -> String {
+        self.json(&["migrate"]);
+        self.json(&["tenant", "create", "--slug", slug, "--name", slug, "--tier", "ENTERPRISE"]);
+        let minted = self.json(&["token", "scim", "--tenant", slug, "--name", "test"]);
+        minted["token"].as_str().unwrap().to_owned()
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -85,7 +130,8 @@ impl Process {
         let mut child = self.command(&["serve"]).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().map(|line| line.unwrap());
-        let Some(address) = first.as_deref().and_then(|line| line.strip_prefix("listening on http://"))
+        let said = first.as_deref().and_then(|line| line.strip_prefix("listening on http"));
+        let Some(address) = said.and_then(|said| said.strip_prefix("://").or(said.strip_prefix("s://")))
         else {
             panic!("{first:?}, and the log: {}", std::fs::read_to_string(&log).unwrap());
         };
@@ -97,10 +143,14 @@ impl Running {
     /// Sends SIGTERM and waits for the end: exit status and time.
     pub(crate) fn terminate(&mut self) -> (Option<i32>, Duration) {
         let start = Instant::now();
-        assert!(
-            Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap().success()
-        );
+        self.ask_to_end();
         (self.child.wait().unwrap().code(), start.elapsed())
+    }
+
+    /// Asks it to end, and goes on.
+    pub(crate) fn ask_to_end(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     }
 
     /// What the server has logged.

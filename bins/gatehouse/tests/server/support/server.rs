@@ -4,8 +4,8 @@ use std::{net::SocketAddr, sync::Arc, thread::JoinHandle};
 
 use audit::{AuditStore, Audited, Event, StoredEntry, events::tenants::TenantCreated};
 use directory::{NewTenant, Tier};
-use gatehouse::{config::Raw, http};
-use kernel::{Actor, Ctx, Env, SystemEnv, TenantId};
+use gatehouse::{config::Raw, http, keys::Keys};
+use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
 use store::{
     DatabaseUrl, Store, Tx,
     testing::{Kind, TestDatabase},
@@ -58,7 +58,8 @@ impl Server {
         }
         let bound = {
             let _inside = runtime.enter();
-            http::bind(&raw.settings().unwrap(), database.store(), Arc::clone(&env)).unwrap()
+            let keys = Keys::fixed(&[("test".to_owned(), Secret::new(vec![7; 32]))]);
+            http::bind(&raw.settings().unwrap(), keys, database.store(), Arc::clone(&env)).unwrap()
         };
         let (address, handle) = (bound.address, bound.handle());
         let metrics_address = bound.metrics_address;
@@ -66,6 +67,11 @@ impl Server {
         let thread = std::thread::spawn(move || serving.block_on(bound.serve()).unwrap());
         let store = database.store();
         Self { address, metrics_address, store, env, runtime, handle, thread: Some(thread), database }
+    }
+
+    /// Where its database is.
+    pub(crate) fn database_url(&self) -> &DatabaseUrl {
+        &self.database.url
     }
 
     /// Takes the database away from a server on PostgreSQL.

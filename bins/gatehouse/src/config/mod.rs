@@ -1,97 +1,18 @@
 //! Settings: a TOML file, then `GATEHOUSE_…` variables over it. Each key stands once, in [`KEYS`].
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    net::SocketAddr,
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+mod keys;
+mod raw;
+
+use std::{fmt, net::SocketAddr, num::NonZeroU32, path::PathBuf, str::FromStr, time::Duration};
 
 use cidr::IpCidr;
-use kernel::Secret;
 use store::DatabaseUrl;
 
+pub use self::{
+    keys::{FILE_VARIABLE, KEYS, Key, PREFIX, SECRETS},
+    raw::{Raw, Source},
+};
 use crate::secrets::{AuthSecrets, MasterKeys};
-
-/// What the variables begin with.
-pub const PREFIX: &str = "GATEHOUSE_";
-
-/// The variable that names the file, which is no setting of its own.
-pub const FILE_VARIABLE: &str = "GATEHOUSE_CONFIG_FILE";
-
-/// A setting as it is documented.
-pub struct Key {
-    /// Its name in the file; in capitals behind [`PREFIX`] it is the variable.
-    pub name: &'static str,
-    /// What it is when nobody says.
-    pub default: &'static str,
-    /// What it does, for `docs/configuration.md`.
-    pub help: &'static str,
-}
-
-/// All settings.
-pub const KEYS: &[Key] = &[
-    Key {
-        name: "database_url",
-        default: "sqlite:{data_dir}/gatehouse.db",
-        help: "Where the data is: `sqlite:PATH` or `postgres://user:password@host/database`.",
-    },
-    Key {
-        name: "bind",
-        default: "127.0.0.1:8080",
-        help: "Address and port to listen on; port 0 takes a free one.",
-    },
-    Key {
-        name: "base_url",
-        default: "http://{the address really bound}",
-        help: "What clients see before the path: scheme, host, port if any; no final slash. With `https` answers carry HSTS.",
-    },
-    Key {
-        name: "data_dir",
-        default: "data",
-        help: "Folder for the SQLite database and for secrets made at the first start.",
-    },
-    Key {
-        name: "auth_secret",
-        default: "made at the first start in `{data_dir}/secrets.toml` (SQLite only)",
-        help: "Signs sessions: one or more, separated by commas, newest first, each of at least 32 characters, used as UTF-8 bytes.",
-    },
-    Key {
-        name: "master_key",
-        default: "made at the first start in `{data_dir}/secrets.toml` (SQLite only)",
-        help: "What other keys are derived from: base64 of 32 bytes, or `id:key,id:key`, newest first.",
-    },
-    Key {
-        name: "trusted_proxies",
-        default: "none",
-        help: "Addresses or ranges of proxies whose word about the client's address counts, separated by commas.",
-    },
-    Key {
-        name: "proxy_header",
-        default: "X-Forwarded-For",
-        help: "The one header that trusted proxies write: `X-Forwarded-For` or `Forwarded`. The other is ignored.",
-    },
-    Key {
-        name: "metrics_bind",
-        default: "none: `/metrics` is on the server's own address",
-        help: "Address and port for `/metrics` alone, which then is nowhere else; it needs no credential.",
-    },
-    Key {
-        name: "scim_rates",
-        default: "25,100,400",
-        help: "SCIM requests a second of a FREE, a STANDARD and an ENTERPRISE tenant, on each instance; twice that at once.",
-    },
-    Key { name: "database_pool", default: "5", help: "PostgreSQL connections of each worker at most." },
-    Key { name: "workers", default: "one a processor", help: "Threads that answer requests." },
-    Key { name: "log_format", default: "json", help: "`json`, one object a line, or `pretty` for people." },
-    Key {
-        name: "log_level",
-        default: "info",
-        help: "`error`, `warn`, `info` (a line a request), `debug` or `trace`.",
-    },
-];
 
 /// What [`KEYS`] says of `scim_rates`.
 const SCIM_RATES: [NonZeroU32; 3] =
@@ -113,6 +34,15 @@ pub enum ProxyHeader {
     XForwardedFor,
     /// `Forwarded` (RFC 7239)
     Forwarded,
+}
+
+/// Where the server's certificate is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate and those between it and the root, in PEM.
+    pub cert: PathBuf,
+    /// Its private key, in PEM.
+    pub key: PathBuf,
 }
 
 /// All settings, checked.
@@ -137,6 +67,14 @@ pub struct Settings {
     pub metrics_bind: Option<SocketAddr>,
     /// See [`KEYS`]: of a FREE, a STANDARD and an ENTERPRISE tenant.
     pub scim_rates: [NonZeroU32; 3],
+    /// See [`KEYS`]: certificates and key.
+    pub tls: Option<TlsFiles>,
+    /// See [`KEYS`].
+    pub drain: Duration,
+    /// See [`KEYS`]; `None`: by the number of workers.
+    pub max_in_flight: Option<usize>,
+    /// See [`KEYS`].
+    pub otlp_endpoint: Option<String>,
     /// See [`KEYS`].
     pub database_pool: usize,
     /// See [`KEYS`].
@@ -162,77 +100,7 @@ impl Error {
     }
 }
 
-/// Settings as text, before they are checked.
-#[derive(Default)]
-pub struct Raw(BTreeMap<&'static str, Secret<String>>);
-
 impl Raw {
-    /// Reads the file, if any, and the variables of this process over it.
-    pub fn gather(file: Option<&Path>) -> Result<Self, Error> {
-        let mut raw = Self::default();
-        if let Some(path) = file {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| Error(format!("{}: {error}", path.display())))?;
-            raw.file(&text).map_err(|Error(problem)| Error(format!("{}: {problem}", path.display())))?;
-        }
-        for (name, value) in std::env::vars_os() {
-            let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
-            if let Some(key) = name.strip_prefix(PREFIX).filter(|_| name != FILE_VARIABLE) {
-                raw.set(&key.to_ascii_lowercase(), value.to_owned())?;
-            }
-        }
-        Ok(raw)
-    }
-
-    /// Sets one by its name in the file.
-    pub fn set(&mut self, name: &str, value: String) -> Result<(), Error> {
-        let Some(key) = KEYS.iter().find(|key| key.name == name) else {
-            let close = KEYS.iter().map(|key| (distance(key.name, name), key.name)).min();
-            let hint = close
-                .filter(|(distance, _)| *distance <= 3)
-                .map(|(_, name)| format!("; did you mean {name}?"));
-            let hint = hint.unwrap_or_else(|| "; see docs/configuration.md for those there are".into());
-            return Err(Error::of(name, format!("no such setting{hint}")));
-        };
-        self.0.insert(key.name, Secret::new(value));
-        Ok(())
-    }
-
-    /// Takes over the settings of a TOML file.
-    pub fn file(&mut self, text: &str) -> Result<(), Error> {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| Error(error.to_string()))?;
-        for (name, value) in table {
-            let text = match value {
-                toml::Value::Array(values) => {
-                    let words: Option<Vec<_>> = values.into_iter().map(plain).collect();
-                    words.map(|words| words.join(","))
-                }
-                other => plain(other),
-            };
-            let Some(text) = text else {
-                return Err(Error::of(&name, "write a string, a number, or an array of strings"));
-            };
-            self.set(&name, text)?;
-        }
-        Ok(())
-    }
-
-    /// Takes over what is not set yet.
-    pub fn fill_from(&mut self, other: Self) {
-        for (name, value) in other.0 {
-            self.0.entry(name).or_insert(value);
-        }
-    }
-
-    /// Whether this one is set.
-    pub fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|value| value.expose().as_str())
-    }
-
     fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, Error> {
         self.text(name).map(|text| text.trim().parse().map_err(|error| Error::of(name, error))).transpose()
     }
@@ -254,11 +122,36 @@ impl Raw {
             proxy_header: self.parsed("proxy_header")?.unwrap_or(ProxyHeader::XForwardedFor),
             metrics_bind: self.parsed("metrics_bind")?,
             scim_rates: self.rates("scim_rates")?.unwrap_or(SCIM_RATES),
+            tls: self.tls()?,
+            drain: Duration::from_secs(self.count("drain_seconds", 0..=600)?.unwrap_or(5) as u64),
+            max_in_flight: self.count("max_in_flight", 1..=100_000)?,
+            otlp_endpoint: self.otlp_endpoint()?,
             database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(5),
             workers: self.count("workers", 1..=1024)?,
             log_format: self.parsed("log_format")?.unwrap_or(LogFormat::Json),
             log_level: self.parsed("log_level")?.unwrap_or(tracing::Level::INFO),
         })
+    }
+
+    fn tls(&self) -> Result<Option<TlsFiles>, Error> {
+        match (self.text("tls_cert"), self.text("tls_key")) {
+            (None, None) => Ok(None),
+            (Some(cert), Some(key)) => Ok(Some(TlsFiles { cert: cert.into(), key: key.into() })),
+            (Some(_), None) => Err(Error::of("tls_key", "tls_cert is set, so set this too")),
+            (None, Some(_)) => Err(Error::of("tls_cert", "tls_key is set, so set this too")),
+        }
+    }
+
+    fn otlp_endpoint(&self) -> Result<Option<String>, Error> {
+        let Some(text) = self.text("otlp_endpoint") else { return Ok(None) };
+        if !cfg!(feature = "otlp") {
+            return Err(Error::of("otlp_endpoint", "this program was built without the feature otlp"));
+        }
+        let origin = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+        match origin {
+            Some(rest) if !rest.is_empty() => Ok(Some(text.trim_end_matches('/').to_owned())),
+            _ => Err(Error::of("otlp_endpoint", "write an address such as http://127.0.0.1:4318")),
+        }
     }
 
     fn rates(&self, name: &str) -> Result<Option<[NonZeroU32; 3]>, Error> {
@@ -288,14 +181,6 @@ impl Raw {
                 word.parse().map_err(problem)
             })
             .collect()
-    }
-}
-
-fn plain(value: toml::Value) -> Option<String> {
-    match value {
-        toml::Value::String(text) => Some(text),
-        toml::Value::Integer(number) => Some(number.to_string()),
-        _ => None,
     }
 }
 
@@ -333,21 +218,6 @@ impl FromStr for ProxyHeader {
             _ => Err("write X-Forwarded-For or Forwarded"),
         }
     }
-}
-
-/// Letters to change, add or drop to get from one word to the other.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for ((b, above), diagonal) in right.iter().zip(row.iter().skip(1)).zip(&row) {
-            let before = next.last().copied().unwrap_or_default();
-            next.push((above + 1).min(before + 1).min(diagonal + usize::from(a != *b)));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -405,7 +275,7 @@ mod tests {
 
     #[test]
     fn every_setting_is_documented() {
-        let docs = include_str!("../../../docs/configuration.md");
+        let docs = include_str!("../../../../docs/configuration.md");
         for key in KEYS {
             let row = format!("| `{}` | {} | {} |", key.name, key.default, key.help);
             assert!(docs.contains(&row), "docs/configuration.md has no row\n{row}");

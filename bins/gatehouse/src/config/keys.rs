@@ -1,0 +1,103 @@
+//! The settings there are.
+
+/// What the variables begin with.
+pub const PREFIX: &str = "GATEHOUSE_";
+
+/// The variable that names the file, which is no setting of its own.
+pub const FILE_VARIABLE: &str = "GATEHOUSE_CONFIG_FILE";
+
+/// A setting as it is documented.
+pub struct Key {
+    /// Its name in the file; in capitals behind [`PREFIX`] it is the variable.
+    pub name: &'static str,
+    /// What it is when nobody says.
+    pub default: &'static str,
+    /// What it does, for `docs/configuration.md`.
+    pub help: &'static str,
+}
+
+/// Settings that are secrets, or hold one: each may be in a file of its own, named by `…_file`.
+pub const SECRETS: [&str; 3] = ["database_url", "auth_secret", "master_key"];
+
+/// All settings.
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "database_url",
+        default: "sqlite:{data_dir}/gatehouse.db",
+        help: "Where the data is: `sqlite:PATH` or `postgres://user:password@host/database`.",
+    },
+    Key {
+        name: "bind",
+        default: "127.0.0.1:8080",
+        help: "Address and port to listen on; port 0 takes a free one.",
+    },
+    Key {
+        name: "base_url",
+        default: "http://{the address really bound}",
+        help: "What clients see before the path: scheme, host, port if any; no final slash. With `https` answers carry HSTS.",
+    },
+    Key {
+        name: "data_dir",
+        default: "data",
+        help: "Folder for the SQLite database and for secrets made at the first start.",
+    },
+    Key {
+        name: "auth_secret",
+        default: "made at the first start in `{data_dir}/secrets.toml` (SQLite only)",
+        help: "Signs sessions: one or more, separated by commas, newest first, each of at least 32 characters, used as UTF-8 bytes.",
+    },
+    Key {
+        name: "master_key",
+        default: "made at the first start in `{data_dir}/secrets.toml` (SQLite only)",
+        help: "What other keys are derived from: base64 of 32 bytes, or `id:key,id:key`, newest first.",
+    },
+    Key {
+        name: "trusted_proxies",
+        default: "none",
+        help: "Addresses or ranges of proxies whose word about the client's address counts, separated by commas.",
+    },
+    Key {
+        name: "proxy_header",
+        default: "X-Forwarded-For",
+        help: "The one header that trusted proxies write: `X-Forwarded-For` or `Forwarded`. The other is ignored.",
+    },
+    Key {
+        name: "metrics_bind",
+        default: "none: `/metrics` is on the server's own address",
+        help: "Address and port for `/metrics` alone, which then is nowhere else; it needs no credential.",
+    },
+    Key {
+        name: "scim_rates",
+        default: "25,100,400",
+        help: "SCIM requests a second of a FREE, a STANDARD and an ENTERPRISE tenant, on each instance; twice that at once.",
+    },
+    Key {
+        name: "tls_cert",
+        default: "none: plain HTTP",
+        help: "File with the server's certificate and those between it and the root, in PEM. Read again when it changes.",
+    },
+    Key { name: "tls_key", default: "none", help: "File with the certificate's private key, in PEM." },
+    Key {
+        name: "drain_seconds",
+        default: "5",
+        help: "On SIGTERM, how long requests are still taken while `/readyz` already says no.",
+    },
+    Key {
+        name: "max_in_flight",
+        default: "64 for each worker",
+        help: "Requests answered at the same time at most; more are refused at once, with 503 and `Retry-After`.",
+    },
+    Key { name: "database_pool", default: "5", help: "PostgreSQL connections of each worker at most." },
+    Key {
+        name: "otlp_endpoint",
+        default: "none",
+        help: "Where spans go by OTLP over HTTP, such as `http://127.0.0.1:4318`; needs a program built with the feature `otlp`.",
+    },
+    Key { name: "workers", default: "one a processor", help: "Threads that answer requests." },
+    Key { name: "log_format", default: "json", help: "`json`, one object a line, or `pretty` for people." },
+    Key {
+        name: "log_level",
+        default: "info",
+        help: "`error`, `warn`, `info` (a line a request), `debug` or `trace`.",
+    },
+];

@@ -1,0 +1,160 @@
+//! Settings as text: where they come from, and which of them counts.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use kernel::Secret;
+
+use super::{Error, FILE_VARIABLE, KEYS, PREFIX, SECRETS};
+
+/// Settings as text, before they are checked.
+#[derive(Default)]
+pub struct Raw(BTreeMap<&'static str, Value>);
+
+struct Value {
+    text: Secret<String>,
+    source: Source,
+}
+
+/// Where a setting was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A variable, or a line of the configuration file: the setting itself.
+    Said,
+    /// A file of its own, which is named by `…_FILE`.
+    File(PathBuf),
+    /// `secrets.toml` in the data folder, which the server has made.
+    Kept(PathBuf),
+}
+
+impl Raw {
+    /// Reads the file, if any, and the variables of this process over it.
+    pub fn gather(file: Option<&Path>) -> Result<Self, Error> {
+        let mut raw = Self::default();
+        if let Some(path) = file {
+            let named = |error: &dyn std::fmt::Display| Error::new(format!("{}: {error}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+            raw.file(&text).map_err(|error| named(&error))?;
+        }
+        let mut variables = Self::default();
+        for (name, value) in std::env::vars_os() {
+            let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
+            if let Some(key) = name.strip_prefix(PREFIX).filter(|_| name != FILE_VARIABLE) {
+                variables.add(&key.to_ascii_lowercase(), value.to_owned())?;
+            }
+        }
+        raw.0.extend(variables.0);
+        Ok(raw)
+    }
+
+    /// Sets one by its name in the file.
+    pub fn set(&mut self, name: &str, value: String) -> Result<(), Error> {
+        let (name, value) = named(name, value)?;
+        self.0.insert(name, value);
+        Ok(())
+    }
+
+    /// Sets one that must not be set yet: `auth_secret` and `auth_secret_file` are one setting.
+    fn add(&mut self, name: &str, value: String) -> Result<(), Error> {
+        let (name, value) = named(name, value)?;
+        match self.0.insert(name, value) {
+            None => Ok(()),
+            Some(_) => Err(Error::of(name, format!("is set twice, by itself and by {name}_file"))),
+        }
+    }
+
+    /// Takes over the settings of a TOML file.
+    pub fn file(&mut self, text: &str) -> Result<(), Error> {
+        let table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| Error::new(error.to_string()))?;
+        let mut settings = Self::default();
+        for (name, value) in table {
+            let text = match value {
+                toml::Value::Array(values) => {
+                    let words: Option<Vec<_>> = values.into_iter().map(plain).collect();
+                    words.map(|words| words.join(","))
+                }
+                other => plain(other),
+            };
+            let Some(text) = text else {
+                return Err(Error::of(&name, "write a string, a number, or an array of strings"));
+            };
+            settings.add(&name, text)?;
+        }
+        self.0.extend(settings.0);
+        Ok(())
+    }
+
+    /// Takes over what is not set yet from what was kept in a file.
+    pub fn fill_from(&mut self, kept: Self, file: &Path) {
+        for (name, value) in kept.0 {
+            let source = Source::Kept(file.to_owned());
+            self.0.entry(name).or_insert(Value { text: value.text, source });
+        }
+    }
+
+    /// Whether this one is set.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Where this one comes from, if it is set.
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        self.0.get(name).map(|value| &value.source)
+    }
+
+    /// The text of a secret: for the command that changes it.
+    pub(crate) fn secret(&self, name: &str) -> Option<&str> {
+        self.text(name)
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.text.expose().as_str())
+    }
+}
+
+/// The setting of this name; of a secret's name and `_file`, what that file holds.
+fn named(name: &str, value: String) -> Result<(&'static str, Value), Error> {
+    let find = |name: &str| KEYS.iter().find(|key| key.name == name).map(|key| key.name);
+    if let Some(key) = find(name) {
+        return Ok((key, Value { text: Secret::new(value), source: Source::Said }));
+    }
+    let secret = name.strip_suffix("_file").and_then(find).filter(|key| SECRETS.contains(key));
+    if let Some(key) = secret {
+        let text =
+            std::fs::read_to_string(&value).map_err(|error| Error::of(name, format!("{value}: {error}")))?;
+        let text = Secret::new(text);
+        let line = Secret::new(text.expose().trim().to_owned());
+        return Ok((key, Value { text: line, source: Source::File(value.into()) }));
+    }
+    let close = KEYS.iter().map(|key| (distance(key.name, name), key.name)).min();
+    let hint =
+        close.filter(|(distance, _)| *distance <= 3).map(|(_, name)| format!("; did you mean {name}?"));
+    let hint = hint.unwrap_or_else(|| "; see docs/configuration.md for those there are".into());
+    Err(Error::of(name, format!("no such setting{hint}")))
+}
+
+fn plain(value: toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Letters to change, add or drop to get from one word to the other.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.chars().enumerate() {
+        let mut next = vec![i + 1];
+        for ((b, above), diagonal) in right.iter().zip(row.iter().skip(1)).zip(&row) {
+            let before = next.last().copied().unwrap_or_default();
+            next.push((above + 1).min(before + 1).min(diagonal + usize::from(a != *b)));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}

@@ -1,0 +1,220 @@
+//! From taking the address to the last answer.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use actix_web::{
+    App, HttpServer,
+    dev::{Server, ServerHandle},
+    middleware::from_fn,
+    web,
+};
+use kernel::Env;
+use store::Store;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    time::{interval, sleep, timeout},
+};
+use utoipa_actix_web::AppExt;
+
+use super::{Site, access::Gate, entry, meter, probes, routes, tls::Certificate};
+use crate::{config::Settings, keys::Keys, logs, pages};
+
+/// Requests that a worker answers at the same time unless the settings say otherwise.
+const IN_FLIGHT: usize = 64;
+/// How often what may change by itself is looked at.
+const UPKEEP: Duration = Duration::from_secs(1);
+/// Connections that wait to be taken from the system.
+const BACKLOG: i32 = 2048;
+/// How long a connection that was taken in the last moment may need to reach its worker.
+const SETTLE: Duration = Duration::from_millis(100);
+/// How long the last answers may take to be sent once they are made.
+const LINGER: Duration = Duration::from_secs(2);
+/// How long requests under way may take when the server ends.
+const LAST_ANSWERS: Duration = Duration::from_secs(30);
+
+/// A server that has its address and does not answer yet.
+pub struct Bound {
+    /// The address really bound.
+    pub address: SocketAddr,
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// The address of the figures, if they have one of their own.
+    pub metrics_address: Option<SocketAddr>,
+    server: Server,
+    /// The figures on an address of their own.
+    metrics: Option<Server>,
+    site: web::Data<Site>,
+    certificate: Option<Arc<Certificate>>,
+    end: End,
+}
+
+/// How the server is told to end, and what it then does.
+struct End {
+    /// Heard from before the server says that it listens.
+    terminate: Signal,
+    interrupt: Signal,
+    drain: Duration,
+    /// The listener, to close it.
+    door: TcpListener,
+}
+
+/// Takes the address and prepares the workers.
+pub fn bind(settings: &Settings, keys: Keys, store: Store, env: Arc<dyn Env>) -> io::Result<Bound> {
+    let listener = TcpListener::bind(settings.bind)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    let address = listener.local_addr()?;
+    let end = End {
+        terminate: signal(SignalKind::terminate())?,
+        interrupt: signal(SignalKind::interrupt())?,
+        drain: settings.drain,
+        door: listener.try_clone()?,
+    };
+    let scheme = if settings.tls.is_some() { "https" } else { "http" };
+    let base_url = settings.base_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
+    // Before the first meter is made.
+    let _recorder = meter::recorder();
+    let certificate = settings.tls.as_ref().map(Certificate::new).transpose()?;
+    let workers =
+        settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
+    // What a worker could not do, it could not do here either: then nothing starts.
+    let watched = store.for_this_runtime().map_err(io::Error::other)?;
+    let site = web::Data::new(Site::new(settings, base_url, keys, watched, limit)?);
+    let metrics = settings.metrics_bind.map(|address| serve_metrics(address, site.clone())).transpose()?;
+    let (metrics_address, metrics) = metrics.unzip();
+    let store = Arc::new(store);
+    let served = site.clone();
+    let server = HttpServer::new(move || {
+        // A worker has a store of its own: a connection belongs to the runtime that drives it.
+        let gate = store.for_this_runtime().map(|store| web::Data::new(Gate::new(store, Arc::clone(&env))));
+        let app = App::new().app_data(served.clone());
+        let app = match gate {
+            Ok(gate) => app.app_data(gate),
+            Err(error) => {
+                tracing::error!(%error, "this worker has no database and answers 500");
+                app
+            }
+        };
+        app.wrap(from_fn(entry::enter))
+            .into_utoipa_app()
+            .configure(routes)
+            .into_app()
+            .configure(pages::routes)
+            .configure(probes::routes)
+            .configure(probes::metrics_routes)
+    })
+    .workers(workers)
+    .disable_signals()
+    .client_request_timeout(Duration::from_secs(10))
+    .client_disconnect_timeout(Duration::from_secs(2))
+    .keep_alive(Duration::from_secs(75))
+    .shutdown_timeout(LAST_ANSWERS.as_secs());
+    let server = match &certificate {
+        None => server.listen(listener)?,
+        Some(certificate) => server.listen_rustls_0_23(listener, certificate.config()?)?,
+    };
+    let server = server.run();
+    Ok(Bound { address, scheme, metrics_address, server, metrics, site, certificate, end })
+}
+
+/// A server of the figures alone, and its address.
+fn serve_metrics(address: SocketAddr, site: web::Data<Site>) -> io::Result<(SocketAddr, Server)> {
+    let listener = TcpListener::bind(address)?;
+    let address = listener.local_addr()?;
+    tracing::info!(%address, "metrics have an address of their own");
+    let app = move || App::new().app_data(site.clone()).configure(probes::metrics_routes);
+    Ok((address, HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run()))
+}
+
+impl Bound {
+    /// Answers requests until SIGTERM or SIGINT, then finishes those under way.
+    ///
+    /// On SIGTERM it is first no longer ready, and clients are told to close their connections, while requests
+    /// are taken as before: whoever sends them has the time of the setting `drain_seconds` to go elsewhere.
+    /// SIGINT, or a second SIGTERM, does without that time.
+    pub async fn serve(self) -> io::Result<()> {
+        let Self { server, metrics, site, certificate, end, .. } = self;
+        let upkeep = tokio::spawn(keep_up(site.clone(), certificate));
+        let figures = metrics.map(|metrics| {
+            let handle = metrics.handle();
+            (handle, tokio::spawn(metrics))
+        });
+        let served = serve_and_end(server, &site, end).await;
+        upkeep.abort();
+        if let Some((handle, figures)) = figures {
+            handle.stop(false).await;
+            figures.await.map_err(io::Error::other)??;
+        }
+        served
+    }
+
+    /// Ends the server from elsewhere in the process.
+    pub fn handle(&self) -> ServerHandle {
+        self.server.handle()
+    }
+}
+
+async fn serve_and_end(server: Server, site: &Site, mut end: End) -> io::Result<()> {
+    let handle = server.handle();
+    let mut server = pin!(server);
+    let at_once = tokio::select! {
+        ended = &mut server => return ended,
+        _ = end.terminate.recv() => false,
+        _ = end.interrupt.recv() => true,
+    };
+    site.load.drain();
+    tracing::info!(seconds = if at_once { 0 } else { end.drain.as_secs() }, "draining: not ready any more");
+    if !at_once {
+        tokio::select! {
+            ended = &mut server => return ended,
+            () = sleep(end.drain) => {}
+            _ = end.terminate.recv() => {}
+            _ = end.interrupt.recv() => {}
+        }
+    }
+    tracing::info!(answering = site.load.answering(), "closing: requests under way are finished");
+    // The listener is closed while the workers work on: told to stop, they drop what was handed to them in the
+    // last moment. A connection that nobody has taken from the system by now is refused.
+    logs::closing();
+    rustix::net::shutdown(&end.door, rustix::net::Shutdown::Read)?;
+    let last_answers = async {
+        sleep(SETTLE).await;
+        site.load.until_idle().await;
+    };
+    tokio::select! {
+        ended = &mut server => return ended,
+        _ = timeout(LAST_ANSWERS, last_answers) => {}
+    }
+    // Closes the connections on which nothing is asked. What is left after that are those that their clients
+    // keep open; the last answers are made and on their way.
+    let stopping = tokio::spawn(handle.stop(true));
+    let ended = timeout(LINGER, server).await.unwrap_or(Ok(()));
+    stopping.abort();
+    ended
+}
+
+/// What has to be looked at now and then.
+async fn keep_up(site: web::Data<Site>, certificate: Option<Arc<Certificate>>) {
+    let mut ticks = interval(UPKEEP);
+    let mut seconds = 0_u32;
+    loop {
+        ticks.tick().await;
+        site.keys.refresh();
+        if let Some(certificate) = &certificate {
+            certificate.refresh();
+        }
+        if seconds.is_multiple_of(meter::UPKEEP)
+            && let Some(recorder) = meter::recorder()
+        {
+            site.measure();
+            recorder.run_upkeep();
+        }
+        seconds = seconds.wrapping_add(1);
+    }
+}

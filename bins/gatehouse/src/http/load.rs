@@ -1,0 +1,199 @@
+//! How much is being answered: more than the server can bear is refused at once instead of waiting, and at the
+//! end everything that was begun is finished.
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use tokio::sync::Notify;
+
+use super::meter::LoadMeter;
+
+/// What all workers share about the load.
+pub(super) struct Load {
+    limit: usize,
+    /// Requests that have arrived and are not answered yet.
+    answering: AtomicUsize,
+    /// Those of them that hold a slot.
+    working: AtomicUsize,
+    draining: AtomicBool,
+    idle: Notify,
+    started: Instant,
+    refusals: Refusals,
+    meter: LoadMeter,
+}
+
+/// Refusals since the log last spoke of them.
+#[derive(Default)]
+struct Refusals {
+    since: AtomicU64,
+    /// Seconds from the start of the server to the last line about them.
+    told: AtomicU64,
+}
+
+/// A request that is being answered, until it is dropped.
+pub(super) struct Answering(Arc<Load>);
+
+/// One of the limited number of slots for requests that are worked on; given up when dropped.
+struct Work(Arc<Load>);
+
+/// The slot of a request. It is given up while the request waits for its client: otherwise a few clients that
+/// send their bodies slowly would keep everybody out.
+#[derive(Clone)]
+pub(super) struct Slot(Rc<RefCell<Option<Work>>>);
+
+impl Load {
+    /// Takes `limit` requests at the same time.
+    pub(super) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            answering: AtomicUsize::new(0),
+            working: AtomicUsize::new(0),
+            draining: AtomicBool::new(false),
+            idle: Notify::new(),
+            started: Instant::now(),
+            refusals: Refusals::default(),
+            meter: LoadMeter::new(limit),
+        })
+    }
+
+    /// Notes that a request has arrived.
+    pub(super) fn arrived(self: &Arc<Self>) -> Answering {
+        self.answering.fetch_add(1, Ordering::AcqRel);
+        self.meter.answering.increment(1.0);
+        Answering(Arc::clone(self))
+    }
+
+    /// A slot for a request, unless all are taken.
+    pub(super) fn admit(self: &Arc<Self>) -> Option<Slot> {
+        let work = self.work();
+        if self.working.load(Ordering::Acquire) <= self.limit {
+            return Some(Slot(Rc::new(RefCell::new(Some(work)))));
+        }
+        drop(work);
+        self.meter.refused.increment(1);
+        self.tell_refusal();
+        None
+    }
+
+    fn work(self: &Arc<Self>) -> Work {
+        self.working.fetch_add(1, Ordering::AcqRel);
+        Work(Arc::clone(self))
+    }
+
+    /// A line a second at most: when too much arrives is no time for a line each.
+    fn tell_refusal(&self) {
+        let refused = self.refusals.since.fetch_add(1, Ordering::Relaxed) + 1;
+        let now = self.started.elapsed().as_secs() + 1;
+        if self.refusals.told.swap(now, Ordering::Relaxed) != now {
+            self.refusals.since.fetch_sub(refused, Ordering::Relaxed);
+            tracing::warn!(refused, limit = self.limit, "overloaded: requests are refused with 503");
+        }
+    }
+
+    /// From now on, clients are told to go elsewhere.
+    pub(super) fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
+        self.meter.draining.set(1.0);
+    }
+
+    /// Whether the server is about to end.
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    /// How many requests are being answered.
+    pub(super) fn answering(&self) -> usize {
+        self.answering.load(Ordering::Acquire)
+    }
+
+    /// Waits until nothing is being answered.
+    pub(super) async fn until_idle(&self) {
+        loop {
+            let idle = self.idle.notified();
+            if self.answering() == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+}
+
+impl Slot {
+    /// Gives it up for good: the answer is made, and its client may read it as slowly as it likes.
+    pub(super) fn free(&self) {
+        self.0.borrow_mut().take();
+    }
+
+    /// Waits for the client, for instance for its body, without holding the slot. Then it is taken again,
+    /// also where others have taken it meanwhile: what was admitted is not refused later.
+    pub(super) async fn yielded<T>(&self, waiting: impl Future<Output = T>) -> T {
+        let load = self.0.borrow_mut().take().map(|work| Arc::clone(&work.0));
+        let arrived = waiting.await;
+        *self.0.borrow_mut() = load.map(|load| load.work());
+        arrived
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.0.working.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.meter.answering.decrement(1.0);
+        if self.0.answering.fetch_sub(1, Ordering::AcqRel) == 1 && self.0.is_draining() {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_more_than_the_limit_is_refused_until_another_ends() {
+        let load = Load::new(2);
+        let (first, _second) = (load.admit().unwrap(), load.admit().unwrap());
+        assert!(load.admit().is_none());
+        drop(first);
+        assert!(load.admit().is_some());
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_body_holds_no_slot() {
+        let load = Load::new(1);
+        let slot = load.admit().unwrap();
+        let other = slot.yielded(async { load.admit() }).await.unwrap();
+        assert!(load.admit().is_none());
+        drop(other);
+        assert!(load.admit().is_none(), "the first holds it again");
+        drop(slot);
+        assert!(load.admit().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_waits_for_the_last_answer() {
+        let load = Load::new(2);
+        load.until_idle().await;
+        let last = load.arrived();
+        load.drain();
+        let waiting = tokio::spawn({
+            let load = Arc::clone(&load);
+            async move { load.until_idle().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(last);
+        waiting.await.unwrap();
+    }
+}

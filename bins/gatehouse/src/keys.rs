@@ -1,0 +1,153 @@
+//! The keys of this installation, read again when a file that holds them changes.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use data_encoding::BASE64URL_NOPAD;
+use kernel::{Secret, SigningKeys, TenantId};
+
+use crate::{
+    config::{self, Raw, SECRETS, Settings, Source},
+    secrets,
+    watch::Watch,
+};
+
+/// What signs, and what verifies what was signed before.
+pub struct Keys {
+    current: RwLock<Arc<Current>>,
+    /// Where they come from; `None` in a process whose keys stay as they are.
+    origin: Option<Origin>,
+}
+
+struct Current {
+    ids: Vec<String>,
+    cursors: SigningKeys,
+}
+
+struct Origin {
+    config: Option<PathBuf>,
+    data_dir: PathBuf,
+    watch: Mutex<Watch>,
+}
+
+impl Keys {
+    /// Keys that stay as they are.
+    pub fn fixed(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
+        Self { current: RwLock::new(Arc::new(Current::derive(masters))), origin: None }
+    }
+
+    /// The keys of these settings, followed where they come from a file.
+    pub fn followed(raw: &Raw, settings: &Settings, config: Option<&Path>) -> Self {
+        let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
+        let files = SECRETS.iter().filter_map(|name| match raw.source(name)? {
+            Source::Said => None,
+            Source::File(path) | Source::Kept(path) => Some(path.clone()),
+        });
+        let watch = Watch::new(files.chain(config.map(Path::to_owned)).collect());
+        let origin = Origin {
+            config: config.map(Path::to_owned),
+            data_dir: settings.data_dir.clone(),
+            watch: Mutex::new(watch),
+        };
+        Self { origin: Some(origin), ..Self::fixed(masters) }
+    }
+
+    /// Looks whether they have changed. What cannot be read is said in the log, and changes nothing.
+    pub(crate) fn refresh(&self) {
+        let Some(origin) = &self.origin else { return };
+        if !origin.watch.lock().unwrap_or_else(PoisonError::into_inner).changed() {
+            return;
+        }
+        match origin.load() {
+            Ok(current) => {
+                let known = self.current().ids.clone();
+                if current.ids != known {
+                    tracing::info!(
+                        newest = current.ids.first(),
+                        keys = current.ids.len(),
+                        "the keys have changed"
+                    );
+                    *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(current);
+                }
+            }
+            Err(problem) => {
+                tracing::error!(%problem, "the changed keys cannot be used; those known go on");
+            }
+        }
+    }
+
+    fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A cursor that this tenant alone can go on from: `key.cursor.signature`.
+    pub(crate) fn seal_cursor(&self, tenant: &TenantId, cursor: &str) -> Option<String> {
+        let current = self.current();
+        let signed = current.cursors.sign(&cursor_of(tenant, cursor))?;
+        Some(format!("{}.{cursor}.{}", signed.key, BASE64URL_NOPAD.encode(&signed.tag)))
+    }
+
+    /// The cursor that was sealed for this tenant, by any key there is.
+    pub(crate) fn open_cursor<'c>(&self, tenant: &TenantId, sealed: &'c str) -> Option<&'c str> {
+        let (key, rest) = sealed.split_once('.')?;
+        let (cursor, tag) = rest.rsplit_once('.')?;
+        let tag = BASE64URL_NOPAD.decode(tag.as_bytes()).ok()?;
+        if !self.current().cursors.knows(key) {
+            // Another instance may have read a new key a moment sooner.
+            self.refresh();
+        }
+        self.current().cursors.verify(key, &cursor_of(tenant, cursor), &tag).then_some(cursor)
+    }
+}
+
+fn cursor_of(tenant: &TenantId, cursor: &str) -> Vec<u8> {
+    [tenant.as_str(), cursor].join("\0").into_bytes()
+}
+
+impl Current {
+    fn derive(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
+        let ids = masters.iter().map(|(id, _)| id.clone()).collect();
+        Self { ids, cursors: SigningKeys::derive(masters, "cursor") }
+    }
+}
+
+impl Origin {
+    fn load(&self) -> Result<Current, config::Error> {
+        let mut raw = Raw::gather(self.config.as_deref())?;
+        secrets::read_kept(&self.data_dir, &mut raw)?;
+        let settings = raw.settings()?;
+        let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
+        if masters.is_empty() {
+            return Err(config::Error::new("there is no master_key any more".into()));
+        }
+        Ok(Current::derive(masters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::{Id, SystemEnv, Tenant};
+
+    fn master(id: &str, byte: u8) -> (String, Secret<Vec<u8>>) {
+        (id.to_owned(), Secret::new(vec![byte; 32]))
+    }
+
+    #[test]
+    fn a_cursor_is_of_one_tenant_and_survives_a_rotation() {
+        let env = SystemEnv::default();
+        let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
+        let sealed = Keys::fixed(&[master("a", 1)]).seal_cursor(&ours, "x").unwrap();
+        let rotated = Keys::fixed(&[master("b", 2), master("a", 1)]);
+        assert_eq!(rotated.open_cursor(&ours, &sealed), Some("x"));
+        assert_eq!(rotated.open_cursor(&theirs, &sealed), None);
+        assert!(rotated.seal_cursor(&ours, "x").unwrap().starts_with("b.x."));
+        let retired = Keys::fixed(&[master("b", 2)]);
+        for odd in [sealed.as_str(), "", "x", "b.x", "b.x.", "b..", "b.x.AAAA", &sealed.replace("a.x", "a.y")]
+        {
+            assert_eq!(retired.open_cursor(&ours, odd), None, "{odd}");
+        }
+    }
+}

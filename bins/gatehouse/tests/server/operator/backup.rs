@@ -1,0 +1,116 @@
+//! A backup made while the server writes, restored elsewhere: everything that was answered before it is there.
+
+use std::{
+    path::Path,
+    process::Command,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde_json::json;
+use store::testing::{Kind, TestDatabase};
+
+use crate::support::{Caller, Process};
+
+const USERS: &str = "/api/scim/v2/Users";
+
+/// Creates people until told to stop; `answered` has those that were.
+fn provision(scim: &Caller, writer: usize, stop: &AtomicBool, answered: &Mutex<Vec<String>>) {
+    for number in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let made = scim.post(USERS, &json!({ "userName": format!("person-{writer}-{number}") }));
+        assert_eq!(made.status, 201);
+        answered.lock().unwrap().push(made.json()["id"].as_str().unwrap().to_owned());
+    }
+}
+
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs `back_up` while the server is written to: the ids that were answered before it began.
+fn during_writes(process: &Process, token: &str, back_up: impl FnOnce()) -> Vec<String> {
+    let server = process.serve();
+    let scim = Caller::anonymous(server.address).bearer(token);
+    let (stop, answered) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        // Also when what follows panics: the scope waits for those that write.
+        let _at_the_end = Stop(&stop);
+        for writer in 0..4 {
+            let (scim, stop, answered) = (&scim, &stop, &answered);
+            scope.spawn(move || provision(scim, writer, stop, answered));
+        }
+        while answered.lock().unwrap().len() < 200 {
+            std::thread::yield_now();
+        }
+        let before = answered.lock().unwrap().clone();
+        back_up();
+        before
+    })
+}
+
+/// The restored server has them, with as many entries as people, and is well.
+fn is_whole(restored: &Process, token: &str, ids: &[String]) {
+    assert!(restored.run(&["doctor"]).status.success(), "{:?}", restored.run(&["doctor"]));
+    assert_eq!(restored.json(&["migrate"]), json!({ "applied": [] }));
+    let server = restored.serve();
+    let scim = Caller::anonymous(server.address).bearer(token);
+    for id in ids {
+        assert_eq!(scim.get(&format!("{USERS}/{id}")).status, 200, "{id}");
+    }
+    assert_eq!(scim.post(USERS, &json!({ "userName": "after" })).status, 201, "and it goes on");
+}
+
+fn copy(from: &Process, to: &Process, name: &str) {
+    let folder = to.path().join("data");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(from.path().join("data").join(name), folder.join(name)).unwrap();
+}
+
+#[test]
+fn sqlite_is_backed_up_while_it_is_written_to() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    let token = process.tenant("acme");
+    let copied = process.path().join("copy.db");
+    let to = copied.to_string_lossy().into_owned();
+    let before = during_writes(&process, &token, || {
+        assert!(process.json(&["backup", "--to", &to])["bytes"].as_u64().unwrap() > 10_000);
+    });
+    assert!(process.refused(&["backup", "--to", &to]).1.contains("exists"), "nothing is written over");
+
+    let restored = Process::on(Kind::Sqlite, &[]);
+    copy(&process, &restored, "secrets.toml");
+    std::fs::copy(&copied, restored.path().join("data/gatehouse.db")).unwrap();
+    is_whole(&restored, &token, &before);
+}
+
+#[test]
+fn postgresql_is_backed_up_while_it_is_written_to() {
+    let process = Process::on(Kind::Postgres, &[]);
+    let token = process.tenant("acme");
+    let dump = process.path().join("dump");
+    let run = |program: &str, words: &[&str], last: &Path| {
+        let output = Command::new(program).args(words).arg(last).output().unwrap();
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let to = format!("--file={}", dump.display());
+    let before = during_writes(&process, &token, || {
+        run("pg_dump", &["--format=custom", &to], Path::new(&process.database_url()));
+    });
+    assert!(process.refused(&["backup", "--to", "x"]).1.contains("pg_dump"));
+
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut restored = Process::on(Kind::Postgres, &[]);
+    let empty = runtime.block_on(TestDatabase::empty());
+    restored.set("GATEHOUSE_DATABASE_URL", &empty);
+    run("pg_restore", &["--no-owner", "--exit-on-error", "--dbname", &empty], &dump);
+    is_whole(&restored, &token, &before);
+}

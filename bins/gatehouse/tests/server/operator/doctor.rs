@@ -1,0 +1,95 @@
+//! `gatehouse doctor` on healthy and on sick installations.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+use store::testing::Kind;
+
+use crate::support::Process;
+
+/// Exit status, and the checks that are not well.
+fn doctor(process: &Process) -> (i32, Vec<(String, String, String)>) {
+    let output = process.run(&["doctor", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |check: &Value, name: &str| check[name].as_str().unwrap().to_owned();
+    let checks = report["checks"].as_array().unwrap().iter().filter(|check| check["status"] != "ok");
+    let bad =
+        checks.map(|check| (text(check, "check"), text(check, "status"), text(check, "message"))).collect();
+    let code = output.status.code().unwrap();
+    assert_eq!(report["ok"], code == 0);
+    (code, bad)
+}
+
+/// Without what is peculiar to the machine of the test.
+fn sickness(process: &Process) -> (i32, Vec<(String, String, String)>) {
+    let (code, mut bad) = doctor(process);
+    bad.retain(|(check, _, says)| check != "open files" && !says.contains("fsync"));
+    (code, bad)
+}
+
+#[test]
+fn a_healthy_installation_is_well_before_and_after_its_first_start() {
+    for kind in Kind::ALL {
+        let process = Process::on(kind, &[]);
+        assert_eq!(sickness(&process), (0, Vec::new()), "new");
+        process.tenant("acme");
+        let server = process.serve();
+        assert_eq!(sickness(&process), (0, Vec::new()), "running");
+        drop(server);
+        let lines = String::from_utf8(process.run(&["doctor"]).stdout).unwrap();
+        assert!(lines.lines().all(|line| line.starts_with("ok ") || line.starts_with("warn")), "{lines}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_do() {
+    let mut process = Process::on(Kind::Sqlite, &[("GATEHOUSE_BASE_URL", "https://gate.example.com")]);
+    process.tenant("acme");
+    drop(process.serve());
+    let secrets = process.path().join("data/secrets.toml");
+    std::fs::set_permissions(&secrets, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let (code, bad) = sickness(&process);
+    assert_eq!((code, bad.len()), (0, 2), "{bad:?}");
+    assert!(bad[0].2.ends_with("secrets.toml is open to everybody on this machine (644): chmod 600"));
+    assert!(bad[1].2.contains("trusted_proxies is not set"), "{bad:?}");
+
+    process.set("GATEHOUSE_TLS_CERT", "none.pem");
+    process.set("GATEHOUSE_TLS_KEY", "none.pem");
+    let (code, bad) = sickness(&process);
+    let failed: Vec<_> = bad.iter().filter(|(_, status, _)| status == "fail").collect();
+    assert!(code == 1 && failed[0].2.contains("tls_cert: none.pem"), "{bad:?}");
+
+    process.set("GATEHOUSE_BIND", "here");
+    let (code, bad) = sickness(&process);
+    assert!(code == 1 && bad[0].2.starts_with("bind (GATEHOUSE_BIND): write an address"), "{bad:?}");
+}
+
+#[test]
+fn a_damaged_file_is_seen() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    process.tenant("acme");
+    for number in 0..50 {
+        let email = format!("person-{number}@example.com");
+        process.json(&["user", "create", "--tenant", "acme", "--email", &email]);
+    }
+    let path = process.path().join("data/gatehouse.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The header stays whole, the pages in the middle do not.
+    let (from, to) = (bytes.len() / 3, bytes.len() / 2);
+    bytes[from..to].fill(0xa5);
+    std::fs::write(&path, bytes).unwrap();
+    let (code, bad) = sickness(&process);
+    assert_eq!(code, 1, "{bad:?}");
+    assert!(bad.iter().any(|(check, status, _)| check == "database" && status == "fail"), "{bad:?}");
+}
+
+#[test]
+fn a_database_that_is_away_or_behind_is_seen() {
+    let mut process = Process::on(Kind::Postgres, &[]);
+    process.set("GATEHOUSE_DATABASE_URL", "postgres://gatehouse@127.0.0.1:1/none");
+    let (code, bad) = sickness(&process);
+    assert!(code == 1 && bad[0].0 == "database", "{bad:?}");
+    process.set("GATEHOUSE_DATABASE_URL", &store::testing::cluster());
+    let (code, bad) = sickness(&process);
+    assert!(code == 1 && bad[0].2.contains("run gatehouse migrate"), "{bad:?}");
+}

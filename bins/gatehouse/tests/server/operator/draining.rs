@@ -1,0 +1,129 @@
+//! The end of a server: nobody who was served notices.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use store::testing::Kind;
+
+use crate::support::{Caller, Process};
+
+const PUBLIC: &str = "/api/developers/events.json";
+
+/// Sends a request on a connection and reads the head of the answer; `None` when the connection is closed.
+fn ask(stream: &mut TcpStream, path: &str) -> Option<String> {
+    write!(stream, "HEAD {path} HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
+    head(stream)
+}
+
+fn head(stream: &mut TcpStream) -> Option<String> {
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    Some(String::from_utf8(head).unwrap())
+}
+
+/// Requests on connections of their own until nobody listens any more: how many were answered.
+fn visitors(address: SocketAddr, answered: &AtomicUsize) {
+    loop {
+        match TcpStream::connect(address) {
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "nobody listens any more");
+                return;
+            }
+            Ok(mut stream) => {
+                let head = ask(&mut stream, "/api/developers/openapi.json");
+                // What the system has connected in the moment of closing, and nobody has taken yet, is reset.
+                let Some(head) = head else {
+                    assert!(TcpStream::connect(address).is_err(), "cut off while somebody listens");
+                    return;
+                };
+                assert!(head.starts_with("HTTP/1.1 405"), "{head}");
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_is_served_notices_nothing() {
+    for kind in Kind::ALL {
+        let process = Process::on(kind, &[("GATEHOUSE_DRAIN_SECONDS", "1")]);
+        let token = process.tenant("acme");
+        let mut server = process.serve();
+        let address = server.address;
+        let caller = Caller::anonymous(address);
+        let mut kept = TcpStream::connect(address).unwrap();
+        assert!(!ask(&mut kept, "/healthz").unwrap().to_lowercase().contains("connection: close"));
+        // A change whose body is still on its way when the server is told to end.
+        let body = json!({ "userName": "late" }).to_string();
+        let mut late = TcpStream::connect(address).unwrap();
+        write!(
+            late,
+            "POST /api/scim/v2/Users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/scim+json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        )
+        .unwrap();
+        let answered = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..2).map(|_| scope.spawn(|| visitors(address, &answered))).collect();
+            super::until("visitors come", Duration::from_secs(5), || answered.load(Ordering::Relaxed) > 20);
+            let told = Instant::now();
+            server.ask_to_end();
+            super::until("it is not ready", Duration::from_millis(900), || {
+                caller.get("/readyz").status == 503
+            });
+            assert_eq!(caller.get("/readyz").json()["status"], "draining");
+            assert_eq!(caller.get("/healthz").status, 200);
+            let answer = caller.get(PUBLIC);
+            assert_eq!((answer.status, answer.header("connection")), (200, "close"));
+            assert!(told.elapsed() < Duration::from_secs(1), "all this while it drains");
+            // The connection that was kept is answered once more, and told to be no longer kept.
+            assert!(ask(&mut kept, "/healthz").unwrap().to_lowercase().contains("connection: close"));
+            for visitor in all {
+                visitor.join().unwrap();
+            }
+            assert!(told.elapsed() >= Duration::from_secs(1), "requests were taken for a second");
+        });
+        assert!(server.child.try_wait().unwrap().is_none(), "it waits for the change");
+        assert!(!server.log().contains("ERROR"), "{}", server.log());
+        late.write_all(body.as_bytes()).unwrap();
+        assert!(head(&mut late).unwrap().starts_with("HTTP/1.1 201"));
+        assert_eq!(server.child.wait().unwrap().code(), Some(0), "{}", server.log());
+    }
+}
+
+#[test]
+fn connections_on_which_nothing_is_asked_do_not_keep_it() {
+    let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_DRAIN_SECONDS", "0")]);
+    process.tenant("acme");
+    let mut server = process.serve();
+    let mut idle = TcpStream::connect(server.address).unwrap();
+    ask(&mut idle, "/healthz").unwrap();
+    let (code, took) = server.terminate();
+    assert_eq!(code, Some(0));
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert_eq!(head(&mut idle), None, "it is closed");
+}
+
+#[test]
+fn a_second_signal_does_without_the_rest_of_the_time() {
+    let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_DRAIN_SECONDS", "60")]);
+    process.tenant("acme");
+    let mut server = process.serve();
+    server.ask_to_end();
+    let caller = Caller::anonymous(server.address);
+    super::until("it drains", Duration::from_secs(5), || caller.get("/readyz").status == 503);
+    let (code, took) = server.terminate();
+    assert_eq!(code, Some(0));
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}

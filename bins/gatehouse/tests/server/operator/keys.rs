@@ -1,0 +1,108 @@
+//! Keys are rotated while the server runs.
+
+use std::{os::unix::fs::PermissionsExt, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+use store::testing::Kind;
+
+use crate::support::{Caller, Process};
+
+fn next(scim: &Caller, cursor: &str) -> (u16, Value) {
+    let answer = scim.get(&format!("/api/scim/v2/Users?count=1&cursor={cursor}"));
+    (answer.status, answer.json())
+}
+
+fn cursor(body: &Value) -> String {
+    body["nextCursor"].as_str().unwrap().to_owned()
+}
+
+fn key_of(cursor: &str) -> String {
+    cursor.split('.').next().unwrap().to_owned()
+}
+
+#[test]
+fn what_an_older_key_signed_stays_good_until_it_is_retired() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    let token = process.tenant("acme");
+    let server = process.serve();
+    let scim = Caller::anonymous(server.address).bearer(&token);
+    for number in 0..3 {
+        scim.post("/api/scim/v2/Users", &json!({ "userName": format!("user-{number}") }));
+    }
+    let before = cursor(&next(&scim, "").1);
+    let other = process.tenant("other");
+    let other = Caller::anonymous(server.address).bearer(&other);
+    assert_eq!(next(&other, &before).1["scimType"], "invalidCursor", "it is another tenant's");
+
+    let rotated = process.json(&["keys", "rotate"]);
+    let (newest, oldest) = (&rotated["masterKey"]["verify"][0], &rotated["masterKey"]["verify"][1]);
+    assert_eq!((&rotated["masterKey"]["signs"], oldest), (newest, &json!(key_of(&before))));
+    super::until("the new key signs", Duration::from_secs(5), || {
+        key_of(&cursor(&next(&scim, "").1)) == newest.as_str().unwrap()
+    });
+    let (status, page) = next(&scim, &before);
+    assert_eq!(status, 200, "what the old key signed is good");
+    assert_eq!(key_of(&cursor(&page)), newest.as_str().unwrap());
+
+    process.json(&["keys", "retire", "--only", "master-key"]);
+    super::until("the old key is gone", Duration::from_secs(5), || next(&scim, &before).0 == 400);
+    assert_eq!(next(&scim, &before).1["scimType"], "invalidCursor");
+    assert!(server.log().contains("the keys have changed"));
+    let mode = std::fs::metadata(process.path().join("data/secrets.toml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn many_machines_learn_a_key_before_it_signs() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    process.tenant("acme");
+    drop(process.serve());
+    let keys = |words: &[&str]| process.json(&[&["keys"], words].concat())["masterKey"].clone();
+    let first = keys(&["list"])["signs"].clone();
+    let prepared = keys(&["rotate", "--prepare"]);
+    assert_eq!((&prepared["signs"], &prepared["verify"][0]), (&first, &first));
+    let new = prepared["verify"][1].clone();
+    let promoted = keys(&["rotate", "--promote"]);
+    assert_eq!((&promoted["signs"], &promoted["verify"]), (&new, &json!([new, first])));
+}
+
+#[test]
+fn keys_may_be_in_files_of_their_own() {
+    let secret = |process: &Process, name: &str, text: &str| {
+        let path = process.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let mut process = Process::on(Kind::Sqlite, &[]);
+    let master = secret(&process, "master", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+    let url = secret(&process, "url", &format!("sqlite:{}/kept.db\n", process.path().display()));
+    process.set("GATEHOUSE_MASTER_KEY_FILE", &master.to_string_lossy());
+    process.set("GATEHOUSE_DATABASE_URL_FILE", &url.to_string_lossy());
+    process.tenant("acme");
+    assert!(process.path().join("kept.db").exists());
+    let server = process.serve();
+    assert_eq!(Caller::anonymous(server.address).get("/readyz").status, 200);
+    process.json(&["keys", "rotate", "--only", "master-key"]);
+    let text = std::fs::read_to_string(&master).unwrap();
+    assert!(text.trim().ends_with(",1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="), "{text}");
+    assert!(Path::new(&master).exists());
+}
+
+#[test]
+fn what_the_program_cannot_write_is_said_and_printed_when_asked() {
+    let mut process = Process::on(Kind::Sqlite, &[]);
+    process.set("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi");
+    process.set("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+    let (code, said) = process.refused(&["keys", "rotate"]);
+    assert_eq!(code, 1);
+    assert!(said.contains("auth_secret is a variable") && said.contains("--print"), "{said}");
+    let printed = process.json(&["keys", "rotate", "--print"]);
+    assert!(printed["authSecret"].as_str().unwrap().ends_with(",q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi"));
+    let (_, said) = process.refused(&["keys", "retire"]);
+    insta::assert_snapshot!(said, @"gatehouse: auth_secret: there is only one");
+    let listed = process.run(&["keys", "list"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(!listed.contains("q3LZ8F") && !listed.contains("AAECAw"), "{listed}");
+    process.set("GATEHOUSE_AUTH_SECRET_FILE", "/nowhere");
+    assert!(process.refused(&["keys", "list"]).1.contains("/nowhere: No such file"));
+}

@@ -1,0 +1,21 @@
+//! What whoever runs the server relies on.
+
+mod backup;
+mod doctor;
+mod draining;
+mod keys;
+mod overload;
+mod tls;
+mod traces;
+
+use std::time::{Duration, Instant};
+
+/// Waits until something is so, and says how long it took.
+fn until(what: &str, patience: Duration, is: impl Fn() -> bool) -> Duration {
+    let start = Instant::now();
+    while !is() {
+        assert!(start.elapsed() < patience, "not within {patience:?}: {what}");
+        std::thread::yield_now();
+    }
+    start.elapsed()
+}

@@ -1,0 +1,98 @@
+//! TLS of the server, and to its database.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use store::testing::Kind;
+
+use crate::support::{Process, server_certificate};
+
+/// A new certificate for this machine where the server looks for it; its own root.
+fn put_certificate(folder: &Path) -> PathBuf {
+    let (cert, key) = server_certificate();
+    std::fs::write(folder.join("key.pem"), key).unwrap();
+    std::fs::write(folder.join("cert.pem"), &cert).unwrap();
+    let root = folder.join("root.pem");
+    std::fs::write(&root, &cert).unwrap();
+    root
+}
+
+/// Asks as curl does that trusts this root alone: what it prints, or nothing when it does not trust.
+fn curl(root: &Path, port: u16, path: &str) -> Option<String> {
+    let mut curl = Command::new("curl");
+    curl.args(["-sS", "-m", "10", "--noproxy", "*", "-w", " %{http_version} %{http_code}", "--cacert"]);
+    let output = curl.arg(root).arg(format!("https://localhost:{port}{path}")).output().unwrap();
+    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn a_certificate_is_served_and_replaced_while_it_runs() {
+    let mut process = Process::on(Kind::Sqlite, &[]);
+    let root = put_certificate(process.path());
+    process.set("GATEHOUSE_TLS_CERT", "cert.pem");
+    process.set("GATEHOUSE_TLS_KEY", "key.pem");
+    process.tenant("acme");
+    let mut server = process.serve();
+    let port = server.address.port();
+    assert_eq!(curl(&root, port, "/healthz").unwrap(), r#"{"status":"ok"} 2 200"#);
+    let openapi = curl(&root, port, "/api/scim/v2/ServiceProviderConfig").unwrap();
+    assert!(openapi.contains(&format!("https://127.0.0.1:{port}/api/scim")), "{openapi}");
+
+    let old = process.path().join("old.pem");
+    std::fs::rename(&root, &old).unwrap();
+    let root = put_certificate(process.path());
+    super::until("the new certificate is served", Duration::from_secs(5), || {
+        curl(&root, port, "/healthz").is_some()
+    });
+    assert_eq!(curl(&old, port, "/healthz"), None);
+
+    std::fs::write(process.path().join("cert.pem"), "nonsense").unwrap();
+    super::until("the problem is said", Duration::from_secs(5), || server.log().contains("cannot be used"));
+    assert!(curl(&root, port, "/healthz").is_some(), "the one known goes on");
+    let figures = curl(&root, port, "/metrics").unwrap();
+    assert!(figures.contains("gatehouse_tls_certificate_ends_timestamp_seconds "), "{figures}");
+    assert_eq!(server.terminate().0, Some(0));
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_stops_the_start() {
+    let mut process = Process::on(Kind::Sqlite, &[]);
+    put_certificate(process.path());
+    process.set("GATEHOUSE_TLS_CERT", "cert.pem");
+    assert!(process.refused(&["serve"]).1.contains("tls_cert is set, so set this too"));
+    process.set("GATEHOUSE_TLS_KEY", "other.pem");
+    assert!(process.refused(&["serve"]).1.contains("other.pem"));
+    std::fs::write(process.path().join("other.pem"), server_certificate().1).unwrap();
+    let (_, said) = process.refused(&["serve"]);
+    assert!(said.contains("tls_key: other.pem: "), "a key of another certificate: {said}");
+}
+
+#[test]
+fn the_connection_to_postgresql_is_encrypted_and_verified() {
+    let root = store::testing::cluster_root();
+    let with = |options: &str| {
+        let mut process = Process::on(Kind::Postgres, &[]);
+        let plain = process.database_url();
+        process.set("GATEHOUSE_DATABASE_URL", &format!("{plain}?{options}"));
+        process
+    };
+    let message = |process: &Process| {
+        let report =
+            serde_json::from_slice::<serde_json::Value>(&process.run(&["doctor", "--json"]).stdout).unwrap();
+        report.to_string()
+    };
+    let verified = with(&format!("sslmode=verify-full&sslrootcert={root}"));
+    verified.tenant("acme");
+    let server = verified.serve();
+    assert_eq!(crate::support::Caller::anonymous(server.address).get("/readyz").status, 200);
+    assert!(message(&verified).contains("\"ok\":true"), "{}", message(&verified));
+    // The server's certificate is not one that this system trusts.
+    let stranger = with("sslmode=verify-full");
+    assert!(stranger.refused(&["migrate"]).1.contains("certificate"), "{:?}", stranger.refused(&["migrate"]));
+    assert!(with("sslmode=require").run(&["migrate"]).status.success());
+    assert!(with("sslmode=disable").run(&["migrate"]).status.success());
+    assert!(with("sslmode=perhaps").refused(&["migrate"]).1.contains("sslmode is one of"));
+}

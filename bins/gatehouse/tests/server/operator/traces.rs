@@ -1,0 +1,79 @@
+//! Where a request stands in a trace.
+
+use serde_json::Value;
+use store::testing::Kind;
+
+use crate::support::{Caller, Process};
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PATH: &str = "/api/developers/events.json";
+
+fn answered(log: &str) -> Vec<Value> {
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["message"] == "answered").collect()
+}
+
+#[test]
+fn a_trace_is_continued_or_begun_and_stands_in_the_log() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    let token = process.tenant("acme");
+    let server = process.serve();
+    let anybody = Caller::anonymous(server.address);
+    let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    let continued = anybody.with("traceparent", &parent).get(PATH);
+    let response = continued.header("traceresponse");
+    assert!(response.starts_with(&format!("00-{TRACE}-")) && response.ends_with("-01"), "{response}");
+    assert!(!response.contains("00f067aa0ba902b7"), "our own part of it");
+    let begun = anybody.with("traceparent", "nonsense").get(PATH);
+    assert!(!begun.header("traceresponse").contains(TRACE));
+    anybody.with("traceparent", &parent).with("traceparent", &parent).get(PATH);
+    anybody.bearer(&token).get("/api/scim/v2/Users");
+
+    let lines = answered(&server.log());
+    assert_eq!(lines[0]["trace_id"], TRACE);
+    assert_eq!(lines[0]["request_id"], continued.header("x-request-id"));
+    assert_eq!(lines[1]["trace_id"], begun.header("traceresponse")[3..35]);
+    assert_ne!(lines[2]["trace_id"], TRACE, "two parents are none");
+    assert!(lines[3]["tenant"].as_str().unwrap().starts_with("ten_"));
+}
+
+/// A collector of OpenTelemetry hears of the requests whose traces are recorded.
+#[cfg(feature = "otlp")]
+#[test]
+fn spans_reach_a_collector() {
+    use std::io::{BufRead, BufReader, Read, Write};
+
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", collector.local_addr().unwrap());
+    let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_OTLP_ENDPOINT", &endpoint)]);
+    process.tenant("acme");
+    let server = process.serve();
+    let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    let unrecorded = format!("00-{}-00f067aa0ba902b7-00", "a".repeat(32));
+    let anybody = Caller::anonymous(server.address);
+    anybody.with("traceparent", &unrecorded).get(PATH);
+    anybody.with("traceparent", &parent).get(PATH);
+
+    let mut stream = BufReader::new(collector.accept().unwrap().0);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(stream.read_line(&mut head).unwrap(), 0);
+    }
+    assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
+    let length =
+        head.to_lowercase().split("content-length: ").nth(1).unwrap().lines().next().unwrap().to_owned();
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+    let holds = |part: &[u8]| body.windows(part.len()).any(|window| window == part);
+    let trace = data_encoding::HEXLOWER.decode(TRACE.as_bytes()).unwrap();
+    assert!(holds(&trace) && holds(b"GET /api/developers/events.json") && holds(b"gatehouse"));
+    assert!(!holds(&[0xaa; 16]), "nobody asked to record that one");
+}
+
+#[cfg(not(feature = "otlp"))]
+#[test]
+fn without_the_feature_spans_are_refused_not_lost() {
+    let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_OTLP_ENDPOINT", "http://127.0.0.1:4318")]);
+    assert!(process.refused(&["serve"]).1.contains("built without the feature otlp"));
+}

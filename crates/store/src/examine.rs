@@ -1,0 +1,123 @@
+//! What an operator wants to know of the database itself.
+
+use std::path::Path;
+
+use diesel::{
+    QueryableByName, RunQueryDsl,
+    connection::SimpleConnection,
+    sql_types::{BigInt, Bool, Nullable, Text},
+};
+use diesel_async::AsyncPgConnection;
+use kernel::{StoreError, Timestamp};
+
+use crate::{DatabaseUrl, error::store_error, migrate, postgres::Postgres, sqlite};
+
+/// What a database says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examination {
+    /// Which program, of which version.
+    pub version: String,
+    /// Whether the connection has TLS; `None` for a file.
+    pub encrypted: Option<bool>,
+    /// Whether what was answered is on the disk.
+    pub durable: bool,
+    /// Its clock, if it has one of its own.
+    pub now: Option<Timestamp>,
+    /// Connections that it takes from everybody; `None` for a file.
+    pub max_connections: Option<i64>,
+    /// Whether its schema is older than this program.
+    pub behind: bool,
+    /// Why it takes no changes.
+    pub refuses: Option<String>,
+    /// What is damaged, in its own words.
+    pub damage: Vec<String>,
+}
+
+impl Examination {
+    /// Examines a database, which is left as it is. Reads all of an SQLite file. Needs a multi-threaded runtime.
+    pub async fn of(url: &DatabaseUrl) -> Result<Self, StoreError> {
+        match url {
+            DatabaseUrl::Sqlite(path) => examine_file(path),
+            DatabaseUrl::Postgres(url) => {
+                let postgres = Postgres::new(url, 1)?;
+                let behind = migrate::postgres_is_behind(postgres.connection().await?).await?;
+                examine_server(postgres.connection().await?, behind).await
+            }
+        }
+    }
+}
+
+#[derive(QueryableByName)]
+struct Settings {
+    #[diesel(sql_type = Text)]
+    version: String,
+    #[diesel(sql_type = Nullable<Bool>)]
+    encrypted: Option<bool>,
+    #[diesel(sql_type = Bool)]
+    durable: bool,
+    #[diesel(sql_type = BigInt)]
+    millis: i64,
+    #[diesel(sql_type = BigInt)]
+    max_connections: i64,
+    #[diesel(sql_type = Bool)]
+    read_only: bool,
+}
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text)]
+    text: String,
+}
+
+const SETTINGS: &str = "SELECT 'PostgreSQL ' || current_setting('server_version') AS version, \
+     (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS encrypted, \
+     current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' \
+       AND current_setting('synchronous_commit') <> 'off' AS durable, \
+     (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS millis, \
+     current_setting('max_connections')::bigint AS max_connections, \
+     pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean AS read_only";
+
+async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> Result<Examination, StoreError> {
+    let query = diesel::sql_query(SETTINGS);
+    let found: Settings =
+        diesel_async::RunQueryDsl::get_result(query, &mut conn).await.map_err(store_error)?;
+    Ok(Examination {
+        version: found.version,
+        encrypted: Some(found.encrypted == Some(true)),
+        durable: found.durable,
+        now: Some(Timestamp::from_unix_millis(found.millis)),
+        max_connections: Some(found.max_connections),
+        behind,
+        refuses: found.read_only.then(|| "it is read only".to_owned()),
+        damage: Vec::new(),
+    })
+}
+
+fn examine_file(path: &Path) -> Result<Examination, StoreError> {
+    let mut conn = sqlite::open(path, "")?;
+    let version = diesel::sql_query("SELECT 'SQLite ' || sqlite_version() AS text");
+    let version: Line = version.get_result(&mut conn).map_err(store_error)?;
+    let check = diesel::sql_query("SELECT quick_check AS text FROM pragma_quick_check LIMIT 20");
+    let lines: Vec<Line> = check.load(&mut conn).map_err(store_error)?;
+    let damage = lines.into_iter().map(|line| line.text).filter(|text| text != "ok").collect();
+    let behind = migrate::sqlite_is_behind(&mut conn)?;
+    // A change of nothing, which is written to the log like any other.
+    let refuses = conn.batch_execute("PRAGMA user_version = 0").err().map(|error| error.to_string());
+    Ok(Examination {
+        version: version.text,
+        encrypted: None,
+        durable: true,
+        now: None,
+        max_connections: None,
+        behind,
+        refuses,
+        damage,
+    })
+}
+
+/// Writes a copy of an SQLite file, as it is at one moment, to a file that is empty, while others read and write.
+pub fn back_up_sqlite(path: &Path, to: &Path) -> Result<(), StoreError> {
+    let quoted = to.to_string_lossy().replace('\'', "''");
+    let mut conn = sqlite::open(path, "")?;
+    conn.batch_execute(&format!("VACUUM INTO '{quoted}'")).map_err(store_error)
+}

@@ -1,0 +1,200 @@
+//! Opening a connection: where to, with TLS or without, and what it may take.
+
+use std::{sync::Arc, time::Duration};
+
+use diesel::ConnectionError;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{self, CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+};
+use tokio_postgres::{
+    Config, NoTls,
+    config::{Host, SslMode},
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// Said to the server on every new connection: nothing of ours holds a lock or a processor for longer.
+const SETUP: &str = "SET statement_timeout = '4s'; SET lock_timeout = '3s'; \
+                     SET idle_in_transaction_session_timeout = '15s'";
+
+/// How long opening a connection may take.
+pub(super) const OPENED_WITHIN: Duration = Duration::from_secs(3);
+/// How long sent bytes may stay without any sign of the other side.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// A database to connect to.
+#[derive(Clone)]
+pub(crate) struct Target {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl Target {
+    /// Reads an address; the problem names no part of it, as it may hold a password.
+    ///
+    /// `sslmode` is one of `disable`, `prefer` (the default: TLS where the server has it), `require` (TLS,
+    /// with whatever certificate) and `verify-full` (TLS, with a certificate of this host). Roots are the
+    /// operating system's, or those of the PEM file `sslrootcert`.
+    pub(crate) fn parse(url: &str) -> Result<Self, String> {
+        let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut rest = form_urlencoded::Serializer::new(String::new());
+        let (mut mode, mut roots) = (String::from("prefer"), None);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "sslmode" => mode = value.into_owned(),
+                "sslrootcert" => roots = Some(value.into_owned()).filter(|path| path != "system"),
+                _ => {
+                    rest.append_pair(&name, &value);
+                }
+            }
+        }
+        // The driver decodes %20, but not +.
+        let rest = rest.finish().replace('+', "%20");
+        let full = if rest.is_empty() { address.to_owned() } else { format!("{address}?{rest}") };
+        let mut config: Config = full.parse().map_err(|_| {
+            "not an address of PostgreSQL; write postgres://user:password@host/database, with what is special in the password as %XX"
+        })?;
+        config.connect_timeout(OPENED_WITHIN).tcp_user_timeout(SILENCE);
+        config.keepalives_idle(SILENCE).keepalives_interval(SILENCE).keepalives_retries(2);
+        let local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        let (ssl_mode, verified) = match mode.as_str() {
+            "disable" => (SslMode::Disable, false),
+            "prefer" => (SslMode::Prefer, false),
+            "require" => (SslMode::Require, false),
+            "verify-full" => (SslMode::Require, true),
+            _ => return Err("sslmode is one of disable, prefer, require, verify-full".into()),
+        };
+        if roots.is_some() && !verified {
+            return Err("sslrootcert is of use with sslmode=verify-full alone".into());
+        }
+        // On this machine's own socket there is nobody in between.
+        let with_tls = ssl_mode != SslMode::Disable && !(local && ssl_mode == SslMode::Prefer);
+        config.ssl_mode(if with_tls { ssl_mode } else { SslMode::Disable });
+        let tls = with_tls.then(|| tls(verified, roots.as_deref())).transpose()?;
+        Ok(Self { config, tls: tls.map(MakeRustlsConnect::new) })
+    }
+
+    /// Opens a connection.
+    pub(super) async fn connect(&self) -> Result<AsyncPgConnection, ConnectionError> {
+        let mut conn = if let Some(tls) = &self.tls {
+            let (client, driver) = self.config.connect(tls.clone()).await.map_err(|error| bad(&error))?;
+            AsyncPgConnection::try_from_client_and_connection(client, driver).await?
+        } else {
+            let (client, driver) = self.config.connect(NoTls).await.map_err(|error| bad(&error))?;
+            AsyncPgConnection::try_from_client_and_connection(client, driver).await?
+        };
+        conn.batch_execute(SETUP).await.map_err(ConnectionError::CouldntSetupConfiguration)?;
+        Ok(conn)
+    }
+}
+
+/// The driver's errors say what happened in their source alone.
+fn bad(error: &tokio_postgres::Error) -> ConnectionError {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    ConnectionError::BadConnection(text)
+}
+
+fn tls(verified: bool, roots: Option<&str>) -> Result<ClientConfig, String> {
+    let provider = Arc::new(crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    if verified {
+        return Ok(builder.with_root_certificates(trusted(roots)?).with_no_client_auth());
+    }
+    let anybody = Arc::new(Anybody(provider));
+    Ok(builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth())
+}
+
+fn trusted(file: Option<&str>) -> Result<RootCertStore, String> {
+    let mut store = RootCertStore::empty();
+    let Some(path) = file else {
+        let (good, _) = store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return if good > 0 {
+            Ok(store)
+        } else {
+            Err("this system has no trusted certificates; name a file with sslrootcert".into())
+        };
+    };
+    let named = |problem: &dyn std::fmt::Display| format!("sslrootcert: {path}: {problem}");
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| named(&error))? {
+        let certificate = certificate.map_err(|error| named(&error))?;
+        store.add(certificate).map_err(|error| named(&error))?;
+    }
+    if store.is_empty() { Err(named(&"no certificate in it")) } else { Ok(store) }
+}
+
+/// Takes any certificate, as `prefer` and `require` do: that keeps out who listens, not who stands in between.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(url: &str) -> String {
+        Target::parse(url).err().unwrap()
+    }
+
+    #[test]
+    fn addresses_say_whether_with_tls() {
+        let tls = |url: &str| Target::parse(url).ok().unwrap().tls.is_some();
+        assert!(tls("postgres://u:p@db/x") && tls("postgres://u:p@db/x?sslmode=require"));
+        assert!(tls("postgres://u:p@db/x?sslmode=verify-full&application_name=a%20b"));
+        assert!(!tls("postgres://u:p@db/x?sslmode=disable"));
+        assert!(!tls("postgres:///x?host=/run/postgresql"), "nobody is in between");
+    }
+
+    #[test]
+    fn problems_say_what_to_write_and_no_password() {
+        assert!(problem("postgres://u:p@db/x?sslmode=no").contains("verify-full"));
+        assert!(problem("postgres://u:p@db/x?sslmode=require&sslrootcert=/x").contains("verify-full alone"));
+        assert!(problem("postgres://u:p@db/x?sslmode=verify-full&sslrootcert=/none").contains("/none"));
+        for url in ["postgres://u:hunter2@db:port/x", "postgres://u:hunter2@db/x?colour=hunter2"] {
+            assert!(!problem(url).contains("hunter2"), "{}", problem(url));
+        }
+    }
+}

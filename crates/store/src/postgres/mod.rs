@@ -1,0 +1,265 @@
+//! PostgreSQL: a pool that belongs to the runtime which drives its connections.
+
+mod connect;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use audit::Audited;
+use deadpool::managed::Timeouts;
+use diesel_async::{
+    AsyncPgConnection, SimpleAsyncConnection,
+    pooled_connection::{
+        AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod,
+        deadpool::{Object, Pool},
+    },
+};
+use futures_util::FutureExt;
+use kernel::{Ctx, StoreError, TenantId};
+use tokio::time::timeout;
+
+pub(crate) use self::connect::Target;
+use crate::{
+    Tx,
+    across::Across,
+    conn::{Conn, Pg, Transaction},
+    error::store_error,
+    figures::{Figures, Waiting},
+    tx::finish,
+};
+
+/// How long a unit of work waits for a connection.
+const WAIT: Duration = Duration::from_secs(3);
+
+/// How long a unit of work may take. The server ends a statement sooner; this is for when nothing is heard
+/// of it. Then its connection is closed, so that the next one does not wait behind the same silence.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// A pool of connections to one database.
+pub(crate) struct Postgres {
+    target: Target,
+    size: usize,
+    mine: Mine,
+    /// The pools of all runtimes.
+    all: Arc<Mutex<Vec<Mine>>>,
+}
+
+/// A runtime's pool, and who waits for a connection of it.
+#[derive(Clone)]
+struct Mine {
+    pool: Pool<AsyncPgConnection>,
+    waiting: Arc<Waiting>,
+}
+
+impl Postgres {
+    /// A pool of at most `size` connections, opened when they are needed.
+    pub(crate) fn new(url: &str, size: usize) -> Result<Self, StoreError> {
+        let target = Target::parse(url).map_err(|problem| StoreError::Unavailable(problem.into()))?;
+        Self::with(target, size, Arc::default())
+    }
+
+    fn with(target: Target, size: usize, all: Arc<Mutex<Vec<Mine>>>) -> Result<Self, StoreError> {
+        let mut config = ManagerConfig::<AsyncPgConnection>::default();
+        // A connection that died is noticed at its next use; asking first would double the round trips.
+        config.recycling_method = RecyclingMethod::Fast;
+        let to = target.clone();
+        config.custom_setup = Box::new(move |_| {
+            let to = to.clone();
+            async move { to.connect().await }.boxed()
+        });
+        let manager = AsyncDieselConnectionManager::new_with_config("", config);
+        let pool = Pool::builder(manager)
+            .max_size(size)
+            .timeouts(Timeouts {
+                wait: Some(WAIT),
+                create: Some(connect::OPENED_WITHIN),
+                recycle: Some(WAIT),
+            })
+            .runtime(deadpool::Runtime::Tokio1)
+            .build()
+            .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        let mine = Mine { pool, waiting: Arc::default() };
+        all.lock().unwrap_or_else(PoisonError::into_inner).push(mine.clone());
+        Ok(Self { target, size, mine, all })
+    }
+
+    /// A pool of its own for the runtime that calls.
+    pub(crate) fn for_this_runtime(&self) -> Result<Self, StoreError> {
+        Self::with(self.target.clone(), self.size, Arc::clone(&self.all))
+    }
+
+    /// A connection outside the pool.
+    pub(crate) async fn connection(&self) -> Result<AsyncPgConnection, StoreError> {
+        let opened = timeout(connect::OPENED_WITHIN, self.target.connect()).await;
+        let opened = opened.map_err(|_| StoreError::Unavailable("no connection within 3 s".into()))?;
+        opened.map_err(|error| StoreError::Unavailable(Box::new(error)))
+    }
+
+    /// What all pools look like.
+    pub(crate) fn figures(&self) -> Figures {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut figures = Figures {
+            queues: vec![Waiting::sum("connection", all.iter().map(|mine| &mine.waiting))],
+            ..Figures::default()
+        };
+        // A pool that has never been used is the one that others were made from.
+        for status in all.iter().map(|mine| mine.pool.status()).filter(|status| status.size > 0) {
+            figures.open += status.size;
+            figures.idle += status.available;
+            figures.max += status.max_size;
+        }
+        figures
+    }
+
+    async fn get(&self) -> Result<Object<AsyncPgConnection>, StoreError> {
+        let _place = self.mine.waiting.join();
+        self.mine.pool.get().await.map_err(|error| StoreError::Unavailable(Box::new(error)))
+    }
+
+    /// A connection on which each statement is for itself.
+    async fn plain(&self) -> Result<Conn, StoreError> {
+        Ok(Conn::Postgres(Box::new(Pg { object: self.get().await?, transaction: Transaction::None })))
+    }
+
+    pub(crate) async fn across<T>(
+        &self,
+        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut held = Held::new(Across { conn: self.plain().await? });
+        let found = in_time(look(held.holder()?)).await?;
+        held.give_back();
+        found
+    }
+
+    /// Each statement for itself: a read is one statement, and one needs no BEGIN.
+    pub(crate) async fn read<T, E: From<StoreError>>(
+        &self,
+        tenant: TenantId,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut held = Held::new(Tx::reading(self.plain().await?, tenant));
+        let read = in_time(work(held.holder()?)).await?;
+        held.give_back();
+        read
+    }
+
+    /// One transaction. Dropped, refused or panicking, nothing of it remains.
+    pub(crate) async fn write<T, E: From<StoreError>>(
+        &self,
+        ctx: &Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
+    ) -> Result<T, E> {
+        let pg = Pg { object: self.get().await?, transaction: Transaction::Due };
+        let tx = Tx::writing(Conn::Postgres(Box::new(pg)), ctx.tenant.clone());
+        in_time(transaction(Held::new(tx), ctx, work)).await?
+    }
+}
+
+async fn transaction<T, E: From<StoreError>>(
+    mut held: Held<Tx>,
+    ctx: &Ctx,
+    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
+) -> Result<T, E> {
+    let done = std::panic::AssertUnwindSafe(finish(ctx, held.holder()?, work)).catch_unwind().await;
+    match done {
+        Ok(Ok(value)) => {
+            held.commit().await?;
+            Ok(value)
+        }
+        Ok(Err(error)) => {
+            held.rollback().await;
+            Err(error)
+        }
+        Err(_) => {
+            held.rollback().await;
+            Err(StoreError::Aborted("it panicked").into())
+        }
+    }
+}
+
+/// Waits for a unit of work no longer than one may take. What is cut off is dropped with its connection.
+async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, StoreError> {
+    let late = |_| StoreError::Unavailable(format!("no answer of the database within {LIMIT:?}").into());
+    timeout(LIMIT, work).await.map_err(late)
+}
+
+/// What a unit of work holds. Dropped in the middle, it takes its connection out of the pool and closes it:
+/// the server rolls back at once, and nobody inherits an open transaction or waits behind its statement.
+struct Held<H: Holder>(Option<H>);
+
+/// Has a connection.
+trait Holder {
+    fn into_conn(self) -> Conn;
+}
+
+impl Holder for Tx {
+    fn into_conn(self) -> Conn {
+        self.conn
+    }
+}
+
+impl Holder for Across {
+    fn into_conn(self) -> Conn {
+        self.conn
+    }
+}
+
+impl<H: Holder> Held<H> {
+    fn new(holder: H) -> Self {
+        Self(Some(holder))
+    }
+
+    fn holder(&mut self) -> Result<&mut H, StoreError> {
+        self.0.as_mut().ok_or(StoreError::Aborted("it is over"))
+    }
+
+    /// Nothing is under way any more: the connection goes back to the pool.
+    fn give_back(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<H: Holder> Drop for Held<H> {
+    fn drop(&mut self) {
+        if let Some(Conn::Postgres(pg)) = self.0.take().map(H::into_conn) {
+            drop(Object::take(pg.object));
+        }
+    }
+}
+
+impl Held<Tx> {
+    async fn commit(mut self) -> Result<(), StoreError> {
+        match self.transaction() {
+            Transaction::None | Transaction::Due => {}
+            Transaction::Open => self.end("COMMIT").await?,
+            Transaction::Failed => {
+                // The server would answer COMMIT with success and keep nothing.
+                self.end("ROLLBACK").await?;
+                return Err(StoreError::Aborted("it went on after a failed statement"));
+            }
+        }
+        self.give_back();
+        Ok(())
+    }
+
+    async fn rollback(mut self) {
+        let begun = matches!(self.transaction(), Transaction::Open | Transaction::Failed);
+        if !begun || self.end("ROLLBACK").await.is_ok() {
+            self.give_back();
+        }
+    }
+
+    fn transaction(&self) -> Transaction {
+        match &self.0 {
+            Some(Tx { conn: Conn::Postgres(pg), .. }) => pg.transaction,
+            _ => Transaction::None,
+        }
+    }
+
+    async fn end(&mut self, statement: &str) -> Result<(), StoreError> {
+        let Some(Tx { conn: Conn::Postgres(pg), .. }) = &mut self.0 else { return Ok(()) };
+        pg.object.batch_execute(statement).await.map_err(store_error)
+    }
+}
