@@ -105,7 +105,9 @@ fn what_waits_for_the_database_is_seen() {
             figure("gatehouse_database_waiting{for=\"connection\"}") >= 2.0
         });
         assert!(figure("gatehouse_database_oldest_wait_seconds{for=\"connection\"}") > 0.0);
-        assert!(figure("gatehouse_database_connections{state=\"busy\"}") >= 1.0);
+        super::until("the connection is open", Duration::from_secs(2), || {
+            figure("gatehouse_database_connections{state=\"busy\"}") >= 1.0
+        });
         drop(lock);
         for one in all {
             assert_eq!(one.join().unwrap().status, 200);

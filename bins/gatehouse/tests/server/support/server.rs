@@ -51,8 +51,13 @@ impl Server {
         let database = runtime.block_on(TestDatabase::new(kind));
         let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
         let mut raw = Raw::default();
-        // Tests are not clients: only those about rates meet one.
-        let usual = [("bind", "127.0.0.1:0"), ("workers", "2"), ("scim_rates", "100000,100000,100000")];
+        // Tests are not clients: only those about rates and overload meet them.
+        let usual = [
+            ("bind", "127.0.0.1:0"),
+            ("workers", "2"),
+            ("scim_rates", "100000,100000,100000"),
+            ("max_in_flight", "100000"),
+        ];
         for (name, value) in usual.iter().chain(settings) {
             raw.set(name, (*value).to_owned()).unwrap();
         }
