@@ -5,6 +5,7 @@ use std::{
     net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU16, AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -18,8 +19,10 @@ use crate::{
 pub(crate) enum Durability {
     /// Fast: for tests.
     None,
-    /// As PostgreSQL comes, but for its housekeeping, which would fall into one measurement and not the next.
+    /// As PostgreSQL comes.
     Full,
+    /// The same but for its housekeeping, which would fall into one measurement and not the next.
+    Steady,
 }
 
 /// A running cluster; stopped and removed when dropped.
@@ -27,22 +30,26 @@ pub(crate) struct Cluster {
     folder: PathBuf,
     server: Child,
     port: u16,
-    /// The file with the root of its certificate, if it has TLS.
-    root: Option<PathBuf>,
+    durability: Durability,
+    /// Whether we are root, as which PostgreSQL does not run.
+    root: bool,
 }
+
+/// Clusters that this process has made.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 impl Cluster {
     /// Makes and starts one. PostgreSQL does not run as root, so as root it runs as its own user.
     pub(crate) fn start(durability: Durability) -> Result<Self> {
         let bin = system::postgres_bin()?;
-        let folder = std::env::temp_dir().join(format!("gatehouse-postgres-{}", std::process::id()));
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("gatehouse-postgres-{}-{number}", std::process::id()));
         let _leftover = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let root = sh::output(Command::new("id").arg("-u"))? == "0";
         if root {
             sh::run(Command::new("chown").arg("postgres").arg(&folder))?;
         }
-        let data = folder.join("data");
         let mut initdb = as_postgres(root, &bin.join("initdb"));
         initdb.args(["-U", "gatehouse", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]);
         if durability == Durability::None {
@@ -50,32 +57,51 @@ impl Cluster {
             initdb.args(["--locale-provider=icu", "--icu-locale=en-US"]);
         }
         initdb.arg("-D");
-        sh::run(initdb.arg(&data).stdout(Stdio::null()))?;
-
-        let root_of_tls = (durability == Durability::None).then(|| certificate(root, &folder)).transpose()?;
-        let port = free_port()?;
-        let mut postgres = as_postgres(root, &bin.join("postgres"));
-        postgres.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-p", &port.to_string()]);
-        postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400"]);
-        if durability == Durability::Full {
-            postgres.args(["-c", "autovacuum=off", "-c", "max_wal_size=16GB", "-c", "checkpoint_timeout=1h"]);
-            // As its documentation advises for a machine of a few gigabytes.
-            postgres.args(["-c", "shared_buffers=1GB"]);
-        } else {
-            postgres.args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]);
-            let file = |name: &str, file: &str| format!("{name}={}", folder.join(file).display());
-            postgres.args(["-c", "ssl=on", "-c", &file("ssl_cert_file", CERTIFICATE)]);
-            postgres.args(["-c", &file("ssl_key_file", KEY)]);
+        sh::run(initdb.arg(folder.join("data")).stdout(Stdio::null()))?;
+        if durability == Durability::None {
+            certificate(root, &folder)?;
         }
-        let log = std::fs::File::create(folder.join("log")).map_err(|error| error.to_string())?;
-        let server = postgres
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .map_err(|error| format!("postgres does not start: {error}"))?;
-        let mut cluster = Self { folder, server, port, root: root_of_tls };
+        let port = lasting_port()?;
+        let server = spawn(durability, root, &folder, port)?;
+        let mut cluster = Self { folder, server, port, durability, root };
         cluster.wait(&bin)?;
         Ok(cluster)
+    }
+
+    /// Ends all of it without asking, as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        let parent = self.server.id();
+        let children =
+            sh::output(Command::new("pgrep").args(["-P", &parent.to_string()])).unwrap_or_default();
+        let pids = children.lines().map(str::to_owned).chain([parent.to_string()]);
+        let _gone = Command::new("kill").arg("-KILL").args(pids).stderr(Stdio::null()).status();
+        let _ended = self.server.wait();
+    }
+
+    /// Ends it as an operator does who does not wait for clients.
+    pub(crate) fn stop(&mut self) -> Result<()> {
+        sh::run(Command::new("kill").args(["-INT", &self.server.id().to_string()]))?;
+        self.server.wait().map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// Starts it again on the data that is there, and waits until it answers.
+    pub(crate) fn start_again(&mut self) -> Result<()> {
+        let bin = system::postgres_bin()?;
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            self.server = spawn(self.durability, self.root, &self.folder, self.port)?;
+            // Processes that were killed hold its memory for a moment longer; then it ends at once.
+            match self.wait(&bin) {
+                Err(problem) if Instant::now() > deadline => return Err(problem),
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
+    /// Where it listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     /// An address with the right to make databases.
@@ -85,8 +111,8 @@ impl Cluster {
 
     /// What the tests are told of it.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
-        let root = self.root.as_ref().map(|root| ("TEST_POSTGRES_ROOT", root.display().to_string()));
-        [("TEST_POSTGRES_URL", self.url())].into_iter().chain(root).collect()
+        let root = self.folder.join(CERTIFICATE).display().to_string();
+        vec![("TEST_POSTGRES_URL", self.url()), ("TEST_POSTGRES_ROOT", root)]
     }
 
     /// The process id of the server.
@@ -110,7 +136,7 @@ impl Cluster {
                     .and_then(|mut file| file.read_to_string(&mut log));
                 return Err(format!("PostgreSQL does not answer:\n{log}"));
             }
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(20));
         }
         Ok(())
     }
@@ -129,15 +155,38 @@ const CERTIFICATE: &str = "server.crt";
 const KEY: &str = "server.key";
 
 /// Makes a certificate for this machine, which is its own root.
-fn certificate(root: bool, folder: &Path) -> Result<PathBuf> {
+fn certificate(root: bool, folder: &Path) -> Result<()> {
     let mut openssl = as_postgres(root, Path::new("openssl"));
     openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
     openssl.args(["-days", "30", "-subj", "/CN=localhost"]);
     openssl.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
     openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
     openssl.arg("-out").arg(folder.join(CERTIFICATE)).arg("-keyout").arg(folder.join(KEY));
-    sh::run(openssl.stderr(Stdio::null()))?;
-    Ok(folder.join(CERTIFICATE))
+    sh::run(openssl.stderr(Stdio::null()))
+}
+
+fn spawn(durability: Durability, root: bool, folder: &Path, port: u16) -> Result<Child> {
+    let mut postgres = as_postgres(root, &system::postgres_bin()?.join("postgres"));
+    postgres.arg("-D").arg(folder.join("data")).arg("-k").arg(folder).args(["-p", &port.to_string()]);
+    postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400"]);
+    match durability {
+        Durability::Full => {}
+        Durability::Steady => {
+            postgres.args(["-c", "autovacuum=off", "-c", "max_wal_size=16GB", "-c", "checkpoint_timeout=1h"]);
+            // As its documentation advises for a machine of a few gigabytes.
+            postgres.args(["-c", "shared_buffers=1GB"]);
+        }
+        Durability::None => {
+            postgres.args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]);
+            let file = |name: &str, file: &str| format!("{name}={}", folder.join(file).display());
+            postgres.args(["-c", "ssl=on", "-c", &file("ssl_cert_file", CERTIFICATE)]);
+            postgres.args(["-c", &file("ssl_key_file", KEY)]);
+        }
+    }
+    let log = std::fs::File::options().create(true).append(true).open(folder.join("log"));
+    let log = log.map_err(|error| error.to_string())?;
+    let started = postgres.stdout(Stdio::null()).stderr(log).spawn();
+    started.map_err(|error| format!("postgres does not start: {error}"))
 }
 
 /// A program of PostgreSQL, as the user it wants to be and ending when we do.
@@ -151,10 +200,16 @@ fn as_postgres(root: bool, program: &Path) -> Command {
     command
 }
 
-/// A port that nobody listens on.
-pub(crate) fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
-    Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
+/// A port that nobody listens on and that the system gives to nobody, so that it can be listened on again.
+pub(crate) fn lasting_port() -> Result<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 8000).unwrap_or(0);
+    // From where the last one was found, as that may not be listened on yet.
+    let from = first.max(NEXT.load(Ordering::Relaxed));
+    let free = (from..32_000).find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
+    let port = free.ok_or("no free port")?;
+    NEXT.store(port + 1, Ordering::Relaxed);
+    Ok(port)
 }
 
 /// `cargo xtask db`

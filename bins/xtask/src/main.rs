@@ -7,6 +7,7 @@
     reason = "figures for people: rates, shares and milliseconds"
 )]
 mod bench;
+mod chaos;
 mod cluster;
 mod fuzz;
 mod outside;
@@ -24,6 +25,7 @@ cargo xtask up                 build, make a demo tenant, serve on 127.0.0.1:808
 cargo xtask test               everything CI checks, on both databases
 cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its address
 cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path or patch, for a minute unless told otherwise
+cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
 cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
 cargo xtask bench scim [ROW …]  100,000 users: look-ups, lists and changes, as a table; rows by how they begin";
 
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
         ["up"] => up::run(),
         ["test"] => test::run(),
         ["db"] => cluster::serve(),
+        ["chaos", "short"] => chaos::short(),
+        ["chaos", name @ ..] if name.len() < 2 => chaos::run(name.first().copied()),
         ["bench", "path", rows @ ..] => bench::path(rows),
         ["fuzz", target, seconds @ ..] => fuzz::run(target, seconds.first().copied()),
         ["bench", "scim", rows @ ..] => bench::scim(rows),

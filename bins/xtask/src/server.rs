@@ -34,6 +34,12 @@ impl Server {
         Ok(Self { process, address, started_in: start.elapsed() })
     }
 
+    /// Ends it without asking.
+    pub(crate) fn kill(mut self) {
+        let _gone = self.process.kill();
+        let _ended = self.process.wait();
+    }
+
     /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()
@@ -42,6 +48,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(Some(_))) {
+            return;
+        }
         let _asked = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status();
         let _ended = self.process.wait();
     }
@@ -61,6 +70,7 @@ pub(crate) fn serve(program: &Path, database: &str, folder: &Path) -> Command {
         .env("GATEHOUSE_DATA_DIR", folder)
         .env("GATEHOUSE_BIND", "127.0.0.1:0")
         .env("GATEHOUSE_WORKERS", "2")
+        .env("GATEHOUSE_DRAIN_SECONDS", "0")
         .env("GATEHOUSE_SCIM_RATES", "1000000,1000000,1000000")
         .env("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi")
         .env("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")

@@ -14,9 +14,10 @@ pub(crate) struct Package {
 pub(crate) const BUILD: [Package; 1] = [Package { name: "gcc libc6-dev", there: || sh::has("cc") }];
 
 /// What the tests need beside it.
-pub(crate) const TEST: [Package; 4] = [
+pub(crate) const TEST: [Package; 5] = [
     Package { name: "postgresql", there: || postgres_bin().is_ok() },
     Package { name: "procps", there: || sh::has("kill") },
+    Package { name: "sqlite3", there: || sh::has("sqlite3") },
     Package { name: "openssl", there: || sh::has("openssl") },
     Package { name: "curl", there: || sh::has("curl") },
 ];

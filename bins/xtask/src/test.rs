@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    chaos,
     cluster::{Cluster, Durability},
     outside,
     sh::{self, Result, cargo},
@@ -45,6 +46,7 @@ fn all(stages: &mut Stages) -> Result<()> {
         sh::run(cargo().args(["test", "--locked", "--workspace"]).args(OTLP).envs(cluster.variables()))
     })?;
     stages.run("examples", examples)?;
+    stages.run("faults", chaos::short)?;
     stages.run("outside tools", || outside::run(&url))
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     let release = sh::root().join("target/release");
     let program = release.join("gatehouse");
 
-    let cluster = Cluster::start(Durability::Full)?;
+    let cluster = Cluster::start(Durability::Steady)?;
     let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let sqlite = format!("sqlite:{}", folder.join("bench.db").display());

@@ -1,0 +1,70 @@
+//! What the database has, read by its own program and not by ours.
+
+use std::{collections::HashSet, path::PathBuf, process::Command};
+
+use crate::{
+    sh::{self, Result},
+    system,
+};
+
+/// Where to look.
+pub(super) enum Books {
+    Postgres(String),
+    Sqlite(PathBuf),
+}
+
+/// People without exactly one entry of their creation, or without both of their addresses; entries of a creation
+/// without anybody created.
+const HALF_WRITTEN: &str = "SELECT 'without their entry: ' || u.id FROM users u WHERE (SELECT count(*) FROM audit_entries a \
+       WHERE a.tenant_id = u.tenant_id AND a.resource_id = u.id AND a.action = 'ACCOUNT_USER_CREATED') <> 1 \
+     UNION ALL SELECT 'without their addresses: ' || u.id FROM users u WHERE (SELECT count(*) FROM user_emails e \
+       WHERE e.tenant_id = u.tenant_id AND e.user_id = u.id) <> 2 \
+     UNION ALL SELECT 'an entry of nobody: ' || a.resource_id FROM audit_entries a \
+       WHERE a.action = 'ACCOUNT_USER_CREATED' AND NOT EXISTS (SELECT 1 FROM users u \
+         WHERE u.tenant_id = a.tenant_id AND u.id = a.resource_id)";
+
+impl Books {
+    /// Every id is there, and nothing is half-written.
+    pub(super) fn check(&self, ids: &[String]) -> Result<()> {
+        // Without an index on what entries are about, so that the check takes as long as it is large.
+        let index = "CREATE INDEX IF NOT EXISTS chaos ON audit_entries (tenant_id, resource_id)";
+        self.ask(index)?;
+        let half = self.ask(HALF_WRITTEN)?;
+        if let Some(first) = half.lines().next() {
+            return Err(format!("{} half-written, the first {first}", half.lines().count()));
+        }
+        let known = self.ask("SELECT id FROM users")?;
+        let known: HashSet<&str> = known.lines().collect();
+        let lost: Vec<_> = ids.iter().filter(|id| !known.contains(id.as_str())).collect();
+        if let Some(first) = lost.first() {
+            return Err(format!(
+                "{} of {} answered with 201 are not there, the first {first}",
+                lost.len(),
+                ids.len()
+            ));
+        }
+        if let Self::Sqlite(_) = self {
+            let damage = self.ask("PRAGMA integrity_check")?;
+            if damage != "ok" {
+                return Err(format!("damaged: {damage}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&self, query: &str) -> Result<String> {
+        let mut command = match self {
+            Self::Postgres(url) => {
+                let mut psql = Command::new(system::postgres_bin()?.join("psql"));
+                psql.args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", query]).arg(url);
+                psql
+            }
+            Self::Sqlite(path) => {
+                let mut sqlite = Command::new("sqlite3");
+                sqlite.args(["-cmd", ".timeout 10000"]).arg(path).arg(query);
+                sqlite
+            }
+        };
+        sh::output(&mut command)
+    }
+}

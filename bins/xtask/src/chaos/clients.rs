@@ -1,0 +1,194 @@
+//! Those who use the server while it is hurt: identity providers that create people, and a load balancer that
+//! asks whether it is ready.
+
+use std::{
+    io::{BufRead, BufReader, Error, ErrorKind, Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::server::member;
+
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How long it waits before it tries again.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A connection that is opened when it is needed.
+pub(super) struct Client {
+    address: SocketAddr,
+    stream: Option<BufReader<TcpStream>>,
+}
+
+impl Client {
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Self { address, stream: None }
+    }
+
+    /// Sends a request: status and body, or that there was no answer.
+    pub(super) fn send(&mut self, request: &str) -> Result<(u16, String), Error> {
+        let answer = self.ask(request);
+        if answer.as_ref().is_err() || answer.as_ref().is_ok_and(|(_, _, kept)| !kept) {
+            self.stream = None;
+        }
+        answer.map(|(status, body, _)| (status, body))
+    }
+
+    fn ask(&mut self, request: &str) -> Result<(u16, String, bool), Error> {
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            none => {
+                let stream = TcpStream::connect(self.address)?;
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                none.insert(BufReader::new(stream))
+            }
+        };
+        stream.get_mut().write_all(request.as_bytes())?;
+        let mut line = String::new();
+        stream.read_line(&mut line)?;
+        let status = line.split(' ').nth(1).and_then(|word| word.parse().ok());
+        let status = status.ok_or(ErrorKind::UnexpectedEof)?;
+        let (mut length, mut kept) = (0, true);
+        loop {
+            line.clear();
+            if stream.read_line(&mut line)? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            let header = line.trim_end().to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length: ") {
+                length = value.parse().unwrap_or(0);
+            }
+            kept &= header != "connection: close";
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body)?;
+        Ok((status, String::from_utf8_lossy(&body).into_owned(), kept))
+    }
+}
+
+/// The request that creates a person of this name, who has two addresses.
+pub(super) fn create(token: &str, name: &str) -> String {
+    let body = format!(
+        r#"{{"userName":"{name}","emails":[{{"value":"{name}@a.example","type":"work"}},{{"value":"{name}@b.example","type":"home"}}]}}"#
+    );
+    format!(
+        "POST /api/scim/v2/Users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/scim+json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A request without a body.
+pub(super) fn get(token: &str, path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n")
+}
+
+/// What all clients saw.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Ids of people whose creation was answered with 201.
+    pub(super) created: Mutex<Vec<String>>,
+    pub(super) refused: AtomicU64,
+    pub(super) unanswered: AtomicU64,
+    /// Answers that nobody should get.
+    pub(super) wrong: Mutex<Vec<String>>,
+    /// When `/readyz` was asked, when it answered, and whether it said yes.
+    pub(super) probes: Mutex<Vec<Probe>>,
+    stop: AtomicBool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Probe {
+    pub(super) asked: Instant,
+    pub(super) answered: Instant,
+    /// `None`: nobody answered.
+    pub(super) ready: Option<bool>,
+}
+
+/// Stops everybody, also when something fails.
+pub(super) struct Stop<'s>(pub(super) &'s Seen);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.stop.store(true, Ordering::Release);
+    }
+}
+
+impl Seen {
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.created.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Creates people until told to stop.
+    pub(super) fn write(&self, address: SocketAddr, token: &str, writer: &str) {
+        let mut client = Client::new(address);
+        for number in 0.. {
+            if self.stopped() {
+                return;
+            }
+            match client.send(&create(token, &format!("{writer}-{number}"))) {
+                Ok((201, body)) => {
+                    let id = member(&body, "id").unwrap_or_default();
+                    self.created.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+                }
+                Ok((503, _)) => {
+                    self.refused.fetch_add(1, Ordering::Relaxed);
+                    thread::sleep(PAUSE);
+                }
+                Ok((status, body)) => {
+                    let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                    wrong.push(format!("{status} {body}"));
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                    wrong.push(format!("no answer within {PATIENCE:?}"));
+                }
+                Err(_) => {
+                    self.unanswered.fetch_add(1, Ordering::Relaxed);
+                    thread::sleep(PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Asks whether it is ready until told to stop.
+    pub(super) fn probe(&self, address: SocketAddr) {
+        let mut client = Client::new(address);
+        while !self.stopped() {
+            let asked = Instant::now();
+            let answer = client.send("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+            let ready = answer.ok().map(|(status, _)| status == 200);
+            let probe = Probe { asked, answered: Instant::now(), ready };
+            self.probes.lock().unwrap_or_else(PoisonError::into_inner).push(probe);
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Probes that were asked and answered while something was so.
+    pub(super) fn within(&self, from: Instant, to: Instant) -> Vec<Probe> {
+        let probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
+        probes.iter().filter(|probe| probe.asked >= from && probe.answered <= to).copied().collect()
+    }
+
+    /// Since when it has been ready, if it was at some time after this moment.
+    pub(super) fn ready_after(&self, from: Instant) -> Option<Instant> {
+        let probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
+        probes
+            .iter()
+            .find(|probe| probe.asked >= from && probe.ready == Some(true))
+            .map(|probe| probe.answered)
+    }
+}

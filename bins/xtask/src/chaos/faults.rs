@@ -1,0 +1,280 @@
+//! What is done to the server and its database, and what has to be true afterwards.
+
+use std::{
+    io::Write,
+    net::TcpStream,
+    process::Command,
+    sync::{PoisonError, atomic::Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    clients::{Client, Seen, Stop, create, get},
+    proxy::{GOOD, Network},
+    site::Site,
+};
+use crate::sh::{self, Result};
+
+/// Identity providers at work at the same time.
+const WRITERS: usize = 8;
+/// How long the server may take until all is well again.
+const RECOVERY: Duration = Duration::from_secs(5);
+/// How long to wait for it before it counts as never.
+const NEVER: Duration = Duration::from_secs(30);
+
+/// What came of it.
+pub(super) struct Outcome {
+    pub(super) rounds: usize,
+    pub(super) created: usize,
+    pub(super) refused: u64,
+    pub(super) unanswered: u64,
+    pub(super) recovery: Duration,
+}
+
+/// Runs `hurt` while people are created and readiness is asked for, then looks at the books.
+fn under_load(
+    site: &mut Site,
+    rounds: usize,
+    mut hurt: impl FnMut(&mut Site, &Seen, usize) -> Result<Duration>,
+) -> Result<Outcome> {
+    let (seen, address, token) = (Seen::default(), site.address, site.token.clone());
+    let mut recovery = Duration::ZERO;
+    thread::scope(|scope| {
+        let _stop = Stop(&seen);
+        for writer in 0..WRITERS {
+            let (seen, token) = (&seen, &token);
+            scope.spawn(move || seen.write(address, token, &format!("w{writer}-{}", std::process::id())));
+        }
+        scope.spawn(|| seen.probe(address));
+        for round in 0..rounds {
+            progress(&seen, 20)?;
+            let took =
+                hurt(site, &seen, round).map_err(|problem| format!("round {}: {problem}", round + 1))?;
+            recovery = recovery.max(took);
+        }
+        progress(&seen, 20)
+    })?;
+    let wrong = std::mem::take(&mut *seen.wrong.lock().unwrap_or_else(PoisonError::into_inner));
+    if let Some(first) = wrong.first() {
+        return Err(format!("{} wrong answers, the first {first}", wrong.len()));
+    }
+    let created = std::mem::take(&mut *seen.created.lock().unwrap_or_else(PoisonError::into_inner));
+    site.books.check(&created)?;
+    if recovery > RECOVERY {
+        return Err(format!("recovery took {recovery:?}"));
+    }
+    Ok(Outcome {
+        rounds,
+        created: created.len(),
+        refused: seen.refused.load(Ordering::Relaxed),
+        unanswered: seen.unanswered.load(Ordering::Relaxed),
+        recovery,
+    })
+}
+
+/// Waits until so many more people were created.
+fn progress(seen: &Seen, more: usize) -> Result<()> {
+    let (before, start) = (seen.count(), Instant::now());
+    while seen.count() < before + more {
+        if start.elapsed() > NEVER {
+            return Err(format!("nobody is created any more for {NEVER:?}"));
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// How long it took from `healed` until it was ready and people were created.
+fn recovered(seen: &Seen, healed: Instant) -> Result<Duration> {
+    progress(seen, 5)?;
+    let created = Instant::now();
+    loop {
+        if let Some(ready) = seen.ready_after(healed) {
+            return Ok(ready.max(created).saturating_duration_since(healed));
+        }
+        if healed.elapsed() > NEVER {
+            return Err(format!("not ready for {NEVER:?}"));
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// While the database was away from the question to the answer, readiness must not have said yes.
+fn said_no(seen: &Seen, from: Instant, to: Instant, at_least: usize) -> Result<()> {
+    let probes = seen.within(from, to);
+    if probes.iter().any(|probe| probe.ready == Some(true)) {
+        return Err("it said that it is ready while its database was away".into());
+    }
+    let no = probes.iter().filter(|probe| probe.ready == Some(false)).count();
+    if no < at_least {
+        return Err(format!("readiness said no {no} times, not {at_least}"));
+    }
+    Ok(())
+}
+
+/// A moment that differs from round to round, and not from run to run.
+fn moment(round: usize) -> Duration {
+    Duration::from_micros(u64::try_from(round * 7919 % 20_000).unwrap_or(0))
+}
+
+pub(super) fn kill_server(site: &mut Site, rounds: usize) -> Result<Outcome> {
+    under_load(site, rounds, |site, seen, round| {
+        thread::sleep(moment(round));
+        site.kill_server();
+        let killed = Instant::now();
+        site.start_server()?;
+        recovered(seen, killed)
+    })
+}
+
+pub(super) fn kill_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
+    under_load(site, rounds, |site, seen, round| {
+        thread::sleep(moment(round));
+        site.cluster()?.kill();
+        let killed = Instant::now();
+        // Long enough to be asked, once; the other rounds go on at once.
+        let asked = if round == 0 { Duration::from_secs(3) } else { Duration::ZERO };
+        thread::sleep(asked);
+        let back = Instant::now();
+        site.cluster()?.start_again()?;
+        let ready = Instant::now();
+        said_no(seen, killed, back, usize::from(round == 0))?;
+        recovered(seen, ready)
+    })
+}
+
+pub(super) fn restart_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
+    under_load(site, rounds, |site, seen, _| {
+        site.cluster()?.stop()?;
+        let stopped = Instant::now();
+        thread::sleep(Duration::from_secs(1));
+        let back = Instant::now();
+        site.cluster()?.start_again()?;
+        let ready = Instant::now();
+        said_no(seen, stopped, back, 1)?;
+        recovered(seen, ready)
+    })
+}
+
+/// The network to the database is bad for some time.
+pub(super) fn bad_network(
+    site: &mut Site,
+    network: Network,
+    time: Duration,
+    usable: bool,
+) -> Result<Outcome> {
+    under_load(site, 1, |site, seen, _| {
+        site.proxy()?.set(network);
+        let from = Instant::now();
+        if usable {
+            progress(seen, 10)?;
+        }
+        thread::sleep(time);
+        let to = Instant::now();
+        let no = seen.within(from, to).iter().filter(|probe| probe.ready == Some(false)).count();
+        site.proxy()?.set(GOOD);
+        let healed = Instant::now();
+        if usable && no > 0 {
+            return Err("it said that it is not ready while its database was slow, but usable".into());
+        }
+        if !usable {
+            // A probe that was asked before may have been answered by what was on its way.
+            said_no(seen, from, to, 1)?;
+        }
+        recovered(seen, healed)
+    })
+}
+
+/// The file system of an SQLite database is full for some time.
+pub(super) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
+    let filler = site.folder.join("filler");
+    under_load(site, rounds, |site, seen, _| {
+        let refused = seen.refused.load(Ordering::Relaxed);
+        fill(&filler)?;
+        let start = Instant::now();
+        while seen.refused.load(Ordering::Relaxed) < refused + 100 {
+            if start.elapsed() > NEVER {
+                return Err("nothing is refused on a full disk".into());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        let full = Instant::now();
+        thread::sleep(Duration::from_millis(500));
+        let (status, _) = Client::new(site.address)
+            .send(&get(&site.token, "/api/scim/v2/Users?count=1"))
+            .map_err(|error| format!("reading on a full disk: {error}"))?;
+        if status != 200 {
+            return Err(format!("reading on a full disk is answered {status}"));
+        }
+        said_no(seen, full, Instant::now(), 1)?;
+        std::fs::remove_file(&filler).map_err(|error| error.to_string())?;
+        recovered(seen, Instant::now())
+    })
+}
+
+/// Writes until there is no room for another byte.
+fn fill(path: &std::path::Path) -> Result<()> {
+    let mut file = std::fs::File::create(path).map_err(|error| error.to_string())?;
+    for size in [64 * 1024, 4096, 1] {
+        let block = vec![0; size];
+        while file.write_all(&block).is_ok() {}
+    }
+    Ok(())
+}
+
+/// Clients go away in the middle of a request.
+pub(super) fn cancelled(site: &mut Site, rounds: usize) -> Result<Outcome> {
+    let outcome = under_load(site, rounds, |site, seen, round| {
+        for number in 0..100 {
+            let name = format!("gone-{}-{round}-{number}", std::process::id());
+            hang_up(site, &name, moment(number)).map_err(|error| error.to_string())?;
+        }
+        recovered(seen, Instant::now())
+    })?;
+    // Nothing is held for those who went.
+    let start = Instant::now();
+    loop {
+        let (_, figures) =
+            Client::new(site.address).send(&get("", "/metrics")).map_err(|error| error.to_string())?;
+        let idle =
+            ["gatehouse_http_requests_in_flight 1", "gatehouse_database_connections{state=\"busy\"} 0"];
+        if idle.iter().all(|line| figures.contains(line)) {
+            return Ok(outcome);
+        }
+        if start.elapsed() > NEVER {
+            return Err(format!("something is still held:\n{figures}"));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sends a creation behind a question whose answer is never read, and goes away: that resets the connection.
+fn hang_up(site: &Site, name: &str, after: Duration) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(site.address)?;
+    stream.set_read_timeout(Some(NEVER))?;
+    stream.write_all(get("", "/healthz").as_bytes())?;
+    stream.peek(&mut [0])?;
+    stream.write_all(create(&site.token, name).as_bytes())?;
+    thread::sleep(after / 4);
+    Ok(())
+}
+
+/// A file system in memory, as large as it is told to be; gone when dropped.
+pub(super) struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    pub(super) fn new(folder: &std::path::Path) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=24m,mode=700", "gatehouse-chaos"]).arg(folder);
+        sh::run(&mut mount).map_err(|problem| format!("{problem}; a small file system takes root"))?;
+        Ok(Self(folder.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _gone = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}

@@ -1,0 +1,112 @@
+//! `cargo xtask chaos`: what is answered stays, whatever happens.
+
+mod books;
+mod clients;
+mod faults;
+mod proxy;
+mod site;
+
+use std::time::{Duration, Instant};
+
+use self::{
+    faults::{Outcome, SmallDisk},
+    proxy::Network,
+    site::{Kind, Site},
+};
+use crate::{
+    sh::{self, Result, cargo},
+    system,
+};
+
+/// How much of it.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Ends of a process.
+    kills: usize,
+    /// Restarts, full disks, and rounds of clients that hang up.
+    rounds: usize,
+    /// How long the network is bad.
+    bad: Duration,
+}
+
+/// What `cargo xtask chaos` does.
+const LONG: Extent = Extent { kills: 50, rounds: 10, bad: Duration::from_secs(20) };
+/// What the test command does.
+const SHORT: Extent = Extent { kills: 3, rounds: 1, bad: Duration::from_secs(5) };
+
+type Fault = (&'static str, Kind, fn(&mut Site, Extent) -> Result<Outcome>);
+
+const FAULTS: [Fault; 11] = [
+    ("kill -9 of the server", Kind::Sqlite, |site, extent| faults::kill_server(site, extent.kills)),
+    ("kill -9 of the server", Kind::Postgres, |site, extent| faults::kill_server(site, extent.kills)),
+    ("kill -9 of PostgreSQL", Kind::Postgres, |site, extent| faults::kill_database(site, extent.kills)),
+    ("restart of PostgreSQL", Kind::Postgres, |site, extent| faults::restart_database(site, extent.rounds)),
+    ("network 200 ms late", Kind::Postgres, |site, extent| {
+        faults::bad_network(site, Network::Late(Duration::from_millis(200)), extent.bad, true)
+    }),
+    ("network 5 s late", Kind::Postgres, |site, extent| {
+        faults::bad_network(site, Network::Late(Duration::from_secs(5)), extent.bad, false)
+    }),
+    ("black hole, then all arrives", Kind::Postgres, |site, extent| {
+        faults::bad_network(site, Network::Held, extent.bad, false)
+    }),
+    ("black hole, connections lost", Kind::Postgres, |site, extent| {
+        faults::bad_network(site, Network::Lost, extent.bad, false)
+    }),
+    ("full file system", Kind::Sqlite, |site, extent| faults::full_disk(site, extent.rounds)),
+    ("clients that hang up", Kind::Sqlite, |site, extent| faults::cancelled(site, extent.rounds)),
+    ("clients that hang up", Kind::Postgres, |site, extent| faults::cancelled(site, extent.rounds)),
+];
+
+/// `cargo xtask chaos [NAME]`: all faults, or those whose names contain this.
+pub(crate) fn run(name: Option<&str>) -> Result<()> {
+    system::install(&system::BUILD)?;
+    system::install(&system::TEST)?;
+    sh::run(cargo().args(["build", "--locked", "--package", "gatehouse"]))?;
+    all(LONG, name.unwrap_or_default())
+}
+
+/// A short form, with the program that the tests have built.
+pub(crate) fn short() -> Result<()> {
+    all(SHORT, "")
+}
+
+fn all(extent: Extent, name: &str) -> Result<()> {
+    println!("| what | database | rounds | created | refused (503) | no answer | back within | minutes |");
+    println!("|---|---|---|---|---|---|---|---|");
+    let chosen: Vec<_> = FAULTS.iter().filter(|(what, ..)| what.contains(name)).collect();
+    if chosen.is_empty() {
+        return Err(format!("no fault is called {name}"));
+    }
+    for (number, (what, kind, fault)) in chosen.into_iter().enumerate() {
+        let folder = std::env::temp_dir().join(format!("gatehouse-chaos-{}-{number}", std::process::id()));
+        let start = Instant::now();
+        let outcome = on(&folder, *kind, |site| fault(site, extent));
+        let outcome = outcome.map_err(|problem| {
+            format!("{what} ({}): {problem}; the server's log is in {}", kind.name(), folder.display())
+        })?;
+        println!(
+            "| {what} | {} | {} | {} | {} | {} | {:.2} s | {:.1} |",
+            kind.name(),
+            outcome.rounds,
+            outcome.created,
+            outcome.refused,
+            outcome.unanswered,
+            outcome.recovery.as_secs_f64(),
+            start.elapsed().as_secs_f64() / 60.0
+        );
+        let _removed = std::fs::remove_dir_all(&folder);
+    }
+    Ok(())
+}
+
+fn on(
+    folder: &std::path::Path,
+    kind: Kind,
+    hurt: impl FnOnce(&mut Site) -> Result<Outcome>,
+) -> Result<Outcome> {
+    // All of SQLite on a disk of its own, which one of the faults fills.
+    let _disk = (kind == Kind::Sqlite).then(|| SmallDisk::new(folder)).transpose()?;
+    let mut site = Site::new(kind, folder)?;
+    hurt(&mut site)
+}

@@ -1,0 +1,126 @@
+//! Stands between the server and its database, and is as bad a network as it is told to be.
+
+use std::{
+    io::{Read, Write},
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::sh::Result;
+
+/// What becomes of bytes on their way to the database.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Network {
+    /// They arrive so much later.
+    Late(Duration),
+    /// They do not arrive. When it is over, those that were sent meanwhile do.
+    Held,
+    /// They do not arrive, and connections on which something was lost stay silent for ever.
+    Lost,
+}
+
+/// As if it were not there.
+pub(super) const GOOD: Network = Network::Late(Duration::ZERO);
+
+/// A running proxy.
+pub(super) struct Proxy {
+    pub(super) address: SocketAddr,
+    network: Arc<Shared>,
+}
+
+struct Shared {
+    network: Mutex<Network>,
+    changed: Condvar,
+}
+
+impl Proxy {
+    /// Forwards connections to this port of this machine.
+    pub(super) fn start(to: u16) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let network = Arc::new(Shared { network: Mutex::new(GOOD), changed: Condvar::new() });
+        let shared = Arc::clone(&network);
+        // Ends with the process.
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, to)) else { continue };
+                forward(&client, server, &shared);
+            }
+        });
+        Ok(Self { address, network })
+    }
+
+    /// From now on, the network is like this.
+    pub(super) fn set(&self, network: Network) {
+        *self.network.network.lock().unwrap_or_else(PoisonError::into_inner) = network;
+        self.network.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn now(&self) -> Network {
+        *self.network.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while bytes are held.
+    fn pass(&self) {
+        let network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.changed.wait_while(network, |network| *network == Network::Held));
+    }
+}
+
+fn forward(client: &TcpStream, server: TcpStream, shared: &Arc<Shared>) {
+    let _at_once = (client.set_nodelay(true), server.set_nodelay(true));
+    let (Ok(from_client), Ok(to_client)) = (client.try_clone(), client.try_clone()) else { return };
+    let Ok(from_server) = server.try_clone() else { return };
+    let (late, due) = channel();
+    let network = Arc::clone(shared);
+    thread::spawn(move || read(from_client, &late, &network));
+    let network = Arc::clone(shared);
+    thread::spawn(move || deliver(&due, server, &network));
+    thread::spawn(move || copy(from_server, to_client));
+}
+
+/// Bytes, and when they are to arrive.
+type Due = (Instant, Vec<u8>);
+
+fn read(mut from: TcpStream, late: &Sender<Due>, network: &Shared) {
+    let mut buffer = vec![0; 64 * 1024];
+    let mut lost = false;
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        let delay = match network.now() {
+            Network::Late(delay) => delay,
+            Network::Held => Duration::ZERO,
+            Network::Lost => {
+                lost = true;
+                continue;
+            }
+        };
+        let bytes = buffer.get(..length).unwrap_or_default().to_vec();
+        // What follows something lost makes no sense any more.
+        if !lost && late.send((Instant::now() + delay, bytes)).is_err() {
+            return;
+        }
+    }
+}
+
+fn deliver(due: &Receiver<Due>, mut to: TcpStream, network: &Shared) {
+    while let Ok((at, bytes)) = due.recv() {
+        thread::sleep(at.saturating_duration_since(Instant::now()));
+        network.pass();
+        if to.write_all(&bytes).is_err() {
+            return;
+        }
+    }
+    let _closed = to.shutdown(Shutdown::Both);
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream) {
+    let _ended = std::io::copy(&mut from, &mut to);
+    let _closed = to.shutdown(Shutdown::Both);
+}

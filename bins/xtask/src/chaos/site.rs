@@ -1,0 +1,107 @@
+//! A server to be hurt, on a database to be hurt.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use super::{books::Books, proxy::Proxy};
+use crate::{
+    cluster::{Cluster, Durability, lasting_port},
+    server::{Server, gatehouse, member, serve},
+    sh::{self, Result},
+};
+
+/// Which database.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+        }
+    }
+}
+
+/// A server, its database, and what lies between them.
+pub(super) struct Site {
+    pub(super) folder: PathBuf,
+    pub(super) address: SocketAddr,
+    pub(super) token: String,
+    pub(super) books: Books,
+    /// In front of PostgreSQL.
+    pub(super) proxy: Option<Proxy>,
+    pub(super) cluster: Option<Cluster>,
+    server: Option<Server>,
+    database: String,
+}
+
+impl Site {
+    /// Makes everything new in this folder.
+    pub(super) fn new(kind: Kind, folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        let (database, books, proxy, cluster) = match kind {
+            Kind::Sqlite => {
+                let path = folder.join("chaos.db");
+                (format!("sqlite:{}", path.display()), Books::Sqlite(path), None, None)
+            }
+            Kind::Postgres => {
+                let cluster = Cluster::start(Durability::Full)?;
+                let proxy = Proxy::start(cluster.port())?;
+                let url = cluster
+                    .url()
+                    .replace(&format!(":{}", cluster.port()), &format!(":{}", proxy.address.port()));
+                (url, Books::Postgres(cluster.url()), Some(proxy), Some(cluster))
+            }
+        };
+        let program = program();
+        gatehouse(&program, &database, &["migrate"])?;
+        gatehouse(&program, &database, &["tenant", "create", "--slug", "chaos", "--name", "Chaos"])?;
+        let minted =
+            gatehouse(&program, &database, &["token", "scim", "--tenant", "chaos", "--name", "chaos"])?;
+        let token = member(&minted, "token")?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, lasting_port()?));
+        let folder = folder.to_owned();
+        let mut site = Self { folder, address, token, books, proxy, cluster, server: None, database };
+        site.start_server()?;
+        Ok(site)
+    }
+
+    /// Starts the server at its address: how long it took until it listened.
+    pub(super) fn start_server(&mut self) -> Result<Duration> {
+        let start = Instant::now();
+        let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log"));
+        let mut command = serve(&program(), &self.database, &self.folder);
+        command.env("GATEHOUSE_BIND", self.address.to_string()).env("GATEHOUSE_LOG_LEVEL", "warn");
+        command.stderr(log.map_err(|error| error.to_string())?);
+        self.server = Some(Server::start(&mut command)?);
+        Ok(start.elapsed())
+    }
+
+    /// Ends the server as a power cut would.
+    pub(super) fn kill_server(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.kill();
+        }
+    }
+
+    /// The database's cluster, of a site that has one.
+    pub(super) fn cluster(&mut self) -> Result<&mut Cluster> {
+        self.cluster.as_mut().ok_or_else(|| "no PostgreSQL here".into())
+    }
+
+    /// What lies before the database, of a site that has it.
+    pub(super) fn proxy(&self) -> Result<&Proxy> {
+        self.proxy.as_ref().ok_or_else(|| "no proxy here".into())
+    }
+}
+
+fn program() -> PathBuf {
+    sh::root().join("target/debug/gatehouse")
+}
