@@ -27,6 +27,7 @@ cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its 
 cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path or patch, for a minute unless told otherwise
 cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
 cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
+cargo xtask bench overload     three times as much as the server can bear
 cargo xtask bench scim [ROW …]  100,000 users: look-ups, lists and changes, as a table; rows by how they begin";
 
 fn main() -> ExitCode {
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         ["chaos", "short"] => chaos::short(),
         ["chaos", name @ ..] if name.len() < 2 => chaos::run(name.first().copied()),
         ["bench", "path", rows @ ..] => bench::path(rows),
+        ["bench", "overload"] => bench::overload(),
         ["fuzz", target, seconds @ ..] => fuzz::run(target, seconds.first().copied()),
         ["bench", "scim", rows @ ..] => bench::scim(rows),
         [] | ["help" | "--help" | "-h"] => {

@@ -12,6 +12,7 @@ mod architecture;
 mod cli;
 mod compile_fail;
 mod coverage;
+mod hostile;
 mod limits;
 mod operator;
 mod pages;

@@ -26,6 +26,92 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The bytes of the request of this number.
 pub(super) type Request<'a> = dyn Fn(u64) -> Vec<u8> + Sync + 'a;
 
+/// Requests that are sent at fixed times, whatever becomes of those before.
+pub(super) struct Paced {
+    /// Answers as expected, a second, and their latencies.
+    pub(super) admitted: Run,
+    /// Answers with 503 a second.
+    pub(super) refused: f64,
+    /// Latencies of those.
+    pub(super) refusals: Run,
+}
+
+/// Sends `rate` requests a second over `connections` for `time`; a connection whose answer is late sends its next
+/// request as soon as it has come.
+pub(super) fn paced(
+    address: SocketAddr,
+    connections: usize,
+    rate: f64,
+    time: Duration,
+    request: &Request<'_>,
+) -> Result<Paced> {
+    let start = Instant::now();
+    let interval = Duration::from_secs_f64(connections as f64 / rate);
+    let results: Vec<Result<Vec<Timed>>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                scope.spawn(move || {
+                    let mine = (thread..connections).step_by(THREADS);
+                    // Spread over the interval, so that they do not all come at once.
+                    let begin = |number: usize| start + interval.mul_f64(number as f64 / connections as f64);
+                    let all =
+                        mine.map(|number| steady(address, begin(number), start + time, interval, request));
+                    runtime()?.block_on(async { futures_util::future::try_join_all(all).await })
+                })
+            })
+            .collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err("a thread panicked".into()))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let seconds = start.elapsed().as_secs_f64();
+    let (mut admitted, mut refused) = (Vec::new(), Vec::new());
+    for seen in results {
+        for one in seen? {
+            admitted.extend(one.admitted);
+            refused.extend(one.refused);
+        }
+    }
+    let rate = |count: usize| count as f64 / seconds;
+    let (good, bad) = (rate(admitted.len()), rate(refused.len()));
+    let admitted = Run { rate: good, ..Run::of_latencies(admitted) };
+    Ok(Paced { admitted, refused: bad, refusals: Run::of_latencies(refused) })
+}
+
+/// What one connection saw, in seconds.
+#[derive(Default)]
+struct Timed {
+    admitted: Vec<f32>,
+    refused: Vec<f32>,
+}
+
+async fn steady(
+    address: SocketAddr,
+    begin: Instant,
+    end: Instant,
+    interval: Duration,
+    request: &Request<'_>,
+) -> Result<Timed> {
+    let failed = |error: std::io::Error| format!("{address}: {error}");
+    let mut stream = BufReader::with_capacity(16 * 1024, connect(address).await.map_err(failed)?);
+    let (mut seen, mut line, mut due) = (Timed::default(), String::new(), begin);
+    while due < end {
+        tokio::time::sleep_until(due.into()).await;
+        let bytes = request(NUMBER.fetch_add(1, Ordering::Relaxed));
+        let sent = Instant::now();
+        stream.write_all(&bytes).await.map_err(failed)?;
+        let (status, body) = answer(&mut stream, &mut line).await.map_err(failed)?;
+        match status {
+            200 => seen.admitted.push(sent.elapsed().as_secs_f32()),
+            503 => seen.refused.push(sent.elapsed().as_secs_f32()),
+            _ => return Err(format!("{status} {}", String::from_utf8_lossy(&body))),
+        }
+        due = (due + interval).max(sent);
+    }
+    Ok(seen)
+}
+
 /// What a run saw.
 pub(super) struct Run {
     /// Answers a second.

@@ -2,6 +2,7 @@
 
 mod cpu;
 mod load;
+mod overload;
 mod path;
 mod peer;
 mod pgbench;
@@ -9,5 +10,6 @@ mod scim;
 mod site;
 mod table;
 
+pub(crate) use overload::run as overload;
 pub(crate) use path::run as path;
 pub(crate) use scim::run as scim;

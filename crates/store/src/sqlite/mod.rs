@@ -46,7 +46,7 @@ impl Sqlite {
         let applied = migrate::sqlite(&mut conn)?;
         let mut conn = SqliteConn::with_runtime(conn, Inline);
         at_once(refold::sqlite::refold(&mut conn)).unwrap_or(Err(WAITED))?;
-        let writer = Writer::start(conn)?;
+        let writer = Writer::start(conn, path)?;
         Ok(Self {
             path: path.to_owned(),
             applied,

@@ -7,6 +7,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -44,6 +45,8 @@ struct Done {
     conn: SqliteConn,
     /// Whether the transaction still stands: SQLite ends it by itself when the disk is full or fails.
     state: Result<(), StoreError>,
+    /// Whether the unit of work failed, for whatever reason.
+    failed: bool,
     /// `None`: the client was gone before its turn, nothing was done.
     answer: Option<Answer>,
 }
@@ -53,8 +56,26 @@ pub(crate) struct Writer {
     units: Option<mpsc::SyncSender<Unit>>,
     thread: Option<JoinHandle<()>>,
     pub(super) waiting: Arc<Waiting>,
-    /// Whether the last commit failed.
+    path: PathBuf,
+    /// See [`Disk`].
     failing: Arc<AtomicBool>,
+}
+
+/// Where it writes, and whether changes can be kept there. A full disk fails some changes before their commit,
+/// and then a commit of nothing is well: so units of work that fail ask for room.
+struct Disk {
+    path: PathBuf,
+    failing: Arc<AtomicBool>,
+}
+
+/// Bytes that changes of a usual size need.
+const ROOM: u64 = 1 << 20;
+
+/// Whether the disk has no room for changes; where it does not say, it has.
+fn is_full(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let space = rustix::fs::statvfs(folder.unwrap_or(Path::new(".")));
+    space.is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) < ROOM)
 }
 
 impl Drop for Writer {
@@ -69,15 +90,21 @@ impl Drop for Writer {
 
 impl Writer {
     /// Starts the thread. It ends when the last handle is dropped.
-    pub(super) fn start(conn: SqliteConn) -> Result<Self, StoreError> {
+    pub(super) fn start(conn: SqliteConn, path: &Path) -> Result<Self, StoreError> {
         let (units, inbox) = mpsc::sync_channel::<Unit>(QUEUE);
         let failing = Arc::new(AtomicBool::new(false));
-        let failed = Arc::clone(&failing);
+        let disk = Disk { path: path.to_owned(), failing: Arc::clone(&failing) };
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write_all(conn, &inbox, &failed))
+            .spawn(move || write_all(conn, &inbox, &disk))
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        Ok(Self { units: Some(units), thread: Some(thread), waiting: Arc::default(), failing })
+        Ok(Self {
+            units: Some(units),
+            thread: Some(thread),
+            waiting: Arc::default(),
+            path: path.to_owned(),
+            failing,
+        })
     }
 
     /// Whether changes can be kept. After a commit that failed, as on a full disk, it is tried again with a
@@ -86,6 +113,9 @@ impl Writer {
         if !self.failing.load(Ordering::Acquire) {
             return Ok(());
         }
+        if is_full(&self.path) {
+            return Err(StoreError::Unavailable("the disk is full".into()));
+        }
         let (answer, answered) = oneshot::channel();
         let unit: Unit = Box::new(move |mut conn| {
             // Written to the log like any other page.
@@ -93,7 +123,7 @@ impl Writer {
             let tell = move |committed: Result<(), &StoreError>| {
                 let _gone = answer.send(committed.map_err(lost));
             };
-            Done { conn, state, answer: Some(Box::new(tell)) }
+            Done { conn, failed: state.is_err(), state, answer: Some(Box::new(tell)) }
         });
         self.send(unit)?;
         answered.await.unwrap_or_else(|_| Err(gone()))
@@ -121,9 +151,10 @@ impl Writer {
         let unit: Unit = Box::new(move |conn| {
             drop(place);
             if answer.is_closed() {
-                return Done { conn, state: Ok(()), answer: None };
+                return Done { conn, state: Ok(()), failed: false, answer: None };
             }
             let (conn, state, result) = savepoint(conn, &ctx, work);
+            let failed = result.is_err();
             let tell = move |committed: Result<(), &StoreError>| {
                 let result = match committed {
                     Err(error) if result.is_ok() => Err(lost(error).into()),
@@ -132,7 +163,7 @@ impl Writer {
                 // The client may be gone; then there is nobody to tell.
                 let _gone = answer.send(result);
             };
-            Done { conn, state, answer: Some(Box::new(tell)) }
+            Done { conn, state, failed, answer: Some(Box::new(tell)) }
         });
         self.send(unit)?;
         answered.await.unwrap_or_else(|_| Err(gone().into()))
@@ -148,27 +179,28 @@ fn lost(error: &StoreError) -> StoreError {
 }
 
 /// The thread.
-fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>, failing: &AtomicBool) {
+fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>, disk: &Disk) {
     while let Ok(first) = inbox.recv() {
         let mut state = sql(&mut conn, "BEGIN IMMEDIATE");
         if let Err(error) = &state {
-            failing.store(true, Ordering::Release);
+            disk.failing.store(true, Ordering::Release);
             // Somebody else writes, and for long. All that waited as long are told now, not one after the other.
             let waited = inbox.try_iter().take(BATCH).count();
             tracing::error!(%error, units = waited + 1, "no transaction can be begun; its units of work are refused");
             continue;
         }
-        let mut answers = Vec::new();
+        let (mut answers, mut failed) = (Vec::new(), false);
         let mut next = Some(first);
         while let Some(unit) = next {
             let done = unit(conn);
             conn = done.conn;
             state = done.state;
+            failed |= done.failed;
             answers.extend(done.answer);
             next = if state.is_ok() && answers.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
         let committed = state.and_then(|()| sql(&mut conn, "COMMIT"));
-        failing.store(committed.is_err(), Ordering::Release);
+        disk.failing.store(committed.is_err() || (failed && is_full(&disk.path)), Ordering::Release);
         if let Err(error) = &committed {
             tracing::error!(%error, units = answers.len(), "a commit failed; its units of work are lost and told so");
             // SQLite has rolled back by itself after some errors; then there is nothing to roll back.

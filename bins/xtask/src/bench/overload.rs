@@ -1,0 +1,71 @@
+//! `cargo xtask bench overload`: three times as much as the server can bear.
+
+use std::time::Duration;
+
+use super::{
+    cpu,
+    load::{self, Paced},
+    site::Site,
+};
+use crate::{
+    cluster::{Cluster, Durability},
+    sh::{self, Result, cargo},
+    system,
+};
+
+/// Times normal, too much, and normal again.
+const ROUNDS: usize = 3;
+/// Connections that keep the server as busy as it can be.
+const BUSY: usize = 16;
+/// Connections of the crowd: each has one request on its way at most.
+const CROWD: usize = 600;
+const TIME: Duration = Duration::from_secs(5);
+
+pub(crate) fn run() -> Result<()> {
+    system::install(&system::BUILD)?;
+    system::install(&system::TEST)?;
+    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
+    let program = sh::root().join("target/release/gatehouse");
+    let cluster = Cluster::start(Durability::Steady)?;
+    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let sqlite = format!("sqlite:{}", folder.join("bench.db").display());
+    println!("load average before: {}", cpu::load_average());
+    println!(
+        "| database | round | | offered/s | admitted/s | p50 ms | p99 ms | refused/s | p99 ms of refusals |\n\
+         |---|---|---|---|---|---|---|---|---|"
+    );
+    for (name, database) in [("PostgreSQL", cluster.url()), ("SQLite", sqlite)] {
+        let site = Site::start(&program, &database, &folder)?;
+        let get = |number| site.get(number);
+        let address = site.server.address;
+        let capacity = load::run(address, BUSY, TIME, 200, &get)?.rate;
+        let mut ratios = Vec::new();
+        for round in 1..=ROUNDS {
+            let row = |what: &str, offered: f64, paced: &Paced| {
+                println!(
+                    "| {name} | {round} | {what} | {offered:.0} | {:.0} | {:.2} | {:.2} | {:.0} | {:.2} |",
+                    paced.admitted.rate,
+                    paced.admitted.percentile(0.5),
+                    paced.admitted.percentile(0.99),
+                    paced.refused,
+                    paced.refusals.percentile(0.99),
+                );
+            };
+            let offered = capacity * 0.7;
+            let normal = load::paced(address, BUSY, offered, TIME, &get)?;
+            row("70 % of capacity", offered, &normal);
+            let crowd = load::paced(address, CROWD, capacity * 3.0, TIME, &get)?;
+            row("three times capacity", capacity * 3.0, &crowd);
+            let after = load::paced(address, BUSY, offered, TIME, &get)?;
+            row("70 % at once after it", offered, &after);
+            ratios.push(crowd.admitted.percentile(0.99) / normal.admitted.percentile(0.99));
+        }
+        ratios.sort_by(f64::total_cmp);
+        let median = ratios.get(ROUNDS / 2).copied().unwrap_or_default();
+        println!("{name}: capacity {capacity:.0}/s; p99 of the admitted is {median:.1} times normal (bar 5)");
+    }
+    println!("load average after: {}", cpu::load_average());
+    let _removed = std::fs::remove_dir_all(&folder);
+    Ok(())
+}
