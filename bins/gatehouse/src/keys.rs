@@ -3,10 +3,12 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
+    time::{Duration, Instant},
 };
 
 use data_encoding::BASE64URL_NOPAD;
 use kernel::{Secret, SigningKeys, TenantId};
+use ring::digest::{Context, SHA256};
 
 use crate::{
     config::{self, Raw, SECRETS, Settings, Source},
@@ -23,14 +25,25 @@ pub struct Keys {
 
 struct Current {
     ids: Vec<String>,
+    /// Of the keys themselves: one may be replaced under the same id.
+    digest: Vec<u8>,
     cursors: SigningKeys,
 }
 
 struct Origin {
     config: Option<PathBuf>,
     data_dir: PathBuf,
-    watch: Mutex<Watch>,
+    looked: Mutex<Looked>,
 }
+
+struct Looked {
+    at: Option<Instant>,
+    watch: Watch,
+    problem: Option<String>,
+}
+
+/// How often files are looked at. A little less than the time between two looks of the server's.
+const EVERY: Duration = Duration::from_millis(900);
 
 impl Keys {
     /// Keys that stay as they are.
@@ -49,21 +62,28 @@ impl Keys {
         let origin = Origin {
             config: config.map(Path::to_owned),
             data_dir: settings.data_dir.clone(),
-            watch: Mutex::new(watch),
+            looked: Mutex::new(Looked { at: None, watch, problem: None }),
         };
         Self { origin: Some(origin), ..Self::fixed(masters) }
     }
 
-    /// Looks whether they have changed. What cannot be read is said in the log, and changes nothing.
+    /// Looks whether they have changed, at most once in [`EVERY`]. What cannot be read is said in the log, and
+    /// changes nothing; it is looked at again.
     pub(crate) fn refresh(&self) {
         let Some(origin) = &self.origin else { return };
-        if !origin.watch.lock().unwrap_or_else(PoisonError::into_inner).changed() {
+        // Whoever looks at the same moment waits for the outcome.
+        let mut looked = origin.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.at.is_some_and(|at| at.elapsed() < EVERY) {
+            return;
+        }
+        looked.at = Some(Instant::now());
+        if !looked.watch.changed() {
             return;
         }
         match origin.load() {
             Ok(current) => {
-                let known = self.current().ids.clone();
-                if current.ids != known {
+                looked.problem = None;
+                if current.digest != self.current().digest {
                     tracing::info!(
                         newest = current.ids.first(),
                         keys = current.ids.len(),
@@ -73,7 +93,12 @@ impl Keys {
                 }
             }
             Err(problem) => {
-                tracing::error!(%problem, "the changed keys cannot be used; those known go on");
+                let problem = Some(problem.to_string());
+                looked.watch.forget();
+                if looked.problem != problem {
+                    tracing::error!(problem, "the changed keys cannot be used; those known go on");
+                    looked.problem = problem;
+                }
             }
         }
     }
@@ -109,7 +134,16 @@ fn cursor_of(tenant: &TenantId, cursor: &str) -> Vec<u8> {
 impl Current {
     fn derive(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
         let ids = masters.iter().map(|(id, _)| id.clone()).collect();
-        Self { ids, cursors: SigningKeys::derive(masters, "cursor") }
+        let mut digest = Context::new(&SHA256);
+        for (id, key) in masters {
+            digest.update(id.as_bytes());
+            digest.update(key.expose());
+        }
+        Self {
+            ids,
+            digest: digest.finish().as_ref().to_vec(),
+            cursors: SigningKeys::derive(masters, "cursor"),
+        }
     }
 }
 

@@ -126,7 +126,8 @@ pub fn read_kept(folder: &Path, raw: &mut Raw) -> Result<(), config::Error> {
 
 fn make(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
     make_folder(folder)?;
-    let text = kept_text(&random(env, AUTH_BYTES), &random(env, MASTER_BYTES));
+    let (auth, master) = (random(env, AUTH_BYTES), random(env, MASTER_BYTES));
+    let text = kept_text(&[("auth_secret", &auth), ("master_key", &master)]);
     // Written beside and linked, so that no start ever reads half of it and of two that start at once one wins.
     let path = kept_in(folder);
     let draft = folder.join(format!("secrets.{}.tmp", std::process::id()));
@@ -150,11 +151,14 @@ pub fn random(env: &dyn Env, length: usize) -> String {
 }
 
 /// What `secrets.toml` says.
-pub fn kept_text(auth_secret: &str, master_key: &str) -> String {
-    format!(
-        "# Made by gatehouse. Keep a copy apart from the database: what they protect is lost with them.\n\
-         auth_secret = \"{auth_secret}\"\nmaster_key = \"{master_key}\"\n"
-    )
+pub fn kept_text(secrets: &[(&str, &str)]) -> String {
+    let mut text = String::from(
+        "# Made by gatehouse. Keep a copy apart from the database: what they protect is lost with them.\n",
+    );
+    for (name, secret) in secrets {
+        text += &[name, " = \"", secret, "\"\n"].concat();
+    }
+    text
 }
 
 /// Writes a new file that its owner alone can read, to the disk.

@@ -8,6 +8,7 @@ use ring::digest::{Context, SHA256};
 ///
 /// They are compared by content: tools replace files, links and whole folders, and not all of that moves the
 /// time of a file forward.
+#[derive(Debug)]
 pub(crate) struct Watch {
     paths: Vec<PathBuf>,
     seen: Vec<u8>,
@@ -18,6 +19,11 @@ impl Watch {
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let seen = digest(&paths);
         Self { paths, seen }
+    }
+
+    /// What was seen last could not be used: the next look finds a change.
+    pub(crate) fn forget(&mut self) {
+        self.seen.clear();
     }
 
     /// Whether one has changed since the last look.

@@ -23,12 +23,28 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
 fn on(database: &str, folder: &std::path::Path) -> Result<()> {
     let program = sh::root().join("target/debug/gatehouse");
     gatehouse(&program, database, &["migrate"])?;
-    gatehouse(&program, database, &["tenant", "create", "--slug", "outside", "--name", "Outside"])?;
-    let minted =
-        gatehouse(&program, database, &["token", "scim", "--tenant", "outside", "--name", "tester"])?;
+    // Each tool has a tenant of its own, so that none meets what another has made.
+    let tokens = |tenant: &str| -> Result<[(String, String); 2]> {
+        gatehouse(&program, database, &["tenant", "create", "--slug", tenant, "--name", tenant])?;
+        let mint = || -> Result<(String, String)> {
+            let minted =
+                gatehouse(&program, database, &["token", "scim", "--tenant", tenant, "--name", "tool"])?;
+            Ok((member(&minted, "id")?, member(&minted, "token")?))
+        };
+        Ok([mint()?, mint()?])
+    };
+    let [(_, for_scim2_tester), _] = tokens("scim2-tester")?;
+    let [(_, for_schemathesis), (id, revoked)] = tokens("schemathesis")?;
+    gatehouse(&program, database, &["token", "revoke", "--id", &id])?;
     let server = Server::start(&mut serve(&program, database, folder))?;
+
     let mut tester = Command::new(python::environment("scim2-tester")?);
     tester.arg(sh::root().join("bins/xtask/tools/run_scim2_tester.py"));
     tester.arg(format!("http://{}/api/scim/v2", server.address)).arg(CHECKS);
-    sh::run(tester.env("SCIM_TOKEN", member(&minted, "token")?))
+    sh::run(tester.env("SCIM_TOKEN", for_scim2_tester))?;
+
+    let mut schemathesis = Command::new(python::environment("schemathesis")?);
+    schemathesis.arg(sh::root().join("bins/xtask/tools/run_schemathesis.py"));
+    schemathesis.arg(format!("http://{}", server.address));
+    sh::run(schemathesis.env("SCIM_TOKEN", for_schemathesis).env("SCIM_REVOKED_TOKEN", revoked))
 }

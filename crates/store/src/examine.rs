@@ -19,6 +19,8 @@ pub struct Examination {
     pub version: String,
     /// Whether the connection has TLS; `None` for a file.
     pub encrypted: Option<bool>,
+    /// Whether nobody can stand between us and it.
+    pub safe: bool,
     /// Whether what was answered is on the disk.
     pub durable: bool,
     /// Its clock, if it has one of its own.
@@ -34,14 +36,19 @@ pub struct Examination {
 }
 
 impl Examination {
-    /// Examines a database, which is left as it is. Reads all of an SQLite file. Needs a multi-threaded runtime.
+    /// Examines a database. The only change is one of nothing to a file, to see whether it is kept. Reads all of an SQLite file. Needs a multi-threaded runtime.
     pub async fn of(url: &DatabaseUrl) -> Result<Self, StoreError> {
         match url {
-            DatabaseUrl::Sqlite(path) => examine_file(path),
+            DatabaseUrl::Sqlite(path) => {
+                let path = path.clone();
+                let examined = tokio::task::spawn_blocking(move || examine_file(&path)).await;
+                examined.unwrap_or(Err(StoreError::Aborted("it panicked")))
+            }
             DatabaseUrl::Postgres(url) => {
                 let postgres = Postgres::new(url, 1)?;
                 let behind = migrate::postgres_is_behind(postgres.connection().await?).await?;
-                examine_server(postgres.connection().await?, behind).await
+                let examined = examine_server(postgres.connection().await?, behind).await?;
+                Ok(Self { safe: postgres.is_safe(), ..examined })
             }
         }
     }
@@ -84,6 +91,7 @@ async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> Result<Exa
     Ok(Examination {
         version: found.version,
         encrypted: Some(found.encrypted == Some(true)),
+        safe: false,
         durable: found.durable,
         now: Some(Timestamp::from_unix_millis(found.millis)),
         max_connections: Some(found.max_connections),
@@ -106,6 +114,7 @@ fn examine_file(path: &Path) -> Result<Examination, StoreError> {
     Ok(Examination {
         version: version.text,
         encrypted: None,
+        safe: true,
         durable: true,
         now: None,
         max_connections: None,

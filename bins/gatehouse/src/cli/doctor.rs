@@ -189,14 +189,15 @@ async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
 /// What works and may do harm.
 fn worries(examined: &Examination, settings: &Settings, env: &dyn Env) -> Vec<String> {
     let mut problems = Vec::new();
-    if let (Some(false), DatabaseUrl::Postgres(url)) = (examined.encrypted, &settings.database_url)
-        && !url.contains("@localhost")
-        && !url.contains("@127.")
-        && !url.contains("@[::1]")
-    {
-        problems.push(
-            "the connection to the database is not encrypted: add ?sslmode=verify-full to its address".into(),
-        );
+    if !examined.safe {
+        let how = if examined.encrypted == Some(true) {
+            "encrypted, but with whatever certificate"
+        } else {
+            "not encrypted"
+        };
+        problems.push(format!(
+            "the connection to the database is {how}: add ?sslmode=verify-full to its address"
+        ));
     }
     if !examined.durable {
         problems.push(

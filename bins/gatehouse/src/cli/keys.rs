@@ -1,10 +1,11 @@
 //! `gatehouse keys`
 
 use std::{
+    collections::BTreeMap,
     fs,
-    io::Write,
+    io::{ErrorKind, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -121,6 +122,21 @@ impl Ring {
         self.keys.join(",")
     }
 
+    /// The file it is in, if this program writes it.
+    fn file(&self) -> Result<&Path> {
+        match &self.source {
+            Source::File(path) | Source::Kept(path) => Ok(path),
+            Source::Said => {
+                let name = self.setting.name();
+                Err(format!(
+                    "{name} is a variable or stands in the configuration file, which this program does not write: \
+                     add --print, and put what it prints in its place; or keep it in a file of its own ({name}_file)"
+                )
+                .into())
+            }
+        }
+    }
+
     fn labels(&self) -> Vec<String> {
         self.keys.iter().map(|key| self.setting.label(key)).collect()
     }
@@ -142,23 +158,28 @@ impl Ring {
     }
 }
 
-pub(super) fn run(command: &Command, raw: &mut Raw, env: &dyn Env) -> Result<Report> {
-    let settings = raw.settings()?;
-    secrets::read_kept(&settings.data_dir, raw)?;
-    // Checked before and after, so that no key is ever put beside one that cannot be used.
-    raw.settings()?;
+pub(super) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
     match command {
-        Command::List => Ok(report(&rings(raw, None)?, &[])),
+        Command::List => Ok(report(&rings(&gathered(config)?, None)?, &[])),
         Command::Rotate { prepare, promote, which } => {
             let change = match (prepare, promote) {
                 (true, _) => Change::Prepare,
                 (_, true) => Change::Promote,
                 _ => Change::Rotate,
             };
-            changed(change, which, raw, env)
+            changed(change, which, config, env)
         }
-        Command::Retire { which } => changed(Change::Retire, which, raw, env),
+        Command::Retire { which } => changed(Change::Retire, which, config, env),
     }
+}
+
+/// All settings as they are now, with those that the server keeps: checked, so that no key is put beside one that
+/// cannot be used.
+fn gathered(config: Option<&Path>) -> Result<Raw> {
+    let mut raw = Raw::gather(config)?;
+    secrets::read_kept(&raw.settings()?.data_dir, &mut raw)?;
+    raw.settings()?;
+    Ok(raw)
 }
 
 fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<Ring>> {
@@ -178,43 +199,60 @@ fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<Ring>> {
     Ok(rings)
 }
 
-fn changed(change: Change, which: &Which, raw: &Raw, env: &dyn Env) -> Result<Report> {
-    let mut rings = rings(raw, which.only)?;
-    for ring in &mut rings {
-        ring.change(change, env)?;
-    }
+fn changed(change: Change, which: &Which, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
+    let change_all = |mut rings: Vec<Ring>| -> Result<Vec<Ring>> {
+        rings.iter_mut().try_for_each(|ring| ring.change(change, env))?;
+        Ok(rings)
+    };
+    let before = rings(&gathered(config)?, which.only)?;
     if which.print {
-        let json: Map<String, Value> =
-            rings.iter().map(|ring| (ring.setting.json_name().into(), ring.text().into())).collect();
-        let lines: Vec<_> =
-            rings.iter().map(|ring| format!("{}={}", ring.setting.name(), ring.text())).collect();
-        return Ok(Report::new(Value::Object(json), lines.join("\n")));
+        return Ok(printed(&change_all(before)?));
     }
-    if let Some(ring) = rings.iter().find(|ring| ring.source == Source::Said) {
-        let name = ring.setting.name();
-        return Err(format!(
-            "{name} is a variable or stands in the configuration file, which this program does not write: \
-             add --print, and put what it prints in its place; or keep it in a file of its own ({name}_file)"
-        )
-        .into());
-    }
-    let mut written = Vec::new();
-    let kept: Vec<_> = rings.iter().filter(|ring| matches!(ring.source, Source::Kept(_))).collect();
-    if let Some(Source::Kept(path)) = kept.first().map(|ring| &ring.source) {
-        let text = |setting: Setting| {
-            let changed = kept.iter().find(|ring| ring.setting == setting).map(|ring| ring.text());
-            changed.or_else(|| raw.secret(setting.name()).map(str::to_owned)).unwrap_or_default()
-        };
-        replace(path, &secrets::kept_text(&text(Setting::AuthSecret), &text(Setting::MasterKey)))?;
-        written.push(path.display().to_string());
-    }
-    for ring in &rings {
-        if let Source::File(path) = &ring.source {
-            replace(path, &format!("{}\n", ring.text()))?;
-            written.push(path.display().to_string());
+    // From here on nobody else changes these files; what is changed is what they say now.
+    let mut drafts = BTreeMap::new();
+    for ring in &before {
+        let path = ring.file()?;
+        if !drafts.contains_key(path) {
+            drafts.insert(path.to_owned(), Draft::begin(path)?);
         }
     }
+    let rings = change_all(rings(&gathered(config)?, which.only)?)?;
+    // All are written before the first takes effect.
+    for (path, draft) in &mut drafts {
+        let mine: Vec<_> = rings.iter().filter(|ring| ring.file().is_ok_and(|file| file == path)).collect();
+        let text = match mine.first().map(|ring| &ring.source) {
+            Some(Source::Kept(_)) => kept_with(path, &mine)?,
+            _ => mine.first().map(|ring| ring.text() + "\n").unwrap_or_default(),
+        };
+        draft.write(&text)?;
+    }
+    let mut written = Vec::new();
+    for (path, draft) in drafts {
+        draft.put()?;
+        written.push(path.display().to_string());
+    }
     Ok(report(&rings, &written))
+}
+
+/// The new values, for whoever keeps them where this program does not write.
+fn printed(rings: &[Ring]) -> Report {
+    let json: Map<String, Value> =
+        rings.iter().map(|ring| (ring.setting.json_name().into(), ring.text().into())).collect();
+    let lines: Vec<_> = rings.iter().map(|ring| format!("{}={}", ring.setting.name(), ring.text())).collect();
+    Report::new(Value::Object(json), lines.join("\n"))
+}
+
+/// The kept file as it is, with these in it changed.
+fn kept_with(path: &Path, changed: &[&Ring]) -> Result<String> {
+    let mut kept = Raw::default();
+    kept.file(&fs::read_to_string(path)?)?;
+    let text = |setting: &Setting| {
+        let ring = changed.iter().find(|ring| ring.setting == *setting).map(|ring| ring.text());
+        Some((setting.name(), ring.or_else(|| kept.secret(setting.name()).map(str::to_owned))?))
+    };
+    let all: Vec<_> = Setting::ALL.iter().filter_map(text).collect();
+    let all: Vec<_> = all.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    Ok(secrets::kept_text(&all))
 }
 
 fn report(rings: &[Ring], written: &[String]) -> Report {
@@ -232,30 +270,53 @@ fn report(rings: &[Ring], written: &[String]) -> Report {
     Report::new(Value::Object(json), lines.join("\n"))
 }
 
-/// Puts a new text in the place of a file at once, with the owner and the rights that it had.
-fn replace(path: &Path, text: &str) -> Result<()> {
-    let named = |error: std::io::Error| format!("{}: {error}", path.display());
-    // A link goes on pointing to where it did.
-    let path = &path.canonicalize().map_err(named)?;
-    let before = fs::metadata(path).map_err(named)?;
-    let mut draft = path.clone().into_os_string();
-    draft.push(".new");
-    let opened = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft);
-    let mut file = opened.map_err(|error| {
-        format!("{}: {error}: another rotation is under way, or one was cut short", draft.display())
-    })?;
-    let done = file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| {
-        let after = file.metadata()?;
-        if (after.uid(), after.gid()) != (before.uid(), before.gid()) {
-            chown(&draft, Some(before.uid()), Some(before.gid()))?;
-        }
-        file.set_permissions(fs::Permissions::from_mode(before.mode() & 0o777))?;
-        fs::rename(&draft, path)?;
-        path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
-    });
-    if let Err(error) = done {
-        let _already_gone = fs::remove_file(&draft);
-        return Err(named(error).into());
+/// A new text for a file, beside it until it takes its place. While there is one, nobody makes another.
+struct Draft {
+    target: PathBuf,
+    path: PathBuf,
+    file: fs::File,
+}
+
+impl Draft {
+    fn begin(path: &Path) -> Result<Self> {
+        // A link goes on pointing to where it did.
+        let target = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut path = target.clone().into_os_string();
+        path.push(".new");
+        let path = PathBuf::from(path);
+        let opened = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let file = opened.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => {
+                format!(
+                    "{}: another rotation is under way, or one was cut short and left this file",
+                    path.display()
+                )
+            }
+            _ => format!("{}: {error}", path.display()),
+        })?;
+        Ok(Self { target, path, file })
     }
-    Ok(())
+
+    /// Writes the text to the disk, with the owner and the rights that the file has.
+    fn write(&mut self, text: &str) -> std::io::Result<()> {
+        self.file.write_all(text.as_bytes())?;
+        let (before, after) = (fs::metadata(&self.target)?, self.file.metadata()?);
+        if (after.uid(), after.gid()) != (before.uid(), before.gid()) {
+            chown(&self.path, Some(before.uid()), Some(before.gid()))?;
+        }
+        self.file.set_permissions(fs::Permissions::from_mode(before.mode() & 0o777))?;
+        self.file.sync_all()
+    }
+
+    /// Takes the file's place.
+    fn put(self) -> std::io::Result<()> {
+        fs::rename(&self.path, &self.target)?;
+        self.target.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        let _in_its_place = fs::remove_file(&self.path);
+    }
 }

@@ -122,7 +122,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
             tenants::run(command, &Office::open(&raw.settings()?, env).await?).await?
         }
         Command::User(command) => users::run(command, &Office::open(&raw.settings()?, env).await?).await?,
-        Command::Keys(command) => keys::run(&command, &mut raw, &*env)?,
+        Command::Keys(command) => keys::run(&command, cli.config.as_deref(), &*env)?,
         Command::Backup(command) => backup::run(&command, &raw.settings()?)?,
         Command::Doctor => doctor::run(raw, &*env).await,
         Command::Token(command) => tokens::run(command, &raw, env).await?,

@@ -147,10 +147,14 @@ impl Raw {
         if !cfg!(feature = "otlp") {
             return Err(Error::of("otlp_endpoint", "this program was built without the feature otlp"));
         }
-        let origin = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-        match origin {
-            Some(rest) if !rest.is_empty() => Ok(Some(text.trim_end_matches('/').to_owned())),
-            _ => Err(Error::of("otlp_endpoint", "write an address such as http://127.0.0.1:4318")),
+        match text.strip_prefix("http://") {
+            Some(rest) if !rest.is_empty() && !rest.contains('@') => {
+                Ok(Some(text.trim_end_matches('/').to_owned()))
+            }
+            _ => Err(Error::of(
+                "otlp_endpoint",
+                "write an address such as http://127.0.0.1:4318, without a password; a collector beside the server takes it from there by TLS",
+            )),
         }
     }
 

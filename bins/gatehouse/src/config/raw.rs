@@ -67,8 +67,11 @@ impl Raw {
 
     /// Takes over the settings of a TOML file.
     pub fn file(&mut self, text: &str) -> Result<(), Error> {
-        let table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| Error::new(error.to_string()))?;
+        // Said without the line itself, which may hold a secret.
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            Error::new(format!("line {}: {}", before.matches('\n').count() + 1, error.message()))
+        })?;
         let mut settings = Self::default();
         for (name, value) in table {
             let text = match value {

@@ -9,6 +9,7 @@ use std::{
     future::{Ready, ready},
     marker::PhantomData,
     net::IpAddr,
+    rc::Rc,
     sync::Arc,
 };
 
@@ -26,6 +27,7 @@ use tokens::{RawToken, ScimToken};
 
 use super::{
     errors::{Problem, ScimProblem},
+    load::{Slot, Work},
     permissions::{Permission, WritePermission},
 };
 
@@ -104,11 +106,6 @@ impl Gate {
         Ok(tenant)
     }
 
-    /// Whether the database answers and takes changes.
-    pub(super) async fn check_database(&self) -> Result<(), StoreError> {
-        self.store.check().await
-    }
-
     /// What the tenant pays for; the least of all where that is not known.
     pub(super) async fn tier(&self, tenant: &TenantId) -> Result<Tier, StoreError> {
         let find = async |across: &mut store::Across| across.tenant(tenant).await;
@@ -127,6 +124,8 @@ pub struct Access<P: Permission> {
     gate: web::Data<Gate>,
     ctx: Ctx,
     caller: P::Caller,
+    /// Of the request, for work that goes on without it.
+    slot: Option<Slot>,
     permission: PhantomData<P>,
 }
 
@@ -137,11 +136,13 @@ impl<P: Permission> FromRequest for Access<P> {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let pass = request.extensions().get::<Pass>().cloned();
         let gate = request.app_data::<web::Data<Gate>>().cloned();
+        let slot = request.extensions().get::<Slot>().cloned();
         let access = match (pass, gate) {
             (Some(pass), Some(gate)) => P::admit(pass.caller).map(|caller| Self {
                 gate,
                 ctx: pass.ctx,
                 caller,
+                slot,
                 permission: PhantomData,
             }),
             // An operation that forgot to say that it needs a credential is closed, not open.
@@ -162,6 +163,10 @@ impl<P: Permission> Access<P> {
         &self.caller
     }
 
+    fn work(&self) -> Option<Rc<Work>> {
+        self.slot.as_ref().and_then(Slot::held)
+    }
+
     /// Runs `work`, which changes nothing, on the caller's tenant.
     pub async fn read<T, E>(
         &self,
@@ -177,7 +182,7 @@ impl<P: Permission> Access<P> {
         if gate.store.finishes_alone() {
             return gate.store.read(tenant, work).await;
         }
-        finish(async move { gate.store.read(tenant, work).await }).await
+        finish(self.work(), async move { gate.store.read(tenant, work).await }).await
     }
 }
 
@@ -197,18 +202,25 @@ impl<P: WritePermission> Access<P> {
         if gate.store.finishes_alone() {
             return gate.store.write(ctx, work).await;
         }
-        finish(async move { gate.store.write(ctx, work).await }).await
+        finish(self.work(), async move { gate.store.write(ctx, work).await }).await
     }
 }
 
 /// Runs a unit of work in a task of its own, which goes on when the handler that waits for it is dropped
 /// because its client hung up. So a connection comes back to the pool with nothing running on it, and as
 /// many units of work are under way as there are connections, however many clients hang up.
-async fn finish<T, E>(work: impl Future<Output = Result<T, E>> + 'static) -> Result<T, E>
+async fn finish<T, E>(
+    slot: Option<Rc<Work>>,
+    work: impl Future<Output = Result<T, E>> + 'static,
+) -> Result<T, E>
 where
     T: 'static,
     E: From<StoreError> + 'static,
 {
-    let running = actix_web::rt::spawn(work);
+    let running = actix_web::rt::spawn(async move {
+        let done = work.await;
+        drop(slot);
+        done
+    });
     running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
 }

@@ -39,7 +39,7 @@ impl FromRequest for ScimJson {
             let slot = request.extensions().get::<Slot>().cloned();
             let arriving = timeout(ARRIVES_WITHIN, collect(&request, payload));
             let bytes = match slot {
-                Some(slot) => slot.yielded(arriving).await,
+                Some(slot) => slot.yielded(arriving).await.ok_or_else(Problem::unavailable)?,
                 None => arriving.await,
             };
             let bytes = bytes.map_err(|_| Problem::invalid_syntax("the body did not arrive in time"))??;

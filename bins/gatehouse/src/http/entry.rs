@@ -120,7 +120,12 @@ pub(super) async fn enter(
     };
     let status = response.status();
     let took = started.elapsed();
-    line.operation.as_ref().map_or(&site.other, |operation| &operation.meter).answered(status.as_u16(), took);
+    let meter = line.operation.as_ref().map_or(&site.other, |operation| &operation.meter);
+    if admitted {
+        meter.answered(status.as_u16(), took);
+    } else {
+        meter.refused(status.as_u16());
+    }
     let cause = response.extensions_mut().remove::<Cause>();
     finish(response.headers_mut(), area, &site, &arrival);
     if site.load.is_draining() {

@@ -34,7 +34,7 @@ const BACKLOG: i32 = 2048;
 /// How long a connection that was taken in the last moment may need to reach its worker.
 const SETTLE: Duration = Duration::from_millis(100);
 /// How long the last answers may take to be sent once they are made.
-const LINGER: Duration = Duration::from_secs(2);
+const LINGER: Duration = Duration::from_secs(10);
 /// How long requests under way may take when the server ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
@@ -147,6 +147,10 @@ impl Bound {
         });
         let served = serve_and_end(server, &site, end).await;
         upkeep.abort();
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &site.spans {
+            spans.end();
+        }
         if let Some((handle, figures)) = figures {
             handle.stop(false).await;
             figures.await.map_err(io::Error::other)??;

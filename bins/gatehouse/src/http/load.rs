@@ -8,20 +8,32 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::Notify;
 
 use super::meter::LoadMeter;
 
+/// How long more than a sustained load is a burst, which is worked off.
+const BURST: Duration = Duration::from_millis(100);
+/// What a sustained load may be, as a part of the limit: then those admitted are answered quickly.
+const SUSTAINED: usize = 4;
+
+/// How many times the limit may wait for their clients.
+const WAITING: usize = 4;
+
 /// What all workers share about the load.
 pub(super) struct Load {
     limit: usize,
+    /// Milliseconds from the start of the server to the last moment in which little was worked on.
+    calm: AtomicU64,
     /// Requests that have arrived and are not answered yet.
     answering: AtomicUsize,
     /// Those of them that hold a slot.
     working: AtomicUsize,
+    /// Those of them that wait for their clients.
+    waiting: AtomicUsize,
     draining: AtomicBool,
     idle: Notify,
     started: Instant,
@@ -41,20 +53,25 @@ struct Refusals {
 pub(super) struct Answering(Arc<Load>);
 
 /// One of the limited number of slots for requests that are worked on; given up when dropped.
-struct Work(Arc<Load>);
+pub(super) struct Work(Arc<Load>);
+
+/// A request that waits for its client, until it is dropped.
+struct Waiting(Arc<Load>);
 
 /// The slot of a request. It is given up while the request waits for its client: otherwise a few clients that
 /// send their bodies slowly would keep everybody out.
 #[derive(Clone)]
-pub(super) struct Slot(Rc<RefCell<Option<Work>>>);
+pub(super) struct Slot(Rc<RefCell<Option<Rc<Work>>>>);
 
 impl Load {
     /// Takes `limit` requests at the same time.
     pub(super) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,
+            calm: AtomicU64::new(0),
             answering: AtomicUsize::new(0),
             working: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
             idle: Notify::new(),
             started: Instant::now(),
@@ -72,18 +89,31 @@ impl Load {
 
     /// A slot for a request, unless all are taken.
     pub(super) fn admit(self: &Arc<Self>) -> Option<Slot> {
-        let work = self.work();
-        if self.working.load(Ordering::Acquire) <= self.limit {
-            return Some(Slot(Rc::new(RefCell::new(Some(work)))));
+        let before = self.working.load(Ordering::Acquire);
+        if before < self.limit_now(before) {
+            return Some(Slot(Rc::new(RefCell::new(Some(Rc::new(self.work()))))));
         }
-        drop(work);
         self.meter.refused.increment(1);
         self.tell_refusal();
         None
     }
 
+    /// A burst may fill all slots; a load that stays is let in only as far as it is worked off without waiting,
+    /// or everybody would wait as long as the slots allow.
+    fn limit_now(&self, working: usize) -> usize {
+        let sustained = (self.limit / SUSTAINED).max(1);
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if working <= sustained / 2 {
+            self.calm.store(now, Ordering::Relaxed);
+            return self.limit;
+        }
+        let busy_for = now.saturating_sub(self.calm.load(Ordering::Relaxed));
+        if u128::from(busy_for) < BURST.as_millis() { self.limit } else { sustained }
+    }
+
     fn work(self: &Arc<Self>) -> Work {
         self.working.fetch_add(1, Ordering::AcqRel);
+        self.meter.working.increment(1.0);
         Work(Arc::clone(self))
     }
 
@@ -131,19 +161,39 @@ impl Slot {
         self.0.borrow_mut().take();
     }
 
+    /// For what goes on when the request's client is gone: it is worked on as before.
+    pub(super) fn held(&self) -> Option<Rc<Work>> {
+        self.0.borrow().clone()
+    }
+
     /// Waits for the client, for instance for its body, without holding the slot. Then it is taken again,
-    /// also where others have taken it meanwhile: what was admitted is not refused later.
-    pub(super) async fn yielded<T>(&self, waiting: impl Future<Output = T>) -> T {
-        let load = self.0.borrow_mut().take().map(|work| Arc::clone(&work.0));
+    /// also where others have taken it meanwhile: what was admitted is not refused later. `None` where too many
+    /// wait already, as each may hold what has arrived of its body.
+    pub(super) async fn yielded<T>(&self, waiting: impl Future<Output = T>) -> Option<T> {
+        let Some(load) = self.0.borrow_mut().take().map(|work| Arc::clone(&work.0)) else {
+            return Some(waiting.await);
+        };
+        let place = Waiting(Arc::clone(&load));
+        if load.waiting.fetch_add(1, Ordering::AcqRel) >= load.limit * WAITING {
+            return None;
+        }
         let arrived = waiting.await;
-        *self.0.borrow_mut() = load.map(|load| load.work());
-        arrived
+        drop(place);
+        *self.0.borrow_mut() = Some(Rc::new(load.work()));
+        Some(arrived)
     }
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
+        self.0.meter.working.decrement(1.0);
         self.0.working.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -169,11 +219,27 @@ mod tests {
         assert!(load.admit().is_some());
     }
 
+    #[test]
+    fn what_lasts_is_let_in_as_far_as_it_is_worked_off() {
+        let load = Load::new(8);
+        let mut held: Vec<_> = std::iter::from_fn(|| load.admit()).collect();
+        assert_eq!(held.len(), 8, "a burst fills all slots");
+        let start = Instant::now();
+        while load.limit_now(8) == 8 {
+            assert!(start.elapsed() < Duration::from_secs(5));
+        }
+        held.truncate(2);
+        assert!(load.admit().is_none(), "two are all that a lasting load may have");
+        held.clear();
+        let again: Vec<_> = std::iter::from_fn(|| load.admit()).collect();
+        assert_eq!(again.len(), 8, "when it is over, a burst fills them again");
+    }
+
     #[tokio::test]
     async fn who_waits_for_a_body_holds_no_slot() {
         let load = Load::new(1);
         let slot = load.admit().unwrap();
-        let other = slot.yielded(async { load.admit() }).await.unwrap();
+        let other = slot.yielded(async { load.admit() }).await.unwrap().unwrap();
         assert!(load.admit().is_none());
         drop(other);
         assert!(load.admit().is_none(), "the first holds it again");

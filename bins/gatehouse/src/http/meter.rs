@@ -18,7 +18,8 @@ use store::Figures;
 const ANSWERS: &str = "gatehouse_http_requests_total";
 const DURATION: &str = "gatehouse_http_request_duration_seconds";
 const IN_FLIGHT: &str = "gatehouse_http_requests_in_flight";
-const IN_FLIGHT_MAX: &str = "gatehouse_http_requests_in_flight_max";
+const WORKING: &str = "gatehouse_http_requests_working";
+const WORKING_MAX: &str = "gatehouse_http_requests_working_max";
 const REFUSED: &str = "gatehouse_http_requests_refused_total";
 const DRAINING: &str = "gatehouse_draining";
 const CONNECTIONS: &str = "gatehouse_database_connections";
@@ -48,7 +49,8 @@ fn install() -> Option<PrometheusHandle> {
     describe_counter!(ANSWERS, "Requests answered, by method, route of the description and status.");
     describe_histogram!(DURATION, "Seconds from a request's head to its answer, by method and route.");
     describe_gauge!(IN_FLIGHT, "Requests that are being answered.");
-    describe_gauge!(IN_FLIGHT_MAX, "Requests that are answered at the same time at most.");
+    describe_gauge!(WORKING, "Those of them that are worked on, and do not wait for their clients.");
+    describe_gauge!(WORKING_MAX, "How many may be, for a moment; a quarter of it for longer.");
     describe_counter!(REFUSED, "Requests refused with 503 because too many were being answered.");
     describe_gauge!(DRAINING, "1 while the server is about to end and not ready, else 0.");
     describe_gauge!(CONNECTIONS, "Open connections to the database, by what they do.");
@@ -63,6 +65,7 @@ fn install() -> Option<PrometheusHandle> {
 /// What counts the load.
 pub(super) struct LoadMeter {
     pub(super) answering: Gauge,
+    pub(super) working: Gauge,
     pub(super) refused: Counter,
     pub(super) draining: Gauge,
 }
@@ -70,10 +73,10 @@ pub(super) struct LoadMeter {
 impl LoadMeter {
     /// For a server that takes this many requests at the same time.
     pub(super) fn new(limit: usize) -> Self {
-        gauge!(IN_FLIGHT_MAX).set(count(limit));
+        gauge!(WORKING_MAX).set(count(limit));
         let draining = gauge!(DRAINING);
         draining.set(0.0);
-        Self { answering: gauge!(IN_FLIGHT), refused: counter!(REFUSED), draining }
+        Self { answering: gauge!(IN_FLIGHT), working: gauge!(WORKING), refused: counter!(REFUSED), draining }
     }
 }
 
@@ -128,6 +131,11 @@ impl Meter {
     /// Counts an answer.
     pub(super) fn answered(&self, status: u16, took: Duration) {
         self.duration.record(took.as_secs_f64());
+        self.refused(status);
+    }
+
+    /// Counts an answer that took no time and would make others look quicker than they are.
+    pub(super) fn refused(&self, status: u16) {
         let known = self.answers.read().unwrap_or_else(PoisonError::into_inner).get(&status).cloned();
         known.unwrap_or_else(|| self.counter(status)).increment(1);
     }

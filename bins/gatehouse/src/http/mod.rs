@@ -47,8 +47,9 @@ pub(crate) struct Site {
     other: Meter,
     load: Arc<Load>,
     keys: Keys,
-    /// Looked at for the figures, never used for a request.
+    /// Looked at for figures and readiness, never used for a request.
     watched: Store,
+    readiness: probes::Readiness,
     spec_version: HeaderValue,
     scim_rates: ScimRates,
     /// Whether traces that begin here are recorded.
@@ -79,6 +80,7 @@ impl Site {
             load: Load::new(limit),
             keys,
             watched,
+            readiness: probes::Readiness::default(),
             spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
             scim_rates: ScimRates::new(settings.scim_rates),
             records_traces: settings.otlp_endpoint.is_some(),

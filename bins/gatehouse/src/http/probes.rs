@@ -1,7 +1,7 @@
 //! `/healthz`, `/readyz`, `/metrics`: for whoever runs the server. None needs a credential, and none says
 //! anything of a tenant.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::{
     HttpResponse, HttpResponseBuilder, get,
@@ -9,9 +9,10 @@ use actix_web::{
     web::{self, ServiceConfig},
 };
 use serde_json::json;
-use tokio::time::timeout;
+use store::Store;
+use tokio::{sync::Mutex, time::timeout};
 
-use super::{Site, access::Gate, meter};
+use super::{Site, meter};
 
 /// The probes' paths, for the table of operations.
 pub(super) const PATHS: [&str; 2] = ["/healthz", "/readyz"];
@@ -20,6 +21,8 @@ pub(super) const METRICS: &str = "/metrics";
 
 /// How long the database may take before it counts as away.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long its answer is good.
+const FRESH: Duration = Duration::from_millis(100);
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config.service(healthz).service(readyz);
@@ -37,22 +40,39 @@ async fn healthz() -> HttpResponse {
 
 /// Whether it can serve, and if not, what is missing: send it no requests meanwhile.
 #[get("/readyz")]
-async fn readyz(site: web::Data<Site>, gate: web::Data<Gate>) -> HttpResponse {
-    let problem = match timeout(PATIENCE, gate.check_database()).await {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(error.to_string()),
-        Err(_) => Some(format!("no answer within {} s", PATIENCE.as_secs())),
-    };
-    if let Some(problem) = &problem {
-        tracing::warn!(problem, "not ready: the database does not answer or takes no changes");
-    }
-    let database = if problem.is_none() { "ok" } else { "unavailable" };
-    let (mut answer, status) = match (site.load.is_draining(), problem.is_none()) {
+async fn readyz(site: web::Data<Site>) -> HttpResponse {
+    let well = site.readiness.is_well(&site.watched).await;
+    let database = if well { "ok" } else { "unavailable" };
+    let (mut answer, status) = match (site.load.is_draining(), well) {
         (true, _) => (HttpResponse::ServiceUnavailable(), "draining"),
         (false, false) => (HttpResponse::ServiceUnavailable(), "unready"),
         (false, true) => (HttpResponse::Ok(), "ready"),
     };
     fresh(&mut answer).json(json!({ "status": status, "checks": { "database": database } }))
+}
+
+/// What the database said last. It is asked on a connection of its own and once at a time, however many want to
+/// know: probes are let in without limit.
+#[derive(Default)]
+pub(super) struct Readiness(Mutex<Option<(Instant, bool)>>);
+
+impl Readiness {
+    async fn is_well(&self, database: &Store) -> bool {
+        let mut known = self.0.lock().await;
+        if let Some((_, well)) = known.filter(|(at, _)| at.elapsed() < FRESH) {
+            return well;
+        }
+        let problem = match timeout(PATIENCE, database.check()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some(format!("no answer within {} s", PATIENCE.as_secs())),
+        };
+        if let Some(problem) = &problem {
+            tracing::warn!(problem, "not ready: the database does not answer or takes no changes");
+        }
+        *known = Some((Instant::now(), problem.is_none()));
+        problem.is_none()
+    }
 }
 
 #[get("/metrics")]

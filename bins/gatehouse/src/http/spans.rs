@@ -86,10 +86,9 @@ impl Spans {
             instrumentation_scope: InstrumentationScope::builder("gatehouse").build(),
         });
     }
-}
 
-impl Drop for Spans {
-    fn drop(&mut self) {
+    /// Sends those that are gathered.
+    pub(super) fn end(&self) {
         if let Err(problem) = self.0.shutdown_with_timeout(FLUSH) {
             tracing::warn!(%problem, "the last spans were not sent");
         }

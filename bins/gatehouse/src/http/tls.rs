@@ -21,15 +21,14 @@ use crate::{config::TlsFiles, watch::Watch};
 pub(super) struct Certificate {
     files: TlsFiles,
     current: RwLock<Arc<CertifiedKey>>,
-    watch: Mutex<WatchFiles>,
+    watch: Mutex<Watched>,
 }
 
-struct WatchFiles(Watch);
-
-impl std::fmt::Debug for WatchFiles {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("WatchFiles")
-    }
+#[derive(Debug)]
+struct Watched {
+    files: Watch,
+    /// What the log was told of them last.
+    problem: Option<String>,
 }
 
 /// A certificate with its key, and when it ends.
@@ -48,7 +47,7 @@ impl Certificate {
         Ok(Arc::new(Self {
             files: files.clone(),
             current: RwLock::new(Arc::new(loaded.key)),
-            watch: Mutex::new(WatchFiles(watch)),
+            watch: Mutex::new(Watched { files: watch, problem: None }),
         }))
     }
 
@@ -62,17 +61,23 @@ impl Certificate {
 
     /// Looks whether its files have changed. One that cannot be used is said in the log, and changes nothing.
     pub(super) fn refresh(&self) {
-        if !self.watch.lock().unwrap_or_else(PoisonError::into_inner).0.changed() {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        if !watch.files.changed() {
             return;
         }
         match load(&self.files) {
             Ok(loaded) => {
                 meter::certificate_ends(loaded.ends);
+                watch.problem = None;
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded.key);
                 tracing::info!(ends = loaded.ends, "the certificate has changed");
             }
             Err(problem) => {
-                tracing::error!(problem, "the changed certificate cannot be used; the one known goes on");
+                watch.files.forget();
+                if watch.problem.as_ref() != Some(&problem) {
+                    tracing::error!(problem, "the changed certificate cannot be used; the one known goes on");
+                    watch.problem = Some(problem);
+                }
             }
         }
     }

@@ -18,7 +18,7 @@ const ROUNDS: usize = 3;
 /// Connections that keep the server as busy as it can be.
 const BUSY: usize = 16;
 /// Connections of the crowd: each has one request on its way at most.
-const CROWD: usize = 600;
+const CROWD: usize = 300;
 const TIME: Duration = Duration::from_secs(5);
 
 pub(crate) fn run() -> Result<()> {

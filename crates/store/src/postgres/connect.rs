@@ -1,6 +1,6 @@
 //! Opening a connection: where to, with TLS or without, and what it may take.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use diesel::ConnectionError;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
@@ -16,9 +16,12 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Said to the server on every new connection: nothing of ours holds a lock or a processor for longer.
+/// Said to the server on every new connection: nothing of ours holds a lock or a processor for longer, and where its
+/// system can tell, a statement ends when nobody waits for it any more.
 const SETUP: &str = "SET statement_timeout = '4s'; SET lock_timeout = '3s'; \
-                     SET idle_in_transaction_session_timeout = '15s'";
+                     SET idle_in_transaction_session_timeout = '15s'; \
+                     DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '1s', false); \
+                     EXCEPTION WHEN OTHERS THEN NULL; END $$";
 
 /// How long opening a connection may take.
 pub(super) const OPENED_WITHIN: Duration = Duration::from_secs(3);
@@ -30,6 +33,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Target {
     config: Config,
     tls: Option<MakeRustlsConnect>,
+    verified: bool,
 }
 
 impl Target {
@@ -74,7 +78,16 @@ impl Target {
         let with_tls = ssl_mode != SslMode::Disable && !(local && ssl_mode == SslMode::Prefer);
         config.ssl_mode(if with_tls { ssl_mode } else { SslMode::Disable });
         let tls = with_tls.then(|| tls(verified, roots.as_deref())).transpose()?;
-        Ok(Self { config, tls: tls.map(MakeRustlsConnect::new) })
+        Ok(Self { config, tls: tls.map(MakeRustlsConnect::new), verified })
+    }
+
+    /// Whether nobody can stand in between: the certificate is verified, or the way does not leave this machine.
+    pub(crate) fn is_safe(&self) -> bool {
+        let here = |host: &Host| match host {
+            Host::Unix(_) => true,
+            Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
+        };
+        self.verified || self.config.get_hosts().iter().all(here)
     }
 
     /// Opens a connection.

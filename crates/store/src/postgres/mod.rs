@@ -18,7 +18,7 @@ use diesel_async::{
 };
 use futures_util::FutureExt;
 use kernel::{Ctx, StoreError, TenantId};
-use tokio::time::timeout;
+use tokio::{runtime::Handle, time::timeout};
 
 pub(crate) use self::connect::Target;
 use crate::{
@@ -95,6 +95,11 @@ impl Postgres {
         let opened = timeout(connect::OPENED_WITHIN, self.target.connect()).await;
         let opened = opened.map_err(|_| StoreError::Unavailable("no connection within 3 s".into()))?;
         opened.map_err(|error| StoreError::Unavailable(Box::new(error)))
+    }
+
+    /// Whether nobody can stand between us and the server.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.target.is_safe()
     }
 
     /// What all pools look like.
@@ -185,9 +190,12 @@ async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, StoreError> {
     timeout(LIMIT, work).await.map_err(late)
 }
 
-/// What a unit of work holds. Dropped in the middle, it takes its connection out of the pool and closes it:
-/// the server rolls back at once, and nobody inherits an open transaction or waits behind its statement.
+/// What a unit of work holds. Dropped in the middle, its connection is put in order before anybody else has it:
+/// what was begun is rolled back. One that does not answer soon is closed.
 struct Held<H: Holder>(Option<H>);
+
+/// How long putting a connection in order may take.
+const IN_ORDER: Duration = Duration::from_millis(500);
 
 /// Has a connection.
 trait Holder {
@@ -223,9 +231,18 @@ impl<H: Holder> Held<H> {
 
 impl<H: Holder> Drop for Held<H> {
     fn drop(&mut self) {
-        if let Some(Conn::Postgres(pg)) = self.0.take().map(H::into_conn) {
-            drop(Object::take(pg.object));
-        }
+        let Some(Conn::Postgres(pg)) = self.0.take().map(H::into_conn) else { return };
+        let Pg { mut object, transaction } = *pg;
+        let Ok(runtime) = Handle::try_current() else {
+            return drop(Object::take(object));
+        };
+        runtime.spawn(async move {
+            // It is answered after whatever is still under way.
+            let end = if transaction == Transaction::None { "" } else { "ROLLBACK" };
+            if !matches!(timeout(IN_ORDER, object.batch_execute(end)).await, Ok(Ok(()))) {
+                drop(Object::take(object));
+            }
+        });
     }
 }
 

@@ -14,12 +14,13 @@ use std::{
         mpsc,
     },
     thread::JoinHandle,
+    time::Duration,
 };
 
 use audit::Audited;
 use diesel_async::SimpleAsyncConnection;
 use kernel::{Ctx, StoreError};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{WAITED, at_once};
 use crate::{
@@ -32,6 +33,8 @@ use crate::{
 
 /// Units of work that share one commit at most, so that the first does not wait for ever.
 const BATCH: usize = 256;
+/// How long a unit of work may wait and take.
+const LIMIT: Duration = Duration::from_secs(8);
 /// Units of work that may wait; more are refused at once.
 const QUEUE: usize = 4096;
 
@@ -166,7 +169,11 @@ impl Writer {
             Done { conn, state, failed, answer: Some(Box::new(tell)) }
         });
         self.send(unit)?;
-        answered.await.unwrap_or_else(|_| Err(gone().into()))
+        match timeout(LIMIT, answered).await {
+            Ok(answer) => answer.unwrap_or_else(|_| Err(gone().into())),
+            // Its answer is closed now: where it has not begun, it never will.
+            Err(_) => Err(StoreError::Unavailable("the change was not written in time".into()).into()),
+        }
     }
 }
 

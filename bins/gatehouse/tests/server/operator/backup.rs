@@ -57,8 +57,29 @@ fn during_writes(process: &Process, token: &str, back_up: impl FnOnce()) -> Vec<
     })
 }
 
+/// People, and entries of their creation, by the database's own program.
+fn books(database: &str) -> Vec<String> {
+    let query = "SELECT (SELECT count(*) FROM users), \
+                 (SELECT count(*) FROM audit_entries WHERE action = 'ACCOUNT_USER_CREATED')";
+    let (program, words) = match database.strip_prefix("sqlite:") {
+        Some(path) => ("sqlite3", [path, query]),
+        None => ("psql", ["-qAtc", query]),
+    };
+    let mut command = Command::new(program);
+    command.args(words);
+    if program == "psql" {
+        command.arg(database);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().split('|').map(str::to_owned).collect()
+}
+
 /// The restored server has them, with as many entries as people, and is well.
-fn is_whole(restored: &Process, token: &str, ids: &[String]) {
+fn is_whole(restored: &Process, database: &str, token: &str, ids: &[String]) {
+    let counts = books(database);
+    assert_eq!(counts[0], counts[1], "as many entries as people");
+    assert!(counts[0].parse::<usize>().unwrap() >= ids.len());
     assert!(restored.run(&["doctor"]).status.success(), "{:?}", restored.run(&["doctor"]));
     assert_eq!(restored.json(&["migrate"]), json!({ "applied": [] }));
     let server = restored.serve();
@@ -89,7 +110,8 @@ fn sqlite_is_backed_up_while_it_is_written_to() {
     let restored = Process::on(Kind::Sqlite, &[]);
     copy(&process, &restored, "secrets.toml");
     std::fs::copy(&copied, restored.path().join("data/gatehouse.db")).unwrap();
-    is_whole(&restored, &token, &before);
+    let database = format!("sqlite:{}", restored.path().join("data/gatehouse.db").display());
+    is_whole(&restored, &database, &token, &before);
 }
 
 #[test]
@@ -112,5 +134,5 @@ fn postgresql_is_backed_up_while_it_is_written_to() {
     let empty = runtime.block_on(TestDatabase::empty());
     restored.set("GATEHOUSE_DATABASE_URL", &empty);
     run("pg_restore", &["--no-owner", "--exit-on-error", "--dbname", &empty], &dump);
-    is_whole(&restored, &token, &before);
+    is_whole(&restored, &empty, &token, &before);
 }

@@ -53,7 +53,7 @@ fn what_an_older_key_signed_stays_good_until_it_is_retired() {
 }
 
 #[test]
-fn many_machines_learn_a_key_before_it_signs() {
+fn a_prepared_key_verifies_and_signs_when_it_is_promoted() {
     let process = Process::on(Kind::Sqlite, &[]);
     process.tenant("acme");
     drop(process.serve());
@@ -64,6 +64,43 @@ fn many_machines_learn_a_key_before_it_signs() {
     let new = prepared["verify"][1].clone();
     let promoted = keys(&["rotate", "--promote"]);
     assert_eq!((&promoted["signs"], &promoted["verify"]), (&new, &json!([new, first])));
+}
+
+#[test]
+fn a_rotation_touches_nothing_else() {
+    let mut process = Process::on(Kind::Sqlite, &[]);
+    process.tenant("acme");
+    drop(process.serve());
+    let path = process.path().join("data/secrets.toml");
+    let kept = |name: &str| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        text.lines().find(|line| line.starts_with(name)).unwrap().to_owned()
+    };
+    let (auth, master) = (kept("auth_secret"), kept("master_key"));
+    process.set("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi");
+    process.json(&["keys", "rotate", "--only", "master-key"]);
+    assert_eq!(kept("auth_secret"), auth, "what is kept is kept, whatever is in force");
+    assert_ne!(kept("master_key"), master);
+    // One rotation at a time.
+    std::fs::write(process.path().join("data/secrets.toml.new"), "").unwrap();
+    let (_, said) = process.refused(&["keys", "rotate", "--only", "master-key"]);
+    assert!(said.contains("another rotation is under way"), "{said}");
+}
+
+#[test]
+fn a_broken_file_is_said_without_what_is_in_it() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    process.tenant("acme");
+    let server = process.serve();
+    let path = process.path().join("data/secrets.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"\nmaster", "\nmaster")).unwrap();
+    super::until("the problem is said", Duration::from_secs(5), || server.log().contains("cannot be used"));
+    assert!(server.log().contains("secrets.toml: line 2"), "{}", server.log());
+    let secret = text.split('"').nth(1).unwrap();
+    assert!(!server.log().contains(secret), "{}", server.log());
+    std::fs::write(&path, text).unwrap();
+    assert_eq!(Caller::anonymous(server.address).get("/readyz").status, 200, "those known go on");
 }
 
 #[test]
@@ -98,7 +135,7 @@ fn what_the_program_cannot_write_is_said_and_printed_when_asked() {
     assert!(said.contains("auth_secret is a variable") && said.contains("--print"), "{said}");
     let printed = process.json(&["keys", "rotate", "--print"]);
     assert!(printed["authSecret"].as_str().unwrap().ends_with(",q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi"));
-    let (_, said) = process.refused(&["keys", "retire"]);
+    let (_, said) = process.refused(&["keys", "retire", "--print"]);
     insta::assert_snapshot!(said, @"gatehouse: auth_secret: there is only one");
     let listed = process.run(&["keys", "list"]);
     let listed = String::from_utf8(listed.stdout).unwrap();

@@ -74,11 +74,6 @@ impl Server {
         Self { address, metrics_address, store, env, runtime, handle, thread: Some(thread), database }
     }
 
-    /// Where its database is.
-    pub(crate) fn database_url(&self) -> &DatabaseUrl {
-        &self.database.url
-    }
-
     /// Takes the database away from a server on PostgreSQL.
     pub(crate) fn lose_database(&self) {
         let DatabaseUrl::Postgres(url) = &self.database.url else { panic!("not on PostgreSQL") };
