@@ -28,6 +28,9 @@ pub fn command() {
     start(LogFormat::Pretty, Level::WARN);
 }
 
+/// The part of the HTTP library that reads requests: what it calls an error is a client's, and any client could fill
+/// the log with it.
+const REQUESTS: &str = "actix_http";
 /// The part of the HTTP library that takes connections.
 const ACCEPTING: &str = "actix_server::accept";
 static CLOSING: AtomicBool = AtomicBool::new(false);
@@ -41,6 +44,7 @@ fn start(format: LogFormat, level: Level) {
     let libraries = level.min(Level::INFO);
     let levels = Targets::new()
         .with_default(LevelFilter::from_level(libraries))
+        .with_target(REQUESTS, LevelFilter::OFF)
         .with_targets(OURS.map(|target| (target, LevelFilter::from_level(level))));
     let spoken =
         dynamic_filter_fn(|about, _| !(about.target() == ACCEPTING && CLOSING.load(Ordering::Relaxed)));

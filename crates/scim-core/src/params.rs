@@ -121,8 +121,16 @@ fn text(body: &Map<String, Value>, name: &str) -> Result<Option<String>, Error> 
     match given(body, name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(Value::Number(number)) if name != "filter" => Ok(Some(number.to_string())),
+        Some(Value::Number(number)) if name != "filter" => Ok(Some(whole(number))),
         Some(_) => Err(Error::invalid(name, "does not have the right type")),
+    }
+}
+
+/// A number as text. One that is whole has no point, however it was written and however large it is.
+fn whole(number: &serde_json::Number) -> String {
+    match number.as_f64().filter(|float| !number.is_i64() && !number.is_u64() && float.fract() == 0.0) {
+        Some(float) => format!("{float:.0}"),
+        None => number.to_string(),
     }
 }
 

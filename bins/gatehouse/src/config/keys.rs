@@ -85,7 +85,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "max_in_flight",
         default: "64 for each worker",
-        help: "Requests worked on at the same time at most, a quarter of it when they are so many for longer than 100 ms; more are refused at once, with 503 and `Retry-After`.",
+        help: "Requests worked on at the same time at most, an eighth of it while there are so many for longer than 100 ms; more are refused at once, with 503 and `Retry-After`.",
     },
     Key { name: "database_pool", default: "5", help: "PostgreSQL connections of each worker at most." },
     Key {

@@ -52,10 +52,22 @@ fn complete(document: &mut Value) {
     for (pointer, value) in components {
         put(document, pointer, value);
     }
+    // The package has none, and an empty one is not allowed.
+    if let Some(info) = document.get_mut("info").and_then(Value::as_object_mut) {
+        info.remove("license");
+    }
     let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else { return };
     for (path, item) in paths {
         for operation in item.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
             add_common_answers(path, operation);
+            for parameter in
+                operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten()
+            {
+                // Integers of any size are taken: what is larger than the largest is the largest.
+                if let Some(schema) = parameter.get_mut("schema").and_then(Value::as_object_mut) {
+                    schema.remove("format");
+                }
+            }
         }
     }
 }
@@ -87,7 +99,7 @@ fn add_common_answers(path: &str, operation: &mut Value) {
             let text = answer.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
             *answer = error_answer(scim, status, &text);
         }
-        let shown = json!({ "schema": { "type": "string" } });
+        let shown = json!({ "required": true, "schema": { "type": "string" } });
         put(answer, "/headers/X-Service-Spec-Version", shown.clone());
         put(answer, "/headers/X-Request-Id", shown.clone());
         match status.as_str() {

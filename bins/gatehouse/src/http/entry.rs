@@ -82,29 +82,29 @@ pub(super) async fn enter(
     else {
         return Ok(request.into_response(area.refuse(&Problem::internal())));
     };
+    let named = site.operations.named(request.method(), request.path());
+    let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
+    let quiet = operation.as_ref().is_some_and(|operation| operation.quiet);
+    // Probes are answered whatever the load: they matter most when it is high.
+    let slot = if quiet { None } else { site.load.admit() };
+    if !quiet && slot.is_none() {
+        operation.as_ref().map_or(&site.other, |operation| &operation.meter).refused(503);
+        site.load.before_refusal().await;
+        return Ok(request.into_response(refuse_at_once(area, &site)));
+    }
+    if let Some(slot) = &slot {
+        request.extensions_mut().insert(slot.clone());
+    }
     let arrival = Arrival {
         request_id: Id::<Request>::new(gate.env()).to_string(),
         trace: trace::of(request.headers(), gate.env(), site.records_traces),
         ip: site.proxies.client(request.peer_addr().map(|peer| peer.ip()), request.headers()),
     };
     let method = request.method().clone();
-    let named = site.operations.named(request.method(), request.path());
-    let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
-    let quiet = operation.as_ref().is_some_and(|operation| operation.quiet);
     let _answering = site.load.arrived();
-    // Probes are answered whatever the load: they matter most when it is high.
-    let slot = if quiet { None } else { site.load.admit() };
-    let admitted = quiet || slot.is_some();
-    if let Some(slot) = &slot {
-        request.extensions_mut().insert(slot.clone());
-    }
-    let mut line = Line { operation, tenant: None, quiet: quiet || !admitted };
+    let mut line = Line { operation, tenant: None, quiet };
     let work = async {
-        let admitted = if admitted {
-            admit(&request, named, &site, &gate, &arrival, &mut line.tenant).await
-        } else {
-            Err(Problem::unavailable())
-        };
+        let admitted = admit(&request, named, &site, &gate, &arrival, &mut line.tenant).await;
         match admitted {
             Err(problem) => Ok(request.into_response(area.refuse(&problem))),
             Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
@@ -120,14 +120,10 @@ pub(super) async fn enter(
     };
     let status = response.status();
     let took = started.elapsed();
-    let meter = line.operation.as_ref().map_or(&site.other, |operation| &operation.meter);
-    if admitted {
-        meter.answered(status.as_u16(), took);
-    } else {
-        meter.refused(status.as_u16());
-    }
+    line.operation.as_ref().map_or(&site.other, |operation| &operation.meter).answered(status.as_u16(), took);
     let cause = response.extensions_mut().remove::<Cause>();
-    finish(response.headers_mut(), area, &site, &arrival);
+    finish(response.headers_mut(), area, &site);
+    tell(response.headers_mut(), &arrival);
     if site.load.is_draining() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
@@ -218,13 +214,30 @@ async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T,
     }
 }
 
-fn finish(headers: &mut HeaderMap, area: Area, site: &Site, arrival: &Arrival) {
+/// Refuses what is too much with as little work as can be: no line, no id, a body that is made once.
+fn refuse_at_once(area: Area, site: &Site) -> HttpResponse {
+    let mut answer = match area {
+        Area::Scim => site.overloaded.scim(),
+        Area::Api | Area::Pages => site.overloaded.envelope(),
+    };
+    finish(answer.headers_mut(), area, site);
+    if site.load.is_draining() {
+        answer.head_mut().set_connection_type(ConnectionType::Close);
+    }
+    answer
+}
+
+/// What ties the answer to the log.
+fn tell(headers: &mut HeaderMap, arrival: &Arrival) {
     if let Ok(id) = HeaderValue::from_str(&arrival.request_id) {
         headers.insert(REQUEST_ID, id);
     }
     if let Some(trace) = trace::response(&arrival.trace) {
         headers.insert(TRACERESPONSE, trace);
     }
+}
+
+fn finish(headers: &mut HeaderMap, area: Area, site: &Site) {
     if area == Area::Pages {
         headers.insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
     } else {

@@ -11,6 +11,7 @@ use actix_web::{
         StatusCode,
         header::{self, HeaderName, HeaderValue},
     },
+    web::Bytes,
 };
 use kernel::StoreError;
 use scim_core::ScimType;
@@ -190,6 +191,38 @@ impl From<scim_core::Error> for Problem {
             _ => Self::invalid_request(""),
         };
         Self { message, scim_type, ..problem }
+    }
+}
+
+/// 503, of which the two bodies are written once: it is said when there is no time.
+pub(super) struct Overloaded {
+    envelope: Bytes,
+    scim: Bytes,
+}
+
+impl Overloaded {
+    pub(super) fn new() -> Self {
+        let problem = Problem::unavailable();
+        let scim = scim_core::error_body(problem.status.as_u16(), None, &problem.message);
+        let envelope = Value::Object(problem.members());
+        Self { envelope: envelope.to_string().into(), scim: scim.to_string().into() }
+    }
+
+    /// As an answer of the plain API.
+    pub(super) fn envelope(&self) -> HttpResponse {
+        Self::answer("application/json", &self.envelope)
+    }
+
+    /// As an answer of SCIM.
+    pub(super) fn scim(&self) -> HttpResponse {
+        Self::answer(super::body::SCIM_JSON, &self.scim)
+    }
+
+    fn answer(content_type: &'static str, body: &Bytes) -> HttpResponse {
+        HttpResponse::ServiceUnavailable()
+            .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
+            .insert_header((header::RETRY_AFTER, RETRY_AFTER))
+            .body(body.clone())
     }
 }
 

@@ -11,14 +11,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::sleep};
 
 use super::meter::LoadMeter;
 
 /// How long more than a sustained load is a burst, which is worked off.
 const BURST: Duration = Duration::from_millis(100);
 /// What a sustained load may be, as a part of the limit: then those admitted are answered quickly.
-const SUSTAINED: usize = 4;
+const SUSTAINED: usize = 8;
+
+/// How long a refusal waits.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How many times the limit may wait to be refused; more are refused at once.
+const REFUSING: usize = 16;
 
 /// How many times the limit may wait for their clients.
 const WAITING: usize = 4;
@@ -34,6 +39,8 @@ pub(super) struct Load {
     working: AtomicUsize,
     /// Those of them that wait for their clients.
     waiting: AtomicUsize,
+    /// Refusals that are not sent yet.
+    refusing: AtomicUsize,
     draining: AtomicBool,
     idle: Notify,
     started: Instant,
@@ -55,6 +62,9 @@ pub(super) struct Answering(Arc<Load>);
 /// One of the limited number of slots for requests that are worked on; given up when dropped.
 pub(super) struct Work(Arc<Load>);
 
+/// A refusal that is not sent yet, until it is dropped.
+struct Refusing(Arc<Load>);
+
 /// A request that waits for its client, until it is dropped.
 struct Waiting(Arc<Load>);
 
@@ -72,6 +82,7 @@ impl Load {
             answering: AtomicUsize::new(0),
             working: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            refusing: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
             idle: Notify::new(),
             started: Instant::now(),
@@ -85,6 +96,15 @@ impl Load {
         self.answering.fetch_add(1, Ordering::AcqRel);
         self.meter.answering.increment(1.0);
         Answering(Arc::clone(self))
+    }
+
+    /// How long a refusal may wait, if it may: in an overload that lasts, clients that are refused at once come back
+    /// at once, and refusing them takes what those admitted need.
+    pub(super) async fn before_refusal(self: &Arc<Self>) {
+        let _refusing = Refusing(Arc::clone(self));
+        if self.refusing.fetch_add(1, Ordering::AcqRel) < self.limit * REFUSING && !self.is_draining() {
+            sleep(PAUSE).await;
+        }
     }
 
     /// A slot for a request, unless all are taken.
@@ -191,6 +211,12 @@ impl Drop for Work {
     }
 }
 
+impl Drop for Refusing {
+    fn drop(&mut self) {
+        self.0.refusing.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
@@ -228,8 +254,8 @@ mod tests {
         while load.limit_now(8) == 8 {
             assert!(start.elapsed() < Duration::from_secs(5));
         }
-        held.truncate(2);
-        assert!(load.admit().is_none(), "two are all that a lasting load may have");
+        held.truncate(1);
+        assert!(load.admit().is_none(), "one is all that a lasting load may have");
         held.clear();
         let again: Vec<_> = std::iter::from_fn(|| load.admit()).collect();
         assert_eq!(again.len(), 8, "when it is over, a burst fills them again");

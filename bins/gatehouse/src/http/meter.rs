@@ -50,7 +50,7 @@ fn install() -> Option<PrometheusHandle> {
     describe_histogram!(DURATION, "Seconds from a request's head to its answer, by method and route.");
     describe_gauge!(IN_FLIGHT, "Requests that are being answered.");
     describe_gauge!(WORKING, "Those of them that are worked on, and do not wait for their clients.");
-    describe_gauge!(WORKING_MAX, "How many may be, for a moment; a quarter of it for longer.");
+    describe_gauge!(WORKING_MAX, "How many may be, for a moment; an eighth of it for longer.");
     describe_counter!(REFUSED, "Requests refused with 503 because too many were being answered.");
     describe_gauge!(DRAINING, "1 while the server is about to end and not ready, else 0.");
     describe_gauge!(CONNECTIONS, "Open connections to the database, by what they do.");

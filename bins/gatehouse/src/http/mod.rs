@@ -46,6 +46,7 @@ pub(crate) struct Site {
     /// Counts what names no operation.
     other: Meter,
     load: Arc<Load>,
+    overloaded: errors::Overloaded,
     keys: Keys,
     /// Looked at for figures and readiness, never used for a request.
     watched: Store,
@@ -78,6 +79,7 @@ impl Site {
                 .map_err(io::Error::other)?,
             other: Meter::new("-", "-"),
             load: Load::new(limit),
+            overloaded: errors::Overloaded::new(),
             keys,
             watched,
             readiness: probes::Readiness::default(),

@@ -98,7 +98,7 @@ impl PartialSchema for ScimPatch {
             "properties": {
                 "op": { "type": "string", "description": "add, replace or remove, in any case." },
                 "path": { "type": "string", "description": "Such as emails[type eq \"work\"].value; without one, `value` is an object of attributes." },
-                "value": { "description": "What to add, to put there, or, of a multi-valued attribute, to remove." },
+                "value": { "type": ["array", "boolean", "null", "number", "object", "string"], "description": "What to add, to put there, or, of a multi-valued attribute, to remove." },
             },
         });
         schema(json!({
@@ -130,7 +130,7 @@ impl PartialSchema for ScimSearch {
                 "attributes": names,
                 "excludedAttributes": names,
             },
-            "example": { "schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"], "filter": "active eq true" },
+            "example": { "schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"], "filter": "meta.lastModified ge \"2026-01-01T00:00:00Z\"" },
         }))
     }
 }
