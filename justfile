@@ -23,6 +23,10 @@ check crate:
 bench *rows:
     cargo xtask bench path {{rows}}
 
+# Kills, slow networks, full disks
+chaos *name:
+    cargo xtask chaos {{name}}
+
 # Write the API description again after a change that clients can see
 openapi:
     cargo run --quiet -- openapi > docs/openapi.json
