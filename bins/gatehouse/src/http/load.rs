@@ -17,6 +17,8 @@ use super::meter::LoadMeter;
 
 /// How long more than a sustained load is a burst, which is worked off.
 const BURST: Duration = Duration::from_millis(100);
+/// How long after a refusal no burst is let in, in milliseconds.
+const TENSE: u64 = 1000;
 /// What a sustained load may be, as a part of the limit: then those admitted are answered quickly.
 const SUSTAINED: usize = 8;
 
@@ -33,6 +35,8 @@ pub(super) struct Load {
     limit: usize,
     /// Milliseconds from the start of the server to the last moment in which little was worked on.
     calm: AtomicU64,
+    /// Milliseconds from the start until which a refusal is remembered.
+    tense_until: AtomicU64,
     /// Requests that have arrived and are not answered yet.
     answering: AtomicUsize,
     /// Those of them that hold a slot.
@@ -79,6 +83,7 @@ impl Load {
         Arc::new(Self {
             limit,
             calm: AtomicU64::new(0),
+            tense_until: AtomicU64::new(0),
             answering: AtomicUsize::new(0),
             working: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -114,6 +119,7 @@ impl Load {
             return Some(Slot(Rc::new(RefCell::new(Some(Rc::new(self.work()))))));
         }
         self.meter.refused.increment(1);
+        self.tense_until.store(self.millis() + TENSE, Ordering::Relaxed);
         self.tell_refusal();
         None
     }
@@ -122,13 +128,21 @@ impl Load {
     /// or everybody would wait as long as the slots allow.
     fn limit_now(&self, working: usize) -> usize {
         let sustained = (self.limit / SUSTAINED).max(1);
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = self.millis();
+        // Those refused come back: between two of their waves nothing is calm yet.
+        if now < self.tense_until.load(Ordering::Relaxed) {
+            return sustained;
+        }
         if working <= sustained / 2 {
             self.calm.store(now, Ordering::Relaxed);
             return self.limit;
         }
         let busy_for = now.saturating_sub(self.calm.load(Ordering::Relaxed));
         if u128::from(busy_for) < BURST.as_millis() { self.limit } else { sustained }
+    }
+
+    fn millis(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn work(self: &Arc<Self>) -> Work {
@@ -239,24 +253,29 @@ mod tests {
     #[test]
     fn one_more_than_the_limit_is_refused_until_another_ends() {
         let load = Load::new(2);
-        let (first, _second) = (load.admit().unwrap(), load.admit().unwrap());
+        let both = (load.admit().unwrap(), load.admit().unwrap());
         assert!(load.admit().is_none());
-        drop(first);
+        drop(both);
         assert!(load.admit().is_some());
     }
 
     #[test]
     fn what_lasts_is_let_in_as_far_as_it_is_worked_off() {
         let load = Load::new(8);
-        let mut held: Vec<_> = std::iter::from_fn(|| load.admit()).collect();
+        let wait_for = |limit: usize, working: usize| {
+            let start = Instant::now();
+            while load.limit_now(working) != limit {
+                assert!(start.elapsed() < Duration::from_secs(5));
+            }
+        };
+        let mut held: Vec<_> = (0..8).filter_map(|_| load.admit()).collect();
         assert_eq!(held.len(), 8, "a burst fills all slots");
-        let start = Instant::now();
-        while load.limit_now(8) == 8 {
-            assert!(start.elapsed() < Duration::from_secs(5));
-        }
+        wait_for(1, 8);
         held.truncate(1);
         assert!(load.admit().is_none(), "one is all that a lasting load may have");
         held.clear();
+        assert_eq!(load.limit_now(0), 1, "also for a moment after a refusal");
+        wait_for(8, 0);
         let again: Vec<_> = std::iter::from_fn(|| load.admit()).collect();
         assert_eq!(again.len(), 8, "when it is over, a burst fills them again");
     }
