@@ -23,6 +23,9 @@ const RECOVERY: Duration = Duration::from_secs(5);
 /// How long to wait for it before it counts as never.
 const NEVER: Duration = Duration::from_secs(30);
 
+/// How long an answer to a probe may be good: a little more than the server has it.
+const FRESH: Duration = Duration::from_millis(150);
+
 /// What came of it.
 pub(super) struct Outcome {
     pub(super) rounds: usize,
@@ -102,7 +105,7 @@ fn recovered(seen: &Seen, healed: Instant) -> Result<Duration> {
 
 /// While the database was away from the question to the answer, readiness must not have said yes.
 fn said_no(seen: &Seen, from: Instant, to: Instant, at_least: usize) -> Result<()> {
-    let probes = seen.within(from, to);
+    let probes = seen.within(from + FRESH, to);
     if probes.iter().any(|probe| probe.ready == Some(true)) {
         return Err("it said that it is ready while its database was away".into());
     }
