@@ -4,12 +4,20 @@ use audit::{
     Event,
     events::{
         groups::{GroupCreated, GroupDeleted, GroupUpdated},
+        sign_in::SignInSucceeded,
         users::{UserCreated, UserDeactivated, UserDeleted, UserReactivated, UserUpdated},
     },
 };
 use directory::Role;
 use kernel::UserId;
 use scim_core::{Group, User, groups, users};
+
+/// A sign-in is complete.
+pub(crate) fn signed_in(session: &sessions::Session) -> Event {
+    let method = |method| serde_json::to_value(method).ok()?.as_str().map(str::to_owned);
+    let methods = session.methods.iter().filter_map(method).collect();
+    Event::new(session.user.as_str(), &SignInSucceeded { session: session.id.to_string(), methods })
+}
 
 /// A user came by provisioning.
 pub(crate) fn user_created(user: &User) -> Event {

@@ -7,8 +7,10 @@ use std::{
 };
 
 use data_encoding::BASE64URL_NOPAD;
-use kernel::{Secret, SigningKeys, TenantId};
+use kernel::{Env, SealingKeys, Secret, SigningKeys, TenantId};
 use ring::digest::{Context, SHA256};
+use serde_json::{Map, Value};
+use sessions::{Claims, CookieKeys, CookieName, NotASession};
 
 use crate::{
     config::{self, Raw, SECRETS, Settings, Source},
@@ -28,6 +30,9 @@ struct Current {
     /// Of the keys themselves: one may be replaced under the same id.
     digest: Vec<u8>,
     cursors: SigningKeys,
+    challenges: SigningKeys,
+    totp: SealingKeys,
+    cookies: CookieKeys,
 }
 
 struct Origin {
@@ -47,13 +52,14 @@ const EVERY: Duration = Duration::from_millis(900);
 
 impl Keys {
     /// Keys that stay as they are.
-    pub fn fixed(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
-        Self { current: RwLock::new(Arc::new(Current::derive(masters))), origin: None }
+    pub fn fixed(masters: &[(String, Secret<Vec<u8>>)], auth: &[Secret<String>]) -> Self {
+        Self { current: RwLock::new(Arc::new(Current::derive(masters, auth))), origin: None }
     }
 
     /// The keys of these settings, followed where they come from a file.
     pub fn followed(raw: &Raw, settings: &Settings, config: Option<&Path>) -> Self {
         let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
+        let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first).unwrap_or_default();
         let files = SECRETS.iter().filter_map(|name| match raw.source(name)? {
             Source::Said => None,
             Source::File(path) | Source::Kept(path) => Some(path.clone()),
@@ -64,7 +70,7 @@ impl Keys {
             data_dir: settings.data_dir.clone(),
             looked: Mutex::new(Looked { at: None, watch, problem: None }),
         };
-        Self { origin: Some(origin), ..Self::fixed(masters) }
+        Self { origin: Some(origin), ..Self::fixed(masters, auth) }
     }
 
     /// Looks whether they have changed, at most once in [`EVERY`]. What cannot be read is said in the log, and
@@ -127,22 +133,91 @@ impl Keys {
     }
 }
 
+impl Keys {
+    /// A challenge that is kept by whoever asked for it: `key.text.signature`.
+    pub(crate) fn seal_challenge(&self, challenge: &[u8]) -> Option<String> {
+        let current = self.current();
+        let signed = current.challenges.sign(challenge)?;
+        let [text, tag] = [challenge, &signed.tag].map(|part| BASE64URL_NOPAD.encode(part));
+        Some(format!("{}.{text}.{tag}", signed.key))
+    }
+
+    /// The challenge that was sealed, by any key there is.
+    pub(crate) fn open_challenge(&self, sealed: &str) -> Option<Vec<u8>> {
+        let mut parts = sealed.split('.');
+        let (key, text, tag) = (parts.next()?, parts.next()?, parts.next()?);
+        let bytes = |part: &str| BASE64URL_NOPAD.decode(part.as_bytes()).ok();
+        let (text, tag) = (bytes(text)?, bytes(tag)?);
+        if parts.next().is_some() {
+            return None;
+        }
+        if !self.current().challenges.knows(key) {
+            self.refresh();
+        }
+        self.current().challenges.verify(key, &text, &tag).then_some(text)
+    }
+
+    /// Seals the secret of an authenticator app for its place.
+    pub(crate) fn seal_totp(&self, env: &dyn Env, place: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+        self.current().totp.seal(env, place, secret)
+    }
+
+    /// The secret of an authenticator app, sealed by any key there is.
+    pub(crate) fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
+        self.current().totp.open(place, sealed)
+    }
+
+    /// A session cookie, sealed with the newest secret.
+    pub(crate) fn mint_cookie(
+        &self,
+        env: &dyn Env,
+        name: CookieName,
+        claims: Map<String, Value>,
+        max_age: i64,
+    ) -> Option<String> {
+        self.current().cookies.mint(env, name, claims, max_age)
+    }
+
+    /// What the session cookie among these says.
+    pub(crate) fn read_cookie(
+        &self,
+        env: &dyn Env,
+        preferred: CookieName,
+        cookies: &[(&str, &str)],
+    ) -> Result<Option<Claims>, NotASession> {
+        let read = self.current().cookies.read(env, preferred, cookies);
+        if read.is_err() {
+            // Another instance may have read a new secret a moment sooner.
+            self.refresh();
+            return self.current().cookies.read(env, preferred, cookies);
+        }
+        read
+    }
+}
+
 fn cursor_of(tenant: &TenantId, cursor: &str) -> Vec<u8> {
     [tenant.as_str(), cursor].join("\0").into_bytes()
 }
 
 impl Current {
-    fn derive(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
+    fn derive(masters: &[(String, Secret<Vec<u8>>)], auth: &[Secret<String>]) -> Self {
         let ids = masters.iter().map(|(id, _)| id.clone()).collect();
         let mut digest = Context::new(&SHA256);
         for (id, key) in masters {
             digest.update(id.as_bytes());
             digest.update(key.expose());
         }
+        for secret in auth {
+            digest.update(secret.expose().as_bytes());
+            digest.update(b",");
+        }
         Self {
             ids,
             digest: digest.finish().as_ref().to_vec(),
             cursors: SigningKeys::derive(masters, "cursor"),
+            challenges: SigningKeys::derive(masters, "challenge"),
+            totp: SealingKeys::derive(masters, "totp"),
+            cookies: CookieKeys::new(auth),
         }
     }
 }
@@ -153,10 +228,11 @@ impl Origin {
         secrets::read_kept(&self.data_dir, &mut raw)?;
         let settings = raw.settings()?;
         let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
-        if masters.is_empty() {
-            return Err(config::Error::new("there is no master_key any more".into()));
+        let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first).unwrap_or_default();
+        if masters.is_empty() || auth.is_empty() {
+            return Err(config::Error::new("there is no master_key or no auth_secret any more".into()));
         }
-        Ok(Current::derive(masters))
+        Ok(Current::derive(masters, auth))
     }
 }
 
@@ -173,12 +249,12 @@ mod tests {
     fn a_cursor_is_of_one_tenant_and_survives_a_rotation() {
         let env = SystemEnv::default();
         let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
-        let sealed = Keys::fixed(&[master("a", 1)]).seal_cursor(&ours, "x").unwrap();
-        let rotated = Keys::fixed(&[master("b", 2), master("a", 1)]);
+        let sealed = Keys::fixed(&[master("a", 1)], &[]).seal_cursor(&ours, "x").unwrap();
+        let rotated = Keys::fixed(&[master("b", 2), master("a", 1)], &[]);
         assert_eq!(rotated.open_cursor(&ours, &sealed), Some("x"));
         assert_eq!(rotated.open_cursor(&theirs, &sealed), None);
         assert!(rotated.seal_cursor(&ours, "x").unwrap().starts_with("b.x."));
-        let retired = Keys::fixed(&[master("b", 2)]);
+        let retired = Keys::fixed(&[master("b", 2)], &[]);
         for odd in [sealed.as_str(), "", "x", "b.x", "b.x.", "b..", "b.x.AAAA", &sealed.replace("a.x", "a.y")]
         {
             assert_eq!(retired.open_cursor(&ours, odd), None, "{odd}");

@@ -9,6 +9,8 @@ mod events;
 pub mod http;
 pub mod keys;
 pub mod logs;
+mod mail;
 mod pages;
+mod people;
 pub mod secrets;
 mod watch;

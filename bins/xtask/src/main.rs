@@ -10,6 +10,7 @@ mod bench;
 mod chaos;
 mod cluster;
 mod fuzz;
+mod node;
 mod outside;
 mod python;
 mod server;

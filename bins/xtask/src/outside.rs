@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use crate::{
-    python,
-    server::{Server, gatehouse, member, serve},
+    node, python,
+    server::{AUTH_SECRET, Server, gatehouse, member, person, serve},
     sh::{self, Result},
 };
 
@@ -36,7 +36,15 @@ fn on(database: &str, folder: &std::path::Path) -> Result<()> {
     let [(_, for_scim2_tester), _] = tokens("scim2-tester")?;
     let [(_, for_schemathesis), (id, revoked)] = tokens("schemathesis")?;
     gatehouse(&program, database, &["token", "revoke", "--id", &id])?;
+    gatehouse(&program, database, &["tenant", "create", "--slug", "authjs", "--name", "Auth.js"])?;
+    let (email, password) = ("ada@example.com", "a password for a neighbour");
+    person(&program, database, "authjs", email, password)?;
     let server = Server::start(&mut serve(&program, database, folder))?;
+
+    let mut authjs = Command::new("node");
+    authjs.current_dir(node::environment("authjs")?).arg("check.mjs");
+    authjs.args([&format!("http://{}", server.address), email, password]);
+    sh::run(authjs.env("AUTH_SECRET", AUTH_SECRET))?;
 
     let mut tester = Command::new(python::environment("scim2-tester")?);
     tester.arg(sh::root().join("bins/xtask/tools/run_scim2_tester.py"));

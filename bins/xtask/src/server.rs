@@ -1,7 +1,7 @@
 //! A program that says where it listens.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     net::SocketAddr,
     path::Path,
     process::{Child, Command, Stdio},
@@ -61,6 +61,28 @@ pub(crate) fn gatehouse(program: &Path, database: &str, words: &[&str]) -> Resul
     sh::output(Command::new(program).args(words).arg("--json").env("GATEHOUSE_DATABASE_URL", database))
 }
 
+/// The secret of its sessions.
+pub(crate) const AUTH_SECRET: &str = "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi";
+
+/// Makes a person with a password.
+pub(crate) fn person(
+    program: &Path,
+    database: &str,
+    tenant: &str,
+    email: &str,
+    password: &str,
+) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(["user", "create", "--tenant", tenant, "--email", email, "--password-stdin", "--json"]);
+    command.env("GATEHOUSE_DATABASE_URL", database).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut process = command.spawn().map_err(|error| error.to_string())?;
+    let mut input = process.stdin.take().ok_or("no standard input")?;
+    writeln!(input, "{password}").map_err(|error| error.to_string())?;
+    drop(input);
+    let status = process.wait().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("user create: {status}")) }
+}
+
 /// The server on a database, with secrets that everybody knows.
 pub(crate) fn serve(program: &Path, database: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
@@ -72,7 +94,7 @@ pub(crate) fn serve(program: &Path, database: &str, folder: &Path) -> Command {
         .env("GATEHOUSE_WORKERS", "2")
         .env("GATEHOUSE_DRAIN_SECONDS", "0")
         .env("GATEHOUSE_SCIM_RATES", "1000000,1000000,1000000")
-        .env("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi")
+        .env("GATEHOUSE_AUTH_SECRET", AUTH_SECRET)
         .env("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
         .stderr(Stdio::null());
     command

@@ -25,6 +25,12 @@ pub(crate) const TEST: [Package; 5] = [
 /// What tools from the Python package index need.
 pub(crate) const PYTHON: [Package; 1] = [Package { name: "python3-venv", there: has_venv }];
 
+/// What tools from npm need.
+pub(crate) const NODE: [Package; 2] = [
+    Package { name: "nodejs", there: || sh::has("node") },
+    Package { name: "npm", there: || sh::has("npm") },
+];
+
 fn has_venv() -> bool {
     let mut python = Command::new("python3");
     let asked = python.args(["-c", "import venv, ensurepip"]).stderr(std::process::Stdio::null()).status();

@@ -58,6 +58,8 @@ def prepare(api, accepted, stateful):
 
 def run(base, api, name, token, phases, least, seed=1):
     """One run with one credential; true if all is well."""
+    # What a SCIM token is for. Signing in takes ceremonies, and counts attempts: tests of our own go through it.
+    api["paths"] = {path: item for path, item in api["paths"].items() if re.match("/api/(scim|developers)/", path)}
     operations = prepare(api, accepted := token == os.environ["SCIM_TOKEN"], stateful := phases == "stateful")
     # The one check that is left out takes a second identity with objects of its own.
     options = f"""--url {base} --phases {phases} --checks all --exclude-checks object_level_authorization --seed {seed}

@@ -7,6 +7,12 @@ use crate::Event;
 pub enum Unaudited {
     /// The resource already was as asked.
     NothingChanged,
+    /// An attempt was counted; what came of it is entered by itself.
+    AttemptCounted,
+    /// A step of a ceremony: its end is entered.
+    StepTaken,
+    /// When and from where a credential was last used.
+    LastUse,
 }
 
 /// A value together with what the ledger has to say about how it came about.

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use directory::{NewPerson, NewTenant, PeopleStore, Person, Role, Tenant, TenantStore, Tier};
-use kernel::{Actor, Ctx, StoreError, SystemEnv};
+use kernel::{Actor, Ctx, Email, StoreError, SystemEnv, Timestamp, UserId};
 
 /// Tenants by slug, people by the key of their address.
 #[derive(Default)]
@@ -27,9 +27,43 @@ impl TenantStore for Directory {
 #[async_trait]
 impl PeopleStore for Directory {
     async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError> {
-        let free = !self.people.contains_key(&person.email.key());
-        self.people.entry(person.email.key()).or_insert_with(|| person.clone());
+        let key = person.email.as_ref().map(Email::key).unwrap_or_default();
+        let free = !self.people.contains_key(&key);
+        self.people.entry(key).or_insert_with(|| person.clone());
         Ok(free)
+    }
+
+    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
+        Ok(self.people.values().find(|person| person.id == *id).cloned())
+    }
+
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
+        let mut people: Vec<_> = self
+            .people
+            .values()
+            .filter(|person| after.is_none_or(|after| person.id > *after))
+            .cloned()
+            .collect();
+        people.sort_by(|a, b| a.id.cmp(&b.id));
+        people.truncate(usize::try_from(limit).unwrap_or_default());
+        Ok(people)
+    }
+
+    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
+        self.people.retain(|_, person| person.id != before.id);
+        self.insert_person(after).await
+    }
+
+    async fn delete_person(&mut self, person: &Person, _: Timestamp) -> Result<(), StoreError> {
+        self.people.retain(|_, kept| kept.id != person.id);
+        Ok(())
+    }
+
+    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
+        Ok(self
+            .people
+            .values()
+            .any(|person| person.role == Role::Admin && person.active && person.id != *than))
     }
 }
 
@@ -45,9 +79,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let new = || NewPerson {
         email: "Ada@Example.com".parse().unwrap_or_else(|_| unreachable!()),
         role: Role::Admin,
+        display_name: None,
     };
     let ada = directory::create_person(&ctx, &mut store, new()).await?;
-    println!("{} ({}) administers {}", ada.email, ada.id, acme.slug);
+    println!("{} ({}) administers {}", ada.user_name, ada.id, acme.slug);
+    let refused = directory::change_person(&ctx, &mut store, &ada, Role::Member, None, true).await;
+    assert!(refused.is_err(), "the last administrator stays one");
     assert!(
         directory::create_person(&ctx, &mut store, new()).await.is_err(),
         "an address belongs to one person"

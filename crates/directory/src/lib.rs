@@ -1,13 +1,18 @@
 //! The directory: tenants, and the people in them with their roles.
 //!
 //! A tenant is found by its slug; everything else in the product belongs to exactly one tenant.
-//! People arrive by SCIM (the crate `scim-core` has those rules), or by the operator's command line,
-//! whose rules are here: then the user name is the e-mail address.
+//! People arrive by SCIM (the crate `scim-core` has those rules), by invitation, or by the operator's command
+//! line, whose rules are here: then the user name is the e-mail address.
 
+mod link;
 mod people;
 mod tenant;
 
-pub use people::{NewPerson, PeopleStore, Person, Role, create_person};
+pub use link::{Link, LinkKind, LinkStore};
+pub use people::{
+    NewPerson, PeopleStore, Person, PhoneNumber, ProfileChanges, Role, change_person, change_profile,
+    create_person, delete_person, find_person,
+};
 pub use tenant::{NewTenant, Tenant, TenantStore, Tier, create_tenant};
 
 use kernel::StoreError;
@@ -27,6 +32,18 @@ pub enum Error {
     /// Another person of the tenant has this user name or sign-in address.
     #[error("email: {0} is taken by another person of this tenant")]
     EmailTaken(String),
+    /// A text of a person is empty, too long or has control characters.
+    #[error("{0}: write 1 to 200 printable characters, or null")]
+    Text(&'static str),
+    /// Telephone numbers are too many, empty or too long.
+    #[error("phoneNumbers: write at most 10, each with a value of 1 to 64 characters")]
+    Phones,
+    /// No person of this id.
+    #[error("no such person")]
+    NotFound,
+    /// The tenant would be left without anybody who may change it.
+    #[error("this is the last active administrator: make somebody else one first")]
+    LastAdmin,
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,15 +1,20 @@
-//! People as the operator makes them.
+//! People of a tenant: what the directory knows of them, and who may do what.
 
 use std::str::FromStr;
 
 use async_trait::async_trait;
 use kernel::{Ctx, Email, StoreError, Timestamp, UserId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
+/// Characters of a person's names and titles.
+const TEXT_MAX: usize = 200;
+/// Telephone numbers of one person.
+const MAX_PHONES: usize = 10;
+
 /// What a person may do in the tenant. SCIM never changes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Role {
     /// Sets policies, reads the log, connects identity providers.
@@ -39,41 +44,207 @@ impl FromStr for Role {
     }
 }
 
-/// A person the operator makes: the user name is the e-mail address.
+/// A telephone number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PhoneNumber {
+    /// As it is dialled.
+    pub value: String,
+    /// `work`, `mobile`, …
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// A person, as the people of the tenant know them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     /// `usr_…`
     pub id: UserId,
-    /// User name and sign-in address.
-    pub email: Email,
-    /// What the person may do.
+    /// What provisioning calls them.
+    pub user_name: String,
+    /// What they sign in with, if it is an address.
+    pub email: Option<Email>,
+    /// As they are called.
+    pub display_name: Option<String>,
+    /// What they are.
+    pub title: Option<String>,
+    /// Where they work.
+    pub department: Option<String>,
+    /// In the order of importance.
+    pub phone_numbers: Vec<PhoneNumber>,
+    /// What they may do.
     pub role: Role,
+    /// Whether they may sign in.
+    pub active: bool,
+    /// Whether they may sign in by password where an identity provider is required.
+    pub break_glass: bool,
     /// When the person was made.
     pub created_at: Timestamp,
+    /// When something of the above last changed.
+    pub updated_at: Timestamp,
 }
 
-/// What the operator chooses.
+/// What whoever makes a person chooses.
 #[derive(Debug, Clone)]
 pub struct NewPerson {
     /// User name and sign-in address.
     pub email: Email,
     /// What the person may do.
     pub role: Role,
+    /// As they are called.
+    pub display_name: Option<String>,
+}
+
+/// Changes of a profile; `None` leaves as it is, `Some(None)` takes away.
+#[derive(Debug, Clone, Default)]
+pub struct ProfileChanges {
+    /// See [`Person::display_name`].
+    pub display_name: Option<Option<String>>,
+    /// See [`Person::title`].
+    pub title: Option<Option<String>>,
+    /// See [`Person::department`].
+    pub department: Option<Option<String>>,
+    /// See [`Person::phone_numbers`].
+    pub phone_numbers: Option<Vec<PhoneNumber>>,
 }
 
 /// Where one tenant's people are kept.
 #[async_trait]
 pub trait PeopleStore: Send {
-    /// Keeps a new, active person; `false` when the user name or the address is taken.
+    /// Keeps a new person; `false` when the user name or the address is taken.
     async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError>;
+    /// The person of this id; held until the end of a unit of work that changes.
+    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError>;
+    /// People by id from after `after` on.
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError>;
+    /// Writes what differs; `false` when the new address is another person's. A person who becomes inactive
+    /// loses every session in the same breath.
+    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError>;
+    /// Takes a person away, with every session.
+    async fn delete_person(&mut self, person: &Person, at: Timestamp) -> Result<(), StoreError>;
+    /// Whether an active administrator other than this one is left. Of two who ask at once the second waits
+    /// until the first is done.
+    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError>;
 }
 
 /// Makes an active person in the tenant of `ctx`.
 pub async fn create_person(ctx: &Ctx, store: &mut dyn PeopleStore, new: NewPerson) -> Result<Person, Error> {
-    let person = Person { id: UserId::new(&*ctx.env), email: new.email, role: new.role, created_at: ctx.now };
-    if store.insert_person(&person).await? {
-        Ok(person)
-    } else {
-        Err(Error::EmailTaken(person.email.to_string()))
+    let display_name = new.display_name.map(|name| text("displayName", &name)).transpose()?;
+    let person = Person {
+        id: UserId::new(&*ctx.env),
+        user_name: new.email.to_string(),
+        email: Some(new.email),
+        display_name,
+        title: None,
+        department: None,
+        phone_numbers: Vec::new(),
+        role: new.role,
+        active: true,
+        break_glass: false,
+        created_at: ctx.now,
+        updated_at: ctx.now,
+    };
+    if store.insert_person(&person).await? { Ok(person) } else { Err(Error::EmailTaken(person.user_name)) }
+}
+
+/// The person of this id.
+pub async fn find_person(store: &mut dyn PeopleStore, id: &UserId) -> Result<Person, Error> {
+    store.person(id).await?.ok_or(Error::NotFound)
+}
+
+/// Changes a profile; the person as it is now, and names of what changed.
+pub async fn change_profile(
+    ctx: &Ctx,
+    store: &mut dyn PeopleStore,
+    id: &UserId,
+    changes: ProfileChanges,
+) -> Result<(Person, Vec<String>), Error> {
+    let before = find_person(store, id).await?;
+    let mut after = Person { updated_at: ctx.now, ..before.clone() };
+    let line = |name: &'static str, value: Option<String>| value.map(|value| text(name, &value)).transpose();
+    if let Some(value) = changes.display_name {
+        after.display_name = line("displayName", value)?;
     }
+    if let Some(value) = changes.title {
+        after.title = line("title", value)?;
+    }
+    if let Some(value) = changes.department {
+        after.department = line("department", value)?;
+    }
+    if let Some(numbers) = changes.phone_numbers {
+        after.phone_numbers = phones(numbers)?;
+    }
+    let differences = [
+        ("displayName", before.display_name != after.display_name),
+        ("title", before.title != after.title),
+        ("department", before.department != after.department),
+        ("phoneNumbers", before.phone_numbers != after.phone_numbers),
+    ];
+    let changed: Vec<_> =
+        differences.iter().filter(|(_, differs)| *differs).map(|(name, _)| (*name).to_owned()).collect();
+    if changed.is_empty() {
+        return Ok((before, changed));
+    }
+    store.update_person(&before, &after).await?;
+    Ok((after, changed))
+}
+
+/// Changes what administrators decide: role, address, and whether the person may sign in.
+pub async fn change_person(
+    ctx: &Ctx,
+    store: &mut dyn PeopleStore,
+    before: &Person,
+    role: Role,
+    email: Option<Email>,
+    active: bool,
+) -> Result<Person, Error> {
+    let mut after = Person { role, active, updated_at: ctx.now, ..before.clone() };
+    if let Some(email) = email {
+        // Who was made with the address as the name goes on being called by the address.
+        if before.email.as_ref().is_some_and(|old| old.as_str() == before.user_name) {
+            after.user_name = email.to_string();
+        }
+        after.email = Some(email);
+    }
+    let was_admin = before.role == Role::Admin && before.active;
+    let stays_admin = after.role == Role::Admin && after.active;
+    if was_admin && !stays_admin && !store.another_admin(&before.id).await? {
+        return Err(Error::LastAdmin);
+    }
+    let address = after.email.as_ref().map(ToString::to_string);
+    if store.update_person(before, &after).await? {
+        Ok(after)
+    } else {
+        Err(Error::EmailTaken(address.unwrap_or_default()))
+    }
+}
+
+/// Takes a person away.
+pub async fn delete_person(ctx: &Ctx, store: &mut dyn PeopleStore, person: &Person) -> Result<(), Error> {
+    let is_admin = person.role == Role::Admin && person.active;
+    if is_admin && !store.another_admin(&person.id).await? {
+        return Err(Error::LastAdmin);
+    }
+    Ok(store.delete_person(person, ctx.now).await?)
+}
+
+fn text(name: &'static str, value: &str) -> Result<String, Error> {
+    let value = value.trim();
+    let length = value.chars().count();
+    if (1..=TEXT_MAX).contains(&length) && !value.chars().any(char::is_control) {
+        Ok(value.to_owned())
+    } else {
+        Err(Error::Text(name))
+    }
+}
+
+fn phones(numbers: Vec<PhoneNumber>) -> Result<Vec<PhoneNumber>, Error> {
+    let fits = |number: &PhoneNumber| {
+        let short = |text: &str, most: usize| {
+            let length = text.chars().count();
+            (1..=most).contains(&length) && !text.chars().any(char::is_control)
+        };
+        short(&number.value, 64) && number.kind.as_deref().is_none_or(|kind| short(kind, 32))
+    };
+    if numbers.len() <= MAX_PHONES && numbers.iter().all(fits) { Ok(numbers) } else { Err(Error::Phones) }
 }

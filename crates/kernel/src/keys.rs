@@ -1,8 +1,8 @@
 //! Keys with ids: the newest signs, all verify.
 
-use ring::{hkdf, hmac};
+use ring::{aead, hkdf, hmac};
 
-use crate::Secret;
+use crate::{Env, Secret};
 
 /// Keys of one purpose, newest first: HMAC-SHA256, each derived from a master key by HKDF-SHA256 (RFC 5869).
 ///
@@ -52,6 +52,59 @@ impl SigningKeys {
     }
 }
 
+/// Keys of one purpose, newest first: AES-256-GCM, each derived from a master key by HKDF-SHA256 (RFC 5869).
+///
+/// What is sealed can be read by whoever has the key that sealed it; it names that key, so that rotation
+/// puts a new one in front and the older ones go on opening.
+pub struct SealingKeys(Vec<(String, aead::LessSafeKey)>);
+
+/// Bytes of a nonce.
+const NONCE: usize = aead::NONCE_LEN;
+
+impl SealingKeys {
+    /// Derives the keys of a purpose from master keys with their ids, newest first.
+    pub fn derive(masters: &[(String, Secret<Vec<u8>>)], purpose: &str) -> Self {
+        let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse sealing");
+        let derive = |master: &Secret<Vec<u8>>| {
+            let info = [purpose.as_bytes()];
+            let extracted = salt.extract(master.expose());
+            let key = extracted.expand(&info, &aead::AES_256_GCM).ok().map(aead::UnboundKey::from)?;
+            Some(aead::LessSafeKey::new(key))
+        };
+        Self(masters.iter().filter_map(|(id, master)| Some((id.clone(), derive(master)?))).collect())
+    }
+
+    /// Seals with the newest key what can be opened in the same place alone: `place` is not kept in it.
+    ///
+    /// Form: length of the key's id (1 byte), the id, nonce (12), ciphertext, tag (16). `None` without a key.
+    pub fn seal(&self, env: &dyn Env, place: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
+        let (id, key) = self.0.first()?;
+        let mut nonce = [0; NONCE];
+        env.fill(&mut nonce);
+        let mut sealed = vec![u8::try_from(id.len()).ok()?];
+        sealed.extend_from_slice(id.as_bytes());
+        sealed.extend_from_slice(&nonce);
+        let mut body = plain.to_vec();
+        let nonce = aead::Nonce::assume_unique_for_key(nonce);
+        key.seal_in_place_append_tag(nonce, aead::Aad::from(place), &mut body).ok()?;
+        sealed.append(&mut body);
+        Some(sealed)
+    }
+
+    /// What was sealed in this place; `None` if it was not, or by a key that is no longer there.
+    pub fn open(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
+        let (length, rest) = sealed.split_first()?;
+        let (id, rest) = rest.split_at_checked(usize::from(*length))?;
+        let (nonce, body) = rest.split_first_chunk::<NONCE>()?;
+        let (_, key) = self.0.iter().find(|(known, _)| known.as_bytes() == id)?;
+        let mut body = body.to_vec();
+        let nonce = aead::Nonce::assume_unique_for_key(*nonce);
+        let length = key.open_in_place(nonce, aead::Aad::from(place), &mut body).ok()?.len();
+        body.truncate(length);
+        Some(Secret::new(body))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +134,25 @@ mod tests {
         // HKDF and HMAC as anybody else computes them.
         let expected = "c1779418";
         assert_eq!(data_encoding::HEXLOWER.encode(&signed.tag[..4]), expected);
+    }
+
+    #[test]
+    fn what_is_sealed_opens_in_its_place_alone() {
+        let env = crate::ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let before = SealingKeys::derive(&[master("a", 1)], "test");
+        let after = SealingKeys::derive(&[master("b", 2), master("a", 1)], "test");
+        let sealed = before.seal(&env, b"here", b"secret").unwrap();
+        assert!(!sealed.windows(6).any(|part| part == b"secret"));
+        for keys in [&before, &after] {
+            assert_eq!(keys.open(b"here", &sealed).unwrap().expose(), b"secret");
+        }
+        assert!(after.open(b"there", &sealed).is_none());
+        let newer = after.seal(&env, b"here", b"secret").unwrap();
+        assert!(before.open(b"here", &newer).is_none());
+        for at in 0..sealed.len() {
+            let mut bent = sealed.clone();
+            bent[at] ^= 1;
+            assert!(after.open(b"here", &bent).is_none() && after.open(b"here", &sealed[..at]).is_none());
+        }
     }
 }

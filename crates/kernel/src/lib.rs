@@ -29,7 +29,7 @@ pub use email::{Email, ParseEmailError};
 pub use env::{Env, ManualEnv, SystemEnv};
 pub use error::StoreError;
 pub use id::{Group, GroupId, Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
-pub use keys::{Signature, SigningKeys};
+pub use keys::{SealingKeys, Signature, SigningKeys};
 pub use secret::{Secret, constant_time_eq};
 pub use time::{ParseTimestampError, Timestamp};
 pub use trace::TraceContext;

@@ -4,12 +4,12 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::Tenant;
 use kernel::{StoreError, TenantId};
-use tokens::{ScimToken, ScimTokenId, TokenHash};
+use tokens::{PatId, ScimToken, ScimTokenId, TokenHash};
 
 use crate::{
     conn::{Conn, on},
     error::{corrupt, store_error},
-    schema::{scim_tokens, tenants},
+    schema::{personal_access_tokens as pats, scim_tokens, tenants},
     scim_tokens::ScimTokenRow,
     tenants::TenantRow,
 };
@@ -66,6 +66,13 @@ impl Across {
         let row: Option<TenantRow> =
             on!(&mut self.conn, c => query.select(TenantRow::as_select()).first(c).await.optional())?;
         row.map(Tenant::try_from).transpose()
+    }
+
+    /// The tenant that a personal access token's id belongs to. Asks every tenant: for the command line only.
+    pub async fn tenant_of_pat(&mut self, id: &PatId) -> Result<Option<TenantId>, StoreError> {
+        let query = pats::table.filter(pats::id.eq(id.as_str())).select(pats::tenant_id);
+        let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        tenant.map(|id| id.parse().map_err(|error| corrupt("tenants.id", error))).transpose()
     }
 
     /// The tenant that a token id belongs to. Asks every tenant: for the command line only.

@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use kernel::StoreError;
+use serde::{Serialize, de::DeserializeOwned};
+
 use diesel::{
     deserialize::{self, FromSql, FromSqlRow},
     expression::AsExpression,
@@ -11,10 +14,22 @@ use diesel::{
     sqlite::{Sqlite, SqliteValue},
 };
 
+use crate::error::corrupt;
+
 /// The text of a JSON document.
 #[derive(Debug, Clone, PartialEq, Eq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Json)]
 pub(crate) struct JsonText(pub(crate) String);
+
+/// A value as it is kept in a JSON column.
+pub(crate) fn json_text(column: &str, value: &(impl Serialize + ?Sized)) -> Result<JsonText, StoreError> {
+    serde_json::to_string(value).map(JsonText).map_err(|error| corrupt(column, error))
+}
+
+/// The value that a JSON column keeps.
+pub(crate) fn read_json<T: DeserializeOwned>(column: &str, text: &JsonText) -> Result<T, StoreError> {
+    serde_json::from_str(&text.0).map_err(|error| corrupt(column, error))
+}
 
 impl FromSql<Json, Pg> for JsonText {
     fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {

@@ -7,6 +7,7 @@ diesel::table! {
         name -> Text,
         tier -> Text,
         created_at -> Timestamp,
+        sign_in_policy -> Nullable<Json>,
     }
 }
 
@@ -26,6 +27,8 @@ diesel::table! {
         folded -> Nullable<Json>,
         has_groups -> Bool,
         deleted_at -> Nullable<Timestamp>,
+        sessions_after -> Nullable<Timestamp>,
+        break_glass -> Bool,
     }
 }
 
@@ -67,6 +70,8 @@ diesel::table! {
         create_conflict -> Bool,
         created_at -> Timestamp,
         revoked_at -> Nullable<Timestamp>,
+        last_used_at -> Nullable<Timestamp>,
+        last_used_ip -> Nullable<Text>,
     }
 }
 
@@ -87,6 +92,139 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    sign_in_names (email_key, tenant_id) {
+        email_key -> Text,
+        tenant_id -> Text,
+        user_id -> Text,
+    }
+}
+
+diesel::table! {
+    notices (tenant_id, user_id) {
+        tenant_id -> Text,
+        user_id -> Text,
+        notice -> Text,
+    }
+}
+
+diesel::table! {
+    passwords (tenant_id, user_id) {
+        tenant_id -> Text,
+        user_id -> Text,
+        hash -> Text,
+        changed_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    sessions (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        created_at -> Timestamp,
+        signed_in_at -> Timestamp,
+        last_seen_at -> Timestamp,
+        ip -> Nullable<Text>,
+        device_label -> Text,
+        location -> Nullable<Text>,
+        standing -> Text,
+        methods -> Json,
+        grace -> Nullable<Json>,
+        foreign_hash -> Nullable<Binary>,
+        revoked_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    factors (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        kind -> Text,
+        name -> Text,
+        created_at -> Timestamp,
+        verified_at -> Nullable<Timestamp>,
+        last_used_at -> Nullable<Timestamp>,
+        sealed -> Nullable<Binary>,
+        last_step -> BigInt,
+        passkey -> Nullable<Json>,
+        credential_id -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    recovery_codes (tenant_id, user_id, hash) {
+        tenant_id -> Text,
+        user_id -> Text,
+        hash -> Binary,
+        used_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    tickets (tenant_id, hash) {
+        tenant_id -> Text,
+        hash -> Binary,
+        kind -> Text,
+        user_id -> Text,
+        state -> Json,
+        created_at -> Timestamp,
+        wrong_answers -> BigInt,
+    }
+}
+
+diesel::table! {
+    links (tenant_id, hash) {
+        tenant_id -> Text,
+        hash -> Binary,
+        kind -> Text,
+        user_id -> Text,
+        created_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    personal_access_tokens (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        name -> Text,
+        scopes -> Text,
+        hash -> Binary,
+        created_at -> Timestamp,
+        expires_at -> Nullable<Timestamp>,
+        revoked_at -> Nullable<Timestamp>,
+        last_used_at -> Nullable<Timestamp>,
+        last_used_ip -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    known_origins (tenant_id, user_id, origin) {
+        tenant_id -> Text,
+        user_id -> Text,
+        origin -> Text,
+        seen_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    spent_challenges (tenant_id, hash) {
+        tenant_id -> Text,
+        hash -> Binary,
+        until -> Timestamp,
+    }
+}
+
+diesel::table! {
+    attempts (key) {
+        key -> Binary,
+        times -> Json,
+        until -> Timestamp,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     users,
@@ -94,5 +232,17 @@ diesel::allow_tables_to_appear_in_same_query!(
     groups,
     group_members,
     scim_tokens,
-    audit_entries
+    audit_entries,
+    sign_in_names,
+    notices,
+    passwords,
+    sessions,
+    factors,
+    recovery_codes,
+    tickets,
+    links,
+    personal_access_tokens,
+    known_origins,
+    spent_challenges,
+    attempts
 );

@@ -9,7 +9,7 @@ use crate::{
     audit_entries::{self, EntryRow},
     conn::Conn,
     error::store_error,
-    users::{self, EmailRow, UserUpdate},
+    users::{self, EmailRow, SignInNameRow, UserUpdate},
 };
 
 /// A unit of work. It belongs to one tenant and sees nothing of any other; it implements the storage
@@ -17,7 +17,7 @@ use crate::{
 pub struct Tx {
     pub(crate) conn: Conn,
     pub(crate) tenant: TenantId,
-    writable: bool,
+    pub(crate) writable: bool,
     /// Whether a statement changed something, which asks for an entry.
     changed: bool,
     /// Whether rows that waited could not be written.
@@ -31,6 +31,7 @@ pub struct Tx {
 /// A row that waits for the end of the unit of work.
 pub(crate) enum Row {
     Email(EmailRow),
+    SignInName(SignInNameRow),
     User(Box<UserUpdate>),
     Entry(EntryRow),
 }
@@ -95,6 +96,7 @@ impl Tx {
                 for row in &rows {
                     match row {
                         Row::Email(row) => users::insert_email!(row, conn),
+                        Row::SignInName(row) => users::insert_sign_in_name!(row, conn),
                         Row::User(update) => users::update_user!(update, conn),
                         Row::Entry(row) => audit_entries::insert_entry!(row, conn),
                     }
@@ -130,6 +132,7 @@ async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<(
         let mut conn = conn;
         match row {
             Row::Email(row) => users::insert_email!(row, &mut conn),
+            Row::SignInName(row) => users::insert_sign_in_name!(row, &mut conn),
             Row::User(update) => users::update_user!(update, &mut conn),
             Row::Entry(row) => audit_entries::insert_entry!(row, &mut conn),
         }

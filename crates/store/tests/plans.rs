@@ -14,6 +14,10 @@ use std::{
 };
 
 use audit::{AuditStore, Audited, Event, events::users::UserDeactivated};
+use credentials::{
+    Factor, FactorData, FactorStore, Familiarity, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
+    attempts,
+};
 use diesel::{
     QueryableByName,
     connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation},
@@ -22,20 +26,27 @@ use diesel::{
     sqlite::SqliteConnection,
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
+use directory::{Link, LinkKind, LinkStore, NewPerson, PeopleStore, Role};
+use kernel::{Actor, Ctx, Env, Id, StoreError, SystemEnv, TenantId};
 use scim_core::{
     Draft, Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserStore, schema::GROUPS,
 };
 use serde_json::json;
+use sessions::{GraceKind, Method, NewSession, SessionStore, Standing};
 use store::{
-    DatabaseUrl, Store,
+    DatabaseUrl, Store, Use, UseOf,
     testing::{Kind, TestDatabase},
 };
-use tokens::{NewScimToken, ScimTokenStore};
+use tokens::{NewScimToken, PatStore, ScimTokenStore, Scope, pat::NewPat};
 
 /// Statements that may look at everything, each with its reason. This list may only shrink.
-const MAY_SCAN: [(&str, &str); 1] =
-    [("WHERE (`scim_tokens`.`id` =", "the command line looks for a token's tenant; no request does")];
+const MAY_SCAN: [(&str, &str); 2] = [
+    ("WHERE (`scim_tokens`.`id` =", "the command line looks for a token's tenant; no request does"),
+    (
+        "WHERE (`personal_access_tokens`.`id` =",
+        "the command line looks for a token's tenant; no request does",
+    ),
+];
 
 static SENT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -66,6 +77,7 @@ async fn sent(store: &Store) -> Vec<String> {
         tx.scim_token(&token.id).await?;
         tx.revoke_scim_token(&token.id, ctx.now).await?;
         tx.latest(10).await?;
+        people_sign_in(ctx, tx).await?;
         Ok::<_, StoreError>(Audited::new((token, raw), Event::new("test", &UserDeactivated {})))
     };
     let (token, raw) = store.write(ctx, everything).await.unwrap();
@@ -73,12 +85,114 @@ async fn sent(store: &Store) -> Vec<String> {
         across.scim_token(raw.tenant(), &raw.hash()).await?;
         across.tenant(raw.tenant()).await?;
         across.tenant_of_slug("acme").await?;
+        across.session(raw.tenant(), &Id::from_key(token.id.key()).unwrap()).await?;
+        across.pat(raw.tenant(), &raw.hash()).await?;
+        across.accounts("ada@example.com", None, "here").await?;
+        across.accounts("ada@example.com", Some(raw.tenant()), "here").await?;
+        across.foreign("ada@example.com", None, &[0; 32]).await?;
+        across.tenant_of_pat(&Id::from_key(token.id.key()).unwrap()).await?;
         across.tenant_of_scim_token(&token.id).await
     };
     store.across(across).await.unwrap();
     let reads = ["SELECT", "UPDATE", "DELETE"];
     let sent = SENT.lock().unwrap().clone();
     sent.into_iter().filter(|statement| reads.iter().any(|read| statement.starts_with(read))).collect()
+}
+
+/// Everything that storage sends when people sign in and are looked after.
+async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+    let new =
+        NewPerson { email: "signs.in@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
+    let ada = directory::create_person(ctx, tx, new).await.unwrap();
+    let id = &ada.id;
+    tx.people(None, 10).await?;
+    tx.another_admin(id).await?;
+    let after = directory::Person { break_glass: true, title: Some("Countess".into()), ..ada.clone() };
+    tx.update_person(&ada, &after).await?;
+
+    tx.set_password(id, "hash", ctx.now).await?;
+    tx.set_password(id, "other", ctx.now).await?;
+    assert_eq!(tx.password(id).await?.as_deref(), Some("other"));
+    assert_eq!(tx.note_origin(id, "here", ctx.now).await?, Familiarity::First);
+    assert_eq!(tx.note_origin(id, "here", ctx.now).await?, Familiarity::Known);
+    assert_eq!(tx.note_origin(id, "there", ctx.now).await?, Familiarity::New);
+    assert!(tx.spend_challenge(&[1; 32], ctx.now).await? && !tx.spend_challenge(&[1; 32], ctx.now).await?);
+    assert_eq!(tx.sign_in_policy().await?, SignInPolicy::default());
+    tx.set_sign_in_policy(&SignInPolicy::default()).await?;
+    tx.leave_notice(id, "NOTICE").await?;
+    assert_eq!((tx.take_notice(id).await?.as_deref(), tx.take_notice(id).await?), (Some("NOTICE"), None));
+    for _ in 0..2 {
+        attempts::take(tx, attempts::password("ada", "here", false), ctx.now).await?;
+    }
+
+    let mut ticket = Ticket::new([2; 32], TicketKind::Factor, id.clone(), json!({ "a": 1 }), ctx.now);
+    tx.insert_ticket(&ticket).await?;
+    ticket.wrong_answers = 1;
+    tx.update_ticket(&ticket).await?;
+    assert_eq!(tx.ticket(&[2; 32]).await?, Some(ticket));
+    assert!(tx.take_ticket(&[2; 32]).await? && !tx.take_ticket(&[2; 32]).await?);
+    tx.drop_tickets(id).await?;
+
+    let factor = Factor {
+        id: Id::new(&*ctx.env),
+        user: id.clone(),
+        name: "app".into(),
+        created_at: ctx.now,
+        verified_at: Some(ctx.now),
+        last_used_at: None,
+        data: FactorData::Totp { sealed: vec![1, 2], last_step: -1 },
+    };
+    assert!(tx.insert_factor(&factor).await?);
+    assert_eq!(tx.factors(id).await?, std::slice::from_ref(&factor));
+    assert_eq!(tx.factor_of_credential(b"x").await?, None);
+    tx.update_factor(&factor).await?;
+    assert!(tx.use_step(&factor, 7, ctx.now).await? && !tx.use_step(&factor, 7, ctx.now).await?);
+    tx.drop_pending(id).await?;
+    assert!(tx.delete_factor(id, &factor.id).await?);
+    tx.replace_codes(id, &[[1; 32], [2; 32]]).await?;
+    assert!(tx.use_code(id, &[1; 32], ctx.now).await? && !tx.use_code(id, &[1; 32], ctx.now).await?);
+    assert_eq!(tx.unused_codes(id).await?, 1);
+
+    let new = NewSession {
+        user: id.clone(),
+        device_label: "device".into(),
+        location: None,
+        standing: Standing::Full,
+        methods: vec![Method::Password],
+        signed_in_at: None,
+        foreign: Some([3; 32]),
+        grace: Some(GraceKind::FirstFactor),
+    };
+    let session = sessions::open(ctx, tx, new.clone()).await?.unwrap();
+    assert!(sessions::open(ctx, tx, new).await?.is_none(), "a foreign token has one row");
+    assert_eq!(tx.session(&session.id).await?.as_ref(), Some(&session));
+    assert_eq!(tx.sessions_of(id).await?, std::slice::from_ref(&session));
+    tx.update_session(&session).await?;
+    assert!(tx.revoke_session(&session.id, ctx.now).await?);
+    tx.revoke_sessions(id, ctx.now, Some(&session.id)).await?;
+
+    let link = Link { hash: [4; 32], kind: LinkKind::Reset, user: id.clone(), created_at: ctx.now };
+    tx.replace_links(&link).await?;
+    assert_eq!(tx.link(&[4; 32]).await?, Some(link));
+    assert!(tx.take_link(&[4; 32]).await?);
+
+    let new =
+        NewPat { name: "CI".into(), scopes: vec![Scope::ReadHcm, Scope::AdminTenant], expires_in_days: None };
+    let (pat, _) = tokens::pat::mint(ctx, tx, id, new).await.unwrap();
+    assert_eq!(tx.pat(&pat.id).await?.as_ref(), Some(&pat));
+    let uses = [
+        (UseOf::Session, session.id.to_string()),
+        (UseOf::Pat, pat.id.to_string()),
+        (UseOf::ScimToken, "sct_none".to_owned()),
+    ];
+    let uses = uses.map(|(of, id)| Use { of, id, at: ctx.now.plus_millis(60_000), ip: None });
+    tx.note_uses(&uses).await?;
+    assert!(tx.revoke_pat(&pat.id, ctx.now).await?);
+    tx.tidy(ctx.now).await?;
+    tx.delete_person(&after, ctx.now).await?;
+    assert_eq!(tx.password(id).await?, None);
+    assert_eq!(tx.person(id).await?, None);
+    Ok(())
 }
 
 /// What the index of a client's filter finds is not in the order of the list.

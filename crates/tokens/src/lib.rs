@@ -1,5 +1,6 @@
-//! Bearer tokens for machines: `scim_…` (and, later, `pat_…`): how they look, how they are kept, and
-//! the rules to mint and revoke them.
+//! Bearer tokens for machines, `scim_…` of identity providers and `pat_…` of people's programs: how they
+//! look, how they are kept, and the rules to mint and revoke them. Tickets (`tkt_…`) and links (`lnk_…`) of
+//! a sign-in look the same.
 //!
 //! A raw token is shown once. It carries its tenant's key, so that it is found without a global
 //! index; 160 random bits; and a CRC-32, so that scanners recognise a leaked one and a typing error
@@ -15,8 +16,10 @@
 //! # Ok::<(), kernel::ParseTimestampError>(())
 //! ```
 
+pub mod pat;
 mod raw;
 mod scim;
 
+pub use pat::{Pat, PatId, PatStore, Scope};
 pub use raw::{Malformed, RawToken, TokenHash, TokenKind};
 pub use scim::{Error, NAME_MAX, NewScimToken, ScimToken, ScimTokenId, ScimTokenStore, mint, revoke};

@@ -1,4 +1,4 @@
-//! The text of a token: `scim_` + tenant key (26) + secret (32) + checksum (7).
+//! The text of a token: `scim_`, `pat_` … + tenant key (26) + secret (32) + checksum (7).
 
 use std::fmt;
 
@@ -15,6 +15,12 @@ const CHECKSUM_LEN: usize = 7;
 pub enum TokenKind {
     /// An identity provider provisions with it: `scim_…`.
     Scim,
+    /// A person's programs act as that person with it: `pat_…`.
+    Pat,
+    /// A sign-in goes on with it to its next step: `tkt_…`.
+    Ticket,
+    /// An invitation or a reset is redeemed with it: `lnk_…`.
+    Link,
 }
 
 impl TokenKind {
@@ -22,11 +28,14 @@ impl TokenKind {
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Scim => "scim",
+            Self::Pat => "pat",
+            Self::Ticket => "tkt",
+            Self::Link => "lnk",
         }
     }
 
     fn of_prefix(prefix: &str) -> Option<Self> {
-        (prefix == Self::Scim.prefix()).then_some(Self::Scim)
+        [Self::Scim, Self::Pat, Self::Ticket, Self::Link].into_iter().find(|kind| kind.prefix() == prefix)
     }
 }
 
@@ -41,7 +50,7 @@ pub struct RawToken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// No known prefix, wrong length or a character outside the alphabet.
-    #[error("not of the form scim_… with {} characters", 5 + TENANT_LEN + SECRET_LEN + CHECKSUM_LEN)]
+    #[error("not of the form scim_… or pat_… with {} characters after it", TENANT_LEN + SECRET_LEN + CHECKSUM_LEN)]
     Shape,
     /// The last seven characters do not fit the rest: a typing or copying error.
     #[error("the checksum does not fit: was it copied whole?")]
@@ -54,7 +63,7 @@ pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
     /// The 32 bytes.
-    pub fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
@@ -111,6 +120,11 @@ impl RawToken {
     /// The tenant that it says it belongs to; true only if its hash is stored there.
     pub fn tenant(&self) -> &TenantId {
         &self.tenant
+    }
+
+    /// The same, if it is of this kind.
+    pub fn of_kind(self, kind: TokenKind) -> Option<Self> {
+        (self.kind == kind).then_some(self)
     }
 
     /// What is stored in its place.

@@ -7,6 +7,7 @@ mod backup;
 mod doctor;
 mod inspect;
 mod keys;
+mod policies;
 mod serve;
 mod tenants;
 mod tokens;
@@ -52,9 +53,12 @@ enum Command {
     /// People
     #[command(subcommand)]
     User(users::Command),
-    /// Tokens of identity providers
+    /// Tokens of identity providers and of people's programs
     #[command(subcommand)]
     Token(tokens::Command),
+    /// What tenants ask for
+    #[command(subcommand)]
+    Policy(policies::Command),
     /// Keys that sign and verify
     #[command(subcommand)]
     Keys(keys::Command),
@@ -121,7 +125,13 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Tenant(command) => {
             tenants::run(command, &Office::open(&raw.settings()?, env).await?).await?
         }
-        Command::User(command) => users::run(command, &Office::open(&raw.settings()?, env).await?).await?,
+        Command::User(command) => {
+            let settings = raw.settings()?;
+            users::run(command, &Office::open(&settings, env).await?, &settings).await?
+        }
+        Command::Policy(command) => {
+            policies::run(command, &Office::open(&raw.settings()?, env).await?).await?
+        }
         Command::Keys(command) => keys::run(&command, cli.config.as_deref(), &*env)?,
         Command::Backup(command) => backup::run(&command, &raw.settings()?)?,
         Command::Doctor => doctor::run(raw, &*env).await,

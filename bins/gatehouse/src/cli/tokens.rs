@@ -4,15 +4,18 @@ use std::{io::Read, sync::Arc};
 
 use audit::{
     Audited, Event,
-    events::scim_tokens::{ScimTokenCreated, ScimTokenRevoked},
+    events::{
+        pats::PatRevoked,
+        scim_tokens::{ScimTokenCreated, ScimTokenRevoked},
+    },
 };
 use clap::Subcommand;
-use kernel::Env;
+use kernel::{Email, Env};
 use serde_json::json;
-use tokens::{NewScimToken, RawToken, ScimTokenId};
+use tokens::{NewScimToken, PatId, PatStore, RawToken, ScimTokenId, Scope, pat::NewPat};
 
-use super::{Office, Report, Result};
-use crate::config::Raw;
+use super::{Office, Report, Result, users::find};
+use crate::{config::Raw, http::pat_created};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -28,11 +31,29 @@ pub(super) enum Command {
         #[arg(long)]
         create_conflict: bool,
     },
+    /// Mint a personal access token; the raw token is shown once
+    Pat {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+        /// Whom it acts as
+        #[arg(long)]
+        email: Email,
+        /// What to call it
+        #[arg(long)]
+        name: String,
+        /// read:profile, write:profile, read:hcm, write:hcm, admin:tenant, separated by commas
+        #[arg(long, value_delimiter = ',', required = true)]
+        scopes: Vec<Scope>,
+        /// Days until it ends
+        #[arg(long)]
+        expires_in_days: Option<i64>,
+    },
     /// Revoke a token: the next request with it is refused
     Revoke {
-        /// The token's id, sct_…
+        /// The token's id, sct_… or ptk_…
         #[arg(long)]
-        id: ScimTokenId,
+        id: String,
     },
     /// Say what a raw token on standard input is; nothing is looked up
     Inspect,
@@ -45,7 +66,18 @@ pub(super) async fn run(command: Command, raw: &Raw, env: Arc<dyn Env>) -> Resul
             let office = Office::open(&raw.settings()?, env).await?;
             mint(&office, &tenant, NewScimToken { name, create_conflict }).await
         }
-        Command::Revoke { id } => revoke(&Office::open(&raw.settings()?, env).await?, id).await,
+        Command::Pat { tenant, email, name, scopes, expires_in_days } => {
+            let office = Office::open(&raw.settings()?, env).await?;
+            mint_pat(&office, &tenant, &email, NewPat { name, scopes, expires_in_days }).await
+        }
+        Command::Revoke { id } => {
+            let office = Office::open(&raw.settings()?, env).await?;
+            match (id.parse::<ScimTokenId>(), id.parse::<PatId>()) {
+                (Ok(id), _) => revoke(&office, id).await,
+                (_, Ok(id)) => revoke_pat(&office, id).await,
+                _ => Err("--id: write sct_… or ptk_…".into()),
+            }
+        }
     }
 }
 
@@ -60,6 +92,32 @@ async fn mint(office: &Office, tenant: &str, new: NewScimToken) -> Result<Report
     let (token, raw) = write.await?;
     let json = json!({ "id": token.id, "token": raw.expose() });
     Ok(Report::new(json, format!("{} is shown once:\n{}", token.id, raw.expose())))
+}
+
+async fn mint_pat(office: &Office, tenant: &str, email: &Email, new: NewPat) -> Result<Report> {
+    let (tenant, user) = find(office, tenant, email).await?;
+    let write = office.write(&tenant.id, async move |ctx, tx| {
+        let (pat, raw) = tokens::pat::mint(ctx, tx, &user, new).await?;
+        let event = Event::new(pat.id.as_str(), &pat_created(&pat));
+        Ok::<_, tokens::pat::Error>(Audited::new((pat, raw), event))
+    });
+    let (pat, raw) = write.await?;
+    let json = json!({ "id": pat.id, "token": raw.expose() });
+    Ok(Report::new(json, format!("{} is shown once:\n{}", pat.id, raw.expose())))
+}
+
+async fn revoke_pat(office: &Office, id: PatId) -> Result<Report> {
+    let owner = office.store.across(async |across| across.tenant_of_pat(&id).await).await?;
+    let Some(tenant) = owner else { return Err(tokens::pat::Error::NotFound.into()) };
+    let revoked = id.clone();
+    let write = office.write(&tenant, async move |ctx, tx| {
+        let Some(pat) = tx.pat(&revoked).await? else { return Err(tokens::pat::Error::NotFound) };
+        tokens::pat::revoke(ctx, tx, &pat.user, &revoked).await?;
+        let event = Event::new(revoked.as_str(), &PatRevoked { user: pat.user.to_string() });
+        Ok::<_, tokens::pat::Error>(Audited::new((), event))
+    });
+    write.await?;
+    Ok(Report::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked")))
 }
 
 async fn revoke(office: &Office, id: ScimTokenId) -> Result<Report> {

@@ -1,43 +1,223 @@
 //! `gatehouse user`
 
-use audit::{Audited, Event, events::users::UserCreated};
-use clap::Subcommand;
-use directory::{NewPerson, Role};
-use kernel::Email;
+use std::io::Read;
+
+use audit::{
+    Audited, Event, Unaudited,
+    events::{
+        credentials::PasswordChanged,
+        users::{UserCreated, UserDeleted, UserRoleChanged},
+    },
+};
+use clap::{Args, Subcommand, ValueEnum};
+use credentials::{Passwords, SignInStore, check_new_password};
+use directory::{NewPerson, PeopleStore, Person, Role, Tenant};
+use kernel::{Ctx, Email, Secret, UserId};
 use serde_json::json;
+use store::{Across, Tx};
 
 use super::{Office, Report, Result};
+use crate::{config::Settings, people};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
     /// Make a person
     Create {
-        /// The tenant's slug
-        #[arg(long)]
-        tenant: String,
-        /// User name and sign-in address
-        #[arg(long)]
-        email: Email,
+        #[command(flatten)]
+        who: Who,
         /// ADMIN or MEMBER
         #[arg(long, default_value = "MEMBER")]
         role: Role,
+        /// Read the password from standard input
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Change what a person may do; restores an administrator
+    Role {
+        #[command(flatten)]
+        who: Who,
+        /// ADMIN or MEMBER
+        #[arg(long)]
+        role: Role,
+    },
+    /// Make a link to set a new password, or take all second factors away
+    Reset {
+        #[command(flatten)]
+        who: Who,
+        /// Take all second factors and recovery codes away
+        #[arg(long)]
+        factors: bool,
+    },
+    /// Let a person sign in by password where the tenant requires its identity provider
+    BreakGlass {
+        #[command(flatten)]
+        who: Who,
+        #[arg(value_enum)]
+        switch: Switch,
+    },
+    /// Take a person away
+    Delete {
+        #[command(flatten)]
+        who: Who,
     },
 }
 
-pub(super) async fn run(command: Command, office: &Office) -> Result<Report> {
-    let Command::Create { tenant, email, role } = command;
-    let tenant = office.tenant(&tenant).await?;
+/// A person of a tenant.
+#[derive(Args)]
+pub(super) struct Who {
+    /// The tenant's slug
+    #[arg(long)]
+    tenant: String,
+    /// User name and sign-in address
+    #[arg(long)]
+    email: Email,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Switch {
+    On,
+    Off,
+}
+
+/// The person of this address.
+pub(super) async fn find(office: &Office, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
+    let tenant = office.tenant(tenant).await?;
+    let (id, key) = (tenant.id.clone(), email.key());
+    let look = async move |across: &mut Across| across.accounts(&key, Some(&id), "").await;
+    let found = office.store.across(look).await?.pop();
+    let account = found.ok_or_else(|| format!("--email: there is no {email} in {}", tenant.slug))?;
+    Ok((tenant, account.holder.user))
+}
+
+pub(super) async fn run(command: Command, office: &Office, settings: &Settings) -> Result<Report> {
+    match command {
+        Command::Create { who, role, password_stdin } => {
+            let password = if password_stdin { Some(password_from_stdin()?) } else { None };
+            create(office, settings, who, role, password).await
+        }
+        Command::Role { who, role } => set_role(office, &who, role).await,
+        Command::Reset { who, factors: false } => reset_password(office, settings, &who).await,
+        Command::Reset { who, factors: true } => reset_factors(office, &who).await,
+        Command::BreakGlass { who, switch } => break_glass(office, &who, matches!(switch, Switch::On)).await,
+        Command::Delete { who } => delete(office, &who).await,
+    }
+}
+
+/// One line, without its end.
+fn password_from_stdin() -> Result<Secret<String>> {
+    let mut text = String::new();
+    std::io::stdin().take(4096).read_to_string(&mut text)?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(Secret::new(line.strip_suffix('\r').unwrap_or(line).to_owned()))
+}
+
+async fn create(
+    office: &Office,
+    settings: &Settings,
+    who: Who,
+    role: Role,
+    password: Option<Secret<String>>,
+) -> Result<Report> {
+    let tenant = office.tenant(&who.tenant).await?;
+    let (email, shown) = (who.email.clone(), who.email);
+    let hash = match password {
+        None => None,
+        Some(password) => {
+            let policy =
+                office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.sign_in_policy().await).await?;
+            check_new_password(&password, Some(email.as_str()), policy.mfa.required)
+                .map_err(|weak| format!("the password: {weak}"))?;
+            Some(Passwords::new(settings.password_cost).hash(&*office.env, &password)?)
+        }
+    };
     let write = office.write(&tenant.id, async move |ctx, tx| {
-        let person = directory::create_person(ctx, tx, NewPerson { email, role }).await?;
+        let new = NewPerson { email, role, display_name: None };
+        let person = directory::create_person(ctx, tx, new).await?;
         let data = UserCreated {
             active: true,
             role: role.as_str(),
             fields: vec!["userName".into(), "emails".into()],
         };
-        let event = Event::new(person.id.as_str(), &data);
-        Ok::<_, directory::Error>(Audited::new(person, event))
+        let mut events = vec![Event::new(person.id.as_str(), &data)];
+        if let Some(hash) = hash {
+            tx.set_password(&person.id, &hash, ctx.now).await?;
+            events.push(Event::new(person.id.as_str(), &PasswordChanged { by: "OPERATOR" }));
+        }
+        Ok::<_, directory::Error>(Audited::of_changes(person, events))
     });
     let person = write.await?;
-    let json = json!({ "id": person.id, "email": person.email.as_str() });
-    Ok(Report::new(json, format!("{} is {}", person.email, person.id)))
+    let json = json!({ "id": person.id, "email": shown.as_str() });
+    Ok(Report::new(json, format!("{shown} is {}", person.id)))
+}
+
+async fn set_role(office: &Office, who: &Who, role: Role) -> Result<Report> {
+    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
+        let before = directory::find_person(tx, &id).await?;
+        if before.role == role {
+            return Ok(Audited::without(before, Unaudited::NothingChanged));
+        }
+        let after = Person { role, updated_at: ctx.now, ..before.clone() };
+        tx.update_person(&before, &after).await?;
+        let data = UserRoleChanged { from: before.role.as_str(), to: role.as_str() };
+        Ok::<_, directory::Error>(Audited::new(after, Event::new(id.as_str(), &data)))
+    });
+    let person = write.await?;
+    let json = json!({ "id": person.id, "role": role.as_str() });
+    Ok(Report::new(json, format!("{} is {}", who.email, role.as_str())))
+}
+
+async fn reset_password(office: &Office, settings: &Settings, who: &Who) -> Result<Report> {
+    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
+        people::reset_password(ctx, tx, &id, false).await
+    });
+    let (person, kind, link) = write.await.map_err(|problem| problem.to_string())?;
+    let base_url = settings.base_url.clone().unwrap_or_else(|| format!("http://{}", settings.bind));
+    let address = people::address_of(&base_url, &link);
+    let json = json!({ "id": person.id, "link": address });
+    let lines = format!("{} sets a password within {} h at\n{address}", who.email, kind.hours());
+    Ok(Report::new(json, lines))
+}
+
+async fn reset_factors(office: &Office, who: &Who) -> Result<Report> {
+    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let reset = id.clone();
+    let write = office
+        .write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| people::reset_factors(ctx, tx, &reset).await);
+    let removed = write.await.map_err(|problem| problem.to_string())?;
+    let json = json!({ "id": id, "removed": removed });
+    Ok(Report::new(json, format!("{removed} factors of {} are gone, and every session", who.email)))
+}
+
+async fn break_glass(office: &Office, who: &Who, on: bool) -> Result<Report> {
+    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
+        let before = directory::find_person(tx, &id).await?;
+        if before.break_glass == on {
+            return Ok(Audited::without(before, Unaudited::NothingChanged));
+        }
+        let after = Person { break_glass: on, updated_at: ctx.now, ..before.clone() };
+        tx.update_person(&before, &after).await?;
+        let data = audit::events::users::UserUpdated { changed: vec!["breakGlass".into()] };
+        Ok::<_, directory::Error>(Audited::new(after, Event::new(id.as_str(), &data)))
+    });
+    let person = write.await?;
+    let word = if on { "on" } else { "off" };
+    Ok(Report::new(
+        json!({ "id": person.id, "breakGlass": on }),
+        format!("break-glass is {word} for {}", who.email),
+    ))
+}
+
+async fn delete(office: &Office, who: &Who) -> Result<Report> {
+    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let gone = id.clone();
+    let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
+        let person = directory::find_person(tx, &gone).await?;
+        tx.delete_person(&person, ctx.now).await?;
+        Ok::<_, directory::Error>(Audited::new((), Event::new(gone.as_str(), &UserDeleted {})))
+    });
+    write.await?;
+    Ok(Report::new(json!({ "id": id, "deleted": true }), format!("{} is gone", who.email)))
 }

@@ -17,7 +17,7 @@ pub struct Key {
 }
 
 /// Settings that are secrets, or hold one: each may be in a file of its own, named by `…_file`.
-pub const SECRETS: [&str; 3] = ["database_url", "auth_secret", "master_key"];
+pub const SECRETS: [&str; 4] = ["database_url", "auth_secret", "master_key", "smtp_url"];
 
 /// All settings.
 pub const KEYS: &[Key] = &[
@@ -60,6 +60,27 @@ pub const KEYS: &[Key] = &[
         name: "proxy_header",
         default: "X-Forwarded-For",
         help: "The one header that trusted proxies write: `X-Forwarded-For` or `Forwarded`. The other is ignored.",
+    },
+    Key {
+        name: "session_cookie",
+        default: "authjs.session-token",
+        help: "The name under which the session's cookie is set: `authjs.session-token` or `__Secure-authjs.session-token`. Both are read.",
+    },
+    Key {
+        name: "password_cost",
+        default: "19456,2,1",
+        help: "What hashing a password costs (argon2id): KiB of memory, passes, lanes. Older hashes are made anew at the next sign-in.",
+    },
+    Key {
+        name: "smtp_url",
+        default: "none: links are shown to whoever makes them",
+        help: "Where mail goes: `smtps://user:password@host`, `smtp://host:587?tls=required`, or `smtp://127.0.0.1:25` without TLS.",
+    },
+    Key { name: "smtp_from", default: "Gatehouse <no-reply@{host of base_url}>", help: "Who mail is from." },
+    Key {
+        name: "geo_database",
+        default: "none: no places are shown",
+        help: "A file in MaxMind's format with cities, for the place of a session.",
     },
     Key {
         name: "metrics_bind",

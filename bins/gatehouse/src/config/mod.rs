@@ -6,6 +6,9 @@ mod raw;
 use std::{fmt, net::SocketAddr, num::NonZeroU32, path::PathBuf, str::FromStr, time::Duration};
 
 use cidr::IpCidr;
+use credentials::Cost;
+use kernel::Secret;
+use sessions::CookieName;
 use store::DatabaseUrl;
 
 pub use self::{
@@ -65,6 +68,16 @@ pub struct Settings {
     pub proxy_header: ProxyHeader,
     /// See [`KEYS`].
     pub metrics_bind: Option<SocketAddr>,
+    /// See [`KEYS`].
+    pub session_cookie: CookieName,
+    /// See [`KEYS`].
+    pub password_cost: Cost,
+    /// See [`KEYS`].
+    pub smtp_url: Option<Secret<String>>,
+    /// See [`KEYS`].
+    pub smtp_from: Option<String>,
+    /// See [`KEYS`].
+    pub geo_database: Option<PathBuf>,
     /// See [`KEYS`]: of a FREE, a STANDARD and an ENTERPRISE tenant.
     pub scim_rates: [NonZeroU32; 3],
     /// See [`KEYS`]: certificates and key.
@@ -121,6 +134,11 @@ impl Raw {
             trusted_proxies: self.ranges("trusted_proxies")?,
             proxy_header: self.parsed("proxy_header")?.unwrap_or(ProxyHeader::XForwardedFor),
             metrics_bind: self.parsed("metrics_bind")?,
+            session_cookie: self.session_cookie()?,
+            password_cost: self.password_cost()?,
+            smtp_url: self.text("smtp_url").map(|url| Secret::new(url.to_owned())),
+            smtp_from: self.text("smtp_from").map(str::to_owned),
+            geo_database: self.text("geo_database").map(PathBuf::from),
             scim_rates: self.rates("scim_rates")?.unwrap_or(SCIM_RATES),
             tls: self.tls()?,
             drain: Duration::from_secs(self.count("drain_seconds", 0..=600)?.unwrap_or(5) as u64),
@@ -131,6 +149,27 @@ impl Raw {
             log_format: self.parsed("log_format")?.unwrap_or(LogFormat::Json),
             log_level: self.parsed("log_level")?.unwrap_or(tracing::Level::INFO),
         })
+    }
+
+    fn session_cookie(&self) -> Result<CookieName, Error> {
+        let Some(text) = self.text("session_cookie") else { return Ok(CookieName::Plain) };
+        let known = CookieName::ALL.into_iter().find(|name| name.as_str() == text);
+        known.ok_or_else(|| {
+            Error::of("session_cookie", "write authjs.session-token or __Secure-authjs.session-token")
+        })
+    }
+
+    fn password_cost(&self) -> Result<Cost, Error> {
+        let Some(text) = self.text("password_cost") else { return Ok(Cost::USUAL) };
+        let numbers: Vec<u32> = text.split(',').filter_map(|word| word.trim().parse().ok()).collect();
+        match numbers[..] {
+            [memory_kib @ 64..=4_194_304, passes @ 1..=100, lanes @ 1..=8]
+                if text.split(',').count() == 3 && memory_kib >= 8 * lanes =>
+            {
+                Ok(Cost { memory_kib, passes, lanes })
+            }
+            _ => Err(Error::of("password_cost", "write KiB of memory, passes and lanes such as 19456,2,1")),
+        }
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Error> {

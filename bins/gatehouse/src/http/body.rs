@@ -9,6 +9,7 @@ use actix_web::{
     web::BytesMut,
 };
 use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -36,13 +37,7 @@ impl FromRequest for ScimJson {
         let payload = payload.take();
         Box::pin(async move {
             is_json(&request)?;
-            let slot = request.extensions().get::<Slot>().cloned();
-            let arriving = timeout(ARRIVES_WITHIN, collect(&request, payload));
-            let bytes = match slot {
-                Some(slot) => slot.yielded(arriving).await.ok_or_else(Problem::unavailable)?,
-                None => arriving.await,
-            };
-            let bytes = bytes.map_err(|_| Problem::invalid_syntax("the body did not arrive in time"))??;
+            let bytes = arrived(&request, payload).await?;
             match serde_json::from_slice(&bytes) {
                 Ok(value) => Ok(Self(value)),
                 Err(error) => Err(Problem::invalid_syntax(format!("the body is not JSON: {error}")).into()),
@@ -51,16 +46,58 @@ impl FromRequest for ScimJson {
     }
 }
 
+/// A JSON body of the plain API, which refuses unknown fields: `application/json`.
+pub(super) struct Json<T>(pub T);
+
+impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            is_of(&request, &["application/json"])?;
+            let bytes = arrived(&request, payload).await?;
+            let mut read = serde_json::Deserializer::from_slice(&bytes);
+            let value = serde_path_to_error::deserialize(&mut read).map_err(|error| {
+                let path = error.path().to_string();
+                let path = if path == "." { "body".to_owned() } else { path };
+                Problem::invalid_request(format!("{path}: {}", error.inner()))
+            })?;
+            read.end().map_err(|error| Problem::invalid_request(format!("body: {error}")))?;
+            Ok(Self(value))
+        })
+    }
+}
+
+/// An answer that holds something secret or personal: nobody keeps a copy.
+pub(super) fn answer(value: &impl serde::Serialize) -> HttpResponse {
+    HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-store")).json(value)
+}
+
 fn is_json(request: &HttpRequest) -> Result<(), Problem> {
+    is_of(request, &[SCIM_JSON, "application/json"])
+}
+
+fn is_of(request: &HttpRequest, types: &[&str]) -> Result<(), Problem> {
     let sent =
         request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let kind = sent.split(';').next().unwrap_or("").trim();
-    let json = [SCIM_JSON, "application/json"].iter().any(|known| kind.eq_ignore_ascii_case(known));
-    if json {
+    if types.iter().any(|known| kind.eq_ignore_ascii_case(known)) {
         Ok(())
     } else {
-        Err(Problem::unsupported_media_type("application/scim+json or application/json"))
+        Err(Problem::unsupported_media_type(&types.join(" or ")))
     }
+}
+
+async fn arrived(request: &HttpRequest, payload: Payload) -> Result<BytesMut, Problem> {
+    let slot = request.extensions().get::<Slot>().cloned();
+    let arriving = timeout(ARRIVES_WITHIN, collect(request, payload));
+    let bytes = match slot {
+        Some(slot) => slot.yielded(arriving).await.ok_or_else(Problem::unavailable)?,
+        None => arriving.await,
+    };
+    bytes.map_err(|_| Problem::invalid_syntax("the body did not arrive in time"))?
 }
 
 async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<BytesMut, Problem> {

@@ -19,6 +19,13 @@ use super::{body::SCIM_JSON, routes};
     servers((url = "/", description = "This server")),
     tags(
         (name = "Discovery", description = "The description of the API and the catalog of events."),
+        (name = "Sign-in", description = "Signing in step by step, and out."),
+        (name = "Sessions", description = "One's own sessions."),
+        (name = "Factors", description = "One's own second factors and recovery codes."),
+        (name = "Profile", description = "One's own profile and password."),
+        (name = "Tokens", description = "One's own personal access tokens."),
+        (name = "People", description = "The people of the tenant."),
+        (name = "Settings", description = "What administrators of the tenant decide."),
         (name = "SCIM", description = "SCIM 2.0 provisioning (RFC 7643, RFC 7644).")
     )
 )]
@@ -46,6 +53,24 @@ fn complete(document: &mut Value) {
                 "scheme": "bearer",
                 "bearerFormat": "scim_…",
                 "description": "A SCIM token of one tenant, sent together with Accept: application/scim+json.",
+            }),
+        ),
+        (
+            "/components/securitySchemes/sessionCookie",
+            json!({
+                "type": "apiKey",
+                "in": "cookie",
+                "name": "authjs.session-token",
+                "description": "The cookie of a session, set by signing in; `__Secure-authjs.session-token` is read too. Ignored beside an Authorization header.",
+            }),
+        ),
+        (
+            "/components/securitySchemes/personalAccessToken",
+            json!({
+                "type": "http",
+                "scheme": "bearer",
+                "bearerFormat": "pat_…",
+                "description": "A personal access token with the scope that the operation names.",
             }),
         ),
     ];
@@ -79,7 +104,10 @@ fn add_common_answers(path: &str, operation: &mut Value) {
     });
     let mut common = vec![("500", "The service failed; the log knows more."), ("503", "Try again soon.")];
     if guarded {
-        common.push(("401", "No valid credential: absent, unknown, malformed or revoked."));
+        common.push((
+            "401",
+            "No valid credential: absent, unknown, malformed or revoked; SESSION_REVOKED, ACCOUNT_DISABLED.",
+        ));
         common.push(("403", "A valid credential that may not do this."));
         if scim {
             common.push(("429", "The tenant's rate is used up; Retry-After says for how long."));
@@ -129,6 +157,8 @@ fn error_schema() -> Value {
             "error": { "type": "string", "description": "A sentence a person can act on." },
             "code": { "type": "string" },
             "reason": { "type": "string" },
+            "purpose": { "type": "string", "description": "With STEP_UP_REQUIRED: what a proof is asked for." },
+            "requiresPhishingResistant": { "type": "boolean", "description": "With STEP_UP_REQUIRED, where only a passkey counts." },
         },
         "example": { "error": "there is nothing at this address", "code": "NOT_FOUND" },
     })

@@ -86,7 +86,12 @@ pub(super) async fn enter(
     let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
     let quiet = operation.as_ref().is_some_and(|operation| operation.quiet);
     // Probes are answered whatever the load: they matter most when it is high.
-    let slot = if quiet { None } else { site.load.admit() };
+    let patient = operation.as_ref().is_some_and(|operation| operation.patient);
+    let slot = match (quiet, patient) {
+        (true, _) => None,
+        (false, true) => site.load.admit_patient(),
+        (false, false) => site.load.admit(),
+    };
     if !quiet && slot.is_none() {
         operation.as_ref().map_or(&site.other, |operation| &operation.meter).refused(503);
         site.load.before_refusal().await;
@@ -194,14 +199,36 @@ async fn admit(
         Named::OtherMethods(allow) => return Err(Problem::method_not_allowed(&allow)),
         Named::Nothing => return Err(Problem::not_found()),
     };
-    if !operation.public {
-        let tenant = gate.authenticate(request, request.headers(), arrival).await?;
+    cross_site(request, site)?;
+    if operation.public {
+        if request.path().starts_with("/api/auth/") {
+            request.extensions_mut().insert(arrival.clone());
+        }
+    } else {
+        let tenant = gate.authenticate(site, request, request.headers(), arrival).await?;
         *of = Some(tenant.to_string());
         if Area::of(request.path()) == Area::Scim {
             site.scim_rates.admit(gate, &tenant).await?;
         }
     }
     Ok(())
+}
+
+/// Refuses what a page of somebody else's has made a browser send along with our cookies (sign-in too).
+fn cross_site(request: &ServiceRequest, site: &Site) -> Result<(), Problem> {
+    let headers = request.headers();
+    let api = Area::of(request.path()) == Area::Api;
+    if !api || request.method().is_safe() || headers.contains_key(header::AUTHORIZATION) {
+        return Ok(());
+    }
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let fetch = text(HeaderName::from_static("sec-fetch-site"));
+    let site_fits = fetch.is_none_or(|fetch| fetch == "same-origin" || fetch == "none");
+    let origin_fits = text(header::ORIGIN).is_none_or(|origin| origin == site.base_url);
+    if site_fits && origin_fits {
+        return Ok(());
+    }
+    Err(Problem::forbidden("CROSS_SITE", "this was sent by a page of another site"))
 }
 
 /// Answers for work that panics, takes too long or fails in a way nobody foresaw.

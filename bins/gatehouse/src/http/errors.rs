@@ -27,6 +27,8 @@ pub struct Problem {
     scim_type: Option<ScimType>,
     header: Option<(HeaderName, HeaderValue)>,
     cause: Option<String>,
+    /// What a proof is asked for.
+    purpose: Option<stepup::Purpose>,
 }
 
 /// What went wrong, for the log alone: it travels with the answer to where the request's id is known.
@@ -45,6 +47,7 @@ impl Problem {
             scim_type: None,
             header: None,
             cause: None,
+            purpose: None,
         }
     }
 
@@ -53,7 +56,7 @@ impl Problem {
     }
 
     /// The same, with what the log is to say.
-    pub(super) fn because(self, cause: &dyn fmt::Display) -> Self {
+    pub(crate) fn because(self, cause: &dyn fmt::Display) -> Self {
         Self { cause: Some(cause.to_string()), ..self }
     }
 
@@ -70,9 +73,74 @@ impl Problem {
     /// 401: says the same whatever is wrong with the credential.
     pub fn unauthenticated() -> Self {
         let message =
-            "a valid credential is needed: send Authorization: Bearer with a token that is not revoked";
+            "a valid credential is needed: a token that is not revoked, or a session that is not over";
         Self::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message)
             .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// 400 for a cursor that is not ours.
+    pub(super) fn invalid_cursor() -> Self {
+        let message = "cursor: not one of this list; begin again without it";
+        Self::new(StatusCode::BAD_REQUEST, "INVALID_CURSOR", message)
+    }
+
+    /// 401 with a code of its own.
+    pub(super) fn refused(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, code, message)
+    }
+
+    /// 401: the session was ended from elsewhere.
+    pub fn session_revoked() -> Self {
+        Self::refused("SESSION_REVOKED", "this session was ended; sign in again")
+    }
+
+    /// 401: the person may not sign in.
+    pub fn account_disabled() -> Self {
+        Self::refused(
+            "ACCOUNT_DISABLED",
+            "this account is disabled; an administrator of the tenant can enable it",
+        )
+    }
+
+    /// 401 with the purpose, as the guard of an act answers.
+    pub(super) fn step_up_required(purpose: &stepup::Purpose) -> Self {
+        let message = format!(
+            "a fresh proof is needed for {}: run the step-up flow and repeat with X-StepUp-Token",
+            purpose.name
+        );
+        let challenge = HeaderValue::from_str(&format!("StepUp purpose={}", purpose.name));
+        let problem = Self::refused("STEP_UP_REQUIRED", message);
+        let problem = Self { purpose: Some(*purpose), ..problem };
+        match challenge {
+            Ok(challenge) => problem.with(header::WWW_AUTHENTICATE, challenge),
+            Err(_) => problem,
+        }
+    }
+
+    /// 403 with a reason.
+    pub(super) fn forbidden(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        let problem = Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message);
+        Self { reason: Some(reason.into()), ..problem }
+    }
+
+    /// 403 with a code of its own.
+    pub(super) fn denied(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, message)
+    }
+
+    /// 403: a valid credential of a kind that is not for this.
+    pub(super) fn credential_kind() -> Self {
+        Self::forbidden("CREDENTIAL_KIND", "this kind of credential is not for this operation")
+    }
+
+    /// 409 with a code of its own.
+    pub(super) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message)
+    }
+
+    /// The same with a reason.
+    pub(super) fn reason(self, reason: &'static str) -> Self {
+        Self { reason: Some(reason.into()), ..self }
     }
 
     /// 404
@@ -102,6 +170,15 @@ impl Problem {
     /// 429 with the seconds to wait.
     pub fn rate_limited(seconds: u64) -> Self {
         let message = format!("too many requests for this tenant; try again in {seconds} s");
+        Self::limited(message, seconds)
+    }
+
+    /// 429 for attempts at something secret.
+    pub(super) fn too_many_attempts(seconds: u64) -> Self {
+        Self::limited(format!("too many attempts; try again in {seconds} s"), seconds)
+    }
+
+    fn limited(message: String, seconds: u64) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message)
             .with(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
@@ -141,6 +218,12 @@ impl Problem {
         if let Some(reason) = &self.reason {
             members.insert("reason".into(), reason.as_str().into());
         }
+        if let Some(purpose) = &self.purpose {
+            members.insert("purpose".into(), purpose.name.into());
+            if purpose.phishing_resistant {
+                members.insert("requiresPhishingResistant".into(), true.into());
+            }
+        }
         members
     }
 
@@ -178,6 +261,51 @@ impl From<StoreError> for Problem {
         let problem =
             if let StoreError::Unavailable(_) = error { Self::unavailable() } else { Self::internal() };
         problem.because(&error)
+    }
+}
+
+impl From<directory::Error> for Problem {
+    fn from(error: directory::Error) -> Self {
+        match error {
+            directory::Error::Store(error) => error.into(),
+            directory::Error::NotFound => Self::not_found(),
+            directory::Error::LastAdmin => Self::conflict("CONFLICT", error.to_string()).reason("LAST_ADMIN"),
+            directory::Error::EmailTaken(_) | directory::Error::SlugTaken(_) => {
+                Self::conflict("uniqueness", error.to_string())
+            }
+            _ => Self::invalid_request(error.to_string()),
+        }
+    }
+}
+
+impl From<sessions::Error> for Problem {
+    fn from(error: sessions::Error) -> Self {
+        match error {
+            sessions::Error::Store(error) => error.into(),
+            sessions::Error::NotFound => Self::not_found(),
+        }
+    }
+}
+
+impl From<tokens::pat::Error> for Problem {
+    fn from(error: tokens::pat::Error) -> Self {
+        match error {
+            tokens::pat::Error::Store(error) => error.into(),
+            tokens::pat::Error::NotFound => Self::not_found(),
+            tokens::pat::Error::TooMany => Self::conflict("CONFLICT", error.to_string()),
+            _ => Self::invalid_request(error.to_string()),
+        }
+    }
+}
+
+impl From<credentials::Removal> for Problem {
+    fn from(removal: credentials::Removal) -> Self {
+        let code = match removal {
+            credentials::Removal::PolicyRequiresMfa => "POLICY_REQUIRES_MFA",
+            credentials::Removal::PolicyRequiresWebauthn => "POLICY_REQUIRES_WEBAUTHN",
+            credentials::Removal::LastFactor => "LAST_FACTOR_POLICY_BLOCKED",
+        };
+        Self::conflict(code, removal.to_string())
     }
 }
 
@@ -226,9 +354,39 @@ impl Overloaded {
     }
 }
 
+/// A [`Problem`] that is answered in the shape of where it arose.
+#[derive(Debug)]
+pub struct AreaProblem {
+    problem: Problem,
+    scim: bool,
+}
+
+impl AreaProblem {
+    /// Of a request for this path.
+    pub(super) fn of(path: &str, problem: Problem) -> Self {
+        Self { problem, scim: path.starts_with("/api/scim/") }
+    }
+}
+
+impl fmt::Display for AreaProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl ResponseError for AreaProblem {
+    fn status_code(&self) -> StatusCode {
+        self.problem.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        if self.scim { self.problem.scim() } else { self.problem.envelope() }
+    }
+}
+
 /// A [`Problem`] that is answered in SCIM's shape.
 #[derive(Debug)]
-pub struct ScimProblem(Problem);
+pub(super) struct ScimProblem(Problem);
 
 impl<E: Into<Problem>> From<E> for ScimProblem {
     fn from(error: E) -> Self {

@@ -14,21 +14,26 @@ use actix_web::{
     middleware::from_fn,
     web,
 };
-use kernel::Env;
-use store::Store;
+use audit::{Audited, Unaudited};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use store::{Store, Tx};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{interval, sleep, timeout},
 };
 use utoipa_actix_web::AppExt;
 
-use super::{Site, access::Gate, entry, meter, probes, routes, tls::Certificate};
+use super::{Site, access::Gate, entry, meter, probes, routes, step_up::Proofs, tls::Certificate};
 use crate::{config::Settings, keys::Keys, logs, pages};
 
 /// Requests that a worker answers at the same time unless the settings say otherwise.
 const IN_FLIGHT: usize = 64;
 /// How often what may change by itself is looked at.
 const UPKEEP: Duration = Duration::from_secs(1);
+/// Seconds between two writings of last uses: with the grain of a minute, none is missed.
+const FLUSH: u32 = 15;
+/// Seconds between two looks for what has ended.
+const TIDY: u32 = 300;
 /// Connections that wait to be taken from the system.
 const BACKLOG: i32 = 2048;
 /// How long a connection that was taken in the last moment may need to reach its worker.
@@ -50,6 +55,7 @@ pub struct Bound {
     /// The figures on an address of their own.
     metrics: Option<Server>,
     site: web::Data<Site>,
+    chores: Chores,
     certificate: Option<Arc<Certificate>>,
     end: End,
 }
@@ -64,8 +70,21 @@ struct End {
     door: TcpListener,
 }
 
+/// What a server is composed of.
+pub struct Parts {
+    /// What signs and verifies.
+    pub keys: Keys,
+    /// The data.
+    pub store: Store,
+    /// Time and randomness.
+    pub env: Arc<dyn Env>,
+    /// Who accepts proofs of a step-up.
+    pub proofs: Box<dyn Proofs>,
+}
+
 /// Takes the address and prepares the workers.
-pub fn bind(settings: &Settings, keys: Keys, store: Store, env: Arc<dyn Env>) -> io::Result<Bound> {
+pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
+    let Parts { keys, store, env, proofs } = parts;
     let listener = TcpListener::bind(settings.bind)?;
     rustix::net::listen(&listener, BACKLOG)?;
     let address = listener.local_addr()?;
@@ -85,9 +104,13 @@ pub fn bind(settings: &Settings, keys: Keys, store: Store, env: Arc<dyn Env>) ->
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
     // What a worker could not do, it could not do here either: then nothing starts.
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
-    let site = web::Data::new(Site::new(settings, base_url, keys, watched, limit)?);
+    let site = web::Data::new(Site::new(settings, base_url, keys, proofs, watched, limit)?);
     let metrics = settings.metrics_bind.map(|address| serve_metrics(address, site.clone())).transpose()?;
     let (metrics_address, metrics) = metrics.unzip();
+    let chores = Chores {
+        store: Arc::new(store.for_this_runtime().map_err(io::Error::other)?),
+        env: Arc::clone(&env),
+    };
     let store = Arc::new(store);
     let served = site.clone();
     let server = HttpServer::new(move || {
@@ -120,7 +143,7 @@ pub fn bind(settings: &Settings, keys: Keys, store: Store, env: Arc<dyn Env>) ->
         Some(certificate) => server.listen_rustls_0_23(listener, certificate.config()?)?,
     };
     let server = server.run();
-    Ok(Bound { address, scheme, metrics_address, server, metrics, site, certificate, end })
+    Ok(Bound { address, scheme, metrics_address, server, metrics, site, chores, certificate, end })
 }
 
 /// A server of the figures alone, and its address.
@@ -139,14 +162,15 @@ impl Bound {
     /// are taken as before: whoever sends them has the time of the setting `drain_seconds` to go elsewhere.
     /// SIGINT, or a second SIGTERM, does without that time.
     pub async fn serve(self) -> io::Result<()> {
-        let Self { server, metrics, site, certificate, end, .. } = self;
-        let upkeep = tokio::spawn(keep_up(site.clone(), certificate));
+        let Self { server, metrics, site, chores, certificate, end, .. } = self;
+        let upkeep = tokio::spawn(keep_up(site.clone(), chores.clone(), certificate));
         let figures = metrics.map(|metrics| {
             let handle = metrics.handle();
             (handle, tokio::spawn(metrics))
         });
         let served = serve_and_end(server, &site, end).await;
         upkeep.abort();
+        chores.flush(&site).await;
         #[cfg(feature = "otlp")]
         if let Some(spans) = &site.spans {
             spans.end();
@@ -204,7 +228,7 @@ async fn serve_and_end(server: Server, site: &Site, mut end: End) -> io::Result<
 }
 
 /// What has to be looked at now and then.
-async fn keep_up(site: web::Data<Site>, certificate: Option<Arc<Certificate>>) {
+async fn keep_up(site: web::Data<Site>, chores: Chores, certificate: Option<Arc<Certificate>>) {
     let mut ticks = interval(UPKEEP);
     let mut seconds = 0_u32;
     loop {
@@ -220,5 +244,40 @@ async fn keep_up(site: web::Data<Site>, certificate: Option<Arc<Certificate>>) {
             recorder.run_upkeep();
         }
         seconds = seconds.wrapping_add(1);
+        if seconds.is_multiple_of(FLUSH) {
+            chores.flush(&site).await;
+        }
+        if seconds.is_multiple_of(TIDY) {
+            chores.tidy().await;
+        }
+    }
+}
+
+/// What is done besides requests, with connections of its own.
+#[derive(Clone)]
+struct Chores {
+    store: Arc<Store>,
+    env: Arc<dyn Env>,
+}
+
+impl Chores {
+    /// Writes when credentials were last used.
+    async fn flush(&self, site: &Site) {
+        if let Err(error) = site.last_uses.flush(&self.store, &self.env).await {
+            tracing::warn!(%error, "last uses could not be written");
+        }
+    }
+
+    /// Takes away what has ended by itself.
+    async fn tidy(&self) {
+        let nobody = TenantId::new(&*self.env);
+        let ctx = Ctx::new(Arc::clone(&self.env), nobody, Actor::system("tidy"));
+        let work = async |ctx: &Ctx, tx: &mut Tx| {
+            tx.tidy(ctx.now).await?;
+            Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
+        };
+        if let Err(error) = self.store.write(ctx, work).await {
+            tracing::warn!(%error, "what has ended could not be taken away");
+        }
     }
 }

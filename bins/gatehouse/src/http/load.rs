@@ -11,7 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::{sync::Notify, time::sleep};
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::sleep,
+};
 
 use super::meter::LoadMeter;
 
@@ -27,8 +30,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How many times the limit may wait to be refused; more are refused at once.
 const REFUSING: usize = 16;
 
-/// How many times the limit may wait for their clients.
+/// How many times the limit may wait for their clients, or for their turn.
 const WAITING: usize = 4;
+/// Requests that have their turn at the same time.
+const TURNS: usize = 8;
 
 /// What all workers share about the load.
 pub(super) struct Load {
@@ -45,6 +50,7 @@ pub(super) struct Load {
     waiting: AtomicUsize,
     /// Refusals that are not sent yet.
     refusing: AtomicUsize,
+    turns: Arc<Semaphore>,
     draining: AtomicBool,
     idle: Notify,
     started: Instant,
@@ -75,7 +81,14 @@ struct Waiting(Arc<Load>);
 /// The slot of a request. It is given up while the request waits for its client: otherwise a few clients that
 /// send their bodies slowly would keep everybody out.
 #[derive(Clone)]
-pub(super) struct Slot(Rc<RefCell<Option<Rc<Work>>>>);
+pub(super) struct Slot(Rc<Held>);
+
+struct Held {
+    load: Arc<Load>,
+    work: RefCell<Option<Rc<Work>>>,
+    /// For requests that wait for their turn.
+    _patient: Option<Waiting>,
+}
 
 impl Load {
     /// Takes `limit` requests at the same time.
@@ -88,6 +101,7 @@ impl Load {
             working: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             refusing: AtomicUsize::new(0),
+            turns: Arc::new(Semaphore::new(TURNS)),
             draining: AtomicBool::new(false),
             idle: Notify::new(),
             started: Instant::now(),
@@ -116,12 +130,32 @@ impl Load {
     pub(super) fn admit(self: &Arc<Self>) -> Option<Slot> {
         let before = self.working.load(Ordering::Acquire);
         if before < self.limit_now(before) {
-            return Some(Slot(Rc::new(RefCell::new(Some(Rc::new(self.work()))))));
+            return Some(self.slot(Some(self.work()), None));
         }
+        self.refuse();
+        None
+    }
+
+    /// A place for a request that waits for its turn ([`Slot::in_turn`]) instead of being refused in a burst,
+    /// unless too many wait already.
+    pub(super) fn admit_patient(self: &Arc<Self>) -> Option<Slot> {
+        let place = Waiting(Arc::clone(self));
+        if self.waiting.fetch_add(1, Ordering::AcqRel) >= self.limit * WAITING {
+            self.refuse();
+            return None;
+        }
+        Some(self.slot(None, Some(place)))
+    }
+
+    fn slot(self: &Arc<Self>, work: Option<Work>, patient: Option<Waiting>) -> Slot {
+        let work = RefCell::new(work.map(Rc::new));
+        Slot(Rc::new(Held { load: Arc::clone(self), work, _patient: patient }))
+    }
+
+    fn refuse(&self) {
         self.meter.refused.increment(1);
         self.tense_until.store(self.millis() + TENSE, Ordering::Relaxed);
         self.tell_refusal();
-        None
     }
 
     /// A burst may fill all slots; a load that stays is let in only as far as it is worked off without waiting,
@@ -192,28 +226,37 @@ impl Load {
 impl Slot {
     /// Gives it up for good: the answer is made, and its client may read it as slowly as it likes.
     pub(super) fn free(&self) {
-        self.0.borrow_mut().take();
+        self.0.work.borrow_mut().take();
+    }
+
+    /// Waits for the request's turn: few of those that wait are worked on at the same time. `None` when the
+    /// server ends.
+    pub(super) async fn in_turn(&self) -> Option<OwnedSemaphorePermit> {
+        let turn = Arc::clone(&self.0.load.turns).acquire_owned().await.ok()?;
+        *self.0.work.borrow_mut() = Some(Rc::new(self.0.load.work()));
+        Some(turn)
     }
 
     /// For what goes on when the request's client is gone: it is worked on as before.
     pub(super) fn held(&self) -> Option<Rc<Work>> {
-        self.0.borrow().clone()
+        self.0.work.borrow().clone()
     }
 
     /// Waits for the client, for instance for its body, without holding the slot. Then it is taken again,
     /// also where others have taken it meanwhile: what was admitted is not refused later. `None` where too many
     /// wait already, as each may hold what has arrived of its body.
     pub(super) async fn yielded<T>(&self, waiting: impl Future<Output = T>) -> Option<T> {
-        let Some(load) = self.0.borrow_mut().take().map(|work| Arc::clone(&work.0)) else {
+        if self.0.work.borrow_mut().take().is_none() {
             return Some(waiting.await);
-        };
+        }
+        let load = Arc::clone(&self.0.load);
         let place = Waiting(Arc::clone(&load));
         if load.waiting.fetch_add(1, Ordering::AcqRel) >= load.limit * WAITING {
             return None;
         }
         let arrived = waiting.await;
         drop(place);
-        *self.0.borrow_mut() = Some(Rc::new(load.work()));
+        *self.0.work.borrow_mut() = Some(Rc::new(load.work()));
         Some(arrived)
     }
 }
@@ -248,6 +291,8 @@ impl Drop for Answering {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[test]
@@ -290,6 +335,22 @@ mod tests {
         assert!(load.admit().is_none(), "the first holds it again");
         drop(slot);
         assert!(load.admit().is_some());
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_turn_is_not_refused_and_holds_no_slot() {
+        let load = Load::new(4);
+        let patient: Vec<_> = std::iter::from_fn(|| load.admit_patient()).collect();
+        assert_eq!(patient.len(), 4 * WAITING);
+        assert!(load.admit().is_some(), "others are let in");
+        let mut turns = Vec::new();
+        for slot in &patient[..TURNS] {
+            turns.push(slot.in_turn().await.unwrap());
+        }
+        let next = patient[TURNS].clone();
+        assert!(next.in_turn().now_or_never().is_none());
+        drop(turns.pop());
+        assert!(next.in_turn().await.is_some());
     }
 
     #[tokio::test(start_paused = true)]

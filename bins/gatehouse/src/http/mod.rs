@@ -1,40 +1,56 @@
 //! The HTTP side: folder = URL.
 
 pub mod access;
+mod auth;
 mod body;
 mod client_address;
+mod cookies;
 mod describe;
 mod discovery;
 mod entry;
 mod errors;
 mod lifecycle;
 mod load;
+mod locations;
+mod me;
 mod meter;
 mod operations;
+mod paging;
+mod people;
 pub mod permissions;
 mod probes;
 mod rates;
 mod scim;
+mod settings;
 #[cfg(feature = "otlp")]
 mod spans;
+pub mod step_up;
 pub(crate) mod tls;
 mod trace;
+mod uses;
 
-use std::{io, sync::Arc};
+use std::{io, net::IpAddr, sync::Arc};
 
 use actix_web::http::header::HeaderValue;
+use credentials::{Passkeys, Passwords};
+use ring::digest;
+use sessions::CookieName;
 use store::Store;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use self::{client_address::Proxies, load::Load, meter::Meter, operations::Operations, rates::ScimRates};
-use crate::{config::Settings, keys::Keys, pages};
+use self::{
+    auth::Hashing, client_address::Proxies, load::Load, locations::Locations, meter::Meter,
+    operations::Operations, rates::ScimRates, step_up::Proofs, uses::LastUses,
+};
+use crate::{config::Settings, keys::Keys, mail::Mail, pages};
 
 pub use self::{
     describe::document,
     discovery::{Documents, events},
     errors::Problem,
-    lifecycle::{Bound, bind},
+    lifecycle::{Bound, Parts, bind},
 };
+pub(crate) use self::{me::tokens::created as pat_created, settings::change_policy};
 
 /// What all workers share.
 pub(crate) struct Site {
@@ -48,6 +64,16 @@ pub(crate) struct Site {
     load: Arc<Load>,
     overloaded: errors::Overloaded,
     keys: Keys,
+    /// What authenticator apps and passkeys call this installation.
+    name: String,
+    cookie_name: CookieName,
+    hashing: Hashing,
+    /// `None` where the address of the server cannot be that of a relying party.
+    passkeys: Option<Passkeys>,
+    proofs: Box<dyn Proofs>,
+    pub(crate) mail: Option<Mail>,
+    locations: Option<Locations>,
+    last_uses: LastUses,
     /// Looked at for figures and readiness, never used for a request.
     watched: Store,
     readiness: probes::Readiness,
@@ -65,6 +91,7 @@ impl Site {
         settings: &Settings,
         base_url: String,
         keys: Keys,
+        proofs: Box<dyn Proofs>,
         watched: Store,
         limit: usize,
     ) -> io::Result<Self> {
@@ -81,6 +108,16 @@ impl Site {
             load: Load::new(limit),
             overloaded: errors::Overloaded::new(),
             keys,
+            name: NAME.to_owned(),
+            cookie_name: settings.session_cookie,
+            hashing: Hashing::new(Passwords::new(settings.password_cost)),
+            passkeys: Passkeys::new(NAME, &base_url)
+                .map_err(|error| tracing::warn!(%error, "passkeys cannot be used"))
+                .ok(),
+            proofs,
+            mail: Mail::new(settings, &base_url).map_err(io::Error::other)?,
+            locations: settings.geo_database.as_deref().map(Locations::open).transpose()?,
+            last_uses: LastUses::default(),
             watched,
             readiness: probes::Readiness::default(),
             spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
@@ -98,13 +135,41 @@ impl Site {
         })
     }
 
+    /// The ceremonies of passkeys.
+    fn passkeys(&self) -> Result<&Passkeys, Problem> {
+        self.passkeys
+            .as_ref()
+            .ok_or_else(|| Problem::conflict("CONFLICT", "passkeys need a base_url with the name of a host"))
+    }
+
+    /// `City, Country` of an address, where places are known.
+    fn locate(&self, address: Option<IpAddr>) -> Option<String> {
+        self.locations.as_ref()?.name(address?)
+    }
+
     /// Brings the figures that nobody counts up to date.
     fn measure(&self) {
         meter::database(&self.watched.figures());
     }
 }
 
+/// What authenticator apps and passkeys call this installation.
+const NAME: &str = "Gatehouse";
+
+/// SHA-256.
+fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
+    hash
+}
+
 /// Every operation of the API. What is not here does not exist.
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config.configure(discovery::routes).configure(scim::routes);
+    config
+        .configure(discovery::routes)
+        .configure(auth::routes)
+        .configure(me::routes)
+        .configure(people::routes)
+        .configure(settings::routes)
+        .configure(scim::routes);
 }

@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use super::meter::Meter;
 
+/// Addresses whose requests come in bursts and take their time: everybody signs in at nine.
+const PATIENT: [&str; 2] = ["/api/auth/sign-in", "/api/auth/links/redeem"];
+
 /// One operation of the description.
 pub(super) struct Operation {
     /// The path with its parameters' names, as in the description.
@@ -16,6 +19,8 @@ pub(super) struct Operation {
     pub public: bool,
     /// Whether the log says of it only what went wrong.
     pub quiet: bool,
+    /// Whether it hashes a password: then it waits for its turn.
+    pub patient: bool,
     /// What counts its answers.
     pub meter: Meter,
 }
@@ -53,14 +58,16 @@ impl Operations {
                     security.iter().all(|one| one.as_object().is_some_and(serde_json::Map::is_empty));
                 let method = method.to_ascii_uppercase();
                 let meter = Meter::new(&method, path);
-                let operation = Operation { template: path.clone(), public, quiet: false, meter };
+                let patient = PATIENT.contains(&path.as_str());
+                let operation = Operation { template: path.clone(), public, quiet: false, patient, meter };
                 methods.insert(method, Arc::new(operation));
             }
             insert(&mut router, path, methods)?;
         }
         for page in pages.iter().chain(probes) {
             let (template, meter) = ((*page).to_owned(), Meter::new("GET", page));
-            let operation = Operation { template, public: true, quiet: probes.contains(page), meter };
+            let quiet = probes.contains(page);
+            let operation = Operation { template, public: true, quiet, patient: false, meter };
             insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;
         }
         Ok(Self(router))

@@ -17,6 +17,7 @@ mod limits;
 mod operator;
 mod pages;
 mod parallel;
+mod people_cli;
 mod probes;
 mod readme;
 mod secrets;

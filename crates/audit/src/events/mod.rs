@@ -1,7 +1,11 @@
 //! Gatehouse's own events, one file an area.
 
+pub mod credentials;
 pub mod groups;
+pub mod pats;
+pub mod policies;
 pub mod scim_tokens;
+pub mod sign_in;
 pub mod tenants;
 pub mod users;
 
@@ -11,14 +15,32 @@ use crate::Catalog;
 pub fn catalog() -> Catalog {
     Catalog::new()
         .with::<tenants::TenantCreated>()
+        .with::<users::UserInvited>()
         .with::<users::UserCreated>()
         .with::<users::UserUpdated>()
         .with::<users::UserDeactivated>()
         .with::<users::UserReactivated>()
         .with::<users::UserDeleted>()
+        .with::<users::UserRoleChanged>()
         .with::<groups::GroupCreated>()
         .with::<groups::GroupUpdated>()
         .with::<groups::GroupDeleted>()
+        .with::<sign_in::SignInSucceeded>()
+        .with::<sign_in::SignInFailed>()
+        .with::<sign_in::SignInNewDevice>()
+        .with::<sign_in::SessionStarted>()
+        .with::<sign_in::SessionRevoked>()
+        .with::<sign_in::SessionsRevoked>()
+        .with::<credentials::PasswordChanged>()
+        .with::<credentials::PasswordResetStarted>()
+        .with::<credentials::FactorEnrolled>()
+        .with::<credentials::FactorRenamed>()
+        .with::<credentials::FactorRemoved>()
+        .with::<credentials::RecoveryCodesGenerated>()
+        .with::<credentials::RecoveryCodeUsed>()
+        .with::<pats::PatCreated>()
+        .with::<pats::PatRevoked>()
+        .with::<policies::SignInPolicyChanged>()
         .with::<scim_tokens::ScimTokenCreated>()
         .with::<scim_tokens::ScimTokenRevoked>()
 }

@@ -95,3 +95,47 @@ impl EventData for UserDeleted {
         Self {}
     }
 }
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserInvited {
+    /// `ADMIN` or `MEMBER`.
+    pub role: &'static str,
+    /// Whether the link was sent by mail; otherwise whoever asked was told it.
+    pub sent: bool,
+}
+
+impl EventData for UserInvited {
+    const CODE: &'static str = "ACCOUNT_USER_INVITED";
+    const DESCRIPTION: &'static str = "A person was invited to the tenant.";
+    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
+    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz3333333333333333333333", "USER");
+
+    fn example() -> Self {
+        Self { role: "MEMBER", sent: true }
+    }
+}
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserRoleChanged {
+    /// `ADMIN` or `MEMBER`.
+    pub from: &'static str,
+    /// `ADMIN` or `MEMBER`.
+    pub to: &'static str,
+}
+
+impl EventData for UserRoleChanged {
+    const CODE: &'static str = "ACCOUNT_USER_ROLE_CHANGED";
+    const DESCRIPTION: &'static str = "What a person may do in the tenant changed.";
+    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
+    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz3333333333333333333333", "USER");
+
+    fn example() -> Self {
+        Self { from: "MEMBER", to: "ADMIN" }
+    }
+}

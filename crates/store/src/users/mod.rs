@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use credentials::TicketStore;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use directory::LinkStore;
 use futures_util::future::join;
 use kernel::{StoreError, Timestamp, UserId};
 use scim_core::{Found, MAX_MEMBERSHIPS, Membership, Query, User, UserStore, fold};
@@ -15,15 +17,17 @@ use crate::{
     error::{corrupt, store_error},
     filter::{Kind, Of},
     list::{Slice, load_and_count},
-    schema::{group_members, groups, user_emails, users},
+    schema::{group_members, groups, sign_in_names, user_emails, users},
     tx::Row,
 };
 
 pub(crate) mod refold;
 mod rows;
 
-pub(crate) use rows::{EmailRow, UserRow, UserUpdate, insert_email, json_text, update_user};
-use rows::{NewUserRow, UserChanges};
+pub(crate) use rows::{
+    EmailRow, SignInNameRow, UserRow, UserUpdate, insert_email, insert_sign_in_name, json_text, update_user,
+};
+use rows::{NewUserRow, UserChanges, sign_in_email_key};
 
 impl Tx {
     /// Keeps a new user in this role; `false` when its name or sign-in address is taken.
@@ -39,8 +43,32 @@ impl Tx {
         let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
         if self.note_change(inserted) {
             self.index_emails(user);
+            self.index_sign_in_name(user);
         }
         Ok(inserted)
+    }
+
+    fn index_sign_in_name(&mut self, user: &User) {
+        if let Some(email_key) = sign_in_email_key(user) {
+            let row =
+                SignInNameRow { email_key, tenant_id: self.tenant.to_string(), user_id: user.id.to_string() };
+            self.later(Row::SignInName(row));
+        }
+    }
+
+    async fn unindex_sign_in_name(&mut self, user: &User) -> Result<(), StoreError> {
+        if let Some(key) = sign_in_email_key(user) {
+            let row = sign_in_names::table.find((key, self.tenant.as_str()));
+            on!(&mut self.conn, c => diesel::delete(row).execute(c).await)?;
+        }
+        Ok(())
+    }
+
+    /// Shuts a person out: sessions end, and what was about to become one.
+    pub(crate) async fn shut_out(&mut self, user: &UserId, at: Timestamp) -> Result<(), StoreError> {
+        self.end_sessions(user, at, None).await?;
+        self.drop_tickets(user).await?;
+        self.drop_links(user).await
     }
 
     fn index_emails(&mut self, user: &User) {
@@ -198,6 +226,13 @@ impl UserStore for Tx {
             }
         }
         self.note_change(true);
+        if sign_in_email_key(before) != sign_in_email_key(after) {
+            self.unindex_sign_in_name(before).await?;
+            self.index_sign_in_name(after);
+        }
+        if before.active && !after.active {
+            self.shut_out(&after.id, after.last_modified).await?;
+        }
         if before.attributes.get("emails") != after.attributes.get("emails") {
             self.unindex_emails(&after.id).await?;
             self.index_emails(after);
@@ -216,12 +251,16 @@ impl UserStore for Tx {
             users::active.eq(false),
             users::sign_in_email_key.eq(None::<String>),
             users::has_groups.eq(false),
+            users::sessions_after.eq(at.naive()),
         );
         if on!(&mut self.conn, c => diesel::update(row).set(gone).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a deletion of a user that the tenant does not have"));
         }
         self.note_change(true);
         self.unindex_emails(&user.id).await?;
+        self.unindex_sign_in_name(user).await?;
+        self.shut_out(&user.id, at).await?;
+        self.forget_credentials(&user.id, at).await?;
         let memberships = group_members::table
             .filter(group_members::tenant_id.eq(self.tenant.as_str()))
             .filter(group_members::user_id.eq(user.id.as_str()));

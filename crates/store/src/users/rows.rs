@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::{
     error::corrupt,
     json::JsonText,
-    schema::{user_emails, users},
+    schema::{sign_in_names, user_emails, users},
 };
 
 #[derive(Queryable, Selectable)]
@@ -55,7 +55,29 @@ pub(crate) struct UserChanges {
     attributes: Option<JsonText>,
     folded: Option<JsonText>,
     updated_at: NaiveDateTime,
+    sessions_after: Option<NaiveDateTime>,
 }
+
+/// Where an address signs in.
+#[derive(Insertable)]
+#[diesel(table_name = sign_in_names, treat_none_as_default_value = false)]
+pub(crate) struct SignInNameRow {
+    pub(crate) email_key: String,
+    pub(crate) tenant_id: String,
+    pub(crate) user_id: String,
+}
+
+/// The statement that keeps where an address signs in, for a connection of either database.
+macro_rules! insert_sign_in_name {
+    ($row:expr, $conn:expr) => {
+        diesel_async::RunQueryDsl::execute(
+            diesel::insert_into($crate::schema::sign_in_names::table).values($row),
+            $conn,
+        )
+        .await
+    };
+}
+pub(crate) use insert_sign_in_name;
 
 #[derive(Insertable)]
 #[diesel(table_name = user_emails, treat_none_as_default_value = false)]
@@ -131,11 +153,12 @@ impl UserChanges {
             attributes: changed.then(|| JsonText(after.attributes.text().into_owned())),
             folded: if changed { Some(json_text(&after.folded())?) } else { None },
             updated_at: after.last_modified.naive(),
+            sessions_after: (before.active && !after.active).then(|| after.last_modified.naive()),
         })
     }
 }
 
-fn sign_in_email_key(user: &User) -> Option<String> {
+pub(crate) fn sign_in_email_key(user: &User) -> Option<String> {
     user.sign_in_email().map(|email| email.key())
 }
 

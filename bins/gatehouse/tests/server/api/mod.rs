@@ -1,2 +1,4 @@
+pub(crate) mod auth;
 mod developers;
+mod me;
 mod scim;

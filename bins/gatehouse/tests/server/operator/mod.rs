@@ -1,6 +1,7 @@
 //! What whoever runs the server relies on.
 
 mod backup;
+mod burst;
 mod doctor;
 mod draining;
 mod keys;

@@ -1,12 +1,18 @@
 //! Servers, callers and answers for the tests.
 
+mod authenticator;
+mod browser;
 mod client;
+mod mail;
 mod process;
 mod server;
 
+pub(crate) use authenticator::Authenticator;
+pub(crate) use browser::Browser;
 pub(crate) use client::{Answer, Caller};
+pub(crate) use mail::MailServer;
 pub(crate) use process::Process;
-pub(crate) use server::{Server, Tenant, on_both};
+pub(crate) use server::{AUTH_SECRET, ORIGIN, Person, Server, Tenant, eventually, on_both};
 
 use serde_json::{Value, json};
 
@@ -14,6 +20,13 @@ use serde_json::{Value, json};
 pub(crate) fn server_certificate() -> (String, String) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
+/// The code that an authenticator app shows for this secret at this moment, so many steps from now.
+pub(crate) fn code(secret: &str, server: &Server, steps: i64) -> String {
+    let secret = data_encoding::BASE32_NOPAD.decode(secret.as_bytes()).unwrap();
+    let seconds = kernel::Env::now(&*server.env).unix_millis() / 1000 + steps * 30;
+    totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, &secret, u64::try_from(seconds).unwrap())
 }
 
 /// A user as most tests need one.

@@ -1,30 +1,98 @@
 //! A server in this process, on a database of its own.
 
-use std::{net::SocketAddr, sync::Arc, thread::JoinHandle};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
 
 use audit::{AuditStore, Audited, Event, StoredEntry, events::tenants::TenantCreated};
-use directory::{NewTenant, Tier};
-use gatehouse::{config::Raw, http, keys::Keys};
-use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
+use credentials::{Cost, Passwords, SignInPolicy, SignInStore};
+use directory::{NewPerson, NewTenant, Role, Tier};
+use gatehouse::{
+    config::Raw,
+    http::{self, Parts, step_up::Proofs},
+    keys::Keys,
+};
+use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId, Timestamp};
 use store::{
     DatabaseUrl, Store, Tx,
     testing::{Kind, TestDatabase},
 };
 use tokens::{NewScimToken, ScimTokenId};
 
-use super::Caller;
+use super::{Browser, Caller};
 
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) metrics_address: Option<SocketAddr>,
     store: Store,
-    env: Arc<dyn Env>,
+    pub(crate) env: Arc<MovedEnv>,
     runtime: tokio::runtime::Runtime,
     handle: actix_web::dev::ServerHandle,
     thread: Option<JoinHandle<()>>,
     /// Kept for its drop.
     database: TestDatabase,
+}
+
+/// The secret of sessions in tests.
+pub(crate) const AUTH_SECRET: &str = "Pm3x-tests-only-uZ81q-0987-abcdefghij";
+
+/// What browsers call the servers of tests.
+pub(crate) const ORIGIN: &str = "http://localhost:8080";
+
+/// Takes the purpose's name for a proof of it: what guards ask for is tested without a ceremony.
+struct SaidAloud;
+
+impl Proofs for SaidAloud {
+    fn accepts(&self, purpose: &stepup::Purpose, presented: &str) -> bool {
+        presented == purpose.name || presented == "any"
+    }
+}
+
+/// The system's clock, moved.
+#[derive(Default)]
+pub(crate) struct MovedEnv {
+    system: SystemEnv,
+    millis: AtomicI64,
+}
+
+impl MovedEnv {
+    /// Moves the clock forward.
+    pub(crate) fn advance(&self, time: Duration) {
+        self.millis.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Env for MovedEnv {
+    fn now(&self) -> Timestamp {
+        self.system.now().plus_millis(self.millis.load(Ordering::SeqCst))
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        self.system.fill(bytes);
+    }
+}
+
+/// What everybody's password is.
+pub(crate) const PASSWORD: &str = "correct horse and more";
+
+/// Somebody of a tenant.
+pub(crate) struct Person {
+    pub(crate) id: kernel::UserId,
+    pub(crate) email: String,
+    pub(crate) password: &'static str,
+}
+
+fn parts(database: &TestDatabase, env: &Arc<MovedEnv>) -> Parts {
+    let secret = Secret::new(AUTH_SECRET.to_owned());
+    let keys = Keys::fixed(&[("test".to_owned(), Secret::new(vec![7; 32]))], &[secret]);
+    Parts { keys, store: database.store(), env: env.clone(), proofs: Box::new(SaidAloud) }
 }
 
 /// A tenant with an identity provider.
@@ -33,6 +101,15 @@ pub(crate) struct Tenant {
     pub(crate) token_id: ScimTokenId,
     pub(crate) token: String,
     pub(crate) scim: Caller,
+}
+
+/// Waits until something is so that is done beside the answers.
+pub(crate) fn eventually(is_so: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(10), "it never became so");
+        std::thread::yield_now();
+    }
 }
 
 /// Runs a test against a server on SQLite and one on PostgreSQL.
@@ -49,7 +126,7 @@ impl Server {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let database = runtime.block_on(TestDatabase::new(kind));
-        let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
+        let env = Arc::new(MovedEnv::default());
         let mut raw = Raw::default();
         // Tests are not clients: only those about rates and overload meet them.
         let usual = [
@@ -57,14 +134,15 @@ impl Server {
             ("workers", "2"),
             ("scim_rates", "100000,100000,100000"),
             ("max_in_flight", "100000"),
+            ("password_cost", "64,1,1"),
+            ("base_url", ORIGIN),
         ];
         for (name, value) in usual.iter().chain(settings) {
             raw.set(name, (*value).to_owned()).unwrap();
         }
         let bound = {
             let _inside = runtime.enter();
-            let keys = Keys::fixed(&[("test".to_owned(), Secret::new(vec![7; 32]))]);
-            http::bind(&raw.settings().unwrap(), keys, database.store(), Arc::clone(&env)).unwrap()
+            http::bind(&raw.settings().unwrap(), parts(&database, &env)).unwrap()
         };
         let (address, handle) = (bound.address, bound.handle());
         let metrics_address = bound.metrics_address;
@@ -105,10 +183,81 @@ impl Server {
             let data = TenantCreated { slug: tenant.slug.clone(), tier: tenant.tier.as_str() };
             Ok::<_, kernel::StoreError>(Audited::new(minted, Event::new(tenant.id.as_str(), &data)))
         };
-        let ctx = Ctx::new(Arc::clone(&self.env), id.clone(), Actor::system("test"));
+        let ctx = Ctx::new(self.env.clone(), id.clone(), Actor::system("test"));
         let (token, raw) = self.runtime.block_on(self.store.write(ctx, unit)).unwrap();
         let scim = self.anonymous().bearer(raw.expose());
         Tenant { id, token_id: token.id, token: raw.expose().to_owned(), scim }
+    }
+
+    /// Somebody with a browser and no cookies.
+    pub(crate) fn browser(&self) -> Browser {
+        Browser::new(self.address)
+    }
+
+    /// Another instance on the same database, with the same secrets and clock.
+    pub(crate) fn second(&self, test: impl FnOnce(SocketAddr)) {
+        let mut raw = Raw::default();
+        for (name, value) in [("bind", "127.0.0.1:0"), ("workers", "1"), ("base_url", ORIGIN)] {
+            raw.set(name, value.to_owned()).unwrap();
+        }
+        let bound = {
+            let _inside = self.runtime.enter();
+            http::bind(&raw.settings().unwrap(), parts(&self.database, &self.env)).unwrap()
+        };
+        let (address, handle) = (bound.address, bound.handle());
+        let serving = self.runtime.handle().clone();
+        let thread = std::thread::spawn(move || serving.block_on(bound.serve()).unwrap());
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(address)));
+        self.runtime.block_on(handle.stop(false));
+        thread.join().unwrap();
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// A person with a password, as the command line would make one.
+    pub(crate) fn person(&self, tenant: &Tenant, email: &str, role: Role) -> Person {
+        let new = NewPerson { email: email.parse().unwrap(), role, display_name: None };
+        let hash = Passwords::new(Cost::CHEAP).hash(&*self.env, &Secret::new(PASSWORD.to_owned())).unwrap();
+        let id = self.write(&tenant.id, async move |ctx, tx| {
+            let person = directory::create_person(ctx, tx, new).await.unwrap();
+            tx.set_password(&person.id, &hash, ctx.now).await?;
+            Ok(person.id)
+        });
+        Person { id, email: email.to_owned(), password: PASSWORD }
+    }
+
+    /// A person with a complete session.
+    pub(crate) fn signed_in(&self, tenant: &Tenant, email: &str, role: Role) -> (Person, Browser) {
+        let person = self.person(tenant, email, role);
+        let browser = self.browser();
+        let answer = browser.sign_in(email, PASSWORD);
+        assert_eq!(answer.json()["status"], "SIGNED_IN", "{}", answer.text);
+        (person, browser)
+    }
+
+    /// Runs a unit of work on a tenant, as the operator.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, kernel::StoreError> + Send + 'static,
+    ) -> T {
+        let unit = async move |ctx: &Ctx, tx: &mut Tx| {
+            let done = work(ctx, tx).await?;
+            let event = Event::new("test", &audit::events::users::UserUpdated { changed: Vec::new() });
+            Ok::<_, kernel::StoreError>(Audited::new(done, event))
+        };
+        let ctx = Ctx::new(self.env.clone(), tenant.clone(), Actor::system("test"));
+        self.runtime.block_on(self.store.write(ctx, unit)).unwrap()
+    }
+
+    /// Changes what the tenant asks of those who sign in.
+    pub(crate) fn policy(&self, tenant: &Tenant, change: impl Fn(&mut SignInPolicy) + Send + 'static) {
+        self.write(&tenant.id, async move |_, tx| {
+            let mut policy = tx.sign_in_policy().await?;
+            change(&mut policy);
+            tx.set_sign_in_policy(&policy).await
+        });
     }
 
     /// Revokes the tenant's token, as the command line would.
@@ -119,7 +268,7 @@ impl Server {
             let event = Event::new(id.as_str(), &audit::events::scim_tokens::ScimTokenRevoked {});
             Ok::<_, tokens::Error>(Audited::new((), event))
         };
-        let ctx = Ctx::new(Arc::clone(&self.env), tenant.id.clone(), Actor::system("test"));
+        let ctx = Ctx::new(self.env.clone(), tenant.id.clone(), Actor::system("test"));
         self.runtime.block_on(self.store.write(ctx, unit)).unwrap();
     }
 

@@ -13,22 +13,25 @@ use std::{
     sync::Arc,
 };
 
-use actix_web::{
-    FromRequest, HttpMessage, HttpRequest,
-    dev::Payload,
-    http::header::{self, HeaderMap},
-    web,
-};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
 use audit::Audited;
+use credentials::attempts;
 use directory::Tier;
-use kernel::{Actor, Ctx, Env, StoreError, TenantId, TraceContext};
-use store::{Store, Tx};
-use tokens::{RawToken, ScimToken};
+use kernel::{Ctx, Env, StoreError, TenantId, TraceContext};
+use sessions::Session;
+use store::{Across, Holder, Store, Tx};
+use tokens::{Pat, ScimToken};
 
+mod authenticate;
+mod visitor;
+
+pub(super) use self::authenticate::lifetime;
+pub use self::visitor::Visitor;
 use super::{
-    errors::{Problem, ScimProblem},
+    auth::FactorName,
+    errors::{AreaProblem, Problem},
     load::{Slot, Work},
-    permissions::{Permission, WritePermission},
+    permissions::{OwnAccount, Permission, SigningIn, WritePermission},
 };
 
 /// What a worker serves with.
@@ -42,6 +45,28 @@ pub struct Gate {
 pub enum Caller {
     /// An identity provider by its SCIM token.
     Scim(Arc<ScimToken>),
+    /// A person by a session cookie.
+    Session(Arc<Signed>),
+    /// A person's program by a personal access token.
+    Pat(Arc<ByPat>),
+}
+
+/// A person with a session.
+#[derive(Debug)]
+pub struct Signed {
+    /// The row that decides.
+    pub session: Session,
+    /// Whose it is.
+    pub holder: Holder,
+}
+
+/// A person's program.
+#[derive(Debug)]
+pub struct ByPat {
+    /// The token it has.
+    pub pat: Pat,
+    /// Who it acts as.
+    pub holder: Holder,
 }
 
 /// What the middleware leaves in the request for [`Access`].
@@ -52,6 +77,7 @@ struct Pass {
 }
 
 /// A request as the middleware knows it.
+#[derive(Clone)]
 pub(super) struct Arrival {
     pub(super) request_id: String,
     pub(super) trace: TraceContext,
@@ -68,55 +94,11 @@ impl Gate {
         &*self.env
     }
 
-    /// Proves the caller by the credential in the headers and lets the request in: the tenant's id.
-    pub(super) async fn authenticate(
-        &self,
-        request: &impl HttpMessage,
-        headers: &HeaderMap,
-        arrival: &Arrival,
-    ) -> Result<TenantId, Problem> {
-        let mut sent = headers.get_all(header::AUTHORIZATION);
-        let (Some(authorization), None) = (sent.next(), sent.next()) else {
-            return Err(refused("no credential"));
-        };
-        let bearer = authorization.to_str().ok().and_then(|text| text.split_once(' '));
-        let Some((_, token)) = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
-            return Err(refused("not a bearer token"));
-        };
-        let Ok(raw) = RawToken::parse(token.trim()) else { return Err(refused("malformed token")) };
-        let hash = raw.hash();
-        let tenant = raw.tenant();
-        let find = async |across: &mut store::Across| across.scim_token(tenant, &hash).await;
-        let Some(token) = self.store.across(find).await? else { return Err(refused("unknown token")) };
-        if token.revoked_at.is_some() {
-            tracing::info!(token = %token.id, %tenant, "a revoked token was presented");
-            return Err(Problem::unauthenticated());
-        }
-        let ctx = Ctx {
-            tenant: tenant.clone(),
-            actor: Actor::scim(token.id.to_string()),
-            request_id: Some(arrival.request_id.clone()),
-            trace: Some(arrival.trace.clone()),
-            ip: arrival.ip,
-            now: self.env.now(),
-            env: Arc::clone(&self.env),
-        };
-        let tenant = ctx.tenant.clone();
-        request.extensions_mut().insert(Pass { caller: Caller::Scim(Arc::new(token)), ctx });
-        Ok(tenant)
-    }
-
     /// What the tenant pays for; the least of all where that is not known.
     pub(super) async fn tier(&self, tenant: &TenantId) -> Result<Tier, StoreError> {
         let find = async |across: &mut store::Across| across.tenant(tenant).await;
         Ok(self.store.across(find).await?.map_or(Tier::Free, |tenant| tenant.tier))
     }
-}
-
-/// A refusal that tells the caller nothing and the log why.
-fn refused(why: &'static str) -> Problem {
-    tracing::debug!(why, "a credential was refused");
-    Problem::unauthenticated()
 }
 
 /// The permission `P` of this request's caller, and with it the way to the caller's tenant's data.
@@ -130,8 +112,8 @@ pub struct Access<P: Permission> {
 }
 
 impl<P: Permission> FromRequest for Access<P> {
-    type Error = ScimProblem;
-    type Future = Ready<Result<Self, ScimProblem>>;
+    type Error = AreaProblem;
+    type Future = Ready<Result<Self, AreaProblem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let pass = request.extensions().get::<Pass>().cloned();
@@ -148,7 +130,7 @@ impl<P: Permission> FromRequest for Access<P> {
             // An operation that forgot to say that it needs a credential is closed, not open.
             _ => Err(Problem::unauthenticated()),
         };
-        ready(access.map_err(ScimProblem::from))
+        ready(access.map_err(|problem| AreaProblem::of(request.path(), problem)))
     }
 }
 
@@ -161,6 +143,50 @@ impl<P: Permission> Access<P> {
     /// Who calls, as the permission knows them.
     pub fn caller(&self) -> &P::Caller {
         &self.caller
+    }
+
+    /// The operation as the units of work see it.
+    pub(super) fn ctx(&self) -> &Ctx {
+        &self.ctx
+    }
+
+    /// Where time and randomness come from.
+    pub(super) fn env(&self) -> &dyn Env {
+        &*self.gate.env
+    }
+
+    /// The same, for another thread.
+    pub(super) fn shared_env(&self) -> Arc<dyn Env> {
+        Arc::clone(&self.gate.env)
+    }
+
+    /// Looks for what stands outside of tenants: the tenant itself.
+    pub(super) async fn look<T>(
+        &self,
+        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.gate.store.across(look).await
+    }
+
+    /// Takes an attempt from these limits, or refuses with 429.
+    async fn take(&self, limits: Vec<attempts::Limit>) -> Result<(), Problem> {
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let taken = attempts::take(tx, limits, ctx.now).await?;
+            Ok::<_, StoreError>(Audited::without(taken, audit::Unaudited::AttemptCounted))
+        };
+        let (gate, ctx) = (self.gate.clone(), self.ctx.clone());
+        match finish(self.work(), async move { gate.store.write(ctx, work).await }).await? {
+            attempts::Taken::Yes => Ok(()),
+            attempts::Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
+        }
+    }
+
+    /// Waits for something that is neither storage nor the client, without holding the request's slot.
+    pub(super) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
+        match &self.slot {
+            Some(slot) => slot.yielded(waiting).await.ok_or_else(Problem::unavailable),
+            None => Ok(waiting.await),
+        }
     }
 
     fn work(&self) -> Option<Rc<Work>> {
@@ -183,6 +209,22 @@ impl<P: Permission> Access<P> {
             return gate.store.read(tenant, work).await;
         }
         finish(self.work(), async move { gate.store.read(tenant, work).await }).await
+    }
+}
+
+impl Access<SigningIn> {
+    /// Takes an attempt at a factor of the caller's.
+    pub(super) async fn attempt(&self, factor: FactorName) -> Result<(), Problem> {
+        let origin = attempts::origin(self.ctx.ip);
+        self.take(factor.limits(&self.ctx.tenant, &self.caller.session.user, &origin)).await
+    }
+}
+
+impl Access<OwnAccount> {
+    /// Takes an attempt at the caller's own password.
+    pub(super) async fn attempt_password(&self, person: &directory::Person) -> Result<(), Problem> {
+        let key = person.email.as_ref().map_or_else(|| person.id.to_string(), kernel::Email::key);
+        self.take(attempts::password(&key, &attempts::origin(self.ctx.ip), true)).await
     }
 }
 
@@ -223,4 +265,9 @@ where
         done
     });
     running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
+}
+
+/// Whether the caller is a person's program.
+pub(super) fn is_by_pat(request: &HttpRequest) -> bool {
+    request.extensions().get::<Pass>().is_some_and(|pass| matches!(pass.caller, Caller::Pat(_)))
 }

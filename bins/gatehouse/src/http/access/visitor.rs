@@ -1,0 +1,179 @@
+//! The door for those who are about to prove who they are.
+
+use std::future::{Ready, ready};
+
+use actix_web::{
+    FromRequest, HttpMessage, HttpRequest,
+    dev::Payload,
+    http::header::{self, HeaderValue},
+    web,
+};
+use audit::{Audited, Unaudited};
+use credentials::attempts::{self, Limit, Taken};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
+use store::{Across, Tx};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{Arrival, Gate, finish};
+use crate::http::{errors::Problem, load::Slot};
+
+/// Somebody without a credential, on an operation that is about getting one.
+///
+/// What it leads to is what signing in needs: looking accounts up, counting attempts, and units of work in the
+/// tenant of an account. Handlers of `/api/auth` alone ask for it.
+pub struct Visitor {
+    gate: web::Data<Gate>,
+    arrival: Arrival,
+    slot: Option<Slot>,
+    user_agent: String,
+}
+
+impl FromRequest for Visitor {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let arrival = request.extensions().get::<Arrival>().cloned();
+        let gate = request.app_data::<web::Data<Gate>>().cloned();
+        let slot = request.extensions().get::<Slot>().cloned();
+        let agent = request.headers().get(header::USER_AGENT).map(HeaderValue::to_str);
+        let user_agent = agent.and_then(Result::ok).unwrap_or_default().to_owned();
+        ready(match (arrival, gate) {
+            (Some(arrival), Some(gate)) => Ok(Self { gate, arrival, slot, user_agent }),
+            _ => Err(Problem::internal()),
+        })
+    }
+}
+
+impl Visitor {
+    /// Where time and randomness come from.
+    pub(in crate::http) fn env(&self) -> &dyn Env {
+        &*self.gate.env
+    }
+
+    /// The same, for another thread.
+    pub(in crate::http) fn shared_env(&self) -> std::sync::Arc<dyn Env> {
+        std::sync::Arc::clone(&self.gate.env)
+    }
+
+    /// The client's address where it is known.
+    pub(in crate::http) fn ip(&self) -> Option<std::net::IpAddr> {
+        self.arrival.ip
+    }
+
+    /// Where attempts are counted to.
+    pub(in crate::http) fn origin(&self) -> String {
+        attempts::origin(self.arrival.ip)
+    }
+
+    /// What the client calls itself.
+    pub(in crate::http) fn user_agent(&self) -> &str {
+        &self.user_agent
+    }
+
+    /// Looks for what must be found before the tenant is known.
+    pub(in crate::http) async fn across<T>(
+        &self,
+        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.gate.store.across(look).await
+    }
+
+    /// Waits for the request's turn, which lasts until what it gives is dropped.
+    pub(in crate::http) async fn in_turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let slot = self.slot.as_ref().ok_or_else(Problem::internal)?;
+        slot.in_turn().await.ok_or_else(Problem::unavailable)
+    }
+
+    /// Waits for something that is neither storage nor the client, without holding the request's slot.
+    pub(in crate::http) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
+        match &self.slot {
+            Some(slot) => slot.yielded(waiting).await.ok_or_else(Problem::unavailable),
+            None => Ok(waiting.await),
+        }
+    }
+
+    /// Takes an attempt from these limits, or refuses with 429.
+    pub(in crate::http) async fn attempt(&self, limits: Vec<Limit>) -> Result<(), Problem> {
+        // Attempts are counted for all tenants together: the unit of work is nobody's.
+        let nobody = TenantId::new(self.env());
+        let ctx = self.gate.ctx(nobody, Actor::system("sign-in"), &self.arrival);
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let taken = attempts::take(tx, limits, ctx.now).await?;
+            Ok::<_, StoreError>(Audited::without(taken, Unaudited::AttemptCounted))
+        };
+        match self.run(ctx, work).await? {
+            Taken::Yes => Ok(()),
+            Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
+        }
+    }
+
+    /// Runs `work` in one transaction of a tenant, together with its audit entries, as this person.
+    pub(in crate::http) async fn write<T, E>(
+        &self,
+        tenant: &TenantId,
+        user: &UserId,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.run(self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival), work).await
+    }
+
+    /// The same before it is known as whom.
+    pub(in crate::http) async fn write_as_system<T, E>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.run(self.gate.ctx(tenant.clone(), Actor::system("sign-in"), &self.arrival), work).await
+    }
+
+    /// Runs `work`, which changes nothing, on a tenant.
+    pub(in crate::http) async fn read<T, E>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.gate.store.read(tenant.clone(), work).await
+    }
+
+    /// Enters something in the ledger that nothing waits for: it is written when the answer is on its way.
+    pub(in crate::http) fn enter(&self, tenant: &TenantId, user: &UserId, event: audit::Event) {
+        let ctx = self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival);
+        let gate = self.gate.clone();
+        actix_web::rt::spawn(async move {
+            let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
+            if let Err(error) = gate.store.write(ctx, work).await {
+                tracing::error!(%error, "an entry could not be written");
+            }
+        });
+    }
+
+    async fn run<T, E>(
+        &self,
+        ctx: Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let gate = self.gate.clone();
+        if gate.store.finishes_alone() {
+            return gate.store.write(ctx, work).await;
+        }
+        let held = self.slot.as_ref().and_then(Slot::held);
+        finish(held, async move { gate.store.write(ctx, work).await }).await
+    }
+}

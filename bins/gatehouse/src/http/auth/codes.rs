@@ -1,0 +1,168 @@
+//! A second factor, proved.
+
+use actix_web::web;
+use credentials::{
+    Assertion, Factor, FactorData, FactorKind, FactorStore, PendingAssertion, attempts, attempts::Limit,
+    recovery, totp,
+};
+use kernel::{Ctx, TenantId, UserId};
+use serde::Deserialize;
+use serde_json::Value;
+use sessions::Method;
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::http::{Site, errors::Problem};
+
+/// What can be proved in a second step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(in crate::http) enum FactorName {
+    /// A passkey or security key.
+    Webauthn,
+    /// A code of an authenticator app.
+    Totp,
+    /// A recovery code.
+    RecoveryCode,
+}
+
+impl FactorName {
+    pub(in crate::http) fn as_str(self) -> &'static str {
+        match self {
+            Self::Webauthn => "WEBAUTHN",
+            Self::Totp => "TOTP",
+            Self::RecoveryCode => "RECOVERY_CODE",
+        }
+    }
+
+    /// The kind of factor it is; a recovery code is none.
+    pub(in crate::http) fn kind(self) -> Option<FactorKind> {
+        match self {
+            Self::Webauthn => Some(FactorKind::Webauthn),
+            Self::Totp => Some(FactorKind::Totp),
+            Self::RecoveryCode => None,
+        }
+    }
+
+    pub(in crate::http) fn method(self) -> Method {
+        match self {
+            Self::Webauthn => Method::Passkey,
+            Self::Totp => Method::Totp,
+            Self::RecoveryCode => Method::RecoveryCode,
+        }
+    }
+
+    /// What its attempts are taken from.
+    pub(in crate::http) fn limits(self, tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
+        match self {
+            Self::Webauthn => attempts::other("passkey", origin),
+            Self::Totp => attempts::totp(tenant, user, origin),
+            Self::RecoveryCode => attempts::recovery_code(tenant, user, origin),
+        }
+    }
+}
+
+/// What a person answers with.
+pub(in crate::http) enum Proof {
+    /// A code of either kind.
+    Code(String),
+    /// The answer of an authenticator.
+    Credential(Value),
+}
+
+impl Proof {
+    /// The member that goes with the factor.
+    pub(in crate::http) fn of(
+        factor: FactorName,
+        code: Option<String>,
+        credential: Option<Value>,
+    ) -> Result<Self, Problem> {
+        match (factor, code, credential) {
+            (FactorName::Webauthn, None, Some(credential)) => Ok(Self::Credential(credential)),
+            (FactorName::Webauthn, _, _) => {
+                Err(Problem::invalid_request("credential: send what the authenticator answered, and no code"))
+            }
+            (_, Some(code), None) if code.len() <= 64 => Ok(Self::Code(code)),
+            _ => {
+                Err(Problem::invalid_request("code: send a code of at most 64 characters, and no credential"))
+            }
+        }
+    }
+}
+
+/// Whether a person has proved a factor: it is used up by that, as far as it can be.
+pub(in crate::http) async fn proved(
+    site: &web::Data<Site>,
+    ctx: &Ctx,
+    tx: &mut Tx,
+    user: &UserId,
+    factor: FactorName,
+    proof: &Proof,
+    pending: Option<&PendingAssertion>,
+) -> Result<bool, Problem> {
+    match (factor, proof) {
+        (FactorName::Totp, Proof::Code(code)) => {
+            for known in tx.factors(user).await?.iter().filter(|known| known.is_verified()) {
+                if let Some(step) = totp_step(site, ctx, known, code)? {
+                    return Ok(tx.use_step(known, step, ctx.now).await?);
+                }
+            }
+            Ok(false)
+        }
+        (FactorName::RecoveryCode, Proof::Code(code)) => {
+            let hash = recovery::hash(&ctx.tenant, user, code);
+            Ok(tx.use_code(user, &hash, ctx.now).await?)
+        }
+        (FactorName::Webauthn, Proof::Credential(credential)) => {
+            let Some(pending) = pending else { return Ok(false) };
+            asserted(site, ctx, tx, user, credential, pending).await.map(|asserted| asserted.is_some())
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The step in which a code of this factor is good, if it is one of an authenticator app.
+pub(in crate::http) fn totp_step(
+    site: &Site,
+    ctx: &Ctx,
+    factor: &Factor,
+    code: &str,
+) -> Result<Option<i64>, Problem> {
+    let FactorData::Totp { sealed, last_step } = &factor.data else { return Ok(None) };
+    let place = [ctx.tenant.as_str(), factor.id.as_str()].join("\0");
+    let secret = site.keys.open_totp(place.as_bytes(), sealed);
+    let secret = secret
+        .ok_or_else(|| Problem::internal().because(&"a secret cannot be opened with the keys there are"))?;
+    Ok(totp::verify(&secret, code, ctx.now, *last_step))
+}
+
+/// What an authenticator of this person has proved: whether it verified the person. `None`: nothing.
+pub(in crate::http) async fn asserted(
+    site: &Site,
+    ctx: &Ctx,
+    tx: &mut Tx,
+    user: &UserId,
+    credential: &Value,
+    pending: &PendingAssertion,
+) -> Result<Option<bool>, Problem> {
+    let Ok(assertion) = Assertion::read(credential) else {
+        return Err(Problem::invalid_request("credential: not the answer of an authenticator"));
+    };
+    let known = tx.factor_of_credential(assertion.credential_id()).await?;
+    let Some(mut factor) = known.filter(|factor| factor.user == *user && factor.is_verified()) else {
+        return Ok(None);
+    };
+    let FactorData::Passkey(passkey) = &factor.data else { return Ok(None) };
+    match site.passkeys()?.finish_assertion(pending, &assertion, passkey) {
+        Ok(asserted) => {
+            factor.data = FactorData::Passkey(Box::new(asserted.passkey));
+            factor.last_used_at = Some(ctx.now);
+            tx.update_factor(&factor).await?;
+            Ok(Some(asserted.user_verified))
+        }
+        Err(error) => {
+            tracing::info!(%error, factor = %factor.id, "an assertion was refused");
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! What a proved first factor leads to.
+
+use actix_web::{HttpResponse, web};
+use audit::{
+    Audited, Event,
+    events::sign_in::{SessionStarted, SignInNewDevice},
+};
+use credentials::{
+    FactorData, FactorKind, FactorStore, Familiarity, Passkey, SignInStore, TicketKind, attempts,
+};
+use directory::Person;
+use kernel::{Ctx, Env, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sessions::{GraceKind, Method, NewSession, Session, SessionId, SessionStore, Standing, device_label};
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::ticket::{self, Minted};
+use crate::http::{Site, access::Visitor, body::answer, cookies, errors::Problem};
+
+/// Where a sign-in comes from, as it is shown and counted.
+#[derive(Clone)]
+pub(in crate::http) struct Device {
+    label: String,
+    location: Option<String>,
+    origin: String,
+}
+
+impl Device {
+    pub(in crate::http) fn of(site: &Site, visitor: &Visitor) -> Self {
+        Self::new(site, visitor.user_agent(), visitor.ip())
+    }
+
+    pub(in crate::http) fn new(site: &Site, user_agent: &str, ip: Option<std::net::IpAddr>) -> Self {
+        Self { label: device_label(user_agent), location: site.locate(ip), origin: attempts::origin(ip) }
+    }
+}
+
+/// What a ticket for a second factor remembers.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(in crate::http) struct Proved {
+    /// What was proved so far.
+    pub(in crate::http) methods: Vec<Method>,
+    /// What authenticators were asked.
+    pub(in crate::http) pending: Option<credentials::PendingAssertion>,
+    /// The session that waits for the factor.
+    pub(in crate::http) session: Option<SessionId>,
+}
+
+/// How far a sign-in has come.
+pub(in crate::http) enum Step {
+    /// All the way.
+    SignedIn(Box<Entered>),
+    /// A second factor is asked for.
+    FactorAsked { ticket: Minted, factors: Vec<&'static str>, webauthn: Option<Value> },
+    /// A second factor has to be enrolled first.
+    EnrolmentAsked { ticket: Minted, entered: Box<Entered> },
+}
+
+/// A session that has begun.
+pub(in crate::http) struct Entered {
+    pub(in crate::http) session: Session,
+    person: Person,
+    absolute_days: i64,
+    /// What the person is to be told.
+    notice: Option<String>,
+}
+
+/// An answer of signing in. Which members there are depends on `status`.
+#[derive(Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct SignInAnswer {
+    /// `SIGNED_IN`, `MFA_REQUIRED`, `ENROLMENT_REQUIRED` or `TENANT_CHOICE`.
+    pub(super) status: &'static str,
+    /// Goes on to the next step, for 10 minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ticket: Option<String>,
+    /// The factors that may be proved: `WEBAUTHN`, `TOTP`, `RECOVERY_CODE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) factors: Option<Vec<&'static str>>,
+    /// PublicKeyCredentialRequestOptionsJSON, where `WEBAUTHN` is among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub(super) webauthn: Option<Value>,
+    /// The tenants to choose from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tenants: Option<Vec<TenantName>>,
+    /// What happened since the last sign-in: `PASSWORD_RESET` or `FACTORS_RESET` by an administrator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) notice: Option<String>,
+}
+
+/// A tenant to choose.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(in crate::http) struct TenantName {
+    /// Its short name, to be sent back.
+    pub(super) slug: String,
+    /// Its name for people to read.
+    pub(super) name: String,
+}
+
+/// After the first factor of a person of the unit of work's tenant: in, or what is asked for next.
+pub(in crate::http) async fn start(
+    site: &web::Data<Site>,
+    ctx: &Ctx,
+    tx: &mut Tx,
+    user: &UserId,
+    proved: Proved,
+    device: &Device,
+) -> Result<Audited<Step>, Problem> {
+    let policy = tx.sign_in_policy().await?;
+    let mut factors = tx.factors(user).await?;
+    factors.retain(credentials::Factor::is_verified);
+    if factors.is_empty() {
+        let standing = if policy.mfa.required { Standing::Owing } else { Standing::Full };
+        return enter(ctx, tx, user, proved, standing, device).await;
+    }
+    let accepted = |factor: &credentials::Factor| policy.mfa.accepts(factor.kind());
+    // Who has none that counts is asked for the one there is: less would be less than before the policy.
+    let any = !factors.iter().any(accepted);
+    factors.retain(|factor| any || accepted(factor));
+    ask(site, ctx, tx, user, proved, &factors).await
+}
+
+/// Asks for one of these factors.
+pub(in crate::http) async fn ask(
+    site: &web::Data<Site>,
+    ctx: &Ctx,
+    tx: &mut Tx,
+    user: &UserId,
+    mut proved: Proved,
+    factors: &[credentials::Factor],
+) -> Result<Audited<Step>, Problem> {
+    let of_kind = |kind: FactorKind| factors.iter().any(|factor| factor.kind() == kind);
+    let mut names = Vec::new();
+    let mut webauthn = None;
+    if of_kind(FactorKind::Webauthn) {
+        let passkeys: Vec<Passkey> = factors
+            .iter()
+            .filter_map(|factor| match &factor.data {
+                FactorData::Passkey(passkey) => Some((**passkey).clone()),
+                FactorData::Totp { .. } => None,
+            })
+            .collect();
+        let begun = site.passkeys()?.begin_assertion(&passkeys);
+        let (options, pending) = begun.map_err(|error| Problem::internal().because(&error))?;
+        names.push("WEBAUTHN");
+        webauthn = Some(options);
+        proved.pending = Some(pending);
+    }
+    if of_kind(FactorKind::Totp) {
+        names.push("TOTP");
+    }
+    if tx.unused_codes(user).await? > 0 {
+        names.push("RECOVERY_CODE");
+    }
+    let state = serde_json::to_value(&proved).map_err(|error| Problem::internal().because(&error))?;
+    let ticket = ticket::mint(ctx, tx, TicketKind::Factor, user, state).await?;
+    let step = Step::FactorAsked { ticket, factors: names, webauthn };
+    Ok(Audited::without(step, audit::Unaudited::StepTaken))
+}
+
+/// Begins the session, or completes the one that waits.
+pub(in crate::http) async fn enter(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    user: &UserId,
+    proved: Proved,
+    standing: Standing,
+    device: &Device,
+) -> Result<Audited<Step>, Problem> {
+    let policy = tx.sign_in_policy().await?;
+    let person = directory::find_person(tx, user).await.ok().filter(|person| person.active);
+    let Some(person) = person else { return Err(Problem::account_disabled()) };
+    let grace = proved.methods.contains(&Method::RecoveryCode).then_some(GraceKind::Recovery);
+    let mut events = Vec::new();
+    let waiting = match &proved.session {
+        None => None,
+        Some(id) => tx.session(id).await?.filter(|session| session.revoked_at.is_none()),
+    };
+    let was_complete = waiting.as_ref().is_some_and(|session| session.standing == Standing::Full);
+    let session = match waiting {
+        Some(mut session) => {
+            // Only what was not proved before makes the sign-in a fresh one.
+            for method in &proved.methods {
+                if !session.methods.contains(method) {
+                    session.proved(*method, ctx.now);
+                }
+            }
+            session.standing = standing;
+            session.grace = grace.map(|kind| sessions::Grace::new(kind, ctx.now)).or(session.grace);
+            tx.update_session(&session).await?;
+            session
+        }
+        None if proved.session.is_some() => return Err(Problem::session_revoked()),
+        None => {
+            let new = NewSession {
+                user: user.clone(),
+                device_label: device.label.clone(),
+                location: device.location.clone(),
+                standing,
+                methods: proved.methods,
+                signed_in_at: None,
+                foreign: None,
+                grace,
+            };
+            let Some(session) = sessions::open(ctx, tx, new).await? else { return Err(Problem::internal()) };
+            let restricted = standing == Standing::Owing;
+            let started = SessionStarted { user: user.to_string(), restricted };
+            events.push(Event::new(session.id.as_str(), &started));
+            session
+        }
+    };
+    let mut notice = None;
+    if standing == Standing::Full && !was_complete {
+        events.push(crate::events::signed_in(&session));
+        if tx.note_origin(user, &device.origin, ctx.now).await? == Familiarity::New {
+            let data = SignInNewDevice { session: session.id.to_string() };
+            events.push(Event::new(user.as_str(), &data));
+        }
+        notice = tx.take_notice(user).await?;
+    }
+    let absolute_days = policy.session.absolute_days;
+    let entered = Box::new(Entered { session, person, absolute_days, notice });
+    let step = if standing == Standing::Full {
+        Step::SignedIn(entered)
+    } else {
+        let waiting = Proved {
+            methods: entered.session.methods.clone(),
+            pending: None,
+            session: Some(entered.session.id.clone()),
+        };
+        let state = serde_json::to_value(&waiting).map_err(|error| Problem::internal().because(&error))?;
+        let ticket = ticket::mint(ctx, tx, TicketKind::Factor, user, state).await?;
+        Step::EnrolmentAsked { ticket, entered }
+    };
+    Ok(Audited::of_changes(step, events))
+}
+
+impl Step {
+    /// The answer, with cookies where there is a session.
+    pub(in crate::http) fn answer(
+        self,
+        site: &Site,
+        env: &dyn Env,
+        tenant: &kernel::TenantId,
+    ) -> Result<HttpResponse, Problem> {
+        let (shown, entered) = match self {
+            Self::SignedIn(entered) => {
+                let notice = entered.notice.clone();
+                (SignInAnswer { status: "SIGNED_IN", notice, ..SignInAnswer::default() }, Some(entered))
+            }
+            Self::FactorAsked { ticket, factors, webauthn } => {
+                let shown = SignInAnswer {
+                    status: "MFA_REQUIRED",
+                    ticket: Some(ticket.0),
+                    factors: Some(factors),
+                    webauthn,
+                    ..SignInAnswer::default()
+                };
+                (shown, None)
+            }
+            Self::EnrolmentAsked { ticket, entered } => {
+                let shown = SignInAnswer {
+                    status: "ENROLMENT_REQUIRED",
+                    ticket: Some(ticket.0),
+                    ..SignInAnswer::default()
+                };
+                (shown, Some(entered))
+            }
+        };
+        let mut response = answer(&shown);
+        if let Some(entered) = entered {
+            let about = cookies::About {
+                tenant,
+                email: entered.person.email.as_ref().map(kernel::Email::as_str),
+                name: entered.person.display_name.as_deref(),
+            };
+            cookies::set(site, env, &mut response, &entered.session, entered.absolute_days, &about)?;
+        }
+        Ok(response)
+    }
+}

@@ -1,0 +1,112 @@
+//! `POST /api/auth/links/redeem`: an invitation or a reset becomes a password.
+
+use actix_web::{HttpResponse, post, web};
+use audit::{
+    Audited, Event,
+    events::{credentials::PasswordChanged, sign_in::SessionsRevoked},
+};
+use credentials::{SignInMode, SignInStore, attempts, check_new_password};
+use directory::{Link, LinkStore};
+use kernel::{Ctx, Email, Secret};
+use serde::Deserialize;
+use sessions::{Method, SessionStore};
+use store::Tx;
+use tokens::{RawToken, TokenKind};
+use utoipa::ToSchema;
+
+use super::{
+    enter::{Device, Proved, SignInAnswer, Step, start},
+    sign_in::sso_required,
+};
+use crate::http::{Site, access::Visitor, body::Json, errors::Problem};
+
+/// A link and the password to set.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RedeemBody {
+    /// What stands in the link after `#`.
+    token: String,
+    password: String,
+}
+
+/// 401: whatever is wrong with a link.
+fn invalid() -> Problem {
+    let message =
+        "this link was used, has ended, or was replaced by a newer one; ask an administrator for another";
+    Problem::refused("LINK_INVALID", message)
+}
+
+/// Set a password by a link
+///
+/// Redeems an invitation or a reset, once, and goes on as after a password: an existing factor is asked for.
+#[utoipa::path(
+    tag = "Sign-in",
+    security(()),
+    responses(
+        (status = 200, description = "How far it has come.", body = SignInAnswer),
+        (status = 400, description = "The password is not taken; `error` says why."),
+        (status = 401, description = "LINK_INVALID."),
+        (status = 403, description = "CROSS_SITE or SSO_REQUIRED."),
+        (status = 429, description = "Too many attempts."),
+    )
+)]
+#[post("/api/auth/links/redeem")]
+pub(super) async fn redeem_link(
+    site: web::Data<Site>,
+    visitor: Visitor,
+    body: Json<RedeemBody>,
+) -> Result<HttpResponse, Problem> {
+    let RedeemBody { token, password } = body.0;
+    let _turn = visitor.in_turn().await?;
+    let password = Secret::new(password);
+    let raw =
+        RawToken::parse(&token).ok().and_then(|raw| raw.of_kind(TokenKind::Link)).ok_or_else(invalid)?;
+    visitor.attempt(attempts::other("link", &visitor.origin())).await?;
+    let (tenant, hash) = (raw.tenant().clone(), *raw.hash().as_bytes());
+    let now = visitor.env().now();
+    let find = async move |tx: &mut Tx| {
+        let Some(link) = tx.link(&hash).await?.filter(|link| now < link.expires_at()) else {
+            return Ok(None);
+        };
+        let person = directory::PeopleStore::person(tx, &link.user).await?.filter(|person| person.active);
+        let policy = tx.sign_in_policy().await?;
+        Ok::<_, Problem>(person.map(|person| (link, person, policy)))
+    };
+    let Some((link, person, policy)) = visitor.read(&tenant, find).await? else { return Err(invalid()) };
+    if policy.sign_in_mode == SignInMode::SsoRequired && !person.break_glass {
+        return Err(sso_required());
+    }
+    let email = person.email.as_ref().map(Email::as_str);
+    check_new_password(&password, email, policy.mfa.required)
+        .map_err(|weak| Problem::invalid_request(format!("password: {weak}")))?;
+    let hashed = visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??;
+    let device = Device::of(&site, &visitor);
+    let place = site.clone();
+    let user = link.user.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| redeem(&place, ctx, tx, &link, &hashed, &device).await;
+    let step: Step = visitor.write(&tenant, &user, work).await?;
+    step.answer(&site, visitor.env(), &tenant)
+}
+
+async fn redeem(
+    site: &web::Data<Site>,
+    ctx: &Ctx,
+    tx: &mut Tx,
+    link: &Link,
+    hashed: &str,
+    device: &Device,
+) -> Result<Audited<Step>, Problem> {
+    if !tx.take_link(&link.hash).await? {
+        return Err(invalid());
+    }
+    let user = &link.user;
+    tx.set_password(user, hashed, ctx.now).await?;
+    let ended = tx.revoke_sessions(user, ctx.now, None).await?;
+    let proved = Proved { methods: vec![Method::Password], ..Proved::default() };
+    let (step, mut events) = start(site, ctx, tx, user, proved, device).await?.into_parts();
+    events.push(Event::new(user.as_str(), &PasswordChanged { by: "LINK" }));
+    if ended > 0 {
+        events.push(Event::new(user.as_str(), &SessionsRevoked { count: ended, why: "PASSWORD_CHANGED" }));
+    }
+    Ok(Audited::of_changes(step, events))
+}

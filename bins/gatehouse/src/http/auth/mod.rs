@@ -1,0 +1,33 @@
+//! `/api/auth`: signing in, step by step, and out.
+
+mod codes;
+mod enter;
+mod hashing;
+mod links;
+mod passkey;
+mod sign_in;
+mod sign_out;
+pub(super) mod ticket;
+mod verify;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(super) use self::{
+    codes::{FactorName, totp_step},
+    hashing::Hashing,
+    sign_in::invalid_credentials,
+    sign_out::Revoked,
+    verify::factor_invalid,
+};
+
+pub(super) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(sign_in::sign_in)
+        .service(sign_in::choose_tenant)
+        .service(verify::verify_factor)
+        .service(verify::continue_sign_in)
+        .service(passkey::begin_passkey_sign_in)
+        .service(passkey::finish_passkey_sign_in)
+        .service(links::redeem_link)
+        .service(sign_out::sign_out);
+}

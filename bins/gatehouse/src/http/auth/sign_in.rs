@@ -1,0 +1,244 @@
+//! `POST /api/auth/sign-in` and `…/tenant`: e-mail and password, and which tenant.
+
+use actix_web::{HttpResponse, post, web};
+use audit::{Audited, Event, events::sign_in::SignInFailed};
+use credentials::{SignInMode, SignInStore, TicketKind, TicketStore, Verdict, attempts};
+use kernel::{Ctx, Email, Secret, TenantId, UserId};
+use serde::{Deserialize, Serialize};
+use sessions::Method;
+use store::{Account, Across, Tx};
+use utoipa::ToSchema;
+
+use super::{
+    enter::{Device, Proved, SignInAnswer, Step, TenantName, start},
+    ticket,
+};
+use crate::http::{
+    Site,
+    access::Visitor,
+    body::{Json, answer},
+    errors::Problem,
+};
+
+/// E-mail and password.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SignInBody {
+    /// The tenant's slug or id, where it is known.
+    tenant: Option<String>,
+    /// The sign-in address.
+    email: String,
+    password: String,
+}
+
+/// A choice between tenants.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ChoiceBody {
+    ticket: String,
+    /// The slug of one of the tenants that were offered.
+    tenant: String,
+}
+
+/// What a ticket for a choice remembers.
+#[derive(Serialize, Deserialize)]
+struct Choice {
+    slug: String,
+    tenant: TenantId,
+    user: UserId,
+}
+
+/// 401: alike for an unknown address, a wrong password and a disabled account.
+pub(in crate::http) fn invalid_credentials() -> Problem {
+    Problem::refused("INVALID_CREDENTIALS", "the e-mail address or the password is wrong")
+}
+
+/// 403: passwords and passkeys do not open this tenant.
+pub(super) fn sso_required() -> Problem {
+    Problem::denied("SSO_REQUIRED", "this tenant takes sign-ins through its identity provider alone")
+}
+
+/// Sign in with e-mail and password
+///
+/// The answer says what comes next: `SIGNED_IN` with cookies, `MFA_REQUIRED`, `ENROLMENT_REQUIRED` with cookies
+/// of a session that may do nothing but enrol a factor, or `TENANT_CHOICE`.
+#[utoipa::path(
+    tag = "Sign-in",
+    security(()),
+    responses(
+        (status = 200, description = "How far it has come.", body = SignInAnswer),
+        (status = 400, description = "A field is missing or malformed."),
+        (status = 401, description = "INVALID_CREDENTIALS; with the right password ACCOUNT_DISABLED."),
+        (status = 403, description = "CROSS_SITE; SSO_REQUIRED where the tenant takes identity providers alone."),
+        (status = 429, description = "Too many attempts."),
+    )
+)]
+#[post("/api/auth/sign-in")]
+pub(super) async fn sign_in(
+    site: web::Data<Site>,
+    visitor: Visitor,
+    body: Json<SignInBody>,
+) -> Result<HttpResponse, Problem> {
+    let SignInBody { tenant, email, password } = body.0;
+    let _turn = visitor.in_turn().await?;
+    let password = Secret::new(password);
+    let email: Email =
+        email.trim().parse().map_err(|error| Problem::invalid_request(format!("email: {error}")))?;
+    let (key, origin) = (email.key(), visitor.origin());
+    let accounts = visitor
+        .across(async |across: &mut Across| {
+            let tenant = match &tenant {
+                None => None,
+                Some(name) => match across.tenant_named(name).await? {
+                    None => return Ok(Vec::new()),
+                    Some(tenant) => Some(tenant.id),
+                },
+            };
+            across.accounts(&key, tenant.as_ref(), &origin).await
+        })
+        .await?;
+    let known = accounts.iter().any(|account| account.known_origin);
+    visitor.attempt(attempts::password(&key, &origin, known)).await?;
+    let kept = accounts.iter().map(|account| account.password.clone()).collect();
+    let again = Secret::new(password.expose().clone());
+    let verdicts = visitor.aside(site.hashing.verify(again, kept)).await??;
+    let mut fitting = Vec::new();
+    for (account, verdict) in accounts.into_iter().zip(verdicts) {
+        match verdict {
+            Verdict::Right { stale } => fitting.push((account, stale)),
+            Verdict::Wrong => failed(&visitor, &account, "WRONG_PASSWORD"),
+        }
+    }
+    let Some((first, _)) = fitting.first() else { return Err(invalid_credentials()) };
+    let refusal = refusal(first);
+    fitting.retain(|(account, _)| {
+        let refused = self::refusal(account);
+        if let Some((reason, _)) = &refused {
+            failed(&visitor, account, reason);
+        }
+        refused.is_none()
+    });
+    if fitting.len() > 1 {
+        return offer(&visitor, fitting.into_iter().map(|(account, _)| account).collect()).await;
+    }
+    let Some((account, stale)) = fitting.pop() else {
+        return Err(refusal.map_or_else(invalid_credentials, |(_, problem)| problem));
+    };
+    let newer = if stale {
+        let hashed = visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??;
+        account.password.clone().map(|old| (old, hashed))
+    } else {
+        None
+    };
+    go_on(&site, &visitor, account.tenant, account.holder.user, newer).await
+}
+
+/// Why the right password does not open this account.
+fn refusal(account: &Account) -> Option<(&'static str, Problem)> {
+    if !account.holder.active {
+        return Some(("ACCOUNT_DISABLED", Problem::account_disabled()));
+    }
+    if account.holder.policy.sign_in_mode == SignInMode::SsoRequired && !account.break_glass {
+        return Some(("SSO_REQUIRED", sso_required()));
+    }
+    None
+}
+
+fn failed(visitor: &Visitor, account: &Account, reason: &'static str) {
+    let data = SignInFailed { reason, step: "PASSWORD" };
+    visitor.enter(&account.tenant, &account.holder.user, Event::new(account.holder.user.as_str(), &data));
+}
+
+/// Asks in which tenant, of those that the password fits.
+async fn offer(visitor: &Visitor, accounts: Vec<Account>) -> Result<HttpResponse, Problem> {
+    let Some(first) = accounts.first() else { return Err(invalid_credentials()) };
+    let (tenant, user) = (first.tenant.clone(), first.holder.user.clone());
+    let tenants = accounts
+        .iter()
+        .map(|account| TenantName { slug: account.slug.clone(), name: account.tenant_name.clone() })
+        .collect();
+    let choices: Vec<_> = accounts
+        .into_iter()
+        .map(|account| Choice { slug: account.slug, tenant: account.tenant, user: account.holder.user })
+        .collect();
+    let state = serde_json::to_value(&choices).map_err(|error| Problem::internal().because(&error))?;
+    let whose = user.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let ticket = ticket::mint(ctx, tx, TicketKind::TenantChoice, &whose, state).await?;
+        Ok::<_, Problem>(Audited::without(ticket, audit::Unaudited::StepTaken))
+    };
+    let ticket = visitor.write(&tenant, &user, work).await?;
+    Ok(answer(&SignInAnswer {
+        status: "TENANT_CHOICE",
+        ticket: Some(ticket.0),
+        tenants: Some(tenants),
+        ..SignInAnswer::default()
+    }))
+}
+
+/// Choose a tenant
+///
+/// For an address whose password fits in several tenants.
+#[utoipa::path(
+    tag = "Sign-in",
+    security(()),
+    responses(
+        (status = 200, description = "How far it has come.", body = SignInAnswer),
+        (status = 400, description = "A field is missing, or the tenant was not offered."),
+        (status = 401, description = "TICKET_INVALID."),
+        (status = 403, description = "CROSS_SITE."),
+        (status = 429, description = "Too many attempts."),
+    )
+)]
+#[post("/api/auth/sign-in/tenant")]
+pub(super) async fn choose_tenant(
+    site: web::Data<Site>,
+    visitor: Visitor,
+    body: Json<ChoiceBody>,
+) -> Result<HttpResponse, Problem> {
+    let ChoiceBody { ticket, tenant } = body.0;
+    let (holder, hash) = ticket::read(&ticket)?;
+    visitor.attempt(attempts::other("ticket", &visitor.origin())).await?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let kept = ticket::live(ctx, tx, &hash, TicketKind::TenantChoice).await?;
+        let choices: Vec<Choice> = serde_json::from_value(kept.state.clone())
+            .map_err(|error| Problem::internal().because(&error))?;
+        let chosen = choices.into_iter().find(|choice| choice.slug == tenant);
+        if chosen.is_some() {
+            if !tx.take_ticket(&hash).await? {
+                return Err(ticket::invalid());
+            }
+        } else {
+            ticket::wrong(tx, kept).await?;
+        }
+        Ok::<_, Problem>(Audited::without(chosen, audit::Unaudited::StepTaken))
+    };
+    let chosen = visitor.write_as_system(&holder, work).await?;
+    let Some(choice) = chosen else {
+        return Err(Problem::invalid_request("tenant: choose one of those that were offered"));
+    };
+    go_on(&site, &visitor, choice.tenant, choice.user, None).await
+}
+
+/// Goes on in the tenant, with a newer hash of the password where today's cost is another.
+async fn go_on(
+    site: &web::Data<Site>,
+    visitor: &Visitor,
+    tenant: TenantId,
+    user: UserId,
+    newer: Option<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let device = Device::of(site, visitor);
+    let (place, whose) = (site.clone(), user.clone());
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        if let Some((old, new)) = newer
+            && tx.password(&whose).await?.as_deref() == Some(old.as_str())
+        {
+            tx.set_password(&whose, &new, ctx.now).await?;
+        }
+        let proved = Proved { methods: vec![Method::Password], ..Proved::default() };
+        start(&place, ctx, tx, &whose, proved, &device).await
+    };
+    let step: Step = visitor.write(&tenant, &user, work).await?;
+    step.answer(site, visitor.env(), &tenant)
+}

@@ -1,0 +1,46 @@
+//! `POST /api/auth/sign-out`
+
+use actix_web::{HttpResponse, post, web};
+use audit::{Audited, Event, events::sign_in::SessionRevoked};
+use kernel::Ctx;
+use serde::Serialize;
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::http::{Site, access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn};
+
+/// A session was ended.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct Revoked {
+    pub(in crate::http) revoked: bool,
+    /// Present and true where it was the session of the request: go to the sign-in page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::http) sign_out: Option<bool>,
+}
+
+/// Sign out
+///
+/// Ends the session, for every copy of its cookies, and takes the cookies away.
+#[utoipa::path(
+    tag = "Sign-in",
+    security(("sessionCookie" = [])),
+    responses((status = 200, description = "The session is over.", body = Revoked))
+)]
+#[post("/api/auth/sign-out")]
+pub(super) async fn sign_out(
+    site: web::Data<Site>,
+    access: Access<SigningIn>,
+) -> Result<HttpResponse, Problem> {
+    let session = access.caller().session.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let ended = sessions::revoke(ctx, tx, &session.user, &session.id).await?;
+        let data = SessionRevoked { user: session.user.to_string(), why: "SIGNED_OUT" };
+        let events = ended.then(|| Event::new(session.id.as_str(), &data));
+        Ok::<_, sessions::Error>(Audited::of_changes((), events.into_iter().collect()))
+    };
+    access.write(work).await?;
+    let mut response = answer(&Revoked { revoked: true, sign_out: Some(true) });
+    cookies::clear(&site, &mut response);
+    Ok(response)
+}

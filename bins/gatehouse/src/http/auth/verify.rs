@@ -1,0 +1,178 @@
+//! `POST /api/auth/sign-in/verify` and `…/continue`: the second factor.
+
+use actix_web::{HttpRequest, HttpResponse, http::header, post, web};
+use audit::{
+    Audited, Event,
+    events::{credentials::RecoveryCodeUsed, sign_in::SignInFailed},
+};
+use credentials::{Factor, FactorStore, SignInStore, TicketKind, TicketStore};
+use kernel::{Ctx, UserId};
+use serde::Deserialize;
+use serde_json::Value;
+use sessions::Standing;
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::{
+    codes::{FactorName, Proof, proved},
+    enter::{Device, Proved, SignInAnswer, Step, ask, enter, start},
+    ticket,
+};
+use crate::http::{
+    Site,
+    access::{Access, Visitor},
+    body::Json,
+    errors::Problem,
+    permissions::SigningIn,
+};
+
+/// A second factor.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct VerifyBody {
+    ticket: String,
+    factor: FactorName,
+    /// The code, for `TOTP` and `RECOVERY_CODE`.
+    code: Option<String>,
+    /// What the authenticator answered, for `WEBAUTHN`.
+    #[schema(value_type = Option<Object>)]
+    credential: Option<Value>,
+}
+
+/// 401: the code or assertion proves nothing.
+pub(in crate::http) fn factor_invalid() -> Problem {
+    Problem::refused("FACTOR_INVALID", "this is not a code or passkey that is good now; try again")
+}
+
+enum Outcome {
+    Wrong,
+    Right(Box<Step>),
+}
+
+/// Prove a second factor
+///
+/// A ticket takes five wrong answers. Codes of an authenticator app work once.
+#[utoipa::path(
+    tag = "Sign-in",
+    security(()),
+    responses(
+        (status = 200, description = "How far it has come.", body = SignInAnswer),
+        (status = 400, description = "A field is missing or malformed."),
+        (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or ACCOUNT_DISABLED."),
+        (status = 403, description = "CROSS_SITE; FACTOR_NOT_PERMITTED where the tenant does not accept it."),
+        (status = 429, description = "Too many attempts."),
+    )
+)]
+#[post("/api/auth/sign-in/verify")]
+pub(super) async fn verify_factor(
+    site: web::Data<Site>,
+    visitor: Visitor,
+    body: Json<VerifyBody>,
+) -> Result<HttpResponse, Problem> {
+    let VerifyBody { ticket, factor, code, credential } = body.0;
+    let (tenant, hash) = ticket::read(&ticket)?;
+    let proof = Proof::of(factor, code, credential)?;
+    let find = async move |tx: &mut Tx| tx.ticket(&hash).await;
+    let kept = visitor.read(&tenant, find).await?.filter(|kept| kept.kind == TicketKind::Factor);
+    let Some(kept) = kept.filter(|kept| kept.is_live(visitor.env().now())) else {
+        return Err(ticket::invalid());
+    };
+    let user = kept.user;
+    visitor.attempt(factor.limits(&tenant, &user, &visitor.origin())).await?;
+    let device = Device::of(&site, &visitor);
+    let (place, whose) = (site.clone(), user.clone());
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        answered(&place, ctx, tx, &hash, &whose, factor, &proof, &device).await
+    };
+    match visitor.write(&tenant, &user, work).await? {
+        Outcome::Wrong => Err(factor_invalid()),
+        Outcome::Right(step) => step.answer(&site, visitor.env(), &tenant),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "each is one thing that the step needs")]
+async fn answered(
+    site: &web::Data<Site>,
+    ctx: &Ctx,
+    tx: &mut Tx,
+    hash: &[u8; 32],
+    user: &UserId,
+    factor: FactorName,
+    proof: &Proof,
+    device: &Device,
+) -> Result<Audited<Outcome>, Problem> {
+    let kept = ticket::live(ctx, tx, hash, TicketKind::Factor).await?;
+    let mut so_far: Proved =
+        serde_json::from_value(kept.state.clone()).map_err(|error| Problem::internal().because(&error))?;
+    let policy = tx.sign_in_policy().await?;
+    let mut verified = tx.factors(user).await?;
+    verified.retain(Factor::is_verified);
+    let accepted = factor.kind().is_none_or(|kind| policy.mfa.accepts(kind));
+    if !accepted && verified.iter().any(|known| policy.mfa.accepts(known.kind())) {
+        let message = "this tenant does not accept that factor; use another of yours";
+        return Err(Problem::denied("FACTOR_NOT_PERMITTED", message));
+    }
+    if !proved(site, ctx, tx, user, factor, proof, so_far.pending.as_ref()).await? {
+        ticket::wrong(tx, kept).await?;
+        let data = SignInFailed { reason: "FACTOR_INVALID", step: factor.as_str() };
+        return Ok(Audited::new(Outcome::Wrong, Event::new(user.as_str(), &data)));
+    }
+    if !tx.take_ticket(hash).await? {
+        return Err(ticket::invalid());
+    }
+    so_far.methods.push(factor.method());
+    let standing = if accepted || !policy.mfa.required { Standing::Full } else { Standing::Owing };
+    let left = tx.unused_codes(user).await? as u64;
+    let entered = enter(ctx, tx, user, so_far, standing, device).await?;
+    let (step, mut events) = entered.into_parts();
+    if factor == FactorName::RecoveryCode {
+        events.push(Event::new(user.as_str(), &RecoveryCodeUsed { left }));
+    }
+    Ok(Audited::of_changes(Outcome::Right(Box::new(step)), events))
+}
+
+/// Go on from another service's session
+///
+/// For a session cookie that still owes a second factor, such as one of a neighbouring service: a ticket to
+/// prove one with, or to enrol the first.
+#[utoipa::path(
+    tag = "Sign-in",
+    security(("sessionCookie" = [])),
+    responses((status = 200, description = "How far it has come.", body = SignInAnswer))
+)]
+#[post("/api/auth/sign-in/continue")]
+pub(super) async fn continue_sign_in(
+    site: web::Data<Site>,
+    access: Access<SigningIn>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let signed = access.caller().clone();
+    let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let device = Device::new(&site, agent.unwrap_or_default(), access.ctx().ip);
+    let place = site.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let session = &signed.session;
+        let proved =
+            Proved { methods: session.methods.clone(), pending: None, session: Some(session.id.clone()) };
+        let user = &session.user;
+        if session.standing == Standing::Full {
+            return enter(ctx, tx, user, proved, Standing::Full, &device).await;
+        }
+        let policy = tx.sign_in_policy().await?;
+        let mut factors = tx.factors(user).await?;
+        factors.retain(Factor::is_verified);
+        if factors.is_empty() && !policy.mfa.required {
+            return enter(ctx, tx, user, proved, Standing::Full, &device).await;
+        }
+        if factors.is_empty() {
+            return enter(ctx, tx, user, proved, Standing::Owing, &device).await;
+        }
+        if session.foreign.is_some() || session.methods.is_empty() {
+            return ask(&place, ctx, tx, user, proved, &factors).await;
+        }
+        start(&place, ctx, tx, user, proved, &device).await
+    };
+    let step: Step = access.write(work).await?;
+    let tenant = access.tenant().clone();
+    step.answer(&site, access.env(), &tenant)
+}

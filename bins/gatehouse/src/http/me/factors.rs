@@ -1,0 +1,228 @@
+//! `/api/me/factors`: what there is, its names, and what goes.
+
+use actix_web::{HttpResponse, delete, get, patch, web};
+use audit::{
+    Audited, Event,
+    events::credentials::{FactorRemoved, FactorRenamed},
+};
+use credentials::{Factor, FactorData, FactorId, FactorStore, SignInStore, may_remove, may_remove_all};
+use kernel::{Ctx, Timestamp};
+use serde::{Deserialize, Serialize};
+use sessions::GraceAct;
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::guard::{Proof, end_others, held, spend_or_ask};
+use crate::http::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{OwnAccount, SigningIn},
+};
+
+/// A factor as its person is shown it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct ShownFactor {
+    /// `fac_…`
+    id: String,
+    /// `WEBAUTHN` or `TOTP`.
+    kind: &'static str,
+    name: String,
+    /// Whether it counts.
+    verified: bool,
+    #[schema(value_type = String, format = "date-time")]
+    created_at: Timestamp,
+    #[schema(value_type = Option<String>, format = "date-time")]
+    last_used_at: Option<Timestamp>,
+    /// The make of the authenticator, as it says itself; passkeys alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aaguid: Option<String>,
+    /// Whether the passkey can be copied to other devices; passkeys alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backup_eligible: Option<bool>,
+}
+
+impl ShownFactor {
+    pub(in crate::http) fn of(factor: &Factor) -> Self {
+        let passkey = match &factor.data {
+            FactorData::Passkey(passkey) => Some(passkey),
+            FactorData::Totp { .. } => None,
+        };
+        Self {
+            id: factor.id.to_string(),
+            kind: factor.kind().as_str(),
+            name: factor.name.clone(),
+            verified: factor.is_verified(),
+            created_at: factor.created_at,
+            last_used_at: factor.last_used_at,
+            aaguid: passkey.map(|passkey| passkey.aaguid.to_string()),
+            backup_eligible: passkey.map(|passkey| passkey.backup_eligible()),
+        }
+    }
+}
+
+/// A person's factors.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct FactorList {
+    /// Oldest first.
+    factors: Vec<ShownFactor>,
+    /// How many recovery codes are unused.
+    unused_recovery_codes: usize,
+}
+
+/// Something is gone.
+#[derive(Serialize, ToSchema)]
+pub(in crate::http) struct Deleted {
+    pub(in crate::http) deleted: bool,
+}
+
+/// A new name.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NameBody {
+    /// 1 to 64 printable characters.
+    name: String,
+}
+
+/// List one's own factors
+#[utoipa::path(
+    tag = "Factors",
+    security(("sessionCookie" = [])),
+    responses((status = 200, description = "What one can prove who one is with.", body = FactorList))
+)]
+#[get("/api/me/factors")]
+pub(super) async fn list_factors(access: Access<SigningIn>) -> Result<HttpResponse, Problem> {
+    let user = access.caller().session.user.clone();
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        Ok::<_, Problem>((tx.factors(&user).await?, tx.unused_codes(&user).await?))
+    };
+    let (factors, unused_recovery_codes) = access.read(work).await?;
+    let factors = factors.iter().filter(|factor| factor.is_verified()).map(ShownFactor::of).collect();
+    Ok(answer(&FactorList { factors, unused_recovery_codes }))
+}
+
+fn find(factors: &[Factor], id: &str) -> Result<Factor, Problem> {
+    let id: FactorId = id.parse().map_err(|_| Problem::not_found())?;
+    factors.iter().find(|factor| factor.id == id).cloned().ok_or_else(Problem::not_found)
+}
+
+/// Rename a factor
+#[utoipa::path(
+    tag = "Factors",
+    security(("sessionCookie" = [])),
+    params(("id" = String, Path, description = "fac_…")),
+    responses(
+        (status = 200, description = "It has the name.", body = ShownFactor),
+        (status = 400, description = "The name is not taken."),
+        (status = 404, description = "No factor of this id is one's own."),
+    )
+)]
+#[patch("/api/me/factors/{id}")]
+pub(super) async fn rename_factor(
+    access: Access<OwnAccount>,
+    id: web::Path<String>,
+    body: Json<NameBody>,
+) -> Result<HttpResponse, Problem> {
+    let name = credentials::name(&body.0.name)
+        .ok_or_else(|| Problem::invalid_request("name: write 1 to 64 printable characters"))?;
+    let user = access.caller().session.user.clone();
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        let mut factor = find(&tx.factors(&user).await?, &id)?;
+        factor.name = name;
+        tx.update_factor(&factor).await?;
+        let event = Event::new(factor.id.as_str(), &FactorRenamed { user: user.to_string() });
+        Ok::<_, Problem>(Audited::new(factor, event))
+    };
+    Ok(answer(&ShownFactor::of(&access.write(work).await?)))
+}
+
+/// Remove a factor
+///
+/// Needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`), but for the one lost factor in a session begun with a
+/// recovery code. The person's other sessions end.
+#[utoipa::path(
+    tag = "Factors",
+    security(("sessionCookie" = [])),
+    params(("id" = String, Path, description = "fac_…")),
+    responses(
+        (status = 200, description = "It is gone.", body = Deleted),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 404, description = "No factor of this id is one's own."),
+        (status = 409, description = "POLICY_REQUIRES_WEBAUTHN or LAST_FACTOR_POLICY_BLOCKED."),
+    )
+)]
+#[delete("/api/me/factors/{id}")]
+pub(super) async fn remove_factor(
+    access: Access<OwnAccount>,
+    proof: Proof,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let signed = access.caller().clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let mut session = held(tx, &signed).await?;
+        let user = session.user.clone();
+        let factors = tx.factors(&user).await?;
+        // Without a proof nobody is told what there is.
+        let older = session.grace.as_ref().map(|grace| grace.since);
+        let found = find(&factors, &id);
+        let lost = found.as_ref().ok().filter(|factor| older.is_some_and(|since| factor.created_at < since));
+        if lost.is_some() {
+            spend_or_ask(ctx, tx, &mut session, GraceAct::Remove, proof).await?;
+        } else {
+            proof.ask()?;
+        }
+        let factor = found?;
+        let policy = tx.sign_in_policy().await?;
+        let codes = tx.unused_codes(&user).await?;
+        may_remove(&policy.mfa, &factors, codes, &factor)?;
+        tx.delete_factor(&user, &factor.id).await?;
+        let data = FactorRemoved { user: user.to_string(), kind: factor.kind().as_str() };
+        let mut events = vec![Event::new(factor.id.as_str(), &data)];
+        events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
+        Ok::<_, Problem>(Audited::of_changes((), events))
+    };
+    access.write(work).await?;
+    Ok(answer(&Deleted { deleted: true }))
+}
+
+/// Remove all factors
+///
+/// Turns the second factor off, with the recovery codes. Needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`).
+#[utoipa::path(
+    tag = "Factors",
+    security(("sessionCookie" = [])),
+    responses(
+        (status = 200, description = "There is none any more.", body = Deleted),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 409, description = "POLICY_REQUIRES_MFA."),
+    )
+)]
+#[delete("/api/me/factors")]
+pub(super) async fn remove_all_factors(
+    access: Access<OwnAccount>,
+    proof: Proof,
+) -> Result<HttpResponse, Problem> {
+    let signed = access.caller().clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let session = held(tx, &signed).await?;
+        proof.ask()?;
+        let policy = tx.sign_in_policy().await?;
+        may_remove_all(&policy.mfa)?;
+        let user = session.user.clone();
+        let mut events = Vec::new();
+        for factor in tx.factors(&user).await? {
+            tx.delete_factor(&user, &factor.id).await?;
+            let data = FactorRemoved { user: user.to_string(), kind: factor.kind().as_str() };
+            events.push(Event::new(factor.id.as_str(), &data));
+        }
+        tx.replace_codes(&user, &[]).await?;
+        if !events.is_empty() {
+            events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
+        }
+        Ok::<_, Problem>(Audited::of_changes((), events))
+    };
+    access.write(work).await?;
+    Ok(answer(&Deleted { deleted: true }))
+}

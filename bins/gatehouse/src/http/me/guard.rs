@@ -1,0 +1,189 @@
+//! Who may change what signs a person in: with a fresh proof, or without one where the contract gives leave.
+
+use audit::{Event, events::credentials::FactorEnrolled};
+use credentials::{Factor, FactorData, FactorStore, MAX_FACTORS, SignInStore};
+use kernel::{Ctx, StoreError, Timestamp};
+use serde::{Deserialize, Serialize};
+use sessions::{Grace, GraceAct, GraceKind, Method, Session, SessionStore, Standing};
+use store::Tx;
+
+use crate::http::{
+    access::Signed,
+    errors::Problem,
+    step_up::{AccountSecurityChange, IfAsked},
+};
+
+/// How long after a sign-in the first factor may be enrolled, and a password changed where there is none.
+const FRESH: i64 = 5 * 60_000;
+
+/// The proof that changes of an account's security ask for.
+pub(super) type Proof = IfAsked<AccountSecurityChange>;
+
+/// With what leave an enrolment was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Begun {
+    /// There was no factor, and the sign-in was fresh.
+    First,
+    /// The session had a grace, which is used up when the enrolment is finished.
+    Grace,
+    /// A proof was given.
+    Proved,
+}
+
+impl Begun {
+    /// In a pending factor, in the place of the step that it has not used yet.
+    pub(super) fn as_step(self) -> i64 {
+        match self {
+            Self::First => -3,
+            Self::Grace => -2,
+            Self::Proved => -1,
+        }
+    }
+
+    pub(super) fn of_step(step: i64) -> Self {
+        match step {
+            -2 => Self::Grace,
+            -1 => Self::Proved,
+            _ => Self::First,
+        }
+    }
+}
+
+/// 401: sign in again, here and now.
+fn reauth_required() -> Problem {
+    Problem::refused("REAUTH_REQUIRED", "sign in again: this has to follow a sign-in within five minutes")
+}
+
+/// Whether the person has signed in on this session just now.
+pub(super) fn fresh(session: &Session, now: Timestamp) -> Result<(), Problem> {
+    if now < session.signed_in_at.plus_millis(FRESH) { Ok(()) } else { Err(reauth_required()) }
+}
+
+/// Whether the session proved a second factor although it owes another.
+fn has_proved_one(session: &Session) -> bool {
+    let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
+    session.standing == Standing::Owing && session.methods.iter().any(|method| second.contains(method))
+}
+
+/// The session as it is now, held until the end of the unit of work.
+pub(super) async fn held(tx: &mut Tx, signed: &Signed) -> Result<Session, Problem> {
+    let session = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
+    session.ok_or_else(Problem::session_revoked)
+}
+
+/// Whether one more factor may be enrolled.
+pub(super) fn may_enrol(
+    session: &Session,
+    factors: &[Factor],
+    now: Timestamp,
+    proof: Proof,
+) -> Result<Begun, Problem> {
+    if factors.iter().filter(|factor| factor.is_verified()).count() >= MAX_FACTORS {
+        let message = format!("there are {MAX_FACTORS} factors; remove one first");
+        return Err(Problem::conflict("CONFLICT", message));
+    }
+    if !factors.iter().any(Factor::is_verified) {
+        return fresh(session, now).map(|()| Begun::First);
+    }
+    if session.has_grace(GraceAct::Enrol, now) {
+        return Ok(Begun::Grace);
+    }
+    if has_proved_one(session) && fresh(session, now).is_ok() {
+        return Ok(Begun::Proved);
+    }
+    proof.ask().map(|()| Begun::Proved)
+}
+
+/// Whether what was begun may be finished: leave may have been used up, or a first factor may be there meanwhile.
+fn may_finish(
+    begun: Begun,
+    session: &mut Session,
+    has_factor: bool,
+    now: Timestamp,
+    proof: Proof,
+) -> Result<(), Problem> {
+    match begun {
+        Begun::Proved => Ok(()),
+        Begun::First if !has_factor => Ok(()),
+        _ if session.has_grace(GraceAct::Enrol, now) => {
+            session.spend(GraceAct::Enrol);
+            Ok(())
+        }
+        _ => proof.ask(),
+    }
+}
+
+/// A factor that the person has proved to have counts from now on: the event.
+pub(super) async fn enrolled(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    signed: &Signed,
+    factor: &Factor,
+    begun: Begun,
+    proof: Proof,
+) -> Result<Vec<Event>, Problem> {
+    let mut session = held(tx, signed).await?;
+    let others = tx.factors(&session.user).await?;
+    let has_factor = others.iter().any(|other| other.is_verified() && other.id != factor.id);
+    may_finish(begun, &mut session, has_factor, ctx.now, proof)?;
+    let policy = tx.sign_in_policy().await?;
+    let mut events = Vec::new();
+    if !has_factor {
+        session.grace = Some(Grace::new(GraceKind::FirstFactor, ctx.now));
+    }
+    if session.standing == Standing::Owing && policy.mfa.accepts(factor.kind()) {
+        session.standing = Standing::Full;
+        let method = match factor.data {
+            FactorData::Totp { .. } => Method::Totp,
+            FactorData::Passkey(_) => Method::Passkey,
+        };
+        session.proved(method, ctx.now);
+        events.push(crate::events::signed_in(&session));
+    }
+    tx.update_session(&session).await?;
+    let (aaguid, backup_eligible) = match &factor.data {
+        FactorData::Totp { .. } => (None, None),
+        FactorData::Passkey(passkey) => (Some(passkey.aaguid.to_string()), Some(passkey.backup_eligible())),
+    };
+    let data = FactorEnrolled {
+        user: session.user.to_string(),
+        kind: factor.kind().as_str(),
+        aaguid,
+        backup_eligible,
+    };
+    events.push(Event::new(factor.id.as_str(), &data));
+    Ok(events)
+}
+
+/// Uses a grace up, or asks for a proof.
+pub(super) async fn spend_or_ask(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    session: &mut Session,
+    act: GraceAct,
+    proof: Proof,
+) -> Result<(), Problem> {
+    if session.has_grace(act, ctx.now) {
+        session.spend(act);
+        tx.update_session(session).await?;
+        return Ok(());
+    }
+    proof.ask()
+}
+
+/// Ends the person's other sessions, as a change of what signs them in does.
+pub(super) async fn end_others(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    session: &Session,
+    why: &'static str,
+) -> Result<Option<Event>, StoreError> {
+    let count = sessions::revoke_all(ctx, tx, &session.user, Some(&session.id)).await?;
+    let data = audit::events::sign_in::SessionsRevoked { count, why };
+    Ok((count > 0).then(|| Event::new(session.user.as_str(), &data)))
+}
+
+/// Seals the secret of an app for its factor.
+pub(super) fn place_of(ctx: &Ctx, factor: &credentials::FactorId) -> Vec<u8> {
+    [ctx.tenant.as_str(), factor.as_str()].join("\0").into_bytes()
+}

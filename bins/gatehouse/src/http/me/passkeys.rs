@@ -1,0 +1,172 @@
+//! `/api/me/factors/passkeys`: enrolling a passkey or security key.
+
+use actix_web::{HttpResponse, post, web};
+use audit::{Audited, Unaudited};
+use credentials::{
+    Attestation, Factor, FactorData, FactorId, FactorKind, FactorStore, PendingRegistration, TicketKind,
+    TicketStore, default_name, user_handle,
+};
+use kernel::{Ctx, Email};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sessions::SessionId;
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::{
+    factors::ShownFactor,
+    guard::{Begun, Proof, enrolled, held, may_enrol},
+};
+use crate::http::{
+    Site,
+    access::Access,
+    auth::{factor_invalid, ticket},
+    body::{Json, answer},
+    errors::Problem,
+    permissions::SigningIn,
+};
+
+/// What to ask the authenticator.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PasskeySetup {
+    /// To be sent back with the answer.
+    challenge_id: String,
+    /// PublicKeyCredentialCreationOptionsJSON.
+    #[schema(value_type = Object)]
+    webauthn: Value,
+}
+
+/// What the authenticator has made.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PasskeyBody {
+    challenge_id: String,
+    #[schema(value_type = Object)]
+    credential: Value,
+    /// What to call it; 1 to 64 printable characters.
+    name: Option<String>,
+}
+
+/// What is kept until the authenticator answers.
+#[derive(Serialize, Deserialize)]
+struct Pending {
+    session: SessionId,
+    begun: Begun,
+    registration: PendingRegistration,
+}
+
+/// Begin to enrol a passkey
+///
+/// The first factor asks for a sign-in within five minutes (`REAUTH_REQUIRED`), a further one for a fresh proof.
+#[utoipa::path(
+    tag = "Factors",
+    security(("sessionCookie" = [])),
+    responses(
+        (status = 200, description = "What to ask the authenticator.", body = PasskeySetup),
+        (status = 401, description = "REAUTH_REQUIRED or STEP_UP_REQUIRED."),
+        (status = 409, description = "There are too many factors."),
+    )
+)]
+#[post("/api/me/factors/passkeys/options")]
+pub(super) async fn begin_passkey(
+    site: web::Data<Site>,
+    access: Access<SigningIn>,
+    proof: Proof,
+) -> Result<HttpResponse, Problem> {
+    let signed = access.caller().clone();
+    let place = site.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let session = held(tx, &signed).await?;
+        let factors = tx.factors(&session.user).await?;
+        let begun = may_enrol(&session, &factors, ctx.now, proof)?;
+        let person = directory::find_person(tx, &session.user).await?;
+        let account = person.email.as_ref().map_or(person.user_name.as_str(), Email::as_str);
+        let shown = person.display_name.as_deref().unwrap_or(account);
+        let present: Vec<_> = factors
+            .iter()
+            .filter_map(|factor| match &factor.data {
+                FactorData::Passkey(passkey) => Some((**passkey).clone()),
+                FactorData::Totp { .. } => None,
+            })
+            .collect();
+        let handle = user_handle(&ctx.tenant, &session.user);
+        let ceremony =
+            place.passkeys()?.begin_registration(&handle, account, shown, &present, Attestation::None);
+        let (webauthn, registration) = ceremony.map_err(|error| Problem::internal().because(&error))?;
+        let pending = Pending { session: session.id.clone(), begun, registration };
+        let state = serde_json::to_value(&pending).map_err(|error| Problem::internal().because(&error))?;
+        let ticket = ticket::mint(ctx, tx, TicketKind::PasskeyEnrolment, &session.user, state).await?;
+        let setup = PasskeySetup { challenge_id: ticket.0, webauthn };
+        Ok::<_, Problem>(Audited::without(setup, Unaudited::StepTaken))
+    };
+    Ok(answer(&access.write(work).await?))
+}
+
+/// Finish enrolling a passkey
+///
+/// A session that owed a second factor is complete from now on.
+#[utoipa::path(
+    tag = "Factors",
+    security(("sessionCookie" = [])),
+    responses(
+        (status = 200, description = "It counts.", body = ShownFactor),
+        (status = 400, description = "The answer or the name is malformed."),
+        (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or STEP_UP_REQUIRED."),
+        (status = 409, description = "The tenant has this passkey already."),
+    )
+)]
+#[post("/api/me/factors/passkeys/verify")]
+pub(super) async fn verify_passkey(
+    site: web::Data<Site>,
+    access: Access<SigningIn>,
+    proof: Proof,
+    body: Json<PasskeyBody>,
+) -> Result<HttpResponse, Problem> {
+    let PasskeyBody { challenge_id, credential, name } = body.0;
+    let name = match name {
+        None => default_name(FactorKind::Webauthn).to_owned(),
+        Some(name) => credentials::name(&name)
+            .ok_or_else(|| Problem::invalid_request("name: write 1 to 64 printable characters"))?,
+    };
+    let (tenant, hash) = ticket::read(&challenge_id)?;
+    if tenant != *access.tenant() {
+        return Err(ticket::invalid());
+    }
+    let signed = access.caller().clone();
+    let place = site.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let kept = ticket::live(ctx, tx, &hash, TicketKind::PasskeyEnrolment).await?;
+        let Pending { session, begun, registration } =
+            serde_json::from_value(kept.state).map_err(|error| Problem::internal().because(&error))?;
+        if session != signed.session.id || !tx.take_ticket(&hash).await? {
+            return Err(ticket::invalid());
+        }
+        let made = place.passkeys()?.finish_registration(&registration, &credential);
+        let passkey = match made {
+            Ok(passkey) => passkey,
+            Err(credentials::CeremonyError::Malformed(why)) => {
+                return Err(Problem::invalid_request(format!("credential: {why}")));
+            }
+            Err(error) => {
+                tracing::info!(%error, "a registration was refused");
+                return Err(factor_invalid());
+            }
+        };
+        let factor = Factor {
+            id: FactorId::new(&*ctx.env),
+            user: signed.session.user.clone(),
+            name,
+            created_at: ctx.now,
+            verified_at: Some(ctx.now),
+            last_used_at: None,
+            data: FactorData::Passkey(Box::new(passkey)),
+        };
+        let events = enrolled(ctx, tx, &signed, &factor, begun, proof).await?;
+        if !tx.insert_factor(&factor).await? {
+            return Err(Problem::conflict("CONFLICT", "this passkey is enrolled already"));
+        }
+        Ok::<_, Problem>(Audited::of_changes(factor, events))
+    };
+    Ok(answer(&ShownFactor::of(&access.write(work).await?)))
+}

@@ -1,0 +1,94 @@
+//! `POST /api/me/password`
+
+use actix_web::{HttpResponse, post, web};
+use audit::{Audited, Event, events::credentials::PasswordChanged};
+use credentials::{Factor, FactorStore, SignInStore, Verdict, check_new_password};
+use kernel::{Ctx, Email, Secret};
+use serde::{Deserialize, Serialize};
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::guard::{Proof, end_others, fresh, held};
+use crate::http::{
+    Site,
+    access::Access,
+    auth::invalid_credentials,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::OwnAccount,
+};
+
+/// The password there is, and the one there is to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PasswordBody {
+    current_password: String,
+    new_password: String,
+}
+
+/// Something has changed.
+#[derive(Serialize, ToSchema)]
+struct Changed {
+    changed: bool,
+}
+
+/// Change one's own password
+///
+/// With a second factor it needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`), without one a sign-in within five
+/// minutes. The person's other sessions end.
+#[utoipa::path(
+    tag = "Profile",
+    security(("sessionCookie" = [])),
+    responses(
+        (status = 200, description = "It is changed.", body = Changed),
+        (status = 400, description = "The new password is not taken; `error` says why."),
+        (status = 401, description = "STEP_UP_REQUIRED, REAUTH_REQUIRED; INVALID_CREDENTIALS: the current one is wrong."),
+        (status = 429, description = "Too many attempts."),
+    )
+)]
+#[post("/api/me/password")]
+pub(super) async fn change_password(
+    site: web::Data<Site>,
+    access: Access<OwnAccount>,
+    proof: Proof,
+    body: Json<PasswordBody>,
+) -> Result<HttpResponse, Problem> {
+    let PasswordBody { current_password, new_password } = body.0;
+    let (current, new) = (Secret::new(current_password), Secret::new(new_password));
+    let signed = access.caller().clone();
+    let session = signed.session.clone();
+    let look = async move |ctx: &Ctx, tx: &mut Tx| {
+        let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
+        if has_factor {
+            proof.ask()?;
+        } else {
+            fresh(&session, ctx.now)?;
+        }
+        let person = directory::find_person(tx, &session.user).await?;
+        let kept = tx.password(&session.user).await?;
+        Ok::<_, Problem>((person, kept))
+    };
+    let (person, kept) = access.read(look).await?;
+    let email = person.email.as_ref().map(Email::as_str);
+    check_new_password(&new, email, signed.holder.policy.mfa.required)
+        .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
+    access.attempt_password(&person).await?;
+    let verdicts = access.aside(site.hashing.verify(current, vec![kept.clone()])).await??;
+    if !matches!(verdicts.first(), Some(Verdict::Right { .. })) {
+        return Err(invalid_credentials());
+    }
+    let hashed = access.aside(site.hashing.hash(access.shared_env(), new)).await??;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let session = held(tx, &signed).await?;
+        // Another change may have been first: then this one was not asked about the password there is.
+        if tx.password(&session.user).await? != kept {
+            return Err(invalid_credentials());
+        }
+        tx.set_password(&session.user, &hashed, ctx.now).await?;
+        let mut events = vec![Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" })];
+        events.extend(end_others(ctx, tx, &session, "PASSWORD_CHANGED").await?);
+        Ok::<_, Problem>(Audited::of_changes((), events))
+    };
+    access.write(work).await?;
+    Ok(answer(&Changed { changed: true }))
+}

@@ -1,0 +1,169 @@
+//! `/api/me/sessions`
+
+use actix_web::{HttpRequest, HttpResponse, delete, get, http::header, post, web};
+use audit::{Audited, Event, Unaudited, events::sign_in::SessionRevoked};
+use kernel::{Ctx, Email, Timestamp};
+use serde::Serialize;
+use sessions::{Session, SessionId, SessionStore, device_label, ip_prefix};
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::http::{
+    Site,
+    access::{Access, lifetime},
+    auth::Revoked,
+    body::answer,
+    cookies,
+    errors::Problem,
+    permissions::OwnAccount,
+};
+
+/// Seconds until the next heartbeat.
+const HEARTBEAT: u32 = 300;
+
+/// A session as its person is shown it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct ShownSession {
+    /// `ses_…`
+    id: String,
+    /// Such as "Chrome on macOS".
+    device_label: String,
+    /// The /24 or /48 that it was last used from.
+    ip_prefix: Option<String>,
+    /// "City, Country" where it is known.
+    location: Option<String>,
+    #[schema(value_type = String, format = "date-time")]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = "date-time")]
+    last_seen_at: Timestamp,
+    /// Present and true on the session of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current: Option<bool>,
+}
+
+impl ShownSession {
+    /// As it is shown to whoever has the session `own`.
+    pub(in crate::http) fn of(session: &Session, own: Option<&SessionId>) -> Self {
+        Self {
+            id: session.id.to_string(),
+            device_label: session.device_label.clone(),
+            ip_prefix: session.ip.map(ip_prefix),
+            location: session.location.clone(),
+            created_at: session.created_at,
+            last_seen_at: session.last_seen_at,
+            current: (own == Some(&session.id)).then_some(true),
+        }
+    }
+}
+
+/// A person's sessions.
+#[derive(Serialize, ToSchema)]
+pub(in crate::http) struct SessionList {
+    /// Newest activity first; revoked ones are not listed.
+    pub(in crate::http) sessions: Vec<ShownSession>,
+}
+
+/// The session goes on.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Heartbeat {
+    session: ShownSession,
+    /// Seconds after which to call again.
+    next_heartbeat_seconds: u32,
+}
+
+/// List one's own sessions
+#[utoipa::path(
+    tag = "Sessions",
+    security(("sessionCookie" = [])),
+    responses((status = 200, description = "All that are in force.", body = SessionList))
+)]
+#[get("/api/me/sessions")]
+pub(super) async fn list_sessions(access: Access<OwnAccount>) -> Result<HttpResponse, Problem> {
+    let signed = access.caller().clone();
+    let own = signed.session.id.clone();
+    let lifetime = lifetime(&signed.holder);
+    let work =
+        async move |ctx: &Ctx, tx: &mut Tx| sessions::list(ctx, tx, &signed.session.user, lifetime).await;
+    let found = access.read(work).await?;
+    let sessions = found.iter().map(|session| ShownSession::of(session, Some(&own))).collect();
+    Ok(answer(&SessionList { sessions }))
+}
+
+/// Revoke one of one's own sessions
+///
+/// Refused from the next request on, on every instance. Repeated, it answers the same.
+#[utoipa::path(
+    tag = "Sessions",
+    security(("sessionCookie" = [])),
+    params(("id" = String, Path, description = "ses_…")),
+    responses(
+        (status = 200, description = "It is over.", body = Revoked),
+        (status = 404, description = "No session of this id is one's own."),
+    )
+)]
+#[delete("/api/me/sessions/{id}")]
+pub(super) async fn revoke_session(
+    site: web::Data<Site>,
+    access: Access<OwnAccount>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: SessionId = id.parse().map_err(|_| Problem::not_found())?;
+    let own = &access.caller().session;
+    let (is_own, user) = (own.id == id, own.user.clone());
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let ended = sessions::revoke(ctx, tx, &user, &id).await?;
+        let data = SessionRevoked { user: user.to_string(), why: "REVOKED" };
+        let events = ended.then(|| Event::new(id.as_str(), &data));
+        Ok::<_, sessions::Error>(Audited::of_changes((), events.into_iter().collect()))
+    };
+    access.write(work).await?;
+    let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true) });
+    if is_own {
+        cookies::clear(&site, &mut response);
+    }
+    Ok(response)
+}
+
+/// Keep the session alive
+///
+/// Renews the cookies, `as_sid` too, and notes device and place. A token of a neighbouring service is exchanged
+/// for one of ours, which names the session. The body is optional and ignored.
+#[utoipa::path(
+    tag = "Sessions",
+    security(("sessionCookie" = [])),
+    responses((status = 200, description = "The session goes on.", body = Heartbeat))
+)]
+#[post("/api/me/sessions/heartbeat")]
+pub(super) async fn heartbeat(
+    site: web::Data<Site>,
+    access: Access<OwnAccount>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let signed = access.caller().clone();
+    let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let (label, location) = (device_label(agent.unwrap_or_default()), site.locate(access.ctx().ip));
+    let absolute_days = signed.holder.policy.session.absolute_days;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let live = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
+        let Some(mut session) = live else { return Err(Problem::session_revoked()) };
+        session.last_seen_at = ctx.now;
+        session.ip = ctx.ip.or(session.ip);
+        session.device_label = label;
+        session.location = location.or(session.location);
+        tx.update_session(&session).await?;
+        let person = directory::find_person(tx, &session.user).await?;
+        Ok(Audited::without((session, person), Unaudited::LastUse))
+    };
+    let (session, person) = access.write(work).await?;
+    let shown = ShownSession::of(&session, Some(&session.id));
+    let mut response = answer(&Heartbeat { session: shown, next_heartbeat_seconds: HEARTBEAT });
+    let about = cookies::About {
+        tenant: access.tenant(),
+        email: person.email.as_ref().map(Email::as_str),
+        name: person.display_name.as_deref(),
+    };
+    cookies::set(&site, access.env(), &mut response, &session, absolute_days, &about)?;
+    Ok(response)
+}

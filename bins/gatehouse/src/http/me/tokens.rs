@@ -1,0 +1,171 @@
+//! `/api/me/tokens`: personal access tokens.
+
+use actix_web::{HttpResponse, delete, get, post, web};
+use audit::{
+    Audited, Event,
+    events::pats::{PatCreated, PatRevoked},
+};
+use directory::Role;
+use kernel::{Ctx, Timestamp};
+use serde::{Deserialize, Serialize};
+use sessions::ip_prefix;
+use store::Tx;
+use tokens::{Pat, PatId, PatStore, Scope, pat::NewPat};
+use utoipa::ToSchema;
+
+use super::factors::Deleted;
+use crate::http::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::OwnAccount,
+    step_up::{IfAsked, PatMintAdmin},
+};
+
+/// A personal access token as its person is shown it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ShownPat {
+    /// `ptk_…`
+    id: String,
+    name: String,
+    /// What it may be used for.
+    scopes: Vec<&'static str>,
+    #[schema(value_type = String, format = "date-time")]
+    created_at: Timestamp,
+    #[schema(value_type = Option<String>, format = "date-time")]
+    expires_at: Option<Timestamp>,
+    /// To the minute.
+    #[schema(value_type = Option<String>, format = "date-time")]
+    last_used_at: Option<Timestamp>,
+    /// The /24 or /48 that it was last used from.
+    last_used_ip_prefix: Option<String>,
+    /// `pat_…`, in the answer to its creation and nowhere else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+impl ShownPat {
+    fn of(pat: &Pat, token: Option<String>) -> Self {
+        Self {
+            id: pat.id.to_string(),
+            name: pat.name.clone(),
+            scopes: pat.scopes.iter().map(|scope| scope.as_str()).collect(),
+            created_at: pat.created_at,
+            expires_at: pat.expires_at,
+            last_used_at: pat.last_used_at,
+            last_used_ip_prefix: pat.last_used_ip.map(ip_prefix),
+            token,
+        }
+    }
+}
+
+/// A person's tokens.
+#[derive(Serialize, ToSchema)]
+struct PatList {
+    /// Those in force, newest first.
+    tokens: Vec<ShownPat>,
+}
+
+/// What a token is to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PatBody {
+    /// 1 to 100 printable characters.
+    name: String,
+    /// `read:profile`, `write:profile`, `read:hcm`, `write:hcm`, `admin:tenant`.
+    #[schema(value_type = Vec<String>)]
+    scopes: Vec<Scope>,
+    /// 1 to 366; without it the token has no end.
+    expires_in_days: Option<i64>,
+}
+
+/// List one's own personal access tokens
+#[utoipa::path(
+    tag = "Tokens",
+    security(("sessionCookie" = [])),
+    responses((status = 200, description = "Those in force.", body = PatList))
+)]
+#[get("/api/me/tokens")]
+pub(super) async fn list_tokens(access: Access<OwnAccount>) -> Result<HttpResponse, Problem> {
+    let user = access.caller().session.user.clone();
+    let now = access.ctx().now;
+    let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.pats_of(&user).await).await?;
+    let tokens = found.iter().filter(|pat| pat.is_live(now)).map(|pat| ShownPat::of(pat, None)).collect();
+    Ok(answer(&PatList { tokens }))
+}
+
+/// Mint a personal access token
+///
+/// The raw token is in this answer and nowhere else. `admin:tenant` is for administrators and needs a fresh proof
+/// (`PAT_MINT_ADMIN`).
+#[utoipa::path(
+    tag = "Tokens",
+    security(("sessionCookie" = [])),
+    responses(
+        (status = 200, description = "The token, this once.", body = ShownPat),
+        (status = 400, description = "A field is malformed."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 403, description = "ROLE_REQUIRED: `admin:tenant` by somebody who is no administrator."),
+        (status = 409, description = "There are too many."),
+    )
+)]
+#[post("/api/me/tokens")]
+pub(super) async fn create_token(
+    access: Access<OwnAccount>,
+    proof: IfAsked<PatMintAdmin>,
+    body: Json<PatBody>,
+) -> Result<HttpResponse, Problem> {
+    let PatBody { name, scopes, expires_in_days } = body.0;
+    let new = NewPat { name, scopes, expires_in_days };
+    new.check()?;
+    if new.scopes.contains(&Scope::AdminTenant) {
+        if access.caller().holder.role != Role::Admin {
+            return Err(Problem::forbidden("ROLE_REQUIRED", "admin:tenant is for administrators"));
+        }
+        proof.ask()?;
+    }
+    let user = access.caller().session.user.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let (pat, raw) = tokens::pat::mint(ctx, tx, &user, new).await?;
+        let event = Event::new(pat.id.as_str(), &created(&pat));
+        Ok::<_, tokens::pat::Error>(Audited::new((pat, raw), event))
+    };
+    let (pat, raw) = access.write(work).await?;
+    Ok(answer(&ShownPat::of(&pat, Some(raw.expose().to_owned()))))
+}
+
+/// What the ledger has about a new token.
+pub(crate) fn created(pat: &Pat) -> PatCreated {
+    PatCreated {
+        user: pat.user.to_string(),
+        scopes: pat.scopes.iter().map(ToString::to_string).collect(),
+        expires: pat.expires_at.is_some(),
+    }
+}
+
+/// Revoke one of one's own personal access tokens
+#[utoipa::path(
+    tag = "Tokens",
+    security(("sessionCookie" = [])),
+    params(("id" = String, Path, description = "ptk_…")),
+    responses(
+        (status = 200, description = "It is void.", body = Deleted),
+        (status = 404, description = "No token of this id is one's own and in force."),
+    )
+)]
+#[delete("/api/me/tokens/{id}")]
+pub(super) async fn revoke_token(
+    access: Access<OwnAccount>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: PatId = id.parse().map_err(|_| Problem::not_found())?;
+    let user = access.caller().session.user.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        tokens::pat::revoke(ctx, tx, &user, &id).await?;
+        let event = Event::new(id.as_str(), &PatRevoked { user: user.to_string() });
+        Ok::<_, tokens::pat::Error>(Audited::new((), event))
+    };
+    access.write(work).await?;
+    Ok(answer(&Deleted { deleted: true }))
+}

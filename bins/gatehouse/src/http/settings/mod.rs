@@ -1,0 +1,26 @@
+//! `/api/settings`: what administrators of a tenant decide.
+
+mod sign_in_policy;
+mod user_acts;
+mod user_sessions;
+mod users;
+
+pub(crate) use self::sign_in_policy::change as change_policy;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(super) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(sign_in_policy::get_sign_in_policy)
+        .service(sign_in_policy::put_sign_in_policy)
+        .service(users::list_settings_users)
+        .service(users::invite_user)
+        .service(users::get_settings_user)
+        .service(users::patch_settings_user)
+        .service(users::delete_settings_user)
+        .service(user_sessions::list_user_sessions)
+        .service(user_sessions::revoke_user_sessions)
+        .service(user_sessions::revoke_user_session)
+        .service(user_acts::reset_user_password)
+        .service(user_acts::reset_user_factors);
+}

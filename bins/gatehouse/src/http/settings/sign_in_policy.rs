@@ -1,0 +1,102 @@
+//! `/api/settings/sign-in-policy`
+
+use actix_web::{HttpResponse, get, put};
+use audit::{Audited, Event, events::policies::SignInPolicyChanged};
+use credentials::{SignInPolicy, SignInStore};
+use kernel::Ctx;
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::http::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{Administer, AdministerInPerson},
+    step_up::{SignInPolicyChange, StepUp},
+};
+
+/// What a tenant asks of those who sign in.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = SignInPolicy)]
+#[expect(dead_code, reason = "describes credentials::SignInPolicy")]
+struct PolicyShape {
+    /// `CREDENTIALS_ONLY`, `SSO_ALLOWED` or `SSO_REQUIRED`.
+    sign_in_mode: String,
+    mfa: MfaShape,
+    session: SessionShape,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MfaPolicy)]
+#[expect(dead_code, reason = "describes credentials::MfaPolicy")]
+struct MfaShape {
+    /// Whether everybody needs a second factor.
+    required: bool,
+    /// `WEBAUTHN`, `TOTP` or both; the first alone forces one that resists phishing.
+    accepted_factors: Vec<String>,
+    /// Whether an identity provider is trusted to have asked for one.
+    trust_sso_mfa: bool,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = SessionPolicy)]
+#[expect(dead_code, reason = "describes credentials::SessionPolicy")]
+struct SessionShape {
+    /// Minutes without use, 5 to 43200.
+    idle_minutes: i64,
+    /// Days since the sign-in, 1 to 365.
+    absolute_days: i64,
+}
+
+/// Read the sign-in policy
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    responses((status = 200, description = "The policy.", body = PolicyShape))
+)]
+#[get("/api/settings/sign-in-policy")]
+pub(super) async fn get_sign_in_policy(access: Access<Administer>) -> Result<HttpResponse, Problem> {
+    let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.sign_in_policy().await).await?;
+    Ok(answer(&policy))
+}
+
+/// Set the sign-in policy
+///
+/// Needs a fresh proof (`SIGN_IN_POLICY_CHANGE`). In force from the next request on.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = [])),
+    request_body = PolicyShape,
+    responses(
+        (status = 200, description = "The policy as it is now.", body = PolicyShape),
+        (status = 400, description = "A field is missing, unknown or out of range."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+    )
+)]
+#[put("/api/settings/sign-in-policy")]
+pub(super) async fn put_sign_in_policy(
+    access: Access<AdministerInPerson>,
+    _proof: StepUp<SignInPolicyChange>,
+    body: Json<SignInPolicy>,
+) -> Result<HttpResponse, Problem> {
+    let policy = body.0;
+    policy.check().map_err(|error| Problem::invalid_request(error.to_string()))?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| change(ctx, tx, policy).await;
+    Ok(answer(&access.write(work).await?))
+}
+
+/// Keeps a policy of the unit of work's tenant.
+pub(crate) async fn change(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    policy: SignInPolicy,
+) -> Result<Audited<SignInPolicy>, kernel::StoreError> {
+    let before = tx.sign_in_policy().await?;
+    let changed = policy.changed_from(&before);
+    if changed.is_empty() {
+        return Ok(Audited::without(policy, audit::Unaudited::NothingChanged));
+    }
+    tx.set_sign_in_policy(&policy).await?;
+    let event = Event::new(ctx.tenant.as_str(), &SignInPolicyChanged { changed });
+    Ok(Audited::new(policy, event))
+}

@@ -1,0 +1,91 @@
+//! `POST /api/settings/users/{id}/reset-password` and `…/reset-factors`
+
+use actix_web::{HttpResponse, post, web};
+use kernel::{Ctx, UserId};
+use serde::Serialize;
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::{
+    http::{
+        Site,
+        access::Access,
+        body::answer,
+        errors::Problem,
+        permissions::AdministerInPerson,
+        step_up::{StepUp, UserAdminChange},
+    },
+    people,
+};
+
+/// A reset has begun.
+#[derive(Serialize, ToSchema)]
+struct PasswordReset {
+    /// Whether the link was sent by mail.
+    sent: bool,
+    /// Where the person sets a password; shown once, and only where it was not sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
+}
+
+/// Factors are gone.
+#[derive(Serialize, ToSchema)]
+struct FactorsReset {
+    /// How many there were.
+    removed: usize,
+}
+
+/// Let a person set a new password
+///
+/// By a link that is good for an hour, or 72 hours for who never had one. A factor is still asked for. Needs a
+/// fresh proof (`USER_ADMIN_CHANGE`).
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = [])),
+    params(("id" = String, Path, description = "usr_…")),
+    responses(
+        (status = 200, description = "The link was made.", body = PasswordReset),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 404, description = "The tenant has no active person of this id."),
+    )
+)]
+#[post("/api/settings/users/{id}/reset-password")]
+pub(super) async fn reset_user_password(
+    site: web::Data<Site>,
+    access: Access<AdministerInPerson>,
+    _proof: StepUp<UserAdminChange>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let sent = site.mail.is_some();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| people::reset_password(ctx, tx, &id, sent).await;
+    let (person, kind, link) = access.write(work).await?;
+    let link = people::deliver(&site, &person, kind, link).await?;
+    Ok(answer(&PasswordReset { sent: link.is_none(), link }))
+}
+
+/// Take a person's factors away
+///
+/// All factors and recovery codes, for somebody who has lost every one; the person's sessions end. Needs a fresh
+/// proof (`USER_ADMIN_CHANGE`).
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = [])),
+    params(("id" = String, Path, description = "usr_…")),
+    responses(
+        (status = 200, description = "They are gone.", body = FactorsReset),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 404, description = "The tenant has no person of this id."),
+    )
+)]
+#[post("/api/settings/users/{id}/reset-factors")]
+pub(super) async fn reset_user_factors(
+    access: Access<AdministerInPerson>,
+    _proof: StepUp<UserAdminChange>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| people::reset_factors(ctx, tx, &id).await;
+    let removed = access.write(work).await?;
+    Ok(answer(&FactorsReset { removed }))
+}

@@ -1,0 +1,104 @@
+//! `/api/settings/users/{id}/sessions`
+
+use actix_web::{HttpResponse, delete, get, web};
+use audit::{
+    Audited, Event,
+    events::sign_in::{SessionRevoked, SessionsRevoked},
+};
+use kernel::{Ctx, UserId};
+use sessions::{Lifetime, SessionId, SessionStore};
+use store::Tx;
+
+use crate::http::{
+    access::Access,
+    auth::Revoked,
+    body::answer,
+    errors::Problem,
+    me::sessions::{SessionList, ShownSession},
+    permissions::Administer,
+};
+
+/// List a person's sessions
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(("id" = String, Path, description = "usr_…")),
+    responses(
+        (status = 200, description = "Those in force.", body = SessionList),
+        (status = 404, description = "The tenant has no person of this id."),
+    )
+)]
+#[get("/api/settings/users/{id}/sessions")]
+pub(super) async fn list_user_sessions(
+    access: Access<Administer>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let session = access.caller().policy().session;
+    let lifetime = Lifetime { idle_minutes: session.idle_minutes, absolute_days: session.absolute_days };
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let person = directory::find_person(tx, &id).await?;
+        Ok::<_, Problem>(sessions::list(ctx, tx, &person.id, lifetime).await?)
+    };
+    let found = access.read(work).await?;
+    let sessions = found.iter().map(|session| ShownSession::of(session, None)).collect();
+    Ok(answer(&SessionList { sessions }))
+}
+
+/// Revoke all of a person's sessions
+///
+/// Also refuses tokens of neighbouring services that were issued until now. Repeated, it answers the same.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(("id" = String, Path, description = "usr_…")),
+    responses(
+        (status = 200, description = "They are over.", body = Revoked),
+        (status = 404, description = "The tenant has no person of this id."),
+    )
+)]
+#[delete("/api/settings/users/{id}/sessions")]
+pub(super) async fn revoke_user_sessions(
+    access: Access<Administer>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let person = directory::find_person(tx, &id).await?;
+        let count = tx.revoke_sessions(&person.id, ctx.now, None).await?;
+        let event = Event::new(person.id.as_str(), &SessionsRevoked { count, why: "REVOKED" });
+        Ok::<_, Problem>(Audited::new((), event))
+    };
+    access.write(work).await?;
+    Ok(answer(&Revoked { revoked: true, sign_out: None }))
+}
+
+/// Revoke one of a person's sessions
+///
+/// Repeated, it answers the same.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(("id" = String, Path, description = "usr_…"), ("sid" = String, Path, description = "ses_…")),
+    responses(
+        (status = 200, description = "It is over.", body = Revoked),
+        (status = 404, description = "The person has no session of this id."),
+    )
+)]
+#[delete("/api/settings/users/{id}/sessions/{sid}")]
+pub(super) async fn revoke_user_session(
+    access: Access<Administer>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (id, sid) = path.into_inner();
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let sid: SessionId = sid.parse().map_err(|_| Problem::not_found())?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let ended = sessions::revoke(ctx, tx, &id, &sid).await?;
+        let data = SessionRevoked { user: id.to_string(), why: "REVOKED" };
+        let events = ended.then(|| Event::new(sid.as_str(), &data));
+        Ok::<_, sessions::Error>(Audited::of_changes((), events.into_iter().collect()))
+    };
+    access.write(work).await?;
+    Ok(answer(&Revoked { revoked: true, sign_out: None }))
+}

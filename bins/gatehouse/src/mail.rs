@@ -1,0 +1,68 @@
+//! Mail to people: links, by SMTP.
+
+use directory::LinkKind;
+use kernel::Email;
+use lettre::{
+    AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    message::{Mailbox, header::ContentType},
+};
+use std::time::Duration;
+
+use crate::config::{self, Settings};
+
+/// How long a mail server may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A mail server, and who mail is from.
+pub(crate) struct Mail {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    from: Mailbox,
+}
+
+impl Mail {
+    /// Of these settings, if mail is configured.
+    pub(crate) fn new(settings: &Settings, base_url: &str) -> Result<Option<Self>, config::Error> {
+        let Some(url) = &settings.smtp_url else { return Ok(None) };
+        let wrong = |name: &str, problem: &str| config::Error::new(format!("{name}: {problem}"));
+        // Said without the address itself, which may hold a password.
+        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose())
+            .map_err(|_| {
+                wrong("smtp_url", "write smtps://user:password@host or smtp://host:587?tls=required")
+            })?
+            .timeout(Some(TIMEOUT))
+            .build();
+        let host = base_url.split("://").nth(1).unwrap_or_default();
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        let from = settings.smtp_from.clone().unwrap_or_else(|| format!("Gatehouse <no-reply@{host}>"));
+        let from = from.parse().map_err(|_| wrong("smtp_from", "write Name <address@example.com>"))?;
+        Ok(Some(Self { transport, from }))
+    }
+
+    /// Sends a link.
+    pub(crate) async fn send_link(
+        &self,
+        to: &Email,
+        kind: LinkKind,
+        address: &str,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let (subject, first, hours) = match kind {
+            LinkKind::Invitation => ("You are invited", "You have been invited to sign in.", kind.hours()),
+            LinkKind::Reset => {
+                ("Set a new password", "An administrator has asked you to set a new password.", kind.hours())
+            }
+        };
+        let until = if hours == 1 { "one hour".to_owned() } else { format!("{hours} hours") };
+        let text = format!(
+            "{first}\n\nOpen this address to choose a password. It works once, within {until}:\n\n{address}\n\n\
+             If you did not expect this, tell your administrator and do not open it.\n"
+        );
+        let message = Message::builder()
+            .from(self.from.clone())
+            .to(Mailbox::new(None, to.as_str().parse()?))
+            .subject(subject)
+            .header(ContentType::TEXT_PLAIN)
+            .body(text)?;
+        self.transport.send(message).await?;
+        Ok(())
+    }
+}

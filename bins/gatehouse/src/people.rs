@@ -1,0 +1,97 @@
+//! What administrators and the operator do for people: links, and resets.
+
+use audit::{
+    Audited, Event,
+    events::{
+        credentials::{FactorRemoved, PasswordResetStarted},
+        sign_in::SessionsRevoked,
+    },
+};
+use credentials::{FactorStore, SignInStore};
+use directory::{Link, LinkKind, LinkStore, Person};
+use kernel::{Ctx, StoreError, UserId};
+use sessions::SessionStore;
+use store::Tx;
+use tokens::{RawToken, TokenKind};
+
+use crate::http::{Problem, Site};
+
+/// What a person is told at the next sign-in.
+const PASSWORD_RESET: &str = "PASSWORD_RESET";
+const FACTORS_RESET: &str = "FACTORS_RESET";
+
+/// Makes a link for a person, in the place of any there was.
+pub(crate) async fn make_link(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    person: &Person,
+    kind: LinkKind,
+) -> Result<RawToken, StoreError> {
+    let raw = RawToken::mint(&*ctx.env, TokenKind::Link, &ctx.tenant);
+    let hash = *raw.hash().as_bytes();
+    tx.replace_links(&Link { hash, kind, user: person.id.clone(), created_at: ctx.now }).await?;
+    Ok(raw)
+}
+
+/// The address that a person opens. The token stands behind `#`: no server, proxy or log sees it.
+pub(crate) fn address_of(base_url: &str, link: &RawToken) -> String {
+    format!("{base_url}/auth/login#link={}", link.expose())
+}
+
+/// Sends a link by mail; where that is not configured, it is to be told.
+pub(crate) async fn deliver(
+    site: &Site,
+    person: &Person,
+    kind: LinkKind,
+    link: RawToken,
+) -> Result<Option<String>, Problem> {
+    let address = address_of(&site.base_url, &link);
+    match (&site.mail, &person.email) {
+        (Some(mail), Some(email)) => {
+            let sent = mail.send_link(email, kind, &address).await;
+            sent.map_err(|error| {
+                Problem::unavailable().because(&format!("a link could not be sent: {error}"))
+            })?;
+            Ok(None)
+        }
+        _ => Ok(Some(address)),
+    }
+}
+
+/// Begins to reset a person's password.
+pub(crate) async fn reset_password(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    id: &UserId,
+    sent: bool,
+) -> Result<Audited<(Person, LinkKind, RawToken)>, Problem> {
+    let person = directory::find_person(tx, id).await?;
+    if !person.active {
+        return Err(Problem::not_found());
+    }
+    let had_one = tx.password(id).await?.is_some();
+    let kind = if had_one { LinkKind::Reset } else { LinkKind::Invitation };
+    let link = make_link(ctx, tx, &person, kind).await?;
+    if had_one {
+        tx.leave_notice(id, PASSWORD_RESET).await?;
+    }
+    let event = Event::new(id.as_str(), &PasswordResetStarted { sent });
+    Ok(Audited::new((person, kind, link), event))
+}
+
+/// Takes all of a person's factors and codes away, and ends the sessions: how many factors there were.
+pub(crate) async fn reset_factors(ctx: &Ctx, tx: &mut Tx, id: &UserId) -> Result<Audited<usize>, Problem> {
+    let person = directory::find_person(tx, id).await?;
+    let factors = tx.factors(&person.id).await?;
+    let mut events = Vec::new();
+    for factor in &factors {
+        tx.delete_factor(id, &factor.id).await?;
+        let data = FactorRemoved { user: id.to_string(), kind: factor.kind().as_str() };
+        events.push(Event::new(factor.id.as_str(), &data));
+    }
+    tx.replace_codes(id, &[]).await?;
+    let count = tx.revoke_sessions(id, ctx.now, None).await?;
+    events.push(Event::new(id.as_str(), &SessionsRevoked { count, why: "RESET" }));
+    tx.leave_notice(id, FACTORS_RESET).await?;
+    Ok(Audited::of_changes(factors.len(), events))
+}

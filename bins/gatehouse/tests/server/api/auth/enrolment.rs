@@ -1,0 +1,221 @@
+//! Second factors from the first on: enrolled, asked for, recovered, taken away.
+
+use std::time::Duration;
+
+use credentials::FactorKind;
+use directory::Role;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Browser, Person, Server, code, on_both};
+
+/// Enrols an authenticator app: its secret.
+pub(crate) fn enrol_totp(server: &Server, browser: &Browser) -> String {
+    let begun = browser.post("/api/me/factors/totp", &json!({}));
+    assert_eq!(begun.status, 200, "{}", begun.text);
+    let setup = begun.json();
+    let secret = setup["secret"].as_str().unwrap().to_owned();
+    let body = json!({ "id": setup["id"], "code": code(&secret, server, 0) });
+    let answer = browser.post("/api/me/factors/totp/verify", &body);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    secret
+}
+
+pub(crate) fn codes(browser: &Browser) -> Vec<String> {
+    let answer = browser.post("/api/me/recovery-codes", &json!({}));
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.json()["codes"].as_array().unwrap().iter().map(|code| code.as_str().unwrap().to_owned()).collect()
+}
+
+fn is(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
+}
+
+fn first_step(browser: &Browser, person: &Person) -> Value {
+    browser.sign_in(&person.email, person.password).json()
+}
+
+#[test]
+fn an_app_is_enrolled_asked_for_and_each_of_its_steps_works_once() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let begun = browser.post("/api/me/factors/totp", &json!({})).json();
+        let uri = begun["otpauthUri"].as_str().unwrap();
+        assert!(uri.starts_with("otpauth://totp/Gatehouse:ada%40example.com?secret="), "{uri}");
+        assert!(begun["qrSvg"].as_str().unwrap().starts_with("<svg"));
+        let wrong = json!({ "id": begun["id"], "code": "000000" });
+        is(&browser.post("/api/me/factors/totp/verify", &wrong), 401, "FACTOR_INVALID");
+        assert_eq!(browser.get("/api/me/factors").json()["factors"], json!([]), "pending counts for nothing");
+        let secret = enrol_totp(server, &browser);
+        let listed = browser.get("/api/me/factors").json();
+        assert_eq!(
+            (&listed["factors"][0]["kind"], &listed["unusedRecoveryCodes"]),
+            (&json!("TOTP"), &json!(0))
+        );
+
+        let other = server.browser();
+        let asked = first_step(&other, &ada);
+        assert_eq!((&asked["status"], &asked["factors"]), (&json!("MFA_REQUIRED"), &json!(["TOTP"])));
+        is(&other.get("/api/me"), 401, "UNAUTHENTICATED");
+        let used = code(&secret, server, 0);
+        is(&other.verify(&asked["ticket"], "TOTP", &used), 401, "FACTOR_INVALID");
+        let next = code(&secret, server, 1);
+        assert_eq!(other.verify(&asked["ticket"], "TOTP", &next).json()["status"], "SIGNED_IN");
+        is(&other.verify(&asked["ticket"], "TOTP", &next), 401, "TICKET_INVALID");
+        let entry = server
+            .entries(&tenant)
+            .into_iter()
+            .find(|entry| entry.action == "ACCOUNT_SIGN_IN_SUCCEEDED" && entry.metadata.contains("otp"));
+        assert!(entry.unwrap().metadata.contains(r#"["pwd","otp"]"#));
+    });
+}
+
+#[test]
+fn a_ticket_dies_after_five_wrong_answers_or_ten_minutes() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        let other = server.browser();
+        let ticket = first_step(&other, &ada)["ticket"].clone();
+        for _ in 0..5 {
+            is(&other.verify(&ticket, "TOTP", "000000"), 401, "FACTOR_INVALID");
+        }
+        is(&other.verify(&ticket, "TOTP", &code(&secret, server, 1)), 401, "TICKET_INVALID");
+        let ticket = first_step(&other, &ada)["ticket"].clone();
+        server.env.advance(Duration::from_mins(10));
+        is(&other.verify(&ticket, "TOTP", &code(&secret, server, 0)), 401, "TICKET_INVALID");
+        for ticket in [json!("tkt_x"), json!(""), json!(tenant.token)] {
+            is(&other.verify(&ticket, "TOTP", "000000"), 401, "TICKET_INVALID");
+        }
+    });
+}
+
+#[test]
+fn a_recovery_code_lets_in_once_and_replaces_what_was_lost() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        is(&browser.post("/api/me/recovery-codes", &json!({})), 409, "CONFLICT");
+        enrol_totp(server, &browser);
+        assert_eq!(codes(&browser).len(), 10);
+        let codes = codes(&browser);
+        server.env.advance(Duration::from_mins(15));
+        is(&browser.post("/api/me/recovery-codes", &json!({})), 401, "STEP_UP_REQUIRED");
+
+        let other = server.browser();
+        let asked = first_step(&other, &ada);
+        assert_eq!(asked["factors"], json!(["TOTP", "RECOVERY_CODE"]));
+        let typed = codes[3].to_uppercase().replace('-', " ");
+        let answer = other.verify(&asked["ticket"], "RECOVERY_CODE", &typed);
+        assert_eq!(answer.json()["status"], "SIGNED_IN");
+        let used = server.entry(&tenant, "ACCOUNT_RECOVERY_CODE_USED");
+        assert_eq!(used.metadata, r#"{"left":9}"#);
+        let again = first_step(&server.browser(), &ada);
+        is(&other.verify(&again["ticket"], "RECOVERY_CODE", &codes[3]), 401, "FACTOR_INVALID");
+
+        // The lost one goes, a new one comes; each once and without a proof.
+        let lost = other.get("/api/me/factors").json()["factors"][0]["id"].clone();
+        enrol_totp(server, &other);
+        is(&other.post("/api/me/factors/totp", &json!({})), 401, "STEP_UP_REQUIRED");
+        let path = format!("/api/me/factors/{}", lost.as_str().unwrap());
+        assert_eq!(other.delete(&path).text, r#"{"deleted":true}"#);
+        is(&browser.get("/api/me"), 401, "SESSION_REVOKED");
+        let newer = other.get("/api/me/factors").json()["factors"][0]["id"].clone();
+        is(&other.delete(&format!("/api/me/factors/{}", newer.as_str().unwrap())), 401, "STEP_UP_REQUIRED");
+    });
+}
+
+#[test]
+fn where_a_factor_is_required_nothing_else_is_open_until_it_is_there() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        server.policy(&tenant, |policy| policy.mfa.required = true);
+        let ada = server.person(&tenant, "ada@example.com", Role::Admin);
+        let browser = server.browser();
+        let asked = first_step(&browser, &ada);
+        assert_eq!(asked["status"], "ENROLMENT_REQUIRED");
+        for path in ["/api/me", "/api/me/sessions", "/api/people", "/api/settings/users"] {
+            let answer = browser.get(path);
+            assert_eq!((answer.status, &answer.json()["reason"]), (403, &json!("MFA_REQUIRED")), "{path}");
+        }
+        is(&browser.delete("/api/me/factors"), 403, "FORBIDDEN");
+        assert_eq!(browser.get("/api/me/factors").status, 200);
+        enrol_totp(server, &browser);
+        assert_eq!(browser.get("/api/me").status, 200);
+        assert_eq!(codes(&browser).len(), 10);
+        let again = browser.post("/api/auth/sign-in/continue", &json!({})).json();
+        assert_eq!(again["status"], "SIGNED_IN");
+
+        // The sign-in must be fresh: an abandoned restricted session enrols nothing.
+        let bob = server.person(&tenant, "bob@example.com", Role::Member);
+        let late = server.browser();
+        first_step(&late, &bob);
+        server.env.advance(Duration::from_mins(5));
+        is(&late.post("/api/me/factors/totp", &json!({})), 401, "REAUTH_REQUIRED");
+        // Going on is no sign-in.
+        assert_eq!(
+            late.post("/api/auth/sign-in/continue", &json!({})).json()["status"],
+            "ENROLMENT_REQUIRED"
+        );
+        is(&late.post("/api/me/factors/totp", &json!({})), 401, "REAUTH_REQUIRED");
+        server.policy(&tenant, |policy| policy.mfa.required = false);
+        assert_eq!(late.post("/api/auth/sign-in/continue", &json!({})).json()["status"], "SIGNED_IN");
+        assert_eq!(late.get("/api/me").status, 200);
+        is(&late.post("/api/me/factors/totp", &json!({})), 401, "REAUTH_REQUIRED");
+    });
+}
+
+#[test]
+fn who_has_a_factor_enrols_no_other_by_the_password_alone() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        // A thief with the password, where only passkeys count: asked for the app first.
+        server.policy(&tenant, |policy| {
+            policy.mfa.required = true;
+            policy.mfa.accepted_factors = vec![FactorKind::Webauthn];
+        });
+        let thief = server.browser();
+        let asked = first_step(&thief, &ada);
+        assert_eq!((&asked["status"], &asked["factors"]), (&json!("MFA_REQUIRED"), &json!(["TOTP"])));
+        is(&thief.post("/api/me/factors/passkeys/options", &json!({})), 401, "UNAUTHENTICATED");
+        // The person themselves goes on to enrol one.
+        let answer = thief.verify(&asked["ticket"], "TOTP", &code(&secret, server, 1));
+        assert_eq!(answer.json()["status"], "ENROLMENT_REQUIRED");
+        assert_eq!(thief.get("/api/me").json()["reason"], "MFA_REQUIRED");
+        assert_eq!(thief.post("/api/me/factors/passkeys/options", &json!({})).status, 200);
+    });
+}
+
+#[test]
+fn what_the_policy_requires_is_not_taken_away() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        enrol_totp(server, &browser);
+        let proved = browser.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE");
+        let id = browser.get("/api/me/factors").json()["factors"][0]["id"].as_str().unwrap().to_owned();
+        let path = format!("/api/me/factors/{id}");
+        is(&browser.delete(&path), 401, "STEP_UP_REQUIRED");
+        is(&browser.with("X-StepUp-Token", "PAT_MINT_ADMIN").delete(&path), 401, "STEP_UP_REQUIRED");
+        is(&proved.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE").delete(&path), 401, "STEP_UP_REQUIRED");
+        let asked = browser.delete("/api/me/factors");
+        assert_eq!(asked.header("www-authenticate"), "StepUp purpose=ACCOUNT_SECURITY_CHANGE");
+        assert_eq!(asked.json()["purpose"], "ACCOUNT_SECURITY_CHANGE");
+        assert_eq!(asked.json().get("requiresPhishingResistant"), None);
+
+        server.policy(&tenant, |policy| policy.mfa.required = true);
+        is(&proved.delete("/api/me/factors"), 409, "POLICY_REQUIRES_MFA");
+        is(&proved.delete(&path), 409, "LAST_FACTOR_POLICY_BLOCKED");
+        server.policy(&tenant, |policy| policy.mfa.accepted_factors = vec![FactorKind::Webauthn]);
+        is(&proved.delete(&path), 409, "POLICY_REQUIRES_WEBAUTHN");
+        is(&proved.delete("/api/me/factors/fac_06gzkadrwwt5d9z93ens6801xc"), 404, "NOT_FOUND");
+        server.policy(&tenant, |policy| policy.mfa.required = false);
+        is(&proved.delete(&path), 409, "POLICY_REQUIRES_WEBAUTHN");
+        server.policy(&tenant, |policy| policy.mfa.accepted_factors.push(FactorKind::Totp));
+        assert_eq!(proved.delete("/api/me/factors").text, r#"{"deleted":true}"#);
+        assert_eq!(browser.get("/api/me/factors").json()["factors"], json!([]));
+    });
+}

@@ -1,0 +1,157 @@
+//! Tokens of a neighbouring Auth.js: a sign-in by somebody else's word.
+
+use std::time::Duration;
+
+use credentials::SignInMode;
+use directory::Role;
+use kernel::Secret;
+use serde_json::{Value, json};
+use sessions::{CookieKeys, CookieName};
+
+use super::enrolment::enrol_totp;
+use crate::support::{AUTH_SECRET, Answer, Browser, Server, code, on_both};
+
+/// A cookie as the neighbour would mint it now.
+fn token(server: &Server, claims: Value) -> String {
+    let keys = CookieKeys::new(&[Secret::new(AUTH_SECRET.to_owned())]);
+    let Value::Object(claims) = claims else { panic!("claims are an object") };
+    keys.mint(&*server.env, CookieName::Plain, claims, 30 * 24 * 3600).unwrap()
+}
+
+fn with(server: &Server, claims: Value) -> Browser {
+    let browser = server.browser();
+    browser.set("authjs.session-token", &token(server, claims));
+    browser
+}
+
+fn is(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
+}
+
+#[test]
+fn it_is_a_session_of_ours_from_its_first_request_on() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let ada = server.person(&tenant, "ada@example.com", Role::Member);
+        let browser = with(server, json!({ "email": "Ada@Example.com", "name": "Ada" }));
+        assert_eq!(browser.get("/api/me").json()["id"], ada.id.as_str());
+        let sessions = browser.get("/api/me/sessions").json();
+        assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "one row, however many requests");
+        assert!(server.entry(&tenant, "ACCOUNT_SIGN_IN_SUCCEEDED").metadata.contains(r#"["sso"]"#));
+        assert_eq!(browser.cookie("as_sid"), "");
+
+        let foreign = browser.cookie("authjs.session-token");
+        let beat = browser.post("/api/me/sessions/heartbeat", &json!({})).json();
+        assert_eq!(beat["nextHeartbeatSeconds"], 300);
+        assert_eq!(beat["session"]["id"], sessions["sessions"][0]["id"]);
+        assert_ne!(browser.cookie("authjs.session-token"), foreign, "exchanged for one of ours");
+        assert_eq!(beat["session"]["id"], browser.cookie("as_sid"));
+
+        // Signed out, it stays refused, whatever is sent with it.
+        browser.post("/api/auth/sign-out", &json!({}));
+        browser.set("authjs.session-token", &foreign);
+        is(&browser.get("/api/me"), 401, "SESSION_REVOKED");
+        is(&browser.post("/api/me/sessions/heartbeat", &json!({})), 401, "SESSION_REVOKED");
+    });
+}
+
+#[test]
+fn who_is_not_there_or_may_not_is_told_so() {
+    on_both(|server| {
+        let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
+        let ada = server.person(&acme, "ada@example.com", Role::Member);
+        let refused = [
+            json!({ "email": "nobody@example.com" }),
+            json!({ "email": "not an address" }),
+            json!({ "sub": "usr_1" }),
+            json!({ "email": "ada@example.com", "tenant": "globex" }),
+            json!({ "email": "ada@example.com", "tid": globex.id }),
+            json!({ "email": "ada@example.com", "tenant": "nowhere" }),
+        ];
+        for claims in refused {
+            is(&with(server, claims.clone()).get("/api/me"), 401, "NOT_PROVISIONED");
+        }
+        server.person(&globex, "ada@example.com", Role::Member);
+        is(&with(server, json!({ "email": ada.email })).get("/api/me"), 401, "NOT_PROVISIONED");
+        for tenant in [json!("acme"), json!(acme.id)] {
+            let browser = with(server, json!({ "email": ada.email, "tenant": tenant }));
+            assert_eq!(browser.get("/api/me").json()["tenant"]["slug"], "acme");
+        }
+        let open = with(server, json!({ "email": ada.email, "tenant": "acme", "n": 1 }));
+        assert_eq!(open.get("/api/me").status, 200);
+        server.policy(&acme, |policy| policy.sign_in_mode = SignInMode::CredentialsOnly);
+        let late = with(server, json!({ "email": ada.email, "tenant": "acme" }));
+        is(&late.get("/api/me"), 401, "SSO_NOT_ALLOWED");
+
+        let tampered = server.browser();
+        tampered.set("authjs.session-token", &format!("{}x", token(server, json!({ "email": ada.email }))));
+        is(&tampered.get("/api/me"), 401, "UNAUTHENTICATED");
+    });
+}
+
+#[test]
+fn ending_all_sessions_refuses_tokens_that_have_no_row_yet() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let ada = server.person(&tenant, "ada@example.com", Role::Member);
+        let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
+        let unused = with(server, json!({ "email": ada.email, "n": 1 }));
+        let used = with(server, json!({ "email": ada.email, "n": 2 }));
+        assert_eq!(used.get("/api/me").status, 200);
+        server.env.advance(Duration::from_secs(1));
+        let path = format!("/api/settings/users/{}/sessions", ada.id);
+        assert_eq!(admin.get(&path).json()["sessions"].as_array().unwrap().len(), 1);
+        for _ in 0..2 {
+            assert_eq!(admin.delete(&path).text, r#"{"revoked":true}"#);
+        }
+        is(&used.get("/api/me"), 401, "SESSION_REVOKED");
+        is(&unused.get("/api/me"), 401, "SESSION_REVOKED");
+        server.env.advance(Duration::from_secs(1));
+        let fresh = with(server, json!({ "email": ada.email }));
+        assert_eq!(fresh.get("/api/me").status, 200, "a neighbour may mint anew");
+    });
+}
+
+#[test]
+fn it_owes_a_factor_unless_the_neighbour_is_trusted_to_have_asked() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        let foreign = with(server, json!({ "email": ada.email }));
+        let refused = foreign.get("/api/me");
+        assert_eq!((refused.status, &refused.json()["reason"]), (403, &json!("MFA_REQUIRED")));
+        is(&foreign.post("/api/me/factors/totp", &json!({})), 401, "STEP_UP_REQUIRED");
+        let asked = foreign.post("/api/auth/sign-in/continue", &json!({})).json();
+        assert_eq!((&asked["status"], &asked["factors"]), (&json!("MFA_REQUIRED"), &json!(["TOTP"])));
+        let done = foreign.verify(&asked["ticket"], "TOTP", &code(&secret, server, 1));
+        assert_eq!(done.json()["status"], "SIGNED_IN", "{}", done.text);
+        assert_eq!(foreign.get("/api/me").status, 200);
+
+        server.policy(&tenant, |policy| {
+            policy.mfa.required = true;
+            policy.mfa.trust_sso_mfa = true;
+        });
+        let trusted = with(server, json!({ "email": ada.email, "n": 1 }));
+        assert_eq!(trusted.get("/api/me").status, 200);
+        server.policy(&tenant, |policy| policy.mfa.trust_sso_mfa = false);
+        let bob = server.person(&tenant, "bob@example.com", Role::Member);
+        let without = with(server, json!({ "email": bob.email }));
+        assert_eq!(without.get("/api/me").json()["reason"], "MFA_REQUIRED");
+        let asked = without.post("/api/auth/sign-in/continue", &json!({})).json();
+        assert_eq!(asked["status"], "ENROLMENT_REQUIRED");
+        enrol_totp(server, &without);
+        assert_eq!(without.get("/api/me").status, 200);
+    });
+}
+
+#[test]
+fn tokens_out_of_their_time_are_refused() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        server.person(&tenant, "ada@example.com", Role::Member);
+        let browser = with(server, json!({ "email": "ada@example.com" }));
+        server.env.advance(Duration::from_secs(30 * 24 * 3600 + 16));
+        is(&browser.get("/api/me"), 401, "UNAUTHENTICATED");
+    });
+}

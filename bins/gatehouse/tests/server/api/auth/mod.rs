@@ -1,0 +1,10 @@
+//! `/api/auth`
+
+pub(crate) mod enrolment;
+mod foreign;
+mod limits;
+mod links;
+mod mail;
+mod passkeys;
+mod races;
+mod sign_in;

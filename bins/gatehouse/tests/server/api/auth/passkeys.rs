@@ -1,0 +1,127 @@
+//! Passkeys: enrolled, as a second factor, and as both.
+
+use credentials::FactorKind;
+use directory::Role;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Authenticator, Browser, on_both};
+
+fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
+    let begun = browser.post("/api/me/factors/passkeys/options", &json!({}));
+    assert_eq!(begun.status, 200, "{}", begun.text);
+    let begun = begun.json();
+    let credential = device.create(&begun["webauthn"]);
+    let body = json!({ "challengeId": begun["challengeId"], "credential": credential, "name": "Laptop" });
+    browser.post("/api/me/factors/passkeys/verify", &body)
+}
+
+fn first(browser: &Browser, device: &mut Authenticator) -> (Value, Answer) {
+    let begun = browser.post("/api/auth/passkey/options", &json!({})).json();
+    let body = json!({ "challengeId": begun["challengeId"], "credential": device.get(&begun["webauthn"]) });
+    let answer = browser.post("/api/auth/passkey/verify", &body);
+    (body, answer)
+}
+
+fn is(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
+}
+
+#[test]
+fn a_passkey_is_both_factors_and_a_good_second_one() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        server.policy(&tenant, |policy| policy.mfa.required = true);
+        let ada = server.person(&tenant, "ada@example.com", Role::Member);
+        let browser = server.browser();
+        assert_eq!(browser.sign_in(&ada.email, ada.password).json()["status"], "ENROLMENT_REQUIRED");
+        let mut device = Authenticator::new();
+        device.aaguid = *b"\xfa\x2b\x99\xdc\x9e\x39\x42\x57\x8f\x92\x4a\x30\xd2\x3c\x41\x18";
+        device.backup_eligible = true;
+        let made = enrol(&browser, &mut device);
+        assert_eq!(made.status, 200, "{}", made.text);
+        let made = made.json();
+        assert_eq!((&made["name"], &made["kind"]), (&json!("Laptop"), &json!("WEBAUTHN")));
+        assert_eq!(made["aaguid"], "fa2b99dc-9e39-4257-8f92-4a30d23c4118");
+        assert_eq!(made["backupEligible"], true);
+        assert_eq!(browser.get("/api/me").status, 200, "the session is complete");
+
+        let other = server.browser();
+        let (body, answer) = first(&other, &mut device);
+        assert_eq!(answer.json()["status"], "SIGNED_IN", "{}", answer.text);
+        assert_eq!(other.get("/api/me").json()["id"], ada.id.as_str());
+        is(&other.post("/api/auth/passkey/verify", &body), 401, "TICKET_INVALID");
+
+        let third = server.browser();
+        let asked = third.sign_in(&ada.email, ada.password).json();
+        assert_eq!(asked["factors"], json!(["WEBAUTHN"]));
+        let credential = device.get(&asked["webauthn"]);
+        let body = json!({ "ticket": asked["ticket"], "factor": "WEBAUTHN", "credential": credential });
+        assert_eq!(third.post("/api/auth/sign-in/verify", &body).json()["status"], "SIGNED_IN");
+        is(&third.post("/api/auth/sign-in/verify", &body), 401, "TICKET_INVALID");
+    });
+}
+
+#[test]
+fn what_an_authenticator_does_not_prove_is_refused() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let mut device = Authenticator::new();
+        assert_eq!(enrol(&browser, &mut device).status, 200);
+        is(
+            &enrol(&browser.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE"), &mut device),
+            401,
+            "FACTOR_INVALID",
+        );
+
+        let mut elsewhere = device.origin.clone();
+        std::mem::swap(&mut device.origin, &mut elsewhere);
+        device.origin = "https://evil.example".into();
+        is(&first(&server.browser(), &mut device).1, 401, "FACTOR_INVALID");
+        device.origin = elsewhere;
+        device.verifies = false;
+        is(&first(&server.browser(), &mut device).1, 401, "FACTOR_INVALID");
+        device.verifies = true;
+        device.counter = 0;
+        is(&first(&server.browser(), &mut device).1, 401, "FACTOR_INVALID");
+        device.counter = 100;
+        assert_eq!(first(&server.browser(), &mut device).1.json()["status"], "SIGNED_IN");
+
+        let mut stranger = Authenticator::new();
+        let begun = browser
+            .with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE")
+            .post("/api/me/factors/passkeys/options", &json!({}))
+            .json();
+        stranger.create(&begun["webauthn"]);
+        is(&first(&server.browser(), &mut stranger).1, 401, "FACTOR_INVALID");
+        let begun = server.browser().post("/api/auth/passkey/options", &json!({})).json();
+        let mut bent = begun["challengeId"].as_str().unwrap().to_owned();
+        bent.replace_range(10..11, if bent.as_bytes()[10] == b'A' { "B" } else { "A" });
+        let body = json!({ "challengeId": bent, "credential": device.get(&begun["webauthn"]) });
+        is(&server.browser().post("/api/auth/passkey/verify", &body), 401, "TICKET_INVALID");
+        server.env.advance(std::time::Duration::from_mins(5));
+        let body =
+            json!({ "challengeId": begun["challengeId"], "credential": device.get(&begun["webauthn"]) });
+        is(&server.browser().post("/api/auth/passkey/verify", &body), 401, "TICKET_INVALID");
+    });
+}
+
+#[test]
+fn where_passkeys_do_not_count_one_is_a_first_factor_alone() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let mut device = Authenticator::new();
+        assert_eq!(enrol(&browser, &mut device).status, 200);
+        super::enrolment::enrol_totp(server, &browser);
+        server.policy(&tenant, |policy| {
+            policy.mfa.required = true;
+            policy.mfa.accepted_factors = vec![FactorKind::Totp];
+        });
+        let (_, answer) = first(&server.browser(), &mut device);
+        let asked = answer.json();
+        assert_eq!((&asked["status"], &asked["factors"]), (&json!("MFA_REQUIRED"), &json!(["TOTP"])));
+        let body = json!({ "ticket": asked["ticket"], "factor": "WEBAUTHN", "credential": {} });
+        is(&server.browser().post("/api/auth/sign-in/verify", &body), 403, "FACTOR_NOT_PERMITTED");
+    });
+}

@@ -1,0 +1,6 @@
+//! `/api/me`
+
+mod password;
+mod people;
+mod sessions;
+mod tokens;

@@ -1,0 +1,118 @@
+//! `/api/me/sessions`
+
+use std::time::Duration;
+
+use directory::Role;
+use serde_json::json;
+
+use crate::support::{Answer, on_both};
+
+fn is(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
+}
+
+#[test]
+fn a_revoked_session_is_out_everywhere_whatever_cookies_come_along() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, here) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let there = server.browser();
+        there.sign_in(&ada.email, ada.password);
+        let path = format!("/api/me/sessions/{}", there.cookie("as_sid"));
+        let listed = here.get("/api/me/sessions").json();
+        assert_eq!(listed["sessions"].as_array().unwrap().len(), 2);
+        for _ in 0..2 {
+            assert_eq!(here.delete(&path).text, r#"{"revoked":true}"#);
+        }
+        assert_eq!(here.get("/api/me/sessions").json()["sessions"].as_array().unwrap().len(), 1);
+        server.second(|second| {
+            for address in [server.address, second] {
+                let thrown_out = there.at(address);
+                is(&thrown_out.get("/api/me/sessions"), 401, "SESSION_REVOKED");
+                is(&thrown_out.post("/api/me/sessions/heartbeat", &json!({})), 401, "SESSION_REVOKED");
+                thrown_out.drop_cookie("as_sid");
+                is(&thrown_out.get("/api/me"), 401, "SESSION_REVOKED");
+                // Another session's mirror, or the other name of the cookie.
+                thrown_out.set("as_sid", &here.cookie("as_sid"));
+                is(&thrown_out.get("/api/me"), 401, "UNAUTHENTICATED");
+                thrown_out.drop_cookie("as_sid");
+                thrown_out.set("__Secure-authjs.session-token", &here.cookie("authjs.session-token"));
+                is(&thrown_out.get("/api/me"), 401, "SESSION_REVOKED");
+                assert_eq!(here.at(address).get("/api/me").status, 200);
+            }
+        });
+        let own = format!("/api/me/sessions/{}", here.cookie("as_sid"));
+        let saved = here.clone();
+        assert_eq!(here.delete(&own).text, r#"{"revoked":true,"signOut":true}"#);
+        assert_eq!(here.cookies.borrow().len(), 0);
+        is(&saved.get("/api/me"), 401, "SESSION_REVOKED");
+    });
+}
+
+#[test]
+fn cookies_are_mended_at_the_heartbeat_and_never_mixed() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let own = browser.cookie("as_sid");
+        browser.drop_cookie("as_sid");
+        assert_eq!(browser.get("/api/me").status, 200);
+        assert_eq!(browser.post("/api/me/sessions/heartbeat", &json!({})).status, 200);
+        assert_eq!(browser.cookie("as_sid"), own);
+        let other = server.browser();
+        other.sign_in(&ada.email, ada.password);
+        browser.set("as_sid", &other.cookie("as_sid"));
+        is(&browser.get("/api/me"), 401, "UNAUTHENTICATED");
+        // A token beside cookies: cookies are ignored.
+        is(&other.with("Authorization", "Bearer nonsense").get("/api/me"), 401, "UNAUTHENTICATED");
+        let scim = other.with("Authorization", &format!("Bearer {}", tenant.token)).get("/api/me");
+        assert_eq!((scim.status, &scim.json()["reason"]), (403, &json!("CREDENTIAL_KIND")));
+        let users = other.get("/api/scim/v2/Users");
+        assert_eq!((users.status, &users.json()["reason"]), (403, &json!("CREDENTIAL_KIND")));
+    });
+}
+
+#[test]
+fn sessions_end_by_idleness_and_by_age() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        server.policy(&tenant, |policy| {
+            policy.session.idle_minutes = 60;
+            policy.session.absolute_days = 1;
+        });
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        server.env.advance(Duration::from_hours(1));
+        assert_eq!(browser.post("/api/me/sessions/heartbeat", &json!({})).status, 200);
+        server.env.advance(Duration::from_mins(61));
+        is(&browser.get("/api/me"), 401, "UNAUTHENTICATED");
+        let (_, busy) = server.signed_in(&tenant, "bob@example.com", Role::Member);
+        for _ in 0..24 {
+            assert_eq!(busy.post("/api/me/sessions/heartbeat", &json!({})).status, 200);
+            server.env.advance(Duration::from_hours(1));
+        }
+        is(&busy.post("/api/me/sessions/heartbeat", &json!({})), 401, "UNAUTHENTICATED");
+    });
+}
+
+#[test]
+fn deactivation_throws_out_at_once_and_says_so() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let path = format!("/api/scim/v2/Users/{}", ada.id);
+        let set = |active: bool| {
+            let change = json!([{ "op": "replace", "path": "active", "value": active }]);
+            assert_eq!(tenant.scim.operations(&path, &change).status, 200);
+        };
+        set(false);
+        is(&browser.get("/api/me"), 401, "ACCOUNT_DISABLED");
+        set(true);
+        is(&browser.get("/api/me"), 401, "SESSION_REVOKED");
+        assert_eq!(server.browser().sign_in(&ada.email, ada.password).status, 200);
+        let again = server.browser();
+        again.sign_in(&ada.email, ada.password);
+        assert_eq!(tenant.scim.delete(&path).status, 204);
+        is(&again.get("/api/me"), 401, "SESSION_REVOKED");
+        is(&server.browser().sign_in(&ada.email, ada.password), 401, "INVALID_CREDENTIALS");
+    });
+}

@@ -1,0 +1,87 @@
+//! Somebody with a browser: keeps cookies, speaks JSON.
+
+use std::{cell::RefCell, collections::BTreeMap, net::SocketAddr};
+
+use serde_json::{Value, json};
+
+use super::{Answer, Caller};
+
+/// Keeps the cookies that it is given, and sends them back.
+#[derive(Clone)]
+pub(crate) struct Browser {
+    caller: Caller,
+    pub(crate) cookies: RefCell<BTreeMap<String, String>>,
+}
+
+impl Browser {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self { caller: Caller::anonymous(address), cookies: RefCell::default() }
+    }
+
+    /// The same with a header on every request.
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        Self { caller: self.caller.with(name, value), cookies: self.cookies.clone() }
+    }
+
+    /// The same cookies at another server.
+    pub(crate) fn at(&self, address: SocketAddr) -> Self {
+        Self { caller: Caller::anonymous(address), cookies: self.cookies.clone() }
+    }
+
+    pub(crate) fn cookie(&self, name: &str) -> String {
+        self.cookies.borrow().get(name).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn set(&self, name: &str, value: &str) {
+        self.cookies.borrow_mut().insert(name.into(), value.into());
+    }
+
+    pub(crate) fn drop_cookie(&self, name: &str) {
+        self.cookies.borrow_mut().remove(name);
+    }
+
+    pub(crate) fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let pairs: Vec<_> =
+            self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let caller = if pairs.is_empty() {
+            self.caller.clone()
+        } else {
+            self.caller.with("Cookie", &pairs.join("; "))
+        };
+        let text = body.map(Value::to_string).unwrap_or_default();
+        let answer = caller.send(method, path, body.map(|_| "application/json"), &text);
+        for line in answer.headers.get_all("set-cookie") {
+            let line = line.to_str().unwrap();
+            let (name, rest) = line.split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap();
+            if rest.contains("Max-Age=0;") {
+                self.drop_cookie(name);
+            } else {
+                self.set(name, value);
+            }
+        }
+        answer
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, None)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, Some(body))
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, None)
+    }
+
+    /// First step of signing in.
+    pub(crate) fn sign_in(&self, email: &str, password: &str) -> Answer {
+        self.post("/api/auth/sign-in", &json!({ "email": email, "password": password }))
+    }
+
+    /// Second step.
+    pub(crate) fn verify(&self, ticket: &Value, factor: &str, code: &str) -> Answer {
+        self.post("/api/auth/sign-in/verify", &json!({ "ticket": ticket, "factor": factor, "code": code }))
+    }
+}

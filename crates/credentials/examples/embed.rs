@@ -1,0 +1,62 @@
+//! Passwords, codes and limits inside a service of your own.
+//!
+//! `cargo run -p credentials --example embed`
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use credentials::{
+    Cost, Passwords, Verdict,
+    attempts::{self, AttemptKey, AttemptStore, Taken},
+    check_new_password, totp,
+};
+use kernel::{Env, Secret, StoreError, SystemEnv, Timestamp};
+
+/// Attempts in a map.
+#[derive(Default)]
+struct Attempts(BTreeMap<AttemptKey, Vec<i64>>);
+
+#[async_trait]
+impl AttemptStore for Attempts {
+    async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError> {
+        Ok(self.0.get(key).cloned().unwrap_or_default())
+    }
+
+    async fn keep_attempts(
+        &mut self,
+        key: &AttemptKey,
+        times: &[i64],
+        _: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.0.insert(*key, times.to_vec());
+        Ok(())
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let env = SystemEnv::default();
+    let chosen = Secret::new("a ship in a bottle".to_owned());
+    check_new_password(&chosen, Some("ada@example.com"), false)?;
+    let passwords = Passwords::new(Cost::USUAL);
+    let kept = passwords.hash(&env, &chosen)?;
+    println!("kept as {}…", kept.chars().take(30).collect::<String>());
+
+    // An attempt is taken before it is evaluated.
+    let mut store = Attempts::default();
+    let mut evaluated = 0;
+    while attempts::take(&mut store, attempts::password("ada", "203.0.113.1", true), env.now()).await?
+        == Taken::Yes
+    {
+        evaluated += 1;
+        if evaluated == 1 {
+            assert_eq!(passwords.verify(&chosen, Some(&kept)), Verdict::Right { stale: false });
+        }
+    }
+    println!("{evaluated} attempts, then no more for a while");
+
+    let secret = totp::new_secret(&env);
+    println!("{}", totp::otpauth_uri(&secret, "Example", "ada@example.com").expose());
+    assert_eq!(totp::verify(&secret, "not a code", env.now(), -1), None);
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! Limits of attempts: sliding, and exact under parallel requests and over instances.
+//!
+//! An attempt is taken from all its limits at once, in one transaction, before it is evaluated; one that is
+//! refused is not evaluated and does not count. What is kept of it has no personal value in it: a limit's
+//! key is a hash.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use async_trait::async_trait;
+use kernel::{StoreError, TenantId, Timestamp, UserId};
+use ring::digest;
+
+const MINUTE: i64 = 60_000;
+
+/// What an attempt is counted under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AttemptKey([u8; 32]);
+
+impl AttemptKey {
+    fn of(parts: &[&str]) -> Self {
+        let digest = digest::digest(&digest::SHA256, parts.join("\0").as_bytes());
+        let mut key = [0; 32];
+        key.copy_from_slice(digest.as_ref());
+        Self(key)
+    }
+
+    /// The 32 bytes it is stored as.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// So many attempts in so long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// What they are counted under.
+    pub key: AttemptKey,
+    /// How many.
+    pub most: usize,
+    /// In how many milliseconds.
+    pub window: i64,
+}
+
+/// Where attempts come from, as they are counted: IPv4 by address, IPv6 by its /64.
+pub fn origin(address: Option<IpAddr>) -> String {
+    match address {
+        None => "unknown".into(),
+        Some(IpAddr::V4(v4)) => v4.to_string(),
+        Some(IpAddr::V6(v6)) => {
+            let [a, b, c, d, ..] = v6.segments();
+            format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
+}
+
+/// Limits of a password: 10 in 5 minutes by account and address, 100 in 5 minutes by address, and 50 an hour
+/// by account from addresses that never signed it in.
+pub fn password(account: &str, origin: &str, known_origin: bool) -> Vec<Limit> {
+    let mut limits = vec![
+        Limit { key: AttemptKey::of(&["password", account, origin]), most: 10, window: 5 * MINUTE },
+        Limit { key: AttemptKey::of(&["password", origin]), most: 100, window: 5 * MINUTE },
+    ];
+    if !known_origin {
+        limits.push(Limit {
+            key: AttemptKey::of(&["password by strangers", account]),
+            most: 50,
+            window: 60 * MINUTE,
+        });
+    }
+    limits
+}
+
+fn codes_of(tenant: &TenantId, user: &UserId) -> Limit {
+    let key = AttemptKey::of(&["code", tenant.as_str(), user.as_str()]);
+    Limit { key, most: 10, window: 5 * MINUTE }
+}
+
+/// Limits of a code of an authenticator app: 10 in 5 minutes by address, and by account.
+pub fn totp(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
+    let by_origin = Limit { key: AttemptKey::of(&["totp", origin]), most: 10, window: 5 * MINUTE };
+    vec![by_origin, codes_of(tenant, user)]
+}
+
+/// Limits of a recovery code: 5 in 5 minutes by address, and 10 by account together with other codes.
+pub fn recovery_code(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
+    let by_origin = Limit { key: AttemptKey::of(&["recovery code", origin]), most: 5, window: 5 * MINUTE };
+    vec![by_origin, codes_of(tenant, user)]
+}
+
+/// Limits of links, tickets and passkeys, which cannot be guessed: 100 in 5 minutes by address.
+pub fn other(what: &str, origin: &str) -> Vec<Limit> {
+    vec![Limit { key: AttemptKey::of(&["other", what, origin]), most: 100, window: 5 * MINUTE }]
+}
+
+/// Whether an attempt may be evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// It counts.
+    Yes,
+    /// It does not, and is not to be evaluated for so many seconds.
+    No {
+        /// 1 or more.
+        retry_after: u64,
+    },
+}
+
+/// Where attempts of all tenants are counted.
+#[async_trait]
+pub trait AttemptStore: Send {
+    /// The times under this key in milliseconds, oldest first, held until the end of the unit of work.
+    async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError>;
+    /// Keeps the times under a key, which mean nothing any more from `until` on.
+    async fn keep_attempts(
+        &mut self,
+        key: &AttemptKey,
+        times: &[i64],
+        until: Timestamp,
+    ) -> Result<(), StoreError>;
+}
+
+/// Takes an attempt from all limits, or from none.
+pub async fn take(
+    store: &mut dyn AttemptStore,
+    mut limits: Vec<Limit>,
+    now: Timestamp,
+) -> Result<Taken, StoreError> {
+    // In one order everywhere, so that two never wait for each other.
+    limits.sort_unstable_by_key(|limit| limit.key);
+    let present = now.unix_millis();
+    let mut counted = Vec::new();
+    let mut wait = 0;
+    for limit in &limits {
+        let mut times = store.attempts(&limit.key).await?;
+        times.retain(|time| *time > present - limit.window);
+        if times.len() >= limit.most {
+            // The oldest of the last so many has to leave the window.
+            let leaving = times.len().checked_sub(limit.most).and_then(|index| times.get(index)).copied();
+            wait = wait.max(leaving.unwrap_or(present) + limit.window - present);
+        }
+        counted.push(times);
+    }
+    if wait > 0 {
+        let seconds = u64::try_from((wait + 999) / 1000).unwrap_or(1);
+        return Ok(Taken::No { retry_after: seconds.max(1) });
+    }
+    for (limit, mut times) in limits.iter().zip(counted) {
+        times.push(present);
+        store.keep_attempts(&limit.key, &times, now.plus_millis(limit.window)).await?;
+    }
+    Ok(Taken::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Counted(BTreeMap<AttemptKey, Vec<i64>>);
+
+    #[async_trait]
+    impl AttemptStore for Counted {
+        async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError> {
+            Ok(self.0.get(key).cloned().unwrap_or_default())
+        }
+        async fn keep_attempts(
+            &mut self,
+            key: &AttemptKey,
+            times: &[i64],
+            _: Timestamp,
+        ) -> Result<(), StoreError> {
+            self.0.insert(*key, times.to_vec());
+            Ok(())
+        }
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_unix_millis(1_800_000_000_000 + millis)
+    }
+
+    #[tokio::test]
+    async fn windows_slide_and_refusals_do_not_count() {
+        let mut store = Counted::default();
+        let limits = || password("ada@example.com", "203.0.113.1", true);
+        for i in 0..10 {
+            assert_eq!(take(&mut store, limits(), at(i * 1000)).await.unwrap(), Taken::Yes);
+        }
+        for _ in 0..50 {
+            let refused = take(&mut store, limits(), at(10_000)).await.unwrap();
+            assert_eq!(refused, Taken::No { retry_after: 290 });
+        }
+        assert_eq!(take(&mut store, limits(), at(300_000 - 1)).await.unwrap(), Taken::No { retry_after: 1 });
+        assert_eq!(take(&mut store, limits(), at(300_000)).await.unwrap(), Taken::Yes, "the first has left");
+        assert_eq!(take(&mut store, limits(), at(300_000)).await.unwrap(), Taken::No { retry_after: 1 });
+        // From elsewhere the account is open.
+        let elsewhere = password("ada@example.com", "203.0.113.2", true);
+        assert_eq!(take(&mut store, elsewhere, at(300_000)).await.unwrap(), Taken::Yes);
+    }
+
+    #[tokio::test]
+    async fn strangers_are_counted_together() {
+        let mut store = Counted::default();
+        for i in 0..50 {
+            let from = format!("198.51.100.{i}");
+            let taken = take(&mut store, password("ada", &from, false), at(i)).await.unwrap();
+            assert_eq!(taken, Taken::Yes);
+        }
+        let refused = take(&mut store, password("ada", "192.0.2.1", false), at(50)).await.unwrap();
+        assert_eq!(refused, Taken::No { retry_after: 3600 });
+        assert_eq!(take(&mut store, password("ada", "192.0.2.1", true), at(50)).await.unwrap(), Taken::Yes);
+    }
+
+    #[test]
+    fn networks_of_ipv6_are_one_origin() {
+        let of = |text: &str| origin(Some(text.parse().unwrap()));
+        assert_eq!(of("2001:db8:1:2:3::4"), of("2001:db8:1:2::ffff"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+        assert_eq!(of("203.0.113.9"), "203.0.113.9");
+    }
+}

@@ -1,0 +1,44 @@
+//! What people prove who they are with, and what a tenant asks of them.
+//!
+//! - [`Passwords`]: argon2id with parameters that may grow, and the rules of NIST SP 800-63B;
+//! - [`totp`]: codes of authenticator apps (RFC 6238), each step once;
+//! - [`Passkeys`]: WebAuthn ceremonies;
+//! - [`recovery`]: ten codes for the day a device is lost;
+//! - [`SignInPolicy`]: what a tenant asks for, and which factor may be removed ([`may_remove`]);
+//! - [`attempts`]: limits that are exact under parallel requests and over instances;
+//! - [`Ticket`]: a sign-in between its steps.
+//!
+//! ```
+//! use credentials::{Cost, Passwords, Verdict};
+//! use kernel::{ManualEnv, Secret};
+//!
+//! let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse()?);
+//! let passwords = Passwords::new(Cost::CHEAP);
+//! let kept = passwords.hash(&env, &Secret::new("correct horse battery".to_owned()))?;
+//! let said = Secret::new("correct horse battery".to_owned());
+//! assert_eq!(passwords.verify(&said, Some(&kept)), Verdict::Right { stale: false });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod attempts;
+mod factor;
+mod passkey;
+mod password;
+mod policy;
+pub mod recovery;
+mod ticket;
+pub mod totp;
+
+pub use factor::{
+    Factor, FactorData, FactorId, FactorIdKind, FactorStore, MAX_FACTORS, NAME_MAX, Removal, default_name,
+    may_remove, may_remove_all, name,
+};
+pub use passkey::{
+    Aaguid, Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
+    PendingRegistration, user_handle, user_of_handle,
+};
+pub use password::{Cost, PasswordError, Passwords, Verdict, Weak, check_new_password};
+pub use policy::{FactorKind, MfaPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
+pub use ticket::{
+    Familiarity, MAX_WRONG_ANSWERS, SignInStore, TICKET_MINUTES, Ticket, TicketKind, TicketStore,
+};

@@ -1,0 +1,311 @@
+//! Passkeys: WebAuthn Level 3 ceremonies over a library that leaves policy to its caller.
+
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use kernel::{TenantId, UserId};
+use serde::{Deserialize, Serialize};
+use serde_cbor_2::Value as Cbor;
+use serde_json::Value;
+use url::Url;
+use webauthn_rs_core::{
+    WebauthnCore,
+    error::WebauthnError,
+    internals::AuthenticatorData,
+    proto::{
+        AttestationConveyancePreference, AuthenticationState, Credential, ParsedAttestationData,
+        PublicKeyCredential, RegisterPublicKeyCredential, Registration, RegistrationState,
+        UserVerificationPolicy,
+    },
+};
+
+/// How long a person may take.
+const TIMEOUT: Duration = Duration::from_mins(5);
+
+/// The make of an authenticator (AAGUID), as it says itself; prints as a UUID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aaguid(pub [u8; 16]);
+
+impl std::fmt::Display for Aaguid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hex = HEXLOWER.encode(&self.0);
+        let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| hex.get(range).unwrap_or_default());
+        f.write_str(&parts.join("-"))
+    }
+}
+
+/// Whether the make of an authenticator is asked for with proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attestation {
+    /// Not at all: the browser need not ask the person for leave.
+    None,
+    /// As the authenticator gives it.
+    Direct,
+}
+
+/// An enrolled passkey.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Passkey {
+    /// Public key, counter and flags.
+    credential: Credential,
+    /// The make as the authenticator has said it.
+    pub aaguid: Aaguid,
+}
+
+impl PartialEq for Passkey {
+    fn eq(&self, other: &Self) -> bool {
+        serde_json::to_value(self).ok() == serde_json::to_value(other).ok()
+    }
+}
+
+impl Passkey {
+    /// What the authenticator calls it: unique in the tenant.
+    pub fn credential_id(&self) -> &[u8] {
+        self.credential.cred_id.as_slice()
+    }
+
+    /// Whether it can be copied to other devices.
+    pub fn backup_eligible(&self) -> bool {
+        self.credential.backup_eligible
+    }
+
+    /// Whether it is copied now.
+    pub fn backed_up(&self) -> bool {
+        self.credential.backup_state
+    }
+
+    /// Whether the authenticator's maker has signed for it in any way.
+    pub fn is_attested(&self) -> bool {
+        !matches!(self.credential.attestation.data, ParsedAttestationData::None)
+    }
+}
+
+/// Why a ceremony came to nothing; the detail is for the log.
+#[derive(Debug, thiserror::Error)]
+pub enum CeremonyError {
+    /// The address of the server cannot be that of a relying party.
+    #[error("{0} has no host that passkeys could be made for")]
+    Origin(String),
+    /// What was sent is not the answer of an authenticator.
+    #[error("not the answer of an authenticator: {0}")]
+    Malformed(String),
+    /// It does not prove anything.
+    #[error("the answer of the authenticator is refused: {0:?}")]
+    Refused(WebauthnError),
+    /// The library could not begin.
+    #[error("the ceremony cannot begin: {0:?}")]
+    Begin(WebauthnError),
+}
+
+/// What the server keeps while an authenticator is being enrolled.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PendingRegistration(RegistrationState);
+
+/// What the server keeps while an authenticator is being asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PendingAssertion(AuthenticationState);
+
+/// The answer of an authenticator that was asked.
+pub struct Assertion(PublicKeyCredential);
+
+impl Assertion {
+    /// Reads the JSON of the browser's credential.
+    pub fn read(value: &Value) -> Result<Self, CeremonyError> {
+        let read = PublicKeyCredential::deserialize(value);
+        read.map(Self).map_err(|error| CeremonyError::Malformed(error.to_string()))
+    }
+
+    /// Which credential it is about.
+    pub fn credential_id(&self) -> &[u8] {
+        self.0.get_credential_id()
+    }
+
+    /// Whose it is, as the authenticator says; proved only by [`Passkeys::finish_assertion`] with a key of theirs.
+    pub fn user_handle(&self) -> Option<&[u8]> {
+        self.0.get_user_unique_id()
+    }
+}
+
+/// What an authenticator has proved.
+#[derive(Debug)]
+pub struct Asserted {
+    /// Whether it has verified the person, so that it is two factors.
+    pub user_verified: bool,
+    /// The passkey with its new counter and flags.
+    pub passkey: Passkey,
+}
+
+/// The ceremonies of one relying party.
+pub struct Passkeys {
+    core: WebauthnCore,
+}
+
+impl Passkeys {
+    /// For the server at this origin, such as `https://gate.example.com`.
+    pub fn new(name: &str, origin: &str) -> Result<Self, CeremonyError> {
+        let bad = || CeremonyError::Origin(origin.to_owned());
+        let url = Url::parse(origin).map_err(|_| bad())?;
+        let host = url.host_str().ok_or_else(bad)?.to_owned();
+        let core =
+            WebauthnCore::new_unsafe_experts_only(name, &host, vec![url], TIMEOUT, Some(false), Some(false));
+        Ok(Self { core })
+    }
+
+    /// Begins to enrol: the options for the browser, and what to keep until it answers.
+    ///
+    /// A passkey that the person could sign in with alone is preferred, not demanded: an old security key
+    /// is a good second factor.
+    pub fn begin_registration(
+        &self,
+        handle: &[u8],
+        user_name: &str,
+        display_name: &str,
+        present: &[Passkey],
+        attestation: Attestation,
+    ) -> Result<(Value, PendingRegistration), CeremonyError> {
+        let exclude = present.iter().map(|passkey| passkey.credential.cred_id.clone()).collect();
+        let conveyance = match attestation {
+            Attestation::None => AttestationConveyancePreference::None,
+            Attestation::Direct => AttestationConveyancePreference::Direct,
+        };
+        let builder = self
+            .core
+            .new_challenge_register_builder(handle, user_name, display_name)
+            .map_err(CeremonyError::Begin)?
+            .attestation(conveyance)
+            .user_verification_policy(UserVerificationPolicy::Preferred)
+            .exclude_credentials(Some(exclude));
+        let (options, state) =
+            self.core.generate_challenge_register(builder).map_err(CeremonyError::Begin)?;
+        let mut options = public_key(&options);
+        if let Some(selection) = options.get_mut("authenticatorSelection").and_then(Value::as_object_mut) {
+            selection.insert("residentKey".into(), "preferred".into());
+            selection.insert("requireResidentKey".into(), false.into());
+        }
+        Ok((options, PendingRegistration(state)))
+    }
+
+    /// The passkey that the authenticator has made.
+    pub fn finish_registration(
+        &self,
+        pending: &PendingRegistration,
+        credential: &Value,
+    ) -> Result<Passkey, CeremonyError> {
+        let malformed = |error: &dyn std::fmt::Display| CeremonyError::Malformed(error.to_string());
+        let answer =
+            RegisterPublicKeyCredential::deserialize(credential).map_err(|error| malformed(&error))?;
+        let aaguid =
+            aaguid(&answer.response.attestation_object).ok_or_else(|| malformed(&"no authenticator data"))?;
+        let credential =
+            self.core.register_credential(&answer, &pending.0, None).map_err(CeremonyError::Refused)?;
+        Ok(Passkey { credential, aaguid })
+    }
+
+    /// Begins to ask for one of these passkeys; without any, for whichever the person picks. Then the
+    /// authenticator has to verify the person.
+    pub fn begin_assertion(&self, allowed: &[Passkey]) -> Result<(Value, PendingAssertion), CeremonyError> {
+        let credentials: Vec<_> = allowed.iter().map(|passkey| passkey.credential.clone()).collect();
+        let policy = if credentials.is_empty() {
+            UserVerificationPolicy::Required
+        } else {
+            UserVerificationPolicy::Preferred
+        };
+        let builder = self
+            .core
+            .new_challenge_authenticate_builder(credentials, Some(policy))
+            .map_err(CeremonyError::Begin)?
+            .allow_backup_eligible_upgrade(true);
+        let (options, mut state) =
+            self.core.generate_challenge_authenticate(builder).map_err(CeremonyError::Begin)?;
+        // They are looked up again when the answer comes.
+        state.set_allowed_credentials(Vec::new());
+        Ok((public_key(&options), PendingAssertion(state)))
+    }
+
+    /// What the answer proves about this passkey.
+    pub fn finish_assertion(
+        &self,
+        pending: &PendingAssertion,
+        assertion: &Assertion,
+        passkey: &Passkey,
+    ) -> Result<Asserted, CeremonyError> {
+        let result = self
+            .core
+            .authenticate_single_credential(&assertion.0, &pending.0, &passkey.credential)
+            .map_err(CeremonyError::Refused)?;
+        let mut passkey = passkey.clone();
+        passkey.credential.counter = result.counter();
+        passkey.credential.backup_state = result.backup_state();
+        passkey.credential.backup_eligible = result.backup_eligible();
+        Ok(Asserted { user_verified: result.user_verified(), passkey })
+    }
+}
+
+/// The options without the member that wraps them.
+fn public_key(options: &impl Serialize) -> Value {
+    let mut wrapped = serde_json::to_value(options).unwrap_or_default();
+    wrapped.get_mut("publicKey").map(Value::take).unwrap_or_default()
+}
+
+/// The make in an attestation object: the library keeps it only where the maker has signed.
+fn aaguid(attestation_object: &[u8]) -> Option<Aaguid> {
+    let Cbor::Map(members) = serde_cbor_2::from_slice(attestation_object).ok()? else { return None };
+    let Cbor::Bytes(bytes) = members.get(&Cbor::Text("authData".into()))? else { return None };
+    let data = AuthenticatorData::<Registration>::try_from(bytes.as_slice()).ok()?;
+    data.acd.map(|data| Aaguid(data.aaguid))
+}
+
+/// The `user.id` of a person's passkeys: 52 characters that name tenant and person, and nothing personal.
+pub fn user_handle(tenant: &TenantId, user: &UserId) -> Vec<u8> {
+    [tenant.key(), user.key()].concat().into_bytes()
+}
+
+/// Whose a handle is.
+pub fn user_of_handle(handle: &[u8]) -> Option<(TenantId, UserId)> {
+    let text = std::str::from_utf8(handle).ok()?;
+    let (tenant, user) = text.split_at_checked(text.len() / 2)?;
+    Some((TenantId::from_key(tenant).ok()?, UserId::from_key(user).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::ManualEnv;
+
+    use super::*;
+
+    #[test]
+    fn handles_name_tenant_and_person() {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let (tenant, user) = (TenantId::new(&env), UserId::new(&env));
+        let handle = user_handle(&tenant, &user);
+        assert!(handle.len() <= 64, "WebAuthn takes no more");
+        assert_eq!(user_of_handle(&handle), Some((tenant, user)));
+        for odd in [&b""[..], b"x", &handle[..51], "é".as_bytes()] {
+            assert_eq!(user_of_handle(odd), None);
+        }
+    }
+
+    #[test]
+    fn a_relying_party_has_a_host() {
+        assert!(Passkeys::new("Gatehouse", "https://gate.example.com").is_ok());
+        assert!(Passkeys::new("Gatehouse", "http://localhost:8080").is_ok());
+        assert!(Passkeys::new("Gatehouse", "nonsense").is_err());
+    }
+
+    #[test]
+    fn options_are_what_browsers_read() {
+        let passkeys = Passkeys::new("Gatehouse", "https://gate.example.com").unwrap();
+        let begun = passkeys.begin_registration(b"handle", "ada", "Ada", &[], Attestation::None).unwrap();
+        let options = begun.0;
+        assert_eq!(options["rp"]["id"], "gate.example.com");
+        assert_eq!(options["attestation"], "none");
+        assert_eq!(options["authenticatorSelection"]["residentKey"], "preferred");
+        assert_eq!(options["user"]["id"], "aGFuZGxl");
+        let (options, pending) = passkeys.begin_assertion(&[]).unwrap();
+        assert_eq!(options["userVerification"], "required");
+        assert_eq!(options["rpId"], "gate.example.com");
+        let kept = serde_json::to_string(&pending).unwrap();
+        assert!(kept.contains(options["challenge"].as_str().unwrap()));
+        assert!(Assertion::read(&serde_json::json!({ "id": 1 })).is_err());
+    }
+}

@@ -1,0 +1,169 @@
+//! What a tenant asks of those who sign in.
+
+use serde::{Deserialize, Serialize};
+
+/// Which way in is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum SignInMode {
+    /// E-mail and password, or a passkey: identity providers are shut out.
+    CredentialsOnly,
+    /// Both ways.
+    SsoAllowed,
+    /// Identity providers alone, but for break-glass accounts.
+    SsoRequired,
+}
+
+/// A kind of second factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum FactorKind {
+    /// A passkey or security key: resistant to phishing.
+    Webauthn,
+    /// Codes of an authenticator app.
+    Totp,
+}
+
+impl FactorKind {
+    /// As written in the database, the API and the ledger.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Webauthn => "WEBAUTHN",
+            Self::Totp => "TOTP",
+        }
+    }
+
+    /// From what is stored.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Webauthn, Self::Totp].into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// What is asked besides a password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MfaPolicy {
+    /// Whether everybody needs a second factor.
+    pub required: bool,
+    /// Which factors count; at least one.
+    pub accepted_factors: Vec<FactorKind>,
+    /// Whether an identity provider is trusted to have asked for one.
+    pub trust_sso_mfa: bool,
+}
+
+/// How long sessions last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionPolicy {
+    /// Minutes without use: 5 to 43,200.
+    pub idle_minutes: i64,
+    /// Days since it began: 1 to 365.
+    pub absolute_days: i64,
+}
+
+/// A tenant's sign-in policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SignInPolicy {
+    /// Which way in is open.
+    pub sign_in_mode: SignInMode,
+    /// What is asked besides a password.
+    pub mfa: MfaPolicy,
+    /// How long sessions last.
+    pub session: SessionPolicy,
+}
+
+impl Default for SignInPolicy {
+    fn default() -> Self {
+        Self {
+            sign_in_mode: SignInMode::SsoAllowed,
+            mfa: MfaPolicy {
+                required: false,
+                accepted_factors: vec![FactorKind::Webauthn, FactorKind::Totp],
+                trust_sso_mfa: false,
+            },
+            session: SessionPolicy { idle_minutes: 12 * 60, absolute_days: 30 },
+        }
+    }
+}
+
+/// A policy that cannot be: which member, and what to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// No factor would count, or one is named twice.
+    #[error("mfa.acceptedFactors: name WEBAUTHN, TOTP or both, each once")]
+    AcceptedFactors,
+    /// Too short or too long.
+    #[error("session.idleMinutes: write a number from 5 to 43200")]
+    IdleMinutes,
+    /// Too short or too long.
+    #[error("session.absoluteDays: write a number from 1 to 365")]
+    AbsoluteDays,
+}
+
+impl SignInPolicy {
+    /// Checks what its types do not.
+    pub fn check(&self) -> Result<(), PolicyError> {
+        let mut factors = self.mfa.accepted_factors.clone();
+        factors.sort_unstable();
+        factors.dedup();
+        if factors.is_empty() || factors.len() != self.mfa.accepted_factors.len() {
+            return Err(PolicyError::AcceptedFactors);
+        }
+        if !(5..=43_200).contains(&self.session.idle_minutes) {
+            return Err(PolicyError::IdleMinutes);
+        }
+        if !(1..=365).contains(&self.session.absolute_days) {
+            return Err(PolicyError::AbsoluteDays);
+        }
+        Ok(())
+    }
+
+    /// Names of what differs from another policy, as the ledger has them.
+    pub fn changed_from(&self, before: &Self) -> Vec<String> {
+        let differences = [
+            ("signInMode", self.sign_in_mode != before.sign_in_mode),
+            ("mfa.required", self.mfa.required != before.mfa.required),
+            ("mfa.acceptedFactors", self.mfa.accepted_factors != before.mfa.accepted_factors),
+            ("mfa.trustSsoMfa", self.mfa.trust_sso_mfa != before.mfa.trust_sso_mfa),
+            ("session.idleMinutes", self.session.idle_minutes != before.session.idle_minutes),
+            ("session.absoluteDays", self.session.absolute_days != before.session.absolute_days),
+        ];
+        differences.iter().filter(|(_, differs)| *differs).map(|(name, _)| (*name).to_owned()).collect()
+    }
+}
+
+impl MfaPolicy {
+    /// Whether a factor of this kind counts.
+    pub fn accepts(&self, kind: FactorKind) -> bool {
+        self.accepted_factors.contains(&kind)
+    }
+
+    /// Whether nothing but a passkey counts.
+    pub fn only_webauthn(&self) -> bool {
+        self.accepted_factors == [FactorKind::Webauthn]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_the_documented_one_and_odd_ones_are_refused() {
+        let policy = SignInPolicy::default();
+        let text = serde_json::to_string(&policy).unwrap();
+        assert_eq!(
+            text,
+            r#"{"signInMode":"SSO_ALLOWED","mfa":{"required":false,"acceptedFactors":["WEBAUTHN","TOTP"],"trustSsoMfa":false},"session":{"idleMinutes":720,"absoluteDays":30}}"#
+        );
+        assert_eq!(policy.check(), Ok(()));
+        let mut odd = policy.clone();
+        odd.mfa.accepted_factors = vec![FactorKind::Totp, FactorKind::Totp];
+        assert_eq!(odd.check(), Err(PolicyError::AcceptedFactors));
+        odd = SignInPolicy { session: SessionPolicy { idle_minutes: 4, absolute_days: 1 }, ..policy.clone() };
+        assert_eq!(odd.check(), Err(PolicyError::IdleMinutes));
+        assert_eq!(odd.changed_from(&policy), ["session.idleMinutes", "session.absoluteDays"]);
+        assert!(serde_json::from_str::<SignInPolicy>(&text.replace("idleMinutes", "idle")).is_err());
+    }
+}

@@ -1,0 +1,206 @@
+//! The session cookie of Auth.js v5: its names, its chunks, its claims.
+
+use kernel::{Env, Secret, Timestamp};
+use ring::digest;
+use serde_json::{Map, Value};
+
+use crate::jwe::{self, Key};
+
+/// Characters of a value beyond which Auth.js cuts a cookie: 4,096 less what it sets aside for the rest.
+const CHUNK: usize = 4096 - 160;
+/// Chunks that are read; a header of more does not reach us.
+const CHUNKS: usize = 32;
+/// How far clocks may be apart, as Auth.js has it.
+const TOLERANCE_SECONDS: i64 = 15;
+/// How far ahead of us a token may have been issued.
+const AHEAD_SECONDS: i64 = 60;
+
+/// The two names the cookie can have. The name is part of the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CookieName {
+    /// `authjs.session-token`
+    Plain,
+    /// `__Secure-authjs.session-token`, which browsers take over https alone.
+    Secure,
+}
+
+impl CookieName {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Plain, Self::Secure];
+
+    /// As it stands in the header.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plain => "authjs.session-token",
+            Self::Secure => "__Secure-authjs.session-token",
+        }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Plain => Self::Secure,
+            Self::Secure => Self::Plain,
+        }
+    }
+}
+
+/// What a token says, as it was sealed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claims {
+    members: Map<String, Value>,
+    /// SHA-256 of the whole token.
+    pub token_hash: [u8; 32],
+    /// When it was issued.
+    pub issued_at: Timestamp,
+}
+
+impl Claims {
+    /// A claim that is text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str)
+    }
+
+    /// All of them.
+    pub fn members(&self) -> &Map<String, Value> {
+        &self.members
+    }
+}
+
+/// There is a session cookie, and it is worth nothing: not sealed by us or a neighbour, or out of its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session cookie is not valid")]
+pub struct NotASession;
+
+/// The keys of all secrets, newest first, for both names.
+pub struct CookieKeys {
+    plain: Vec<Key>,
+    secure: Vec<Key>,
+}
+
+impl CookieKeys {
+    /// Derives them; secrets are newest first and taken as UTF-8 bytes.
+    pub fn new(secrets: &[Secret<String>]) -> Self {
+        let derive = |name: CookieName| {
+            secrets.iter().filter_map(|secret| Key::derive(secret.expose(), name.as_str())).collect()
+        };
+        Self { plain: derive(CookieName::Plain), secure: derive(CookieName::Secure) }
+    }
+
+    fn of(&self, name: CookieName) -> &[Key] {
+        match name {
+            CookieName::Plain => &self.plain,
+            CookieName::Secure => &self.secure,
+        }
+    }
+
+    /// Seals claims with the newest secret: `iat`, `exp` and `jti` are added. `None` without a secret.
+    pub fn mint(
+        &self,
+        env: &dyn Env,
+        name: CookieName,
+        claims: Map<String, Value>,
+        max_age_seconds: i64,
+    ) -> Option<String> {
+        let (mut iv, mut jti) = ([0; jwe::IV], [0; 16]);
+        env.fill(&mut iv);
+        env.fill(&mut jti);
+        self.seal(name, claims, env.now(), max_age_seconds, iv, &uuid(jti))
+    }
+
+    fn seal(
+        &self,
+        name: CookieName,
+        mut claims: Map<String, Value>,
+        now: Timestamp,
+        max_age_seconds: i64,
+        iv: [u8; jwe::IV],
+        jti: &str,
+    ) -> Option<String> {
+        let now = now.unix_millis().div_euclid(1000);
+        claims.insert("iat".into(), now.into());
+        claims.insert("exp".into(), now.saturating_add(max_age_seconds).into());
+        claims.insert("jti".into(), jti.into());
+        let text = Secret::new(Value::Object(claims).to_string());
+        self.of(name).first()?.seal(text.expose().as_bytes(), iv)
+    }
+
+    /// Reads the session cookie among these, whole or in chunks: `Ok(None)` where there is none.
+    ///
+    /// Of the two names the `preferred` one decides where it is there, whether it is valid or not.
+    pub fn read(
+        &self,
+        env: &dyn Env,
+        preferred: CookieName,
+        cookies: &[(&str, &str)],
+    ) -> Result<Option<Claims>, NotASession> {
+        for name in [preferred, preferred.other()] {
+            if let Some(token) = gather(name, cookies) {
+                return self.open(env, name, &token).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn open(&self, env: &dyn Env, name: CookieName, token: &str) -> Result<Claims, NotASession> {
+        let plain = jwe::open(self.of(name).iter(), token).ok_or(NotASession)?;
+        let members: Map<String, Value> = serde_json::from_slice(plain.expose()).map_err(|_| NotASession)?;
+        let now = env.now().unix_millis().div_euclid(1000);
+        let time = |name: &str| match members.get(name) {
+            None => Ok(None),
+            Some(value) => value.as_i64().map(Some).ok_or(NotASession),
+        };
+        let (Some(issued), Some(ends)) = (time("iat")?, time("exp")?) else { return Err(NotASession) };
+        let begins = time("nbf")?.unwrap_or(issued);
+        let over = ends <= now - TOLERANCE_SECONDS;
+        let not_yet = issued > now + AHEAD_SECONDS || begins > now + AHEAD_SECONDS;
+        if over || not_yet {
+            return Err(NotASession);
+        }
+        let mut token_hash = [0; 32];
+        token_hash.copy_from_slice(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());
+        let issued_at = Timestamp::from_unix_millis(issued.saturating_mul(1000));
+        Ok(Claims { members, token_hash, issued_at })
+    }
+}
+
+/// The value of the cookie of this name: whole, or its chunks `.0`, `.1`, … put together.
+fn gather(name: CookieName, cookies: &[(&str, &str)]) -> Option<String> {
+    let find = |wanted: &str| cookies.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    if let Some(whole) = find(name.as_str()) {
+        return Some(whole.to_owned());
+    }
+    let mut value = String::new();
+    for index in 0..CHUNKS {
+        match find(&format!("{}.{index}", name.as_str())) {
+            Some(chunk) => value.push_str(chunk),
+            None => break,
+        }
+    }
+    (!value.is_empty()).then_some(value)
+}
+
+/// The cookies that carry a token, as Auth.js cuts one that is too long for a browser.
+pub fn chunks(name: CookieName, token: &str) -> Vec<(String, String)> {
+    if token.len() <= CHUNK {
+        return vec![(name.as_str().to_owned(), token.to_owned())];
+    }
+    // A token is ASCII, so that bytes are characters.
+    let chunks = token.as_bytes().chunks(CHUNK).enumerate();
+    chunks
+        .map(|(index, part)| {
+            (format!("{}.{index}", name.as_str()), String::from_utf8_lossy(part).into_owned())
+        })
+        .collect()
+}
+
+/// A version 4 UUID (RFC 9562 §5.4) of these random bytes.
+fn uuid(mut bytes: [u8; 16]) -> String {
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex = data_encoding::HEXLOWER.encode(&bytes);
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| hex.get(range).unwrap_or_default());
+    parts.join("-")
+}
+
+#[cfg(test)]
+mod tests;

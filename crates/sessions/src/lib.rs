@@ -1,0 +1,33 @@
+//! Sessions of people who have signed in: the row that decides, the cookie that names it, and what the
+//! person is shown of it.
+//!
+//! The cookie is Auth.js' own ([`CookieKeys`]), so that services around a Next.js application read ours
+//! and we read theirs. A token of ours carries `sid`, the row; the row decides: once it is revoked, no
+//! cookie brings it back. A token of a neighbouring Auth.js, which has no `sid`, gets one row for ever at
+//! its first accepted request.
+//!
+//! ```
+//! use kernel::{ManualEnv, Secret};
+//! use sessions::{CookieKeys, CookieName};
+//!
+//! let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse()?);
+//! let keys = CookieKeys::new(&[Secret::new("a secret of at least 32 characters".to_owned())]);
+//! let claims = serde_json::from_str(r#"{"sub":"usr_1"}"#)?;
+//! let token = keys.mint(&env, CookieName::Plain, claims, 60).ok_or("no secret")?;
+//! let cookies = [("authjs.session-token", token.as_str())];
+//! let read = keys.read(&env, CookieName::Plain, &cookies)?.ok_or("no cookie")?;
+//! assert_eq!(read.text("sub"), Some("usr_1"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cookie;
+mod device;
+mod jwe;
+mod session;
+
+pub use cookie::{Claims, CookieKeys, CookieName, NotASession, chunks};
+pub use device::{device_label, ip_prefix};
+pub use session::{
+    Error, Grace, GraceAct, GraceKind, Lifetime, Method, NewSession, SEEN_GRAIN_MINUTES, Session, SessionId,
+    SessionKind, SessionStore, Standing, list, open, revoke, revoke_all,
+};

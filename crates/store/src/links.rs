@@ -1,0 +1,66 @@
+//! Links of invitations and resets.
+
+use async_trait::async_trait;
+use chrono::NaiveDateTime;
+use diesel::{dsl, prelude::*};
+use diesel_async::RunQueryDsl;
+use directory::{Link, LinkKind, LinkStore};
+use kernel::{StoreError, Timestamp, UserId};
+
+use crate::{Tx, conn::on, error::corrupt, schema::links};
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = links, treat_none_as_default_value = false)]
+struct LinkRow {
+    tenant_id: String,
+    hash: Vec<u8>,
+    kind: String,
+    user_id: String,
+    created_at: NaiveDateTime,
+}
+
+#[async_trait]
+impl LinkStore for Tx {
+    async fn replace_links(&mut self, link: &Link) -> Result<(), StoreError> {
+        self.drop_links(&link.user).await?;
+        let row = LinkRow {
+            tenant_id: self.tenant.to_string(),
+            hash: link.hash.to_vec(),
+            kind: link.kind.as_str().to_owned(),
+            user_id: link.user.to_string(),
+            created_at: link.created_at.naive(),
+        };
+        let query = diesel::insert_into(links::table).values(&row);
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        self.note_change(true);
+        Ok(())
+    }
+
+    async fn link(&mut self, hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
+        let query = links::table.find((self.tenant.as_str(), &hash[..]));
+        let row: Option<LinkRow> =
+            on!(&mut self.conn, c => query.select(LinkRow::as_select()).first(c).await.optional())?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(Link {
+            hash: *hash,
+            kind: LinkKind::parse(&row.kind).ok_or_else(|| corrupt("links.kind", &row.kind))?,
+            user: row.user_id.parse().map_err(|error| corrupt("links.user_id", error))?,
+            created_at: Timestamp::from_naive(row.created_at),
+        }))
+    }
+
+    async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let row = links::table.find((self.tenant.as_str(), &hash[..]));
+        Ok(on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1)
+    }
+
+    async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.for_change()?;
+        let rows = links::table
+            .filter(links::tenant_id.eq(self.tenant.as_str()))
+            .filter(links::user_id.eq(user.as_str()));
+        on!(&mut self.conn, c => dsl::delete(rows).execute(c).await)?;
+        Ok(())
+    }
+}

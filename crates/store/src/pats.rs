@@ -1,0 +1,97 @@
+//! Personal access tokens.
+
+use async_trait::async_trait;
+use chrono::NaiveDateTime;
+use diesel::{dsl, prelude::*};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp, UserId};
+use tokens::{Pat, PatId, PatStore, Scope, TokenHash};
+
+use crate::{Tx, conn::on, error::corrupt, schema::personal_access_tokens as rows};
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = rows, treat_none_as_default_value = false)]
+pub(crate) struct PatRow {
+    tenant_id: String,
+    id: String,
+    pub(crate) user_id: String,
+    name: String,
+    scopes: String,
+    hash: Vec<u8>,
+    created_at: NaiveDateTime,
+    expires_at: Option<NaiveDateTime>,
+    revoked_at: Option<NaiveDateTime>,
+    last_used_at: Option<NaiveDateTime>,
+    last_used_ip: Option<String>,
+}
+
+impl TryFrom<PatRow> for Pat {
+    type Error = StoreError;
+
+    fn try_from(row: PatRow) -> Result<Self, StoreError> {
+        let scopes = row.scopes.split(' ').map(str::parse::<Scope>).collect::<Result<Vec<_>, _>>();
+        Ok(Self {
+            id: row.id.parse().map_err(|error| corrupt("personal_access_tokens.id", error))?,
+            user: row.user_id.parse().map_err(|error| corrupt("personal_access_tokens.user_id", error))?,
+            name: row.name,
+            scopes: scopes.map_err(|error| corrupt("personal_access_tokens.scopes", error))?,
+            hash: TokenHash::from_bytes(&row.hash)
+                .ok_or_else(|| corrupt("personal_access_tokens.hash", "not 32 bytes"))?,
+            created_at: Timestamp::from_naive(row.created_at),
+            expires_at: row.expires_at.map(Timestamp::from_naive),
+            revoked_at: row.revoked_at.map(Timestamp::from_naive),
+            last_used_at: row.last_used_at.map(Timestamp::from_naive),
+            last_used_ip: row.last_used_ip.and_then(|ip| ip.parse().ok()),
+        })
+    }
+}
+
+#[async_trait]
+impl PatStore for Tx {
+    async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = PatRow {
+            tenant_id: self.tenant.to_string(),
+            id: token.id.to_string(),
+            user_id: token.user.to_string(),
+            name: token.name.clone(),
+            scopes: token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "),
+            hash: token.hash.as_bytes().to_vec(),
+            created_at: token.created_at.naive(),
+            expires_at: token.expires_at.map(Timestamp::naive),
+            revoked_at: token.revoked_at.map(Timestamp::naive),
+            last_used_at: token.last_used_at.map(Timestamp::naive),
+            last_used_ip: token.last_used_ip.map(|ip| ip.to_string()),
+        };
+        let query = diesel::insert_into(rows::table).values(&row);
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        self.note_change(true);
+        Ok(())
+    }
+
+    async fn pats_of(&mut self, user: &UserId) -> Result<Vec<Pat>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::revoked_at.is_null());
+        let found: Vec<PatRow> = on!(&mut self.conn, c => query.select(PatRow::as_select()).load(c).await)?;
+        let mut tokens = found.into_iter().map(Pat::try_from).collect::<Result<Vec<_>, _>>()?;
+        tokens.sort_by(|a, b| b.id.cmp(&a.id));
+        Ok(tokens)
+    }
+
+    async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError> {
+        let query = rows::table.find((self.tenant.as_str(), id.as_str()));
+        let row: Option<PatRow> =
+            on!(&mut self.conn, c => query.select(PatRow::as_select()).first(c).await.optional())?;
+        row.map(Pat::try_from).transpose()
+    }
+
+    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
+        let query = dsl::update(live).set(rows::revoked_at.eq(at.naive()));
+        let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        Ok(self.note_change(revoked))
+    }
+}

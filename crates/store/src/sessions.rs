@@ -1,0 +1,184 @@
+//! Sessions.
+
+use async_trait::async_trait;
+use chrono::NaiveDateTime;
+use credentials::TicketStore;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp, UserId};
+use sessions::{Session, SessionId, SessionStore, Standing};
+
+use crate::{
+    Tx,
+    conn::{Conn, on},
+    error::{corrupt, store_error},
+    json::{JsonText, json_text, read_json},
+    schema::{sessions as rows, users},
+};
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = rows, treat_none_as_default_value = false)]
+pub(crate) struct SessionRow {
+    tenant_id: String,
+    id: String,
+    user_id: String,
+    created_at: NaiveDateTime,
+    signed_in_at: NaiveDateTime,
+    last_seen_at: NaiveDateTime,
+    ip: Option<String>,
+    device_label: String,
+    location: Option<String>,
+    standing: String,
+    methods: JsonText,
+    grace: Option<JsonText>,
+    foreign_hash: Option<Vec<u8>>,
+    revoked_at: Option<NaiveDateTime>,
+}
+
+#[derive(AsChangeset)]
+#[diesel(table_name = rows, treat_none_as_null = true)]
+struct SessionChanges {
+    signed_in_at: NaiveDateTime,
+    last_seen_at: NaiveDateTime,
+    ip: Option<String>,
+    device_label: String,
+    location: Option<String>,
+    standing: &'static str,
+    methods: JsonText,
+    grace: Option<JsonText>,
+}
+
+impl TryFrom<SessionRow> for Session {
+    type Error = StoreError;
+
+    fn try_from(row: SessionRow) -> Result<Self, StoreError> {
+        let foreign = row.foreign_hash.map(|hash| hash.as_slice().try_into());
+        Ok(Self {
+            id: row.id.parse().map_err(|error| corrupt("sessions.id", error))?,
+            user: row.user_id.parse().map_err(|error| corrupt("sessions.user_id", error))?,
+            created_at: Timestamp::from_naive(row.created_at),
+            signed_in_at: Timestamp::from_naive(row.signed_in_at),
+            last_seen_at: Timestamp::from_naive(row.last_seen_at),
+            ip: row.ip.and_then(|ip| ip.parse().ok()),
+            device_label: row.device_label,
+            location: row.location,
+            standing: Standing::parse(&row.standing)
+                .ok_or_else(|| corrupt("sessions.standing", &row.standing))?,
+            methods: read_json("sessions.methods", &row.methods)?,
+            grace: row.grace.map(|grace| read_json("sessions.grace", &grace)).transpose()?,
+            foreign: foreign.transpose().map_err(|_| corrupt("sessions.foreign_hash", "not 32 bytes"))?,
+            revoked_at: row.revoked_at.map(Timestamp::from_naive),
+        })
+    }
+}
+
+impl Tx {
+    /// Ends all sessions of a person but one, and what was about to become one.
+    pub(crate) async fn end_sessions(
+        &mut self,
+        user: &UserId,
+        at: Timestamp,
+        except: Option<&SessionId>,
+    ) -> Result<u64, StoreError> {
+        let live = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::revoked_at.is_null())
+            .filter(rows::id.ne(except.map_or("", |id| id.as_str())));
+        let query = diesel::update(live).set(rows::revoked_at.eq(at.naive()));
+        let ended = on!(&mut self.conn, c => query.execute(c).await)?;
+        self.note_change(ended > 0);
+        Ok(ended as u64)
+    }
+}
+
+#[async_trait]
+impl SessionStore for Tx {
+    async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let row = SessionRow {
+            tenant_id: self.tenant.to_string(),
+            id: session.id.to_string(),
+            user_id: session.user.to_string(),
+            created_at: session.created_at.naive(),
+            signed_in_at: session.signed_in_at.naive(),
+            last_seen_at: session.last_seen_at.naive(),
+            ip: session.ip.map(|ip| ip.to_string()),
+            device_label: session.device_label.clone(),
+            location: session.location.clone(),
+            standing: session.standing.as_str().to_owned(),
+            methods: json_text("sessions.methods", &session.methods)?,
+            grace: session.grace.as_ref().map(|grace| json_text("sessions.grace", grace)).transpose()?,
+            foreign_hash: session.foreign.map(|hash| hash.to_vec()),
+            revoked_at: session.revoked_at.map(Timestamp::naive),
+        };
+        let query = diesel::insert_into(rows::table).values(&row).on_conflict_do_nothing();
+        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        Ok(self.note_change(inserted))
+    }
+
+    async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        let query = rows::table.find((self.tenant.as_str(), id.as_str()));
+        let row: Option<SessionRow> = match (&mut self.conn, self.writable) {
+            (Conn::Postgres(pg), true) => {
+                let conn = pg.begun().await.map_err(store_error)?;
+                let row = query.select(SessionRow::as_select()).for_update().first(conn).await.optional();
+                pg.note(row).map_err(store_error)?
+            }
+            (conn, _) => on!(conn, c => query.select(SessionRow::as_select()).first(c).await.optional())?,
+        };
+        row.map(Session::try_from).transpose()
+    }
+
+    async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::revoked_at.is_null());
+        let rows: Vec<SessionRow> =
+            on!(&mut self.conn, c => query.select(SessionRow::as_select()).load(c).await)?;
+        let mut sessions = rows.into_iter().map(Session::try_from).collect::<Result<Vec<_>, _>>()?;
+        sessions.sort_by(|a, b| (b.last_seen_at, &b.id).cmp(&(a.last_seen_at, &a.id)));
+        Ok(sessions)
+    }
+
+    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        self.for_change()?;
+        let changes = SessionChanges {
+            signed_in_at: session.signed_in_at.naive(),
+            last_seen_at: session.last_seen_at.naive(),
+            ip: session.ip.map(|ip| ip.to_string()),
+            device_label: session.device_label.clone(),
+            location: session.location.clone(),
+            standing: session.standing.as_str(),
+            methods: json_text("sessions.methods", &session.methods)?,
+            grace: session.grace.as_ref().map(|grace| json_text("sessions.grace", grace)).transpose()?,
+        };
+        let row = rows::table.find((self.tenant.as_str(), session.id.as_str()));
+        on!(&mut self.conn, c => diesel::update(row).set(&changes).execute(c).await)?;
+        Ok(())
+    }
+
+    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
+        let query = diesel::update(live).set(rows::revoked_at.eq(at.naive()));
+        let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        Ok(self.note_change(revoked))
+    }
+
+    async fn revoke_sessions(
+        &mut self,
+        user: &UserId,
+        at: Timestamp,
+        except: Option<&SessionId>,
+    ) -> Result<u64, StoreError> {
+        self.for_change()?;
+        let row = users::table.find((self.tenant.as_str(), user.as_str()));
+        let query = diesel::update(row).set(users::sessions_after.eq(at.naive()));
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        self.note_change(true);
+        self.drop_tickets(user).await?;
+        self.end_sessions(user, at, except).await
+    }
+}

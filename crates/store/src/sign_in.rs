@@ -1,0 +1,272 @@
+//! What signing in has to remember: passwords, tickets, attempts, addresses.
+
+use async_trait::async_trait;
+use chrono::NaiveDateTime;
+use credentials::{
+    Familiarity, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
+    attempts::{AttemptKey, AttemptStore},
+};
+use diesel::{dsl, prelude::*, upsert::excluded};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp, UserId};
+
+use crate::{
+    Tx,
+    conn::{Conn, on},
+    error::{corrupt, store_error},
+    json::{JsonText, json_text, read_json},
+    schema::{attempts, known_origins, notices, passwords, spent_challenges, tenants, tickets},
+};
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = tickets, treat_none_as_default_value = false)]
+struct TicketRow {
+    tenant_id: String,
+    hash: Vec<u8>,
+    kind: String,
+    user_id: String,
+    state: JsonText,
+    created_at: NaiveDateTime,
+    wrong_answers: i64,
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = attempts, treat_none_as_default_value = false)]
+struct AttemptRow {
+    key: Vec<u8>,
+    times: JsonText,
+    until: NaiveDateTime,
+}
+
+#[async_trait]
+impl SignInStore for Tx {
+    async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+        let query = passwords::table.find((self.tenant.as_str(), user.as_str())).select(passwords::hash);
+        on!(&mut self.conn, c => query.first(c).await.optional())
+    }
+
+    async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = (
+            passwords::tenant_id.eq(self.tenant.as_str()),
+            passwords::user_id.eq(user.as_str()),
+            passwords::hash.eq(hash),
+            passwords::changed_at.eq(at.naive()),
+        );
+        let query = diesel::insert_into(passwords::table)
+            .values(row)
+            .on_conflict((passwords::tenant_id, passwords::user_id))
+            .do_update()
+            .set((
+                passwords::hash.eq(excluded(passwords::hash)),
+                passwords::changed_at.eq(excluded(passwords::changed_at)),
+            ));
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn note_origin(
+        &mut self,
+        user: &UserId,
+        origin: &str,
+        at: Timestamp,
+    ) -> Result<Familiarity, StoreError> {
+        self.for_change()?;
+        let row = (
+            known_origins::tenant_id.eq(self.tenant.as_str()),
+            known_origins::user_id.eq(user.as_str()),
+            known_origins::origin.eq(origin),
+            known_origins::seen_at.eq(at.naive()),
+        );
+        let query = diesel::insert_into(known_origins::table).values(row).on_conflict_do_nothing();
+        if on!(&mut self.conn, c => query.execute(c).await)? == 0 {
+            return Ok(Familiarity::Known);
+        }
+        let others = known_origins::table
+            .filter(known_origins::tenant_id.eq(self.tenant.as_str()))
+            .filter(known_origins::user_id.eq(user.as_str()))
+            .filter(known_origins::origin.ne(origin))
+            .select(known_origins::origin);
+        let other: Option<String> = on!(&mut self.conn, c => others.first(c).await.optional())?;
+        Ok(if other.is_some() { Familiarity::New } else { Familiarity::First })
+    }
+
+    async fn spend_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let row = (
+            spent_challenges::tenant_id.eq(self.tenant.as_str()),
+            spent_challenges::hash.eq(&hash[..]),
+            spent_challenges::until.eq(until.naive()),
+        );
+        let query = diesel::insert_into(spent_challenges::table).values(row).on_conflict_do_nothing();
+        Ok(on!(&mut self.conn, c => query.execute(c).await)? == 1)
+    }
+
+    async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
+        let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
+        let kept: Option<Option<JsonText>> = match (&mut self.conn, self.writable) {
+            (Conn::Postgres(pg), true) => {
+                let conn = pg.begun().await.map_err(store_error)?;
+                let kept = query.for_share().first(conn).await.optional();
+                pg.note(kept).map_err(store_error)?
+            }
+            (conn, _) => on!(conn, c => query.first(c).await.optional())?,
+        };
+        policy_of(kept.flatten())
+    }
+
+    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = tenants::table.find(self.tenant.as_str());
+        let text = json_text("tenants.sign_in_policy", policy)?;
+        let query = diesel::update(row).set(tenants::sign_in_policy.eq(text));
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        self.note_change(true);
+        Ok(())
+    }
+
+    async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+        self.for_change()?;
+        let row = notices::table.find((self.tenant.as_str(), user.as_str()));
+        let notice: Option<String> =
+            on!(&mut self.conn, c => row.select(notices::notice).first(c).await.optional())?;
+        if notice.is_some() {
+            on!(&mut self.conn, c => dsl::delete(row).execute(c).await)?;
+        }
+        Ok(notice)
+    }
+
+    async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = (
+            notices::tenant_id.eq(self.tenant.as_str()),
+            notices::user_id.eq(user.as_str()),
+            notices::notice.eq(notice),
+        );
+        let query = diesel::insert_into(notices::table)
+            .values(row)
+            .on_conflict((notices::tenant_id, notices::user_id))
+            .do_update()
+            .set(notices::notice.eq(excluded(notices::notice)));
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+}
+
+/// The policy as it is kept; a tenant that never set one has the default.
+pub(crate) fn policy_of(kept: Option<JsonText>) -> Result<SignInPolicy, StoreError> {
+    kept.map_or_else(|| Ok(SignInPolicy::default()), |text| read_json("tenants.sign_in_policy", &text))
+}
+
+#[async_trait]
+impl TicketStore for Tx {
+    async fn insert_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = TicketRow {
+            tenant_id: self.tenant.to_string(),
+            hash: ticket.hash.to_vec(),
+            kind: ticket.kind.as_str().to_owned(),
+            user_id: ticket.user.to_string(),
+            state: json_text("tickets.state", &ticket.state)?,
+            created_at: ticket.created_at.naive(),
+            wrong_answers: ticket.wrong_answers,
+        };
+        let query = diesel::insert_into(tickets::table).values(&row);
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn ticket(&mut self, hash: &[u8; 32]) -> Result<Option<Ticket>, StoreError> {
+        let query = tickets::table.find((self.tenant.as_str(), &hash[..]));
+        let row: Option<TicketRow> = match (&mut self.conn, self.writable) {
+            (Conn::Postgres(pg), true) => {
+                let conn = pg.begun().await.map_err(store_error)?;
+                let row = query.select(TicketRow::as_select()).for_update().first(conn).await.optional();
+                pg.note(row).map_err(store_error)?
+            }
+            (conn, _) => on!(conn, c => query.select(TicketRow::as_select()).first(c).await.optional())?,
+        };
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(Ticket {
+            hash: *hash,
+            kind: TicketKind::parse(&row.kind).ok_or_else(|| corrupt("tickets.kind", &row.kind))?,
+            user: row.user_id.parse().map_err(|error| corrupt("tickets.user_id", error))?,
+            state: read_json("tickets.state", &row.state)?,
+            created_at: Timestamp::from_naive(row.created_at),
+            wrong_answers: row.wrong_answers,
+        }))
+    }
+
+    async fn take_ticket(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let row = tickets::table.find((self.tenant.as_str(), &hash[..]));
+        Ok(on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1)
+    }
+
+    async fn update_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = tickets::table.find((self.tenant.as_str(), &ticket.hash[..]));
+        let state = json_text("tickets.state", &ticket.state)?;
+        let changes = (tickets::state.eq(state), tickets::wrong_answers.eq(ticket.wrong_answers));
+        on!(&mut self.conn, c => diesel::update(row).set(changes).execute(c).await)?;
+        Ok(())
+    }
+
+    async fn drop_tickets(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.for_change()?;
+        let rows = tickets::table
+            .filter(tickets::tenant_id.eq(self.tenant.as_str()))
+            .filter(tickets::user_id.eq(user.as_str()));
+        on!(&mut self.conn, c => dsl::delete(rows).execute(c).await)?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl AttemptStore for Tx {
+    async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError> {
+        self.for_change()?;
+        let query = attempts::table.find(&key.as_bytes()[..]).select(attempts::times);
+        let kept: Option<JsonText> = match &mut self.conn {
+            Conn::Postgres(pg) => {
+                // A row to hold, whoever comes first.
+                let row = AttemptRow {
+                    key: key.as_bytes().to_vec(),
+                    times: JsonText("[]".into()),
+                    until: NaiveDateTime::default(),
+                };
+                let conn = pg.begun().await.map_err(store_error)?;
+                let insert = diesel::insert_into(attempts::table).values(&row).on_conflict_do_nothing();
+                let inserted = insert.execute(conn).await;
+                pg.note(inserted).map_err(store_error)?;
+                let conn = pg.begun().await.map_err(store_error)?;
+                let kept = query.for_update().first(conn).await.optional();
+                pg.note(kept).map_err(store_error)?
+            }
+            // SQLite has one writer: nobody else is between reading and writing.
+            Conn::Sqlite(c) => query.first(c).await.optional().map_err(store_error)?,
+        };
+        kept.map_or_else(|| Ok(Vec::new()), |text| read_json("attempts.times", &text))
+    }
+
+    async fn keep_attempts(
+        &mut self,
+        key: &AttemptKey,
+        times: &[i64],
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = AttemptRow {
+            key: key.as_bytes().to_vec(),
+            times: json_text("attempts.times", times)?,
+            until: until.naive(),
+        };
+        let query =
+            diesel::insert_into(attempts::table).values(&row).on_conflict(attempts::key).do_update().set((
+                attempts::times.eq(excluded(attempts::times)),
+                attempts::until.eq(excluded(attempts::until)),
+            ));
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+}

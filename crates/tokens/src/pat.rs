@@ -1,0 +1,237 @@
+//! Personal access tokens: a person's programs act as that person, as far as the token's scopes go.
+
+use std::{fmt, net::IpAddr, str::FromStr};
+
+use async_trait::async_trait;
+use kernel::{Ctx, Id, Kind, StoreError, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+
+use crate::{NAME_MAX, RawToken, TokenHash, TokenKind};
+
+/// Marks ids of personal access tokens.
+#[derive(Debug, Clone, Copy)]
+pub enum PatKind {}
+impl Kind for PatKind {
+    const PREFIX: &'static str = "ptk";
+}
+/// `ptk_…`
+pub type PatId = Id<PatKind>;
+
+/// Days that a token may live at most, where an end is asked for.
+pub const MAX_DAYS: i64 = 366;
+/// Tokens in force that one person may have.
+pub const MAX_TOKENS: usize = 50;
+
+/// What a token may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Scope {
+    /// One's own profile, reading.
+    #[serde(rename = "read:profile")]
+    ReadProfile,
+    /// One's own profile, changing.
+    #[serde(rename = "write:profile")]
+    WriteProfile,
+    /// The people of the tenant, reading.
+    #[serde(rename = "read:hcm")]
+    ReadHcm,
+    /// The people of the tenant, changing, as far as the person's role goes.
+    #[serde(rename = "write:hcm")]
+    WriteHcm,
+    /// The tenant's settings, for administrators.
+    #[serde(rename = "admin:tenant")]
+    AdminTenant,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::ReadProfile, Self::WriteProfile, Self::ReadHcm, Self::WriteHcm, Self::AdminTenant];
+
+    /// As written in the API and stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadProfile => "read:profile",
+            Self::WriteProfile => "write:profile",
+            Self::ReadHcm => "read:hcm",
+            Self::WriteHcm => "write:hcm",
+            Self::AdminTenant => "admin:tenant",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Scope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.map(Self::as_str).join(", ");
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.as_str() == text)
+            .ok_or_else(|| format!("{text} is no scope; there are {known}"))
+    }
+}
+
+/// A stored personal access token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pat {
+    /// `ptk_…`
+    pub id: PatId,
+    /// Who it acts as.
+    pub user: UserId,
+    /// What the person calls it.
+    pub name: String,
+    /// What it may be used for, each once.
+    pub scopes: Vec<Scope>,
+    /// SHA-256 of the raw token.
+    pub hash: TokenHash,
+    /// When it was minted.
+    pub created_at: Timestamp,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked, if it was.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<Timestamp>,
+    /// The address it was last used from.
+    pub last_used_ip: Option<IpAddr>,
+}
+
+impl Pat {
+    /// Whether it is neither revoked nor past its end.
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+/// What the person chooses.
+#[derive(Debug, Clone)]
+pub struct NewPat {
+    /// 1 to [`NAME_MAX`] characters.
+    pub name: String,
+    /// At least one.
+    pub scopes: Vec<Scope>,
+    /// Days until its end, 1 to [`MAX_DAYS`]; `None`: it has none.
+    pub expires_in_days: Option<i64>,
+}
+
+/// Where one tenant's personal access tokens are kept.
+#[async_trait]
+pub trait PatStore: Send {
+    /// Keeps a new token.
+    async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError>;
+    /// A person's tokens that are not revoked, newest first.
+    async fn pats_of(&mut self, user: &UserId) -> Result<Vec<Pat>, StoreError>;
+    /// The token of this id, revoked or not.
+    async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError>;
+    /// Marks a token revoked unless it is already; tells whether it changed.
+    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError>;
+}
+
+/// Why a token was not minted or revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The name is empty, too long or has control characters.
+    #[error("name: write 1 to {NAME_MAX} printable characters")]
+    Name,
+    /// None, or one twice.
+    #[error(
+        "scopes: name at least one of read:profile, write:profile, read:hcm, write:hcm, admin:tenant, each once"
+    )]
+    Scopes,
+    /// Too short or too long.
+    #[error("expiresInDays: write a number from 1 to {MAX_DAYS}")]
+    Days,
+    /// The person has too many.
+    #[error("there are {MAX_TOKENS} tokens in force; revoke one first")]
+    TooMany,
+    /// No token of this id is the person's.
+    #[error("no such token")]
+    NotFound,
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl NewPat {
+    /// Checks what the person chose.
+    pub fn check(&self) -> Result<(), Error> {
+        let length = self.name.trim().chars().count();
+        if length == 0 || length > NAME_MAX || self.name.trim().chars().any(char::is_control) {
+            return Err(Error::Name);
+        }
+        let mut scopes = self.scopes.clone();
+        scopes.sort_unstable();
+        scopes.dedup();
+        if scopes.is_empty() || scopes.len() != self.scopes.len() {
+            return Err(Error::Scopes);
+        }
+        if self.expires_in_days.is_some_and(|days| !(1..=MAX_DAYS).contains(&days)) {
+            return Err(Error::Days);
+        }
+        Ok(())
+    }
+}
+
+/// Mints a token for a person; the raw text is in the answer and nowhere else.
+pub async fn mint(
+    ctx: &Ctx,
+    store: &mut dyn PatStore,
+    user: &UserId,
+    new: NewPat,
+) -> Result<(Pat, RawToken), Error> {
+    new.check()?;
+    let live = store.pats_of(user).await?.iter().filter(|token| token.is_live(ctx.now)).count();
+    if live >= MAX_TOKENS {
+        return Err(Error::TooMany);
+    }
+    let raw = RawToken::mint(&*ctx.env, TokenKind::Pat, &ctx.tenant);
+    let token = Pat {
+        id: PatId::new(&*ctx.env),
+        user: user.clone(),
+        name: new.name.trim().to_owned(),
+        scopes: new.scopes,
+        hash: raw.hash(),
+        created_at: ctx.now,
+        expires_at: new.expires_in_days.map(|days| ctx.now.plus_millis(days * 24 * 60 * 60_000)),
+        revoked_at: None,
+        last_used_at: None,
+        last_used_ip: None,
+    };
+    store.insert_pat(&token).await?;
+    Ok((token, raw))
+}
+
+/// Revokes a person's token: the next request that presents it is refused.
+pub async fn revoke(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId, id: &PatId) -> Result<(), Error> {
+    match store.pat(id).await? {
+        Some(token) if token.user == *user && store.revoke_pat(id, ctx.now).await? => Ok(()),
+        _ => Err(Error::NotFound),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_checked() {
+        let new = |name: &str, scopes: &[Scope], days| NewPat {
+            name: name.into(),
+            scopes: scopes.to_vec(),
+            expires_in_days: days,
+        };
+        assert!(new("CI", &[Scope::ReadProfile], Some(30)).check().is_ok());
+        assert!(matches!(new(" ", &[Scope::ReadProfile], None).check(), Err(Error::Name)));
+        assert!(matches!(new("CI", &[], None).check(), Err(Error::Scopes)));
+        assert!(matches!(new("CI", &[Scope::ReadHcm, Scope::ReadHcm], None).check(), Err(Error::Scopes)));
+        assert!(matches!(new("CI", &[Scope::ReadHcm], Some(0)).check(), Err(Error::Days)));
+        assert_eq!("read:hcm".parse(), Ok(Scope::ReadHcm));
+        assert!("read:everything".parse::<Scope>().is_err());
+    }
+}

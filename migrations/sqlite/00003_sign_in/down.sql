@@ -1,0 +1,18 @@
+DROP TABLE attempts;
+DROP TABLE spent_challenges;
+DROP TABLE known_origins;
+DROP TABLE personal_access_tokens;
+DROP TABLE links;
+DROP TABLE tickets;
+DROP TABLE recovery_codes;
+DROP TABLE factors;
+DROP TABLE sessions;
+DROP TABLE passwords;
+DROP TABLE notices;
+DROP TABLE sign_in_names;
+ALTER TABLE scim_tokens DROP COLUMN last_used_ip;
+ALTER TABLE scim_tokens DROP COLUMN last_used_at;
+DROP INDEX users_admins;
+ALTER TABLE users DROP COLUMN break_glass;
+ALTER TABLE users DROP COLUMN sessions_after;
+ALTER TABLE tenants DROP COLUMN sign_in_policy;

@@ -1,0 +1,179 @@
+-- People sign in. No foreign keys to users: rows are made for people who are there, and taken away with them.
+
+ALTER TABLE tenants ADD COLUMN sign_in_policy JSON;
+
+-- `sessions_after`: tokens of a neighbouring Auth.js that were issued until then are refused.
+ALTER TABLE users ADD COLUMN sessions_after TIMESTAMP;
+ALTER TABLE users ADD COLUMN break_glass BOOLEAN NOT NULL DEFAULT FALSE;
+CREATE INDEX users_admins ON users (tenant_id, id) WHERE role = 'ADMIN' AND deleted_at IS NULL;
+
+-- Where an address signs in, before the tenant is known. Its uniqueness in a tenant is the users' index.
+CREATE TABLE sign_in_names (
+    email_key TEXT NOT NULL,
+    tenant_id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    PRIMARY KEY (email_key, tenant_id)
+) WITHOUT ROWID;
+INSERT INTO sign_in_names (email_key, tenant_id, user_id)
+    SELECT sign_in_email_key, tenant_id, id FROM users WHERE sign_in_email_key IS NOT NULL;
+
+-- What people are to be told at their next sign-in.
+CREATE TABLE notices (
+    tenant_id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    notice TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, user_id)
+) WITHOUT ROWID;
+
+CREATE TABLE passwords (
+    tenant_id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    changed_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, user_id)
+) WITHOUT ROWID;
+
+CREATE TABLE sessions (
+    tenant_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    signed_in_at TIMESTAMP NOT NULL,
+    last_seen_at TIMESTAMP NOT NULL,
+    ip TEXT,
+    device_label TEXT NOT NULL,
+    location TEXT,
+    standing TEXT NOT NULL CHECK (standing IN ('FULL', 'OWING')),
+    methods JSON NOT NULL,
+    grace JSON,
+    foreign_hash BLOB,
+    revoked_at TIMESTAMP,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+CREATE INDEX sessions_user ON sessions (tenant_id, user_id) WHERE revoked_at IS NULL;
+CREATE UNIQUE INDEX sessions_foreign ON sessions (tenant_id, foreign_hash) WHERE foreign_hash IS NOT NULL;
+
+-- `sealed` is the secret of an authenticator app, `passkey` the public key and what goes with it.
+CREATE TABLE factors (
+    tenant_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('WEBAUTHN', 'TOTP')),
+    name TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    verified_at TIMESTAMP,
+    last_used_at TIMESTAMP,
+    sealed BLOB,
+    last_step BIGINT NOT NULL,
+    passkey JSON,
+    credential_id BLOB,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+CREATE INDEX factors_user ON factors (tenant_id, user_id);
+CREATE UNIQUE INDEX factors_credential ON factors (tenant_id, credential_id) WHERE credential_id IS NOT NULL;
+
+CREATE TABLE recovery_codes (
+    tenant_id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    used_at TIMESTAMP,
+    PRIMARY KEY (tenant_id, user_id, hash)
+) WITHOUT ROWID;
+
+CREATE TABLE tickets (
+    tenant_id TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    state JSON NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    wrong_answers BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, hash)
+) WITHOUT ROWID;
+CREATE INDEX tickets_user ON tickets (tenant_id, user_id);
+CREATE INDEX tickets_created ON tickets (created_at);
+
+CREATE TABLE links (
+    tenant_id TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('INVITATION', 'RESET')),
+    user_id TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, hash)
+) WITHOUT ROWID;
+CREATE INDEX links_user ON links (tenant_id, user_id);
+CREATE INDEX links_created ON links (created_at);
+
+CREATE TABLE personal_access_tokens (
+    tenant_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP,
+    revoked_at TIMESTAMP,
+    last_used_at TIMESTAMP,
+    last_used_ip TEXT,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX personal_access_tokens_hash ON personal_access_tokens (tenant_id, hash);
+CREATE INDEX personal_access_tokens_user ON personal_access_tokens (tenant_id, user_id) WHERE revoked_at IS NULL;
+
+ALTER TABLE scim_tokens ADD COLUMN last_used_at TIMESTAMP;
+ALTER TABLE scim_tokens ADD COLUMN last_used_ip TEXT;
+
+-- Where a person has signed in from.
+CREATE TABLE known_origins (
+    tenant_id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    seen_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, user_id, origin)
+) WITHOUT ROWID;
+
+-- Challenges that were answered before anybody was known; an answer counts once.
+CREATE TABLE spent_challenges (
+    tenant_id TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    until TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, hash)
+) WITHOUT ROWID;
+
+CREATE INDEX spent_challenges_until ON spent_challenges (until);
+
+-- Attempts by address and by account, of all tenants: times in milliseconds.
+CREATE TABLE attempts (
+    key BLOB NOT NULL PRIMARY KEY,
+    times JSON NOT NULL,
+    until TIMESTAMP NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX attempts_until ON attempts (until);
+
+-- As for the tables before: rows of an index, then rows that share its first column, its first two, … .
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('users', 'users_admins', '1000 10 1'),
+    ('sign_in_names', 'sign_in_names', '1000000 1 1'),
+    ('passwords', 'passwords', '1000000 100000 1'),
+    ('sessions', 'sessions', '1000000 100000 1'),
+    ('sessions', 'sessions_user', '1000000 100000 5'),
+    ('sessions', 'sessions_foreign', '100000 10000 1'),
+    ('factors', 'factors', '1000000 100000 1'),
+    ('factors', 'factors_user', '1000000 100000 2'),
+    ('factors', 'factors_credential', '1000000 100000 1'),
+    ('recovery_codes', 'recovery_codes', '1000000 100000 10 1'),
+    ('tickets', 'tickets', '10000 1000 1'),
+    ('tickets', 'tickets_user', '10000 1000 1'),
+    ('tickets', 'tickets_created', '10000 1'),
+    ('links', 'links_created', '10000 1'),
+    ('spent_challenges', 'spent_challenges_until', '10000 1'),
+    ('links', 'links', '10000 1000 1'),
+    ('links', 'links_user', '10000 1000 1'),
+    ('personal_access_tokens', 'personal_access_tokens', '100000 10000 1'),
+    ('personal_access_tokens', 'personal_access_tokens_hash', '100000 10000 1'),
+    ('personal_access_tokens', 'personal_access_tokens_user', '100000 10000 5'),
+    ('known_origins', 'known_origins', '1000000 100000 3 1'),
+    ('attempts', 'attempts', '100000 1'),
+    ('attempts', 'attempts_until', '100000 10');
+ANALYZE sqlite_schema;
