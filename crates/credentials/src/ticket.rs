@@ -114,6 +114,8 @@ pub trait SignInStore: Send {
     async fn spend_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError>;
     /// The tenant's policy; held until the end of a unit of work that changes.
     async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError>;
+    /// The same, for whoever is about to change it.
+    async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError>;
     /// Keeps the tenant's policy.
     async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError>;
     /// What the person is to be told at the next sign-in; it is told once.

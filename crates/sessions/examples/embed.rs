@@ -46,6 +46,10 @@ impl SessionStore for Sessions {
         Ok(live.map(|kept| kept.revoked_at = Some(at)).is_some())
     }
 
+    async fn refused_until(&mut self, _: &UserId) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
+
     async fn revoke_sessions(
         &mut self,
         user: &UserId,

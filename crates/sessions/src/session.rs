@@ -236,6 +236,8 @@ pub trait SessionStore: Send {
     async fn update_session(&mut self, session: &Session) -> Result<(), StoreError>;
     /// Marks a session revoked unless it is already; tells whether it changed.
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError>;
+    /// Until when foreign tokens of the person are refused that have no row.
+    async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError>;
     /// Marks all of a person's sessions revoked but one, ends sign-ins that are under way, and refuses foreign
     /// tokens issued until then, also those that have no row; tells how many rows changed.
     async fn revoke_sessions(
@@ -337,6 +339,9 @@ mod tests {
         async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
             let row = self.0.iter_mut().find(|row| row.id == *id && row.revoked_at.is_none());
             Ok(row.map(|row| row.revoked_at = Some(at)).is_some())
+        }
+        async fn refused_until(&mut self, _: &UserId) -> Result<Option<Timestamp>, StoreError> {
+            Ok(None)
         }
         async fn revoke_sessions(
             &mut self,

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use chrono::NaiveDateTime;
-use credentials::TicketStore;
+use credentials::{FactorStore, TicketStore};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
@@ -167,6 +167,12 @@ impl SessionStore for Tx {
         Ok(self.note_change(revoked))
     }
 
+    async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+        let query = users::table.find((self.tenant.as_str(), user.as_str())).select(users::sessions_after);
+        let until: Option<Option<NaiveDateTime>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        Ok(until.flatten().map(Timestamp::from_naive))
+    }
+
     async fn revoke_sessions(
         &mut self,
         user: &UserId,
@@ -179,6 +185,7 @@ impl SessionStore for Tx {
         on!(&mut self.conn, c => query.execute(c).await)?;
         self.note_change(true);
         self.drop_tickets(user).await?;
+        self.drop_pending(user).await?;
         self.end_sessions(user, at, except).await
     }
 }

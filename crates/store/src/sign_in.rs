@@ -115,6 +115,20 @@ impl SignInStore for Tx {
         policy_of(kept.flatten())
     }
 
+    async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError> {
+        self.for_change()?;
+        let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
+        let kept: Option<Option<JsonText>> = match &mut self.conn {
+            Conn::Postgres(pg) => {
+                let conn = pg.begun().await.map_err(store_error)?;
+                let kept = query.for_update().first(conn).await.optional();
+                pg.note(kept).map_err(store_error)?
+            }
+            Conn::Sqlite(c) => query.first(c).await.optional().map_err(store_error)?,
+        };
+        policy_of(kept.flatten())
+    }
+
     async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
         self.for_change()?;
         let row = tenants::table.find(self.tenant.as_str());

@@ -103,6 +103,7 @@ pub(super) async fn enter(
     let arrival = Arrival {
         request_id: Id::<Request>::new(gate.env()).to_string(),
         trace: trace::of(request.headers(), gate.env(), site.records_traces),
+        peer: request.peer_addr().map(|peer| peer.ip()),
         ip: site.proxies.client(request.peer_addr().map(|peer| peer.ip()), request.headers()),
     };
     let method = request.method().clone();

@@ -46,6 +46,7 @@ impl LastUses {
 
     /// Writes what was noted, a unit of work for each tenant. What was written is remembered for its minute.
     pub(super) async fn flush(&self, store: &Store, env: &Arc<dyn Env>) -> Result<(), StoreError> {
+        let mut failed = None;
         let mut due: HashMap<TenantId, Vec<Use>> = HashMap::new();
         {
             let now = env.now().unix_millis();
@@ -56,14 +57,25 @@ impl LastUses {
                 due.entry(use_.tenant.clone()).or_default().push(use_.last.clone());
             }
         }
-        for (tenant, uses) in due {
+        for (tenant, mut uses) in due {
+            // In one order everywhere, so that two never wait for each other.
+            uses.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+            let again: Vec<String> = uses.iter().map(|use_| use_.id.clone()).collect();
             let ctx = Ctx::new(Arc::clone(env), tenant, Actor::system("last use"));
             let work = async move |_: &Ctx, tx: &mut Tx| {
                 tx.note_uses(&uses).await?;
                 Ok::<_, StoreError>(Audited::without((), Unaudited::LastUse))
             };
-            store.write(ctx, work).await?;
+            if let Err(error) = store.write(ctx, work).await {
+                let mut noted = self.0.write().unwrap_or_else(PoisonError::into_inner);
+                for id in again {
+                    if let Some(use_) = noted.get_mut(&id) {
+                        use_.written = false;
+                    }
+                }
+                failed = Some(error);
+            }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 }

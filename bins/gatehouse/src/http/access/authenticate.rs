@@ -10,13 +10,18 @@ use actix_web::{
 };
 use audit::{Audited, Event, events::sign_in::SessionStarted};
 use credentials::{FactorStore, SignInMode, attempts};
-use kernel::{Actor, Ctx, Email, Id, StoreError, TenantId};
-use sessions::{Claims, Lifetime, Method, NewSession, Session, Standing, device_label};
+use kernel::{Actor, Ctx, Email, Id, TenantId};
+use sessions::{Claims, Lifetime, Method, NewSession, Session, SessionStore, Standing, device_label};
 use store::{Across, ForeignHolder, Holder, Tx};
 use tokens::{RawToken, TokenKind};
 
 use super::{Arrival, ByPat, Caller, Gate, Pass, Signed};
-use crate::http::{Site, cookies, errors::Problem};
+use crate::http::{
+    Site,
+    auth::{came_from, held},
+    cookies,
+    errors::Problem,
+};
 
 /// A refusal that tells the caller nothing and the log why.
 fn refused(why: &'static str) -> Problem {
@@ -28,6 +33,25 @@ fn refused(why: &'static str) -> Problem {
 pub(in crate::http) fn lifetime(holder: &Holder) -> Lifetime {
     let session = holder.policy.session;
     Lifetime { idle_minutes: session.idle_minutes, absolute_days: session.absolute_days }
+}
+
+fn sso_not_allowed() -> Problem {
+    Problem::refused("SSO_NOT_ALLOWED", "this tenant takes e-mail and password alone")
+}
+
+/// What the tenant asks for today counts for sessions that began before.
+fn meet_policy(signed: &mut Signed) -> Result<(), Problem> {
+    let (policy, methods) = (&signed.holder.policy, &signed.session.methods);
+    let sso = methods.contains(&Method::Sso);
+    if policy.sign_in_mode == SignInMode::CredentialsOnly && methods[..] == [Method::Sso] {
+        return Err(sso_not_allowed());
+    }
+    let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
+    let has_proved = methods.iter().any(|method| second.contains(method));
+    if policy.mfa.required && !has_proved && !(sso && policy.mfa.trust_sso_mfa) {
+        signed.session.standing = Standing::Owing;
+    }
+    Ok(())
 }
 
 impl Gate {
@@ -120,10 +144,11 @@ impl Gate {
             Ok(None) => return Err(refused("no credential")),
             Err(_) => return Err(refused("not a session cookie of ours")),
         };
-        let signed = match claims.text("sid") {
+        let mut signed = match claims.text("sid") {
             Some(sid) => self.own(&claims, sid, &sent).await?,
             None => self.foreign(site, &claims, headers, arrival).await?,
         };
+        meet_policy(&mut signed.1)?;
         Ok((signed.0, Caller::Session(Arc::new(signed.1))))
     }
 
@@ -194,6 +219,10 @@ impl Gate {
         let Some(found) = self.store.across(find).await? else { return Err(not_provisioned()) };
         let ForeignHolder { holder, tenant, sessions_after, session } = found;
         if let Some(session) = session {
+            // The address may have become another person's since.
+            if session.user != holder.user {
+                return Err(refused("the address is another person's now"));
+            }
             self.in_force(&session, &holder)?;
             return Ok((tenant, Signed { session, holder }));
         }
@@ -204,7 +233,7 @@ impl Gate {
             return Err(Problem::session_revoked());
         }
         if holder.policy.sign_in_mode == SignInMode::CredentialsOnly {
-            return Err(Problem::refused("SSO_NOT_ALLOWED", "this tenant takes e-mail and password alone"));
+            return Err(sso_not_allowed());
         }
         let made = self.begin_foreign(site, claims, &holder, tenant.clone(), headers, arrival).await?;
         // Another request with the same token may have been first.
@@ -230,7 +259,7 @@ impl Gate {
     ) -> Result<Option<Session>, Problem> {
         let ctx = self.ctx(tenant, Actor::user(&holder.user), arrival);
         let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-        let (user, policy) = (holder.user.clone(), holder.policy.mfa.clone());
+        let (user, issued_at) = (holder.user.clone(), claims.issued_at);
         let mut new = NewSession {
             user: user.clone(),
             device_label: device_label(agent),
@@ -241,8 +270,18 @@ impl Gate {
             foreign: Some(claims.token_hash),
             grace: None,
         };
-        let origin = attempts::origin(arrival.ip);
+        let origin = arrival.ip.map(|ip| attempts::origin(Some(ip)));
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            // Since the look-up the person may have been shut out, or the way closed.
+            held(tx, &user).await?;
+            if tx.refused_until(&user).await?.is_some_and(|until| issued_at <= until) {
+                return Err(Problem::session_revoked());
+            }
+            let policy = credentials::SignInStore::sign_in_policy(tx).await?;
+            if policy.sign_in_mode == SignInMode::CredentialsOnly {
+                return Err(sso_not_allowed());
+            }
+            let policy = policy.mfa;
             let has_factor = tx.factors(&user).await?.iter().any(credentials::Factor::is_verified);
             if (policy.required || has_factor) && !policy.trust_sso_mfa {
                 new.standing = Standing::Owing;
@@ -254,12 +293,14 @@ impl Gate {
             let data = SessionStarted { user: user.to_string(), restricted };
             let started = Event::new(session.id.as_str(), &data);
             let mut events = vec![started];
-            credentials::SignInStore::note_origin(tx, &user, &origin, ctx.now).await?;
             if !restricted {
                 events.push(crate::events::signed_in(&session));
+                if let Some(origin) = &origin {
+                    events.extend(came_from(ctx, tx, &session, origin).await?);
+                }
             }
-            Ok::<_, StoreError>(Audited::of_changes(Some(session), events))
+            Ok::<_, Problem>(Audited::of_changes(Some(session), events))
         };
-        Ok(self.store.write(ctx, work).await?)
+        self.store.write(ctx, work).await
     }
 }

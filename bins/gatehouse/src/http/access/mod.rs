@@ -82,6 +82,8 @@ pub(super) struct Arrival {
     pub(super) request_id: String,
     pub(super) trace: TraceContext,
     pub(super) ip: Option<IpAddr>,
+    /// Who has sent it on, where the address is not known: what is counted is counted under them.
+    pub(super) peer: Option<IpAddr>,
 }
 
 impl Gate {

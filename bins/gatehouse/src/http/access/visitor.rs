@@ -63,7 +63,7 @@ impl Visitor {
 
     /// Where attempts are counted to.
     pub(in crate::http) fn origin(&self) -> String {
-        attempts::origin(self.arrival.ip)
+        attempts::origin(self.arrival.ip.or(self.arrival.peer))
     }
 
     /// What the client calls itself.

@@ -8,7 +8,7 @@ use audit::{
 use credentials::{
     FactorData, FactorKind, FactorStore, Familiarity, Passkey, SignInStore, TicketKind, attempts,
 };
-use directory::Person;
+use directory::{PeopleStore, Person};
 use kernel::{Ctx, Env, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,7 +24,8 @@ use crate::http::{Site, access::Visitor, body::answer, cookies, errors::Problem}
 pub(in crate::http) struct Device {
     label: String,
     location: Option<String>,
-    origin: String,
+    /// `None` where the address is not known: then none becomes known.
+    origin: Option<String>,
 }
 
 impl Device {
@@ -33,7 +34,11 @@ impl Device {
     }
 
     pub(in crate::http) fn new(site: &Site, user_agent: &str, ip: Option<std::net::IpAddr>) -> Self {
-        Self { label: device_label(user_agent), location: site.locate(ip), origin: attempts::origin(ip) }
+        Self {
+            label: device_label(user_agent),
+            location: site.locate(ip),
+            origin: ip.map(|ip| attempts::origin(Some(ip))),
+        }
     }
 }
 
@@ -109,9 +114,14 @@ pub(in crate::http) async fn start(
     proved: Proved,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
+    held(tx, user).await?;
     let policy = tx.sign_in_policy().await?;
     let mut factors = tx.factors(user).await?;
     factors.retain(credentials::Factor::is_verified);
+    if factors.is_empty() && policy.mfa.required && tx.unused_codes(user).await? > 0 {
+        // The codes stand in for the factors that were removed: the password alone enrols no new one.
+        return ask(site, ctx, tx, user, proved, &[]).await;
+    }
     if factors.is_empty() {
         let standing = if policy.mfa.required { Standing::Owing } else { Standing::Full };
         return enter(ctx, tx, user, proved, standing, device).await;
@@ -123,7 +133,14 @@ pub(in crate::http) async fn start(
     ask(site, ctx, tx, user, proved, &factors).await
 }
 
-/// Asks for one of these factors.
+/// Holds the person's row until the end of the unit of work, before anything else of theirs: whoever shuts them
+/// out, or changes what signs them in, comes before or after, never between.
+pub(in crate::http) async fn held(tx: &mut Tx, user: &UserId) -> Result<Person, Problem> {
+    let person = tx.person(user).await?.filter(|person| person.active);
+    person.ok_or_else(Problem::account_disabled)
+}
+
+/// Asks for one of these factors; without any, for a recovery code.
 pub(in crate::http) async fn ask(
     site: &web::Data<Site>,
     ctx: &Ctx,
@@ -170,9 +187,8 @@ pub(in crate::http) async fn enter(
     standing: Standing,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
+    let person = held(tx, user).await?;
     let policy = tx.sign_in_policy().await?;
-    let person = directory::find_person(tx, user).await.ok().filter(|person| person.active);
-    let Some(person) = person else { return Err(Problem::account_disabled()) };
     let grace = proved.methods.contains(&Method::RecoveryCode).then_some(GraceKind::Recovery);
     let mut events = Vec::new();
     let waiting = match &proved.session {
@@ -215,9 +231,8 @@ pub(in crate::http) async fn enter(
     let mut notice = None;
     if standing == Standing::Full && !was_complete {
         events.push(crate::events::signed_in(&session));
-        if tx.note_origin(user, &device.origin, ctx.now).await? == Familiarity::New {
-            let data = SignInNewDevice { session: session.id.to_string() };
-            events.push(Event::new(user.as_str(), &data));
+        if let Some(origin) = &device.origin {
+            events.extend(came_from(ctx, tx, &session, origin).await?);
         }
         notice = tx.take_notice(user).await?;
     }
@@ -236,6 +251,18 @@ pub(in crate::http) async fn enter(
         Step::EnrolmentAsked { ticket, entered }
     };
     Ok(Audited::of_changes(step, events))
+}
+
+/// Notes where a person has signed in from: the event, where it was somewhere new.
+pub(in crate::http) async fn came_from(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    session: &Session,
+    origin: &str,
+) -> Result<Option<Event>, kernel::StoreError> {
+    let new = tx.note_origin(&session.user, origin, ctx.now).await? == Familiarity::New;
+    let data = SignInNewDevice { session: session.id.to_string() };
+    Ok(new.then(|| Event::new(session.user.as_str(), &data)))
 }
 
 impl Step {

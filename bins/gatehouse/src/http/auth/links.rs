@@ -15,7 +15,7 @@ use tokens::{RawToken, TokenKind};
 use utoipa::ToSchema;
 
 use super::{
-    enter::{Device, Proved, SignInAnswer, Step, start},
+    enter::{Device, Proved, SignInAnswer, Step, held, start},
     sign_in::sso_required,
 };
 use crate::http::{Site, access::Visitor, body::Json, errors::Problem};
@@ -96,6 +96,7 @@ async fn redeem(
     hashed: &str,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
+    held(tx, &link.user).await?;
     if !tx.take_link(&link.hash).await? {
         return Err(invalid());
     }

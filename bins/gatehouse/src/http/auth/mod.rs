@@ -14,6 +14,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(super) use self::{
     codes::{FactorName, totp_step},
+    enter::{came_from, held},
     hashing::Hashing,
     sign_in::invalid_credentials,
     sign_out::Revoked,

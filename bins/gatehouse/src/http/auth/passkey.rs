@@ -115,19 +115,19 @@ pub(super) async fn finish_passkey_sign_in(
     let device = Device::of(&site, &visitor);
     let (place, whose, hash) = (site.clone(), user.clone(), super::super::sha256(challenge_id.as_bytes()));
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let person = directory::PeopleStore::person(tx, &whose).await?;
         if !tx.spend_challenge(&hash, Timestamp::from_unix_millis(until)).await? {
             return Err(ticket::invalid());
         }
         let verified = asserted(&place, ctx, tx, &whose, &credential, &pending).await?;
         if verified != Some(true) {
             // The tenant may not even be there: then there is nobody to tell.
-            let person = directory::PeopleStore::person(tx, &whose).await?;
             let data = SignInFailed { reason: "FACTOR_INVALID", step: "WEBAUTHN" };
             let events = person.iter().map(|person| Event::new(person.id.as_str(), &data)).collect();
             return Ok(Audited::of_changes(None, events));
         }
         let policy = tx.sign_in_policy().await?;
-        let person = directory::find_person(tx, &whose).await?;
+        let person = person.ok_or_else(factor_invalid)?;
         if policy.sign_in_mode == SignInMode::SsoRequired && !person.break_glass {
             return Err(sso_required());
         }

@@ -10,7 +10,7 @@ use store::{Account, Across, Tx};
 use utoipa::ToSchema;
 
 use super::{
-    enter::{Device, Proved, SignInAnswer, Step, TenantName, start},
+    enter::{Device, Proved, SignInAnswer, Step, TenantName, held, start},
     ticket,
 };
 use crate::http::{
@@ -18,6 +18,7 @@ use crate::http::{
     access::Visitor,
     body::{Json, answer},
     errors::Problem,
+    sha256,
 };
 
 /// E-mail and password.
@@ -46,6 +47,8 @@ struct Choice {
     slug: String,
     tenant: TenantId,
     user: UserId,
+    /// SHA-256 of the password's hash that was compared with.
+    verified: [u8; 32],
 }
 
 /// 401: alike for an unknown address, a wrong password and a disabled account.
@@ -97,7 +100,8 @@ pub(super) async fn sign_in(
             across.accounts(&key, tenant.as_ref(), &origin).await
         })
         .await?;
-    let known = accounts.iter().any(|account| account.known_origin);
+    // Known to all that the password is tried at: one tenant says nothing about another.
+    let known = !accounts.is_empty() && accounts.iter().all(|account| account.known_origin);
     visitor.attempt(attempts::password(&key, &origin, known)).await?;
     let kept = accounts.iter().map(|account| account.password.clone()).collect();
     let again = Secret::new(password.expose().clone());
@@ -125,12 +129,17 @@ pub(super) async fn sign_in(
         return Err(refusal.map_or_else(invalid_credentials, |(_, problem)| problem));
     };
     let newer = if stale {
-        let hashed = visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??;
-        account.password.clone().map(|old| (old, hashed))
+        Some(visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??)
     } else {
         None
     };
-    go_on(&site, &visitor, account.tenant, account.holder.user, newer).await
+    let verified = verified(account.password.as_deref());
+    go_on(&site, &visitor, account.tenant, account.holder.user, verified, newer).await
+}
+
+/// What says that a password is still the one that was compared with.
+fn verified(kept: Option<&str>) -> [u8; 32] {
+    sha256(kept.unwrap_or_default().as_bytes())
 }
 
 /// Why the right password does not open this account.
@@ -159,7 +168,12 @@ async fn offer(visitor: &Visitor, accounts: Vec<Account>) -> Result<HttpResponse
         .collect();
     let choices: Vec<_> = accounts
         .into_iter()
-        .map(|account| Choice { slug: account.slug, tenant: account.tenant, user: account.holder.user })
+        .map(|account| Choice {
+            verified: verified(account.password.as_deref()),
+            slug: account.slug,
+            tenant: account.tenant,
+            user: account.holder.user,
+        })
         .collect();
     let state = serde_json::to_value(&choices).map_err(|error| Problem::internal().because(&error))?;
     let whose = user.clone();
@@ -217,7 +231,7 @@ pub(super) async fn choose_tenant(
     let Some(choice) = chosen else {
         return Err(Problem::invalid_request("tenant: choose one of those that were offered"));
     };
-    go_on(&site, &visitor, choice.tenant, choice.user, None).await
+    go_on(&site, &visitor, choice.tenant, choice.user, choice.verified, None).await
 }
 
 /// Goes on in the tenant, with a newer hash of the password where today's cost is another.
@@ -226,15 +240,23 @@ async fn go_on(
     visitor: &Visitor,
     tenant: TenantId,
     user: UserId,
-    newer: Option<(String, String)>,
+    compared: [u8; 32],
+    newer: Option<String>,
 ) -> Result<HttpResponse, Problem> {
     let device = Device::of(site, visitor);
     let (place, whose) = (site.clone(), user.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        if let Some((old, new)) = newer
-            && tx.password(&whose).await?.as_deref() == Some(old.as_str())
-        {
-            tx.set_password(&whose, &new, ctx.now).await?;
+        // Since the comparison the password may have been changed, the person shut out, the way closed.
+        let person = held(tx, &whose).await?;
+        if verified(tx.password(&whose).await?.as_deref()) != compared {
+            return Err(invalid_credentials());
+        }
+        let policy = tx.sign_in_policy().await?;
+        if policy.sign_in_mode == SignInMode::SsoRequired && !person.break_glass {
+            return Err(sso_required());
+        }
+        if let Some(newer) = newer {
+            tx.set_password(&whose, &newer, ctx.now).await?;
         }
         let proved = Proved { methods: vec![Method::Password], ..Proved::default() };
         start(&place, ctx, tx, &whose, proved, &device).await

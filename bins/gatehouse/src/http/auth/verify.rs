@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::{
     codes::{FactorName, Proof, proved},
-    enter::{Device, Proved, SignInAnswer, Step, ask, enter, start},
+    enter::{Device, Proved, SignInAnswer, Step, ask, enter, held, start},
     ticket,
 };
 use crate::http::{
@@ -101,6 +101,7 @@ async fn answered(
     proof: &Proof,
     device: &Device,
 ) -> Result<Audited<Outcome>, Problem> {
+    held(tx, user).await?;
     let kept = ticket::live(ctx, tx, hash, TicketKind::Factor).await?;
     let mut so_far: Proved =
         serde_json::from_value(kept.state.clone()).map_err(|error| Problem::internal().because(&error))?;
@@ -158,9 +159,13 @@ pub(super) async fn continue_sign_in(
         if session.standing == Standing::Full {
             return enter(ctx, tx, user, proved, Standing::Full, &device).await;
         }
+        held(tx, user).await?;
         let policy = tx.sign_in_policy().await?;
         let mut factors = tx.factors(user).await?;
         factors.retain(Factor::is_verified);
+        if factors.is_empty() && policy.mfa.required && tx.unused_codes(user).await? > 0 {
+            return ask(&place, ctx, tx, user, proved, &[]).await;
+        }
         if factors.is_empty() && !policy.mfa.required {
             return enter(ctx, tx, user, proved, Standing::Full, &device).await;
         }

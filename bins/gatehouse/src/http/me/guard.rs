@@ -9,6 +9,7 @@ use store::Tx;
 
 use crate::http::{
     access::Signed,
+    auth,
     errors::Problem,
     step_up::{AccountSecurityChange, IfAsked},
 };
@@ -67,22 +68,31 @@ fn has_proved_one(session: &Session) -> bool {
 
 /// The session as it is now, held until the end of the unit of work.
 pub(super) async fn held(tx: &mut Tx, signed: &Signed) -> Result<Session, Problem> {
+    auth::held(tx, &signed.session.user).await?;
     let session = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
     session.ok_or_else(Problem::session_revoked)
+}
+
+fn too_many() -> Problem {
+    Problem::conflict("CONFLICT", format!("there are {MAX_FACTORS} factors; remove one first"))
 }
 
 /// Whether one more factor may be enrolled.
 pub(super) fn may_enrol(
     session: &Session,
     factors: &[Factor],
+    has_codes: bool,
     now: Timestamp,
     proof: Proof,
 ) -> Result<Begun, Problem> {
     if factors.iter().filter(|factor| factor.is_verified()).count() >= MAX_FACTORS {
-        let message = format!("there are {MAX_FACTORS} factors; remove one first");
-        return Err(Problem::conflict("CONFLICT", message));
+        return Err(too_many());
     }
     if !factors.iter().any(Factor::is_verified) {
+        // Where codes stand in for factors that were removed, one has to be proved first.
+        if session.standing == Standing::Owing && has_codes && !has_proved_one(session) {
+            proof.ask()?;
+        }
         return fresh(session, now).map(|()| Begun::First);
     }
     if session.has_grace(GraceAct::Enrol, now) {
@@ -124,21 +134,37 @@ pub(super) async fn enrolled(
 ) -> Result<Vec<Event>, Problem> {
     let mut session = held(tx, signed).await?;
     let others = tx.factors(&session.user).await?;
-    let has_factor = others.iter().any(|other| other.is_verified() && other.id != factor.id);
+    let verified = others.iter().filter(|other| other.is_verified() && other.id != factor.id).count();
+    if verified >= MAX_FACTORS {
+        return Err(too_many());
+    }
+    let has_factor = verified > 0;
     may_finish(begun, &mut session, has_factor, ctx.now, proof)?;
     let policy = tx.sign_in_policy().await?;
     let mut events = Vec::new();
-    if !has_factor {
+    let recovering = session.grace.as_ref().is_some_and(|grace| grace.kind == GraceKind::Recovery);
+    if !has_factor && recovering {
+        session.spend(GraceAct::Enrol);
+    } else if !has_factor {
         session.grace = Some(Grace::new(GraceKind::FirstFactor, ctx.now));
     }
-    if session.standing == Standing::Owing && policy.mfa.accepts(factor.kind()) {
+    let method = match factor.data {
+        FactorData::Totp { .. } => Method::Totp,
+        FactorData::Passkey(_) => Method::Passkey,
+    };
+    // What the session owes by today's policy, whatever it owed when it began.
+    let owing = session.standing == Standing::Owing || signed.session.standing == Standing::Owing;
+    if !session.methods.contains(&method) {
+        session.methods.push(method);
+    }
+    if owing && policy.mfa.accepts(factor.kind()) {
         session.standing = Standing::Full;
-        let method = match factor.data {
-            FactorData::Totp { .. } => Method::Totp,
-            FactorData::Passkey(_) => Method::Passkey,
-        };
-        session.proved(method, ctx.now);
+        session.signed_in_at = ctx.now;
         events.push(crate::events::signed_in(&session));
+        if let Some(ip) = ctx.ip {
+            let origin = credentials::attempts::origin(Some(ip));
+            events.extend(auth::came_from(ctx, tx, &session, &origin).await?);
+        }
     }
     tx.update_session(&session).await?;
     let (aaguid, backup_eligible) = match &factor.data {

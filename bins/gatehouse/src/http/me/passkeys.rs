@@ -79,7 +79,8 @@ pub(super) async fn begin_passkey(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let session = held(tx, &signed).await?;
         let factors = tx.factors(&session.user).await?;
-        let begun = may_enrol(&session, &factors, ctx.now, proof)?;
+        let has_codes = tx.unused_codes(&session.user).await? > 0;
+        let begun = may_enrol(&session, &factors, has_codes, ctx.now, proof)?;
         let person = directory::find_person(tx, &session.user).await?;
         let account = person.email.as_ref().map_or(person.user_name.as_str(), Email::as_str);
         let shown = person.display_name.as_deref().unwrap_or(account);
@@ -136,6 +137,7 @@ pub(super) async fn verify_passkey(
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        held(tx, &signed).await?;
         let kept = ticket::live(ctx, tx, &hash, TicketKind::PasskeyEnrolment).await?;
         let Pending { session, begun, registration } =
             serde_json::from_value(kept.state).map_err(|error| Problem::internal().because(&error))?;

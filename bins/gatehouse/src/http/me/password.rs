@@ -80,6 +80,9 @@ pub(super) async fn change_password(
     let hashed = access.aside(site.hashing.hash(access.shared_env(), new)).await??;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let session = held(tx, &signed).await?;
+        if tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
+            proof.ask()?;
+        }
         // Another change may have been first: then this one was not asked about the password there is.
         if tx.password(&session.user).await? != kept {
             return Err(invalid_credentials());

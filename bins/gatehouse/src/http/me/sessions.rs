@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::http::{
     Site,
     access::{Access, lifetime},
-    auth::Revoked,
+    auth::{Revoked, held},
     body::answer,
     cookies,
     errors::Problem,
@@ -146,6 +146,7 @@ pub(super) async fn heartbeat(
     let (label, location) = (device_label(agent.unwrap_or_default()), site.locate(access.ctx().ip));
     let absolute_days = signed.holder.policy.session.absolute_days;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let person = held(tx, &signed.session.user).await?;
         let live = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
         let Some(mut session) = live else { return Err(Problem::session_revoked()) };
         session.last_seen_at = ctx.now;
@@ -153,7 +154,6 @@ pub(super) async fn heartbeat(
         session.device_label = label;
         session.location = location.or(session.location);
         tx.update_session(&session).await?;
-        let person = directory::find_person(tx, &session.user).await?;
         Ok(Audited::without((session, person), Unaudited::LastUse))
     };
     let (session, person) = access.write(work).await?;

@@ -2,7 +2,9 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Unaudited};
-use credentials::{Factor, FactorData, FactorId, FactorKind, FactorStore, default_name, totp};
+use credentials::{
+    Factor, FactorData, FactorId, FactorKind, FactorStore, TICKET_MINUTES, default_name, totp,
+};
 use kernel::{Ctx, Email, Env};
 use serde::{Deserialize, Serialize};
 use store::Tx;
@@ -66,7 +68,8 @@ pub(super) async fn begin_totp(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let session = held(tx, &signed).await?;
         let factors = tx.factors(&session.user).await?;
-        let begun = may_enrol(&session, &factors, ctx.now, proof)?;
+        let has_codes = tx.unused_codes(&session.user).await? > 0;
+        let begun = may_enrol(&session, &factors, has_codes, ctx.now, proof)?;
         // One at a time: what was begun and not finished is forgotten.
         tx.drop_pending(&session.user).await?;
         let person = directory::find_person(tx, &session.user).await?;
@@ -125,8 +128,12 @@ pub(super) async fn verify_totp(
     access.attempt(FactorName::Totp).await?;
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        held(tx, &signed).await?;
         let factors = tx.factors(&signed.session.user).await?;
-        let found = factors.into_iter().find(|factor| factor.id == id && !factor.is_verified());
+        let waits = |factor: &Factor| {
+            !factor.is_verified() && ctx.now < factor.created_at.plus_millis(TICKET_MINUTES * 60_000)
+        };
+        let found = factors.into_iter().find(|factor| factor.id == id && waits(factor));
         let Some(mut factor) = found else { return Err(Problem::not_found()) };
         let FactorData::Totp { sealed, last_step } = factor.data.clone() else {
             return Err(Problem::not_found());

@@ -91,7 +91,7 @@ pub(crate) async fn change(
     tx: &mut Tx,
     policy: SignInPolicy,
 ) -> Result<Audited<SignInPolicy>, kernel::StoreError> {
-    let before = tx.sign_in_policy().await?;
+    let before = tx.sign_in_policy_to_change().await?;
     let changed = policy.changed_from(&before);
     if changed.is_empty() {
         return Ok(Audited::without(policy, audit::Unaudited::NothingChanged));

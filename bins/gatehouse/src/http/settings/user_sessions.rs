@@ -15,7 +15,7 @@ use crate::http::{
     body::answer,
     errors::Problem,
     me::sessions::{SessionList, ShownSession},
-    permissions::Administer,
+    permissions::{Administer, AdministerInPerson},
 };
 
 /// List a person's sessions
@@ -50,7 +50,7 @@ pub(super) async fn list_user_sessions(
 /// Also refuses tokens of neighbouring services that were issued until now. Repeated, it answers the same.
 #[utoipa::path(
     tag = "Settings",
-    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    security(("sessionCookie" = [])),
     params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "They are over.", body = Revoked),
@@ -59,7 +59,7 @@ pub(super) async fn list_user_sessions(
 )]
 #[delete("/api/settings/users/{id}/sessions")]
 pub(super) async fn revoke_user_sessions(
-    access: Access<Administer>,
+    access: Access<AdministerInPerson>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
@@ -78,7 +78,7 @@ pub(super) async fn revoke_user_sessions(
 /// Repeated, it answers the same.
 #[utoipa::path(
     tag = "Settings",
-    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    security(("sessionCookie" = [])),
     params(("id" = String, Path, description = "usr_…"), ("sid" = String, Path, description = "ses_…")),
     responses(
         (status = 200, description = "It is over.", body = Revoked),
@@ -87,7 +87,7 @@ pub(super) async fn revoke_user_sessions(
 )]
 #[delete("/api/settings/users/{id}/sessions/{sid}")]
 pub(super) async fn revoke_user_session(
-    access: Access<Administer>,
+    access: Access<AdministerInPerson>,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let (id, sid) = path.into_inner();

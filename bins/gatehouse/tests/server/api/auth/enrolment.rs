@@ -190,6 +190,48 @@ fn who_has_a_factor_enrols_no_other_by_the_password_alone() {
 }
 
 #[test]
+fn codes_stand_in_for_a_factor_that_was_removed() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        enrol_totp(server, &browser);
+        let codes = codes(&browser);
+        server.policy(&tenant, |policy| policy.mfa.required = true);
+        let id = browser.get("/api/me/factors").json()["factors"][0]["id"].as_str().unwrap().to_owned();
+        let proved = browser.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE");
+        assert_eq!(proved.delete(&format!("/api/me/factors/{id}")).status, 200);
+        // The password alone does not enrol a new one.
+        let thief = server.browser();
+        let asked = first_step(&thief, &ada);
+        assert_eq!(
+            (&asked["status"], &asked["factors"]),
+            (&json!("MFA_REQUIRED"), &json!(["RECOVERY_CODE"]))
+        );
+        is(&thief.post("/api/me/factors/totp", &json!({})), 401, "UNAUTHENTICATED");
+        let answer = thief.verify(&asked["ticket"], "RECOVERY_CODE", &codes[0]);
+        assert_eq!(answer.json()["status"], "SIGNED_IN");
+        enrol_totp(server, &thief);
+        is(&thief.post("/api/me/factors/totp", &json!({})), 401, "STEP_UP_REQUIRED");
+        is(&thief.post("/api/me/recovery-codes", &json!({})), 401, "STEP_UP_REQUIRED");
+    });
+}
+
+#[test]
+fn a_policy_counts_for_sessions_that_began_before() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, without) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let (_, with) = server.signed_in(&tenant, "bob@example.com", Role::Member);
+        enrol_totp(server, &with);
+        server.policy(&tenant, |policy| policy.mfa.required = true);
+        assert_eq!(without.get("/api/me").json()["reason"], "MFA_REQUIRED");
+        assert_eq!(with.get("/api/me").status, 200);
+        enrol_totp(server, &without);
+        assert_eq!(without.get("/api/me").status, 200);
+    });
+}
+
+#[test]
 fn what_the_policy_requires_is_not_taken_away() {
     on_both(|server| {
         let tenant = server.tenant("acme");
