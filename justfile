@@ -3,7 +3,7 @@
 default:
     @just --list
 
-# Build, make a demo tenant, serve on 127.0.0.1:8080
+# Build, make a demo tenant, serve on localhost:8080
 up:
     cargo xtask up
 
@@ -26,6 +26,10 @@ bench *rows:
 # Kills, slow networks, full disks
 chaos *name:
     cargo xtask chaos {{name}}
+
+# The pages in Chromium; pictures in target/browser
+browser:
+    cargo build --package gatehouse && cargo xtask browser
 
 # Write the API description again after a change that clients can see
 openapi:

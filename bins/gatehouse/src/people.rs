@@ -4,13 +4,14 @@ use audit::{
     Audited, Event,
     events::{
         credentials::{FactorRemoved, PasswordResetStarted},
-        sign_in::SessionsRevoked,
+        sign_in::{SessionRevoked, SessionsRevoked},
+        users::UserUpdated,
     },
 };
-use credentials::{FactorStore, SignInStore};
-use directory::{Link, LinkKind, LinkStore, Person};
+use credentials::{Factor, FactorStore, SignInStore};
+use directory::{Link, LinkKind, LinkStore, Person, ProfileChanges};
 use kernel::{Ctx, StoreError, UserId};
-use sessions::SessionStore;
+use sessions::{SessionId, SessionStore};
 use store::Tx;
 use tokens::{RawToken, TokenKind};
 
@@ -79,19 +80,56 @@ pub(crate) async fn reset_password(
     Ok(Audited::new((person, kind, link), event))
 }
 
+/// Takes a factor away: the event.
+pub(crate) async fn remove_factor(tx: &mut Tx, factor: &Factor) -> Result<Event, StoreError> {
+    tx.delete_factor(&factor.user, &factor.id).await?;
+    let data = FactorRemoved { user: factor.user.to_string(), kind: factor.kind().as_str() };
+    Ok(Event::new(factor.id.as_str(), &data))
+}
+
+/// Takes all of a person's factors away, and the recovery codes: the event of each factor.
+pub(crate) async fn remove_factors(tx: &mut Tx, id: &UserId) -> Result<Vec<Event>, StoreError> {
+    let mut events = Vec::new();
+    for factor in tx.factors(id).await? {
+        events.push(remove_factor(tx, &factor).await?);
+    }
+    tx.replace_codes(id, &[]).await?;
+    Ok(events)
+}
+
+/// Ends a session of a person.
+pub(crate) async fn end_session(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    user: &UserId,
+    id: &SessionId,
+    why: &'static str,
+) -> Result<Audited<()>, sessions::Error> {
+    let ended = sessions::revoke(ctx, tx, user, id).await?;
+    let data = SessionRevoked { user: user.to_string(), why };
+    let event = ended.then(|| Event::new(id.as_str(), &data));
+    Ok(Audited::of_changes((), event.into_iter().collect()))
+}
+
+/// Changes a person's profile.
+pub(crate) async fn change_profile(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    id: &UserId,
+    changes: ProfileChanges,
+) -> Result<Audited<Person>, directory::Error> {
+    let (person, changed) = directory::change_profile(ctx, tx, id, changes).await?;
+    let event = (!changed.is_empty()).then(|| Event::new(id.as_str(), &UserUpdated { changed }));
+    Ok(Audited::of_changes(person, event.into_iter().collect()))
+}
+
 /// Takes all of a person's factors and codes away, and ends the sessions: how many factors there were.
 pub(crate) async fn reset_factors(ctx: &Ctx, tx: &mut Tx, id: &UserId) -> Result<Audited<usize>, Problem> {
     let person = directory::find_person(tx, id).await?;
-    let factors = tx.factors(&person.id).await?;
-    let mut events = Vec::new();
-    for factor in &factors {
-        tx.delete_factor(id, &factor.id).await?;
-        let data = FactorRemoved { user: id.to_string(), kind: factor.kind().as_str() };
-        events.push(Event::new(factor.id.as_str(), &data));
-    }
-    tx.replace_codes(id, &[]).await?;
+    let mut events = remove_factors(tx, &person.id).await?;
+    let removed = events.len();
     let count = tx.revoke_sessions(id, ctx.now, None).await?;
     events.push(Event::new(id.as_str(), &SessionsRevoked { count, why: "RESET" }));
     tx.leave_notice(id, FACTORS_RESET).await?;
-    Ok(Audited::of_changes(factors.len(), events))
+    Ok(Audited::of_changes(removed, events))
 }

@@ -7,6 +7,7 @@
     reason = "figures for people: rates, shares and milliseconds"
 )]
 mod bench;
+mod browser;
 mod chaos;
 mod cluster;
 mod fuzz;
@@ -22,12 +23,14 @@ mod up;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask up                 build, make a demo tenant, serve on 127.0.0.1:8080
+cargo xtask up                 build, make a demo tenant, serve on localhost:8080
 cargo xtask test               everything CI checks, on both databases
 cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its address
+cargo xtask browser            the pages in Chromium, after `cargo build`; pictures in target/browser
 cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path or patch, for a minute unless told otherwise
 cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
 cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
+cargo xtask bench auth         sessions, sign-ins, what their times tell, and a burst of 200
 cargo xtask bench overload     three times as much as the server can bear
 cargo xtask bench scim [ROW …]  100,000 users: look-ups, lists and changes, as a table; rows by how they begin";
 
@@ -41,7 +44,9 @@ fn main() -> ExitCode {
         ["chaos", "short"] => chaos::short(),
         ["chaos", name @ ..] if name.len() < 2 => chaos::run(name.first().copied()),
         ["bench", "path", rows @ ..] => bench::path(rows),
+        ["bench", "auth"] => bench::auth(),
         ["bench", "overload"] => bench::overload(),
+        ["browser"] => browser::run(),
         ["fuzz", target, seconds @ ..] => fuzz::run(target, seconds.first().copied()),
         ["bench", "scim", rows @ ..] => bench::scim(rows),
         [] | ["help" | "--help" | "-h"] => {

@@ -25,6 +25,9 @@ pub(crate) const TEST: [Package; 5] = [
 /// What tools from the Python package index need.
 pub(crate) const PYTHON: [Package; 1] = [Package { name: "python3-venv", there: has_venv }];
 
+/// What looks at the pages.
+pub(crate) const BROWSER: [Package; 1] = [Package { name: "chromium", there: || sh::has("chromium") }];
+
 /// What tools from npm need.
 pub(crate) const NODE: [Package; 2] = [
     Package { name: "nodejs", there: || sh::has("node") },

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    chaos,
+    browser, chaos,
     cluster::{Cluster, Durability},
     outside,
     sh::{self, Result, cargo},
@@ -47,7 +47,8 @@ fn all(stages: &mut Stages) -> Result<()> {
     })?;
     stages.run("examples", examples)?;
     stages.run("faults", chaos::short)?;
-    stages.run("outside tools", || outside::run(&url))
+    stages.run("outside tools", || outside::run(&url))?;
+    stages.run("browser", browser::run)
 }
 
 /// Runs every `examples/*.rs` of the domain crates to its end.

@@ -61,6 +61,14 @@ impl Factor {
         }
     }
 
+    /// The passkey, if it is one.
+    pub fn passkey(&self) -> Option<&Passkey> {
+        match &self.data {
+            FactorData::Passkey(passkey) => Some(passkey),
+            FactorData::Totp { .. } => None,
+        }
+    }
+
     /// Whether it counts.
     pub fn is_verified(&self) -> bool {
         self.verified_at.is_some()

@@ -37,7 +37,7 @@ pub use passkey::{
     Aaguid, Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
     PendingRegistration, user_handle, user_of_handle,
 };
-pub use password::{Cost, PasswordError, Passwords, Verdict, Weak, check_new_password};
+pub use password::{Cost, PasswordError, Passwords, Verdict, Weak, check_new_password, password_min};
 pub use policy::{FactorKind, MfaPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
 pub use ticket::{
     Familiarity, MAX_WRONG_ANSWERS, SignInStore, TICKET_MINUTES, Ticket, TicketKind, TicketStore,

@@ -131,6 +131,11 @@ pub enum Weak {
     Monotone,
 }
 
+/// Characters that a new password needs at least.
+pub fn password_min(factor_enforced: bool) -> usize {
+    if factor_enforced { MIN_WITH_FACTOR } else { MIN_ALONE }
+}
+
 /// Whether a new password is taken. No rules about kinds of characters: length is what counts.
 pub fn check_new_password(
     password: &Secret<String>,
@@ -141,7 +146,7 @@ pub fn check_new_password(
         return Err(Weak::Long);
     }
     let normal = normalised(password.expose());
-    let least = if factor_enforced { MIN_WITH_FACTOR } else { MIN_ALONE };
+    let least = password_min(factor_enforced);
     if normal.expose().chars().count() < least {
         return Err(Weak::Short(least));
     }

@@ -119,6 +119,11 @@ impl SignInPolicy {
         Ok(())
     }
 
+    /// Whether a password or passkey opens nothing here: identity providers alone do, but for break-glass accounts.
+    pub fn requires_sso(&self, break_glass: bool) -> bool {
+        self.sign_in_mode == SignInMode::SsoRequired && !break_glass
+    }
+
     /// Names of what differs from another policy, as the ledger has them.
     pub fn changed_from(&self, before: &Self) -> Vec<String> {
         let differences = [

@@ -84,6 +84,13 @@ pub struct Person {
     pub updated_at: Timestamp,
 }
 
+impl Person {
+    /// What the person's account is called: the address, or else the user name.
+    pub fn account(&self) -> &str {
+        self.email.as_ref().map_or(self.user_name.as_str(), Email::as_str)
+    }
+}
+
 /// What whoever makes a person chooses.
 #[derive(Debug, Clone)]
 pub struct NewPerson {

@@ -170,6 +170,12 @@ impl Lifetime {
 }
 
 impl Session {
+    /// Whether a second factor was proved on it, or a recovery code in its place.
+    pub fn has_second_factor(&self) -> bool {
+        let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
+        self.methods.iter().any(|method| second.contains(method))
+    }
+
     /// Whether this may be done without a further proof.
     pub fn has_grace(&self, act: GraceAct, now: Timestamp) -> bool {
         self.grace.as_ref().is_some_and(|grace| grace.allows(act, now))

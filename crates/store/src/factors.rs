@@ -9,8 +9,8 @@ use kernel::{StoreError, Timestamp, UserId};
 
 use crate::{
     Tx,
-    conn::{Conn, on},
-    error::{corrupt, store_error},
+    conn::{held, on},
+    error::corrupt,
     json::{JsonText, json_text, read_json},
     schema::{factors, known_origins, passwords, personal_access_tokens, recovery_codes},
 };
@@ -119,14 +119,9 @@ impl FactorStore for Tx {
         let query = factors::table
             .filter(factors::tenant_id.eq(self.tenant.as_str()))
             .filter(factors::user_id.eq(user.as_str()));
-        let rows: Vec<FactorRow> = match (&mut self.conn, self.writable) {
-            (Conn::Postgres(pg), true) => {
-                let conn = pg.begun().await.map_err(store_error)?;
-                let rows = query.select(FactorRow::as_select()).for_update().load(conn).await;
-                pg.note(rows).map_err(store_error)?
-            }
-            (conn, _) => on!(conn, c => query.select(FactorRow::as_select()).load(c).await)?,
-        };
+        let rows: Option<Vec<FactorRow>> =
+            held!(self, for_update, load, query.select(FactorRow::as_select()))?;
+        let rows = rows.unwrap_or_default();
         let mut factors = rows.into_iter().map(Factor::try_from).collect::<Result<Vec<_>, _>>()?;
         factors.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(factors)

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Tx,
-    conn::{Conn, on},
-    error::{corrupt, store_error},
+    conn::{held, on},
+    error::corrupt,
     schema::{tenants, users},
     users::UserRow,
 };
@@ -157,16 +157,10 @@ impl PeopleStore for Tx {
     }
 
     async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
-        if self.writable {
-            // Holds the row; what stands beside it is read under that.
-            if self.user_for_update(id).await?.is_none() {
-                return Ok(None);
-            }
-        }
+        self.flush().await?;
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
-        let row: Option<PersonRow> =
-            on!(&mut self.conn, c => query.select(PersonRow::as_select()).first(c).await.optional())?;
+        let row: Option<PersonRow> = held!(self, for_update, first, query.select(PersonRow::as_select()))?;
         row.map(Person::try_from).transpose()
     }
 
@@ -216,12 +210,8 @@ impl PeopleStore for Tx {
 
     async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
         self.for_change()?;
-        if let Conn::Postgres(pg) = &mut self.conn {
-            let conn = pg.begun().await.map_err(store_error)?;
-            let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id).for_update();
-            let held: QueryResult<Option<String>> = tenant.first(conn).await.optional();
-            pg.note(held).map_err(store_error)?;
-        }
+        let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
+        let _held: Option<String> = held!(self, for_update, first, tenant)?;
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             // Said in words, so that the index of administrators is seen to fit.

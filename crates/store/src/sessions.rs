@@ -10,8 +10,8 @@ use sessions::{Session, SessionId, SessionStore, Standing};
 
 use crate::{
     Tx,
-    conn::{Conn, on},
-    error::{corrupt, store_error},
+    conn::{held, on},
+    error::corrupt,
     json::{JsonText, json_text, read_json},
     schema::{sessions as rows, users},
 };
@@ -119,14 +119,7 @@ impl SessionStore for Tx {
 
     async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
-        let row: Option<SessionRow> = match (&mut self.conn, self.writable) {
-            (Conn::Postgres(pg), true) => {
-                let conn = pg.begun().await.map_err(store_error)?;
-                let row = query.select(SessionRow::as_select()).for_update().first(conn).await.optional();
-                pg.note(row).map_err(store_error)?
-            }
-            (conn, _) => on!(conn, c => query.select(SessionRow::as_select()).first(c).await.optional())?,
-        };
+        let row: Option<SessionRow> = held!(self, for_update, first, query.select(SessionRow::as_select()))?;
         row.map(Session::try_from).transpose()
     }
 

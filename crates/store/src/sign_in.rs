@@ -12,8 +12,8 @@ use kernel::{StoreError, Timestamp, UserId};
 
 use crate::{
     Tx,
-    conn::{Conn, on},
-    error::{corrupt, store_error},
+    conn::{Conn, held, on},
+    error::corrupt,
     json::{JsonText, json_text, read_json},
     schema::{attempts, known_origins, notices, passwords, spent_challenges, tenants, tickets},
 };
@@ -104,28 +104,14 @@ impl SignInStore for Tx {
 
     async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
-        let kept: Option<Option<JsonText>> = match (&mut self.conn, self.writable) {
-            (Conn::Postgres(pg), true) => {
-                let conn = pg.begun().await.map_err(store_error)?;
-                let kept = query.for_share().first(conn).await.optional();
-                pg.note(kept).map_err(store_error)?
-            }
-            (conn, _) => on!(conn, c => query.first(c).await.optional())?,
-        };
+        let kept: Option<Option<JsonText>> = held!(self, for_share, first, query)?;
         policy_of(kept.flatten())
     }
 
     async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError> {
         self.for_change()?;
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
-        let kept: Option<Option<JsonText>> = match &mut self.conn {
-            Conn::Postgres(pg) => {
-                let conn = pg.begun().await.map_err(store_error)?;
-                let kept = query.for_update().first(conn).await.optional();
-                pg.note(kept).map_err(store_error)?
-            }
-            Conn::Sqlite(c) => query.first(c).await.optional().map_err(store_error)?,
-        };
+        let kept: Option<Option<JsonText>> = held!(self, for_update, first, query)?;
         policy_of(kept.flatten())
     }
 
@@ -192,14 +178,7 @@ impl TicketStore for Tx {
 
     async fn ticket(&mut self, hash: &[u8; 32]) -> Result<Option<Ticket>, StoreError> {
         let query = tickets::table.find((self.tenant.as_str(), &hash[..]));
-        let row: Option<TicketRow> = match (&mut self.conn, self.writable) {
-            (Conn::Postgres(pg), true) => {
-                let conn = pg.begun().await.map_err(store_error)?;
-                let row = query.select(TicketRow::as_select()).for_update().first(conn).await.optional();
-                pg.note(row).map_err(store_error)?
-            }
-            (conn, _) => on!(conn, c => query.select(TicketRow::as_select()).first(c).await.optional())?,
-        };
+        let row: Option<TicketRow> = held!(self, for_update, first, query.select(TicketRow::as_select()))?;
         let Some(row) = row else { return Ok(None) };
         Ok(Some(Ticket {
             hash: *hash,
@@ -241,25 +220,17 @@ impl AttemptStore for Tx {
     async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError> {
         self.for_change()?;
         let query = attempts::table.find(&key.as_bytes()[..]).select(attempts::times);
-        let kept: Option<JsonText> = match &mut self.conn {
-            Conn::Postgres(pg) => {
-                // A row to hold, whoever comes first.
-                let row = AttemptRow {
-                    key: key.as_bytes().to_vec(),
-                    times: JsonText("[]".into()),
-                    until: NaiveDateTime::default(),
-                };
-                let conn = pg.begun().await.map_err(store_error)?;
-                let insert = diesel::insert_into(attempts::table).values(&row).on_conflict_do_nothing();
-                let inserted = insert.execute(conn).await;
-                pg.note(inserted).map_err(store_error)?;
-                let conn = pg.begun().await.map_err(store_error)?;
-                let kept = query.for_update().first(conn).await.optional();
-                pg.note(kept).map_err(store_error)?
-            }
-            // SQLite has one writer: nobody else is between reading and writing.
-            Conn::Sqlite(c) => query.first(c).await.optional().map_err(store_error)?,
-        };
+        if let Conn::Postgres(_) = &self.conn {
+            // A row to hold, whoever comes first. SQLite has one writer: nobody else is between reading and writing.
+            let row = AttemptRow {
+                key: key.as_bytes().to_vec(),
+                times: JsonText("[]".into()),
+                until: NaiveDateTime::default(),
+            };
+            let insert = diesel::insert_into(attempts::table).values(&row).on_conflict_do_nothing();
+            on!(&mut self.conn, c => insert.execute(c).await)?;
+        }
+        let kept: Option<JsonText> = held!(self, for_update, first, query)?;
         kept.map_or_else(|| Ok(Vec::new()), |text| read_json("attempts.times", &text))
     }
 

@@ -28,6 +28,7 @@ use super::{
     access::{Arrival, Gate},
     errors::{Cause, Problem},
     operations::{Named, Operation},
+    shape::{Area, Shape},
     trace::{self, TRACERESPONSE},
 };
 
@@ -48,39 +49,17 @@ const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// Where an address is: that decides the shape of refusals and the headers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Area {
-    Scim,
-    Api,
-    Pages,
-}
-
-impl Area {
-    fn of(path: &str) -> Self {
-        match path {
-            _ if path.starts_with("/api/scim/") => Self::Scim,
-            _ if path.starts_with("/api/") => Self::Api,
-            _ => Self::Pages,
-        }
-    }
-
-    fn refuse(self, problem: &Problem) -> HttpResponse {
-        if self == Self::Scim { problem.scim() } else { problem.envelope() }
-    }
-}
-
 /// The middleware.
 pub(super) async fn enter(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let started = Instant::now();
-    let area = Area::of(request.path());
+    let (area, shape) = (Area::of(request.path()), Shape::of(request.request()));
     let (Some(site), Some(gate)) =
         (request.app_data::<web::Data<Site>>().cloned(), request.app_data::<web::Data<Gate>>().cloned())
     else {
-        return Ok(request.into_response(area.refuse(&Problem::internal())));
+        return Ok(request.into_response(shape.answer(&Problem::internal())));
     };
     let named = site.operations.named(request.method(), request.path());
     let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
@@ -112,11 +91,11 @@ pub(super) async fn enter(
     let work = async {
         let admitted = admit(&request, named, &site, &gate, &arrival, &mut line.tenant).await;
         match admitted {
-            Err(problem) => Ok(request.into_response(area.refuse(&problem))),
+            Err(problem) => Ok(request.into_response(shape.answer(&problem))),
             Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
         }
     };
-    let mut answered = withstand(work).await.map_err(|problem| area.refuse(&problem));
+    let mut answered = withstand(work).await.map_err(|problem| shape.answer(&problem));
     if let Some(slot) = &slot {
         slot.free();
     }
@@ -244,10 +223,7 @@ async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T,
 
 /// Refuses what is too much with as little work as can be: no line, no id, a body that is made once.
 fn refuse_at_once(area: Area, site: &Site) -> HttpResponse {
-    let mut answer = match area {
-        Area::Scim => site.overloaded.scim(),
-        Area::Api | Area::Pages => site.overloaded.envelope(),
-    };
+    let mut answer = area.refuse_at_once(&site.overloaded);
     finish(answer.headers_mut(), area, site);
     if site.load.is_draining() {
         answer.head_mut().set_connection_type(ConnectionType::Close);

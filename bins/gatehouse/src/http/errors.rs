@@ -189,11 +189,38 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message)
     }
 
+    /// 500 for what does not happen: the log says what did.
+    pub(crate) fn unforeseen(cause: impl fmt::Display) -> Self {
+        Self::internal().because(&cause)
+    }
+
     /// 503
     pub fn unavailable() -> Self {
         let message = "the service cannot answer just now; try again soon";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
             .with(header::RETRY_AFTER, RETRY_AFTER)
+    }
+
+    /// What programs know it by.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// What people are told.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What a refusal is about, where it says so.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    /// Leaves what the log is to say with the answer.
+    pub(crate) fn tell(&self, answer: &mut HttpResponse) {
+        if let Some(cause) = &self.cause {
+            answer.extensions_mut().insert(Cause(cause.clone()));
+        }
     }
 
     /// As an answer of the plain API.
@@ -233,9 +260,7 @@ impl Problem {
             answer.insert_header(header.clone());
         }
         let mut answer = answer.content_type(content_type).body(body.to_string());
-        if let Some(cause) = &self.cause {
-            answer.extensions_mut().insert(Cause(cause.clone()));
-        }
+        self.tell(&mut answer);
         answer
     }
 }
@@ -351,36 +376,6 @@ impl Overloaded {
             .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
             .insert_header((header::RETRY_AFTER, RETRY_AFTER))
             .body(body.clone())
-    }
-}
-
-/// A [`Problem`] that is answered in the shape of where it arose.
-#[derive(Debug)]
-pub struct AreaProblem {
-    problem: Problem,
-    scim: bool,
-}
-
-impl AreaProblem {
-    /// Of a request for this path.
-    pub(super) fn of(path: &str, problem: Problem) -> Self {
-        Self { problem, scim: path.starts_with("/api/scim/") }
-    }
-}
-
-impl fmt::Display for AreaProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problem.fmt(f)
-    }
-}
-
-impl ResponseError for AreaProblem {
-    fn status_code(&self) -> StatusCode {
-        self.problem.status
-    }
-
-    fn error_response(&self) -> HttpResponse {
-        if self.scim { self.problem.scim() } else { self.problem.envelope() }
     }
 }
 

@@ -22,6 +22,7 @@ mod probes;
 mod rates;
 mod scim;
 mod settings;
+mod shape;
 #[cfg(feature = "otlp")]
 mod spans;
 pub mod step_up;
@@ -31,7 +32,7 @@ mod uses;
 
 use std::{io, net::IpAddr, sync::Arc};
 
-use actix_web::http::header::HeaderValue;
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use credentials::{Passkeys, Passwords};
 use ring::digest;
 use sessions::CookieName;
@@ -44,13 +45,14 @@ use self::{
 };
 use crate::{config::Settings, keys::Keys, mail::Mail, pages};
 
+pub(crate) use self::{access::lifetime, me::tokens::created as pat_created, settings::change_policy};
 pub use self::{
     describe::document,
     discovery::{Documents, events},
     errors::Problem,
     lifecycle::{Bound, Parts, bind},
+    shape::AreaProblem,
 };
-pub(crate) use self::{me::tokens::created as pat_created, settings::change_policy};
 
 /// What all workers share.
 pub(crate) struct Site {
@@ -102,7 +104,7 @@ impl Site {
         Ok(Self {
             https: base_url.starts_with("https:"),
             proxies: Proxies { trusted: settings.trusted_proxies.clone(), header: settings.proxy_header },
-            operations: Operations::new(documents.openapi_json(), &pages::PATHS, probes)
+            operations: Operations::new(documents.openapi_json(), &pages::OPEN, &pages::SIGNED_IN, probes)
                 .map_err(io::Error::other)?,
             other: Meter::new("-", "-"),
             load: Load::new(limit),
@@ -161,6 +163,11 @@ fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
     hash
+}
+
+/// What a client calls itself.
+fn user_agent(headers: &HeaderMap) -> &str {
+    headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default()
 }
 
 /// Every operation of the API. What is not here does not exist.

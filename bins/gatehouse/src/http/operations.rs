@@ -44,8 +44,14 @@ struct Address {
 pub(super) struct Operations(Router<Address>);
 
 impl Operations {
-    /// Reads an OpenAPI document, and the pages and probes that are served beside the API.
-    pub(super) fn new(document: &Value, pages: &[&str], probes: &[&str]) -> Result<Self, String> {
+    /// Reads an OpenAPI document, and what is served beside the API: pages for everybody and for those who
+    /// are signed in, and probes.
+    pub(super) fn new(
+        document: &Value,
+        open: &[&str],
+        signed_in: &[&str],
+        probes: &[&str],
+    ) -> Result<Self, String> {
         let mut router = Router::new();
         let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
         for (path, item) in paths {
@@ -64,10 +70,10 @@ impl Operations {
             }
             insert(&mut router, path, methods)?;
         }
-        for page in pages.iter().chain(probes) {
-            let (template, meter) = ((*page).to_owned(), Meter::new("GET", page));
-            let quiet = probes.contains(page);
-            let operation = Operation { template, public: true, quiet, patient: false, meter };
+        for page in [open, signed_in, probes].concat() {
+            let (template, meter) = (page.to_owned(), Meter::new("GET", page));
+            let (public, quiet) = (!signed_in.contains(&page), probes.contains(&page));
+            let operation = Operation { template, public, quiet, patient: false, meter };
             insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;
         }
         Ok(Self(router))

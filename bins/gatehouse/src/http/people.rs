@@ -1,7 +1,6 @@
 //! `/api/people`: the people of the tenant, for its people and their programs.
 
 use actix_web::{HttpResponse, get, patch, web};
-use audit::{Audited, Event, events::users::UserUpdated};
 use directory::{PeopleStore, Person, ProfileChanges};
 use kernel::{Ctx, Email, UserId};
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,7 @@ use super::{
     errors::Problem,
     me::{Patched, Phone, phone_numbers},
     paging::{Page, PageQuery},
-    permissions::{ReadPeople, WritePeople},
+    permissions::{Permission, ReadPeople, WritePeople},
 };
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
@@ -93,12 +92,20 @@ async fn list_people(
     access: Access<ReadPeople>,
     query: Page,
 ) -> Result<HttpResponse, Problem> {
-    let (after, limit) = (query.after::<UserId>(&site, access.tenant())?, query.limit());
-    let work = async move |_: &Ctx, tx: &mut Tx| tx.people(after.as_ref(), limit + 1).await;
-    let (people, next_cursor) =
-        query.cut(&site, access.tenant(), access.read(work).await?, |person| person.id.as_str());
+    let (people, next_cursor) = page(&site, &access, &query).await?;
     let users = people.into_iter().map(ShownPerson::from).collect();
     Ok(answer(&PersonList { users, next_cursor }))
+}
+
+/// A page of the tenant's people, and where the next one begins.
+pub(super) async fn page<P: Permission>(
+    site: &Site,
+    access: &Access<P>,
+    query: &Page,
+) -> Result<(Vec<Person>, Option<String>), Problem> {
+    let (after, limit) = (query.after::<UserId>(site, access.tenant())?, query.limit());
+    let work = async move |_: &Ctx, tx: &mut Tx| tx.people(after.as_ref(), limit + 1).await;
+    Ok(query.cut(site, access.tenant(), access.read(work).await?, |person| person.id.as_str()))
 }
 
 /// Read a person of the tenant
@@ -144,10 +151,6 @@ async fn patch_person(
         department: body.0.department.into_change(),
         phone_numbers: body.0.phone_numbers.map(phone_numbers),
     };
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (person, changed) = directory::change_profile(ctx, tx, &id, changes).await?;
-        let events = (!changed.is_empty()).then(|| Event::new(id.as_str(), &UserUpdated { changed }));
-        Ok::<_, directory::Error>(Audited::of_changes(person, events.into_iter().collect()))
-    };
+    let work = async move |ctx: &Ctx, tx: &mut Tx| crate::people::change_profile(ctx, tx, &id, changes).await;
     Ok(answer(&ShownPerson::from(access.write(work).await?)))
 }

@@ -17,7 +17,7 @@ use actix_web::{
 };
 use stepup::Purpose;
 
-use super::{Site, access, errors::AreaProblem, errors::Problem};
+use super::{Site, access, errors::Problem, shape::AreaProblem};
 
 /// The header that carries a proof.
 pub const HEADER: HeaderName = HeaderName::from_static("x-stepup-token");
@@ -82,7 +82,7 @@ impl<P: For> FromRequest for StepUp<P> {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         // A token with `admin:tenant` was minted under a proof, and needs no other.
         let enough = proved::<P>(request) || access::is_by_pat(request);
-        let refusal = || AreaProblem::of(request.path(), Problem::step_up_required(&P::PURPOSE));
+        let refusal = || AreaProblem::of(request, Problem::step_up_required(&P::PURPOSE));
         ready(if enough { Ok(Self(PhantomData)) } else { Err(refusal()) })
     }
 }

@@ -1,32 +1,81 @@
-//! Pages drawn on the server. No inline script, no inline style, nothing from elsewhere.
+//! Pages drawn on the server, brought to life by modules that call the API. No inline script, no inline style,
+//! nothing from elsewhere.
 
+mod assets;
 mod developers;
+mod enrol;
+mod login;
+mod next;
+mod refusal;
+mod security;
+mod times;
 
 use actix_web::{
     HttpResponse, get,
     http::header,
-    web::{self, ServiceConfig},
+    web::{Redirect, ServiceConfig},
 };
+use askama::Template;
 
-/// The pages' paths, for the table of operations.
-pub(crate) const PATHS: [&str; 2] = ["/developers", "/assets/{file}"];
+pub(crate) use self::refusal::refusal;
+use crate::http::{Problem, Site};
+
+/// Pages for everybody, for the table of operations.
+pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{file}", "/auth/login"];
+/// Pages for those who have a session.
+pub(crate) const SIGNED_IN: [&str; 2] = [enrol::PATH, security::PATH];
 
 pub(crate) fn routes(config: &mut ServiceConfig) {
-    config.service(developers::developers).service(asset);
+    config
+        .service(home)
+        .service(developers::developers)
+        .service(assets::asset)
+        .service(login::login)
+        .service(enrol::enrol)
+        .service(security::security);
 }
 
-const STYLE: &str = include_str!("../../assets/gatehouse.css");
-const ICON: &str = include_str!("../../assets/icon.svg");
+/// Where people arrive who ask for nothing.
+#[get("/")]
+async fn home() -> Redirect {
+    Redirect::to(security::PATH).see_other()
+}
 
-#[get("/assets/{file}")]
-async fn asset(file: web::Path<String>) -> Result<HttpResponse, crate::http::Problem> {
-    let (kind, text) = match file.as_str() {
-        "gatehouse.css" => ("text/css; charset=utf-8", STYLE),
-        "icon.svg" => ("image/svg+xml", ICON),
-        _ => return Err(crate::http::Problem::not_found()),
-    };
+/// What every page has.
+struct Shell<'a> {
+    title: &'a str,
+    /// What browsers must see before the path, or nothing that changes something is accepted.
+    base_url: &'a str,
+    /// The module that brings the page to life.
+    script: Option<&'static str>,
+    /// Who is signed in.
+    person: Option<Who>,
+}
+
+/// Who is signed in, as the head of a page says it.
+struct Who {
+    name: String,
+    tenant: String,
+}
+
+impl Who {
+    fn of(person: &directory::Person, tenant: &directory::Tenant) -> Self {
+        let name = person.display_name.clone().unwrap_or_else(|| person.account().to_owned());
+        Self { name, tenant: tenant.name.clone() }
+    }
+}
+
+impl<'a> Shell<'a> {
+    fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
+        Self { title, base_url: &site.base_url, script: Some(script), person: None }
+    }
+}
+
+/// A page about a person: kept nowhere.
+fn draw(page: &impl Template) -> Result<HttpResponse, Problem> {
+    let text = page.render().map_err(Problem::unforeseen)?;
     Ok(HttpResponse::Ok()
-        .insert_header((header::CACHE_CONTROL, "public, max-age=300"))
-        .content_type(kind)
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .content_type("text/html; charset=utf-8")
         .body(text))
 }

@@ -1,6 +1,22 @@
-//! The pages that need no script.
+//! The pages as the server draws them; `cargo xtask browser` walks through them in a browser.
 
-use crate::support::on_both;
+use directory::Role;
+use serde_json::json;
+
+use crate::support::{Answer, Browser, Server, on_both};
+
+/// Somebody who looks at pages.
+fn looking(browser: &Browser) -> Browser {
+    browser.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+}
+
+fn visitor(server: &Server) -> Browser {
+    looking(&server.browser())
+}
+
+fn leads_to(answer: &Answer, place: &str) {
+    assert_eq!((answer.status, answer.header("location")), (303, place), "{}", answer.text);
+}
 
 #[test]
 fn the_reference_is_drawn_from_the_document() {
@@ -27,11 +43,153 @@ fn the_reference_is_drawn_from_the_document() {
 }
 
 #[test]
-fn what_the_pages_need_is_served() {
+fn what_the_pages_need_is_served_and_asked_for_anew() {
     on_both(|server| {
-        let style = server.anonymous().get("/assets/gatehouse.css");
+        let anyone = server.anonymous();
+        let style = anyone.get("/assets/gatehouse.css");
         assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
-        assert_eq!(server.anonymous().get("/assets/icon.svg").header("content-type"), "image/svg+xml");
-        assert_eq!(server.anonymous().get("/assets/nothing.css").status, 404);
+        assert_eq!(style.header("cache-control"), "no-cache");
+        let known = anyone.with("If-None-Match", style.header("etag"));
+        assert_eq!(known.get("/assets/gatehouse.css").status, 304);
+        assert_eq!(known.get("/assets/parts.css").status, 200);
+        assert_eq!(anyone.get("/assets/icon.svg").header("content-type"), "image/svg+xml");
+        assert_eq!(anyone.get("/assets/nothing.css").status, 404);
+        // Whatever a page or a module names is there.
+        let mut left = vec!["/auth/login".to_owned(), "/developers".into(), "/assets/security.js".into()];
+        let mut seen = Vec::new();
+        while let Some(path) = left.pop() {
+            let file = anyone.get(&path);
+            assert_eq!(file.status, 200, "{path}");
+            for (before, after) in [("\"/assets/", "\""), ("from \"./", "\"")] {
+                for rest in file.text.split(before).skip(1) {
+                    let name = format!("/assets/{}", rest.split(after).next().unwrap());
+                    if !seen.contains(&name) {
+                        seen.push(name.clone());
+                        left.push(name);
+                    }
+                }
+            }
+        }
+        assert!(seen.len() > 8, "{seen:?}");
+    });
+}
+
+#[test]
+fn whoever_opens_a_page_without_leave_is_led_to_the_sign_in_page() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let page = "/account/security";
+        leads_to(&visitor(server).get("/"), page);
+        leads_to(&visitor(server).get(page), "/auth/login?next=%2Faccount%2Fsecurity");
+        leads_to(
+            &visitor(server).get("/auth/enrol?next=/a%20b"),
+            "/auth/login?next=%2Fauth%2Fenrol%3Fnext%3D%2Fa%2520b",
+        );
+        // Programs are told as everywhere.
+        let answer = server.anonymous().get(page);
+        assert_eq!((answer.status, &answer.json()["code"]), (401, &json!("UNAUTHENTICATED")));
+        // A token opens no page.
+        let minted =
+            browser.post("/api/me/tokens", &json!({ "name": "x", "scopes": ["read:profile"] })).json();
+        let bearer = format!("Bearer {}", minted["token"].as_str().unwrap());
+        let refused = visitor(server).with("Authorization", &bearer).get(page);
+        assert_eq!((refused.status, refused.header("content-type")), (403, "text/html; charset=utf-8"));
+        // A session that was ended, and a person who is disabled.
+        let other = looking(&server.browser());
+        other.sign_in(&ada.email, ada.password);
+        assert_eq!(other.get(page).status, 200);
+        browser.delete(&format!("/api/me/sessions/{}", other.cookie("as_sid")));
+        leads_to(&other.get(page), "/auth/login?next=%2Faccount%2Fsecurity&reason=SESSION_REVOKED");
+        server.disable(&tenant, &ada.id);
+        leads_to(
+            &looking(&browser).get(page),
+            "/auth/login?next=%2Faccount%2Fsecurity&reason=ACCOUNT_DISABLED",
+        );
+    });
+}
+
+#[test]
+fn a_session_that_owes_a_factor_sees_where_to_enrol_one_and_nothing_else() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        server.policy(&tenant, |policy| {
+            policy.mfa.required = true;
+            policy.mfa.accepted_factors = vec![credentials::FactorKind::Webauthn];
+        });
+        let ada = looking(&browser);
+        leads_to(&ada.get("/account/security"), "/auth/login?next=%2Faccount%2Fsecurity&continue=1");
+        let page = ada.get("/auth/enrol?next=/account/security");
+        assert_eq!(page.status, 200);
+        assert!(page.text.contains("data-next=\"/account/security\""));
+        assert!(page.text.contains("add-passkey") && !page.text.contains("add-app"));
+        assert_eq!(page.header("cache-control"), "no-store");
+    });
+}
+
+#[test]
+fn the_security_page_shows_ones_own_and_escapes_it() {
+    on_both(|server| {
+        let (acme, other) = (server.tenant("acme"), server.tenant("other"));
+        let (_, bob) = server.signed_in(&other, "bob@example.com", Role::Member);
+        let (_, ada) = server.signed_in(&acme, "ada@example.com", Role::Admin);
+        let evil = "<script>alert(\"1\")</script>";
+        ada.post("/api/me/tokens", &json!({ "name": evil, "scopes": ["read:hcm"], "expiresInDays": 9 }));
+        ada.send("PATCH", "/api/me", Some(&json!({ "displayName": evil })));
+        bob.post("/api/me/tokens", &json!({ "name": "of Bob", "scopes": ["read:hcm"] }));
+        let page = looking(&ada).get("/account/security");
+        assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+        assert!(
+            page.text.contains("&#60;script&#62;alert") && !page.text.contains("<script>"),
+            "{}",
+            page.text
+        );
+        assert!(page.text.contains(&ada.cookie("as_sid")) && page.text.contains("admin:tenant"));
+        for foreign in [bob.cookie("as_sid").as_str(), "of Bob", "bob@example.com"] {
+            assert!(!page.text.contains(foreign), "{foreign}");
+        }
+        assert!(!looking(&bob).get("/account/security").text.contains("admin:tenant"));
+        // The modules find their own, from this server alone.
+        for forbidden in ["style=", " onclick", "src=\"http", "href=\"http:"] {
+            let ours = page.text.replace(&format!("href=\"{}", crate::support::ORIGIN), "");
+            assert!(!ours.contains(forbidden), "{forbidden}");
+        }
+    });
+}
+
+#[test]
+fn the_sign_in_page_leads_nowhere_else() {
+    on_both(|server| {
+        for (asked, next) in [
+            ("", "/"),
+            ("?next=/account/security", "/account/security"),
+            ("?next=https://evil.example/", "/"),
+            ("?next=//evil.example/", "/"),
+            ("?next=/%5Cevil.example/", "/"),
+            ("?next=%22%3E%3Cscript%3E", "/%22%3E%3Cscript%3E"),
+        ] {
+            let page = visitor(server).get(&format!("/auth/login{asked}"));
+            assert!(page.text.contains(&format!("data-next=\"{next}\"")), "{asked}: {}", page.text);
+        }
+        let said = visitor(server).get("/auth/login?reason=SESSION_REVOKED&tenant=%3Cb%3E").text;
+        assert!(said.contains("This session was ended.") && said.contains("to <b>&#60;b&#62;</b>"));
+        assert!(!visitor(server).get("/auth/login?reason=Call+this+number").text.contains("number"));
+        // Should the script not run, a form sent by the browser leaves no password in an address.
+        assert!(!said.contains("method=\"get\"") && said.contains("<form method=\"post\""));
+        let sent = visitor(server).send("POST", "/auth/login", None);
+        assert_eq!((sent.status, sent.header("allow")), (405, "GET"));
+        assert!(sent.text.contains("<h1>"));
+    });
+}
+
+#[test]
+fn what_is_not_there_is_a_page_for_people_and_an_envelope_for_programs() {
+    on_both(|server| {
+        let page = visitor(server).get("/no/such/page");
+        assert_eq!((page.status, page.header("content-type")), (404, "text/html; charset=utf-8"));
+        assert!(page.header("content-security-policy").contains("script-src 'self'"));
+        assert_eq!(server.anonymous().get("/no/such/page").json()["code"], "NOT_FOUND");
+        assert_eq!(visitor(server).get("/api/no/such").json()["code"], "NOT_FOUND");
     });
 }

@@ -45,6 +45,18 @@ pub(super) fn paced(
     time: Duration,
     request: &Request<'_>,
 ) -> Result<Paced> {
+    let end = Instant::now() + time;
+    paced_while(address, connections, rate, &|| Instant::now() < end, request)
+}
+
+/// The same as long as `going` says so.
+pub(super) fn paced_while(
+    address: SocketAddr,
+    connections: usize,
+    rate: f64,
+    going: &(dyn Fn() -> bool + Sync),
+    request: &Request<'_>,
+) -> Result<Paced> {
     let start = Instant::now();
     let interval = Duration::from_secs_f64(connections as f64 / rate);
     let results: Vec<Result<Vec<Timed>>> = std::thread::scope(|scope| {
@@ -54,8 +66,7 @@ pub(super) fn paced(
                     let mine = (thread..connections).step_by(THREADS);
                     // Spread over the interval, so that they do not all come at once.
                     let begin = |number: usize| start + interval.mul_f64(number as f64 / connections as f64);
-                    let all =
-                        mine.map(|number| steady(address, begin(number), start + time, interval, request));
+                    let all = mine.map(|number| steady(address, begin(number), going, interval, request));
                     runtime()?.block_on(async { futures_util::future::try_join_all(all).await })
                 })
             })
@@ -89,19 +100,19 @@ struct Timed {
 async fn steady(
     address: SocketAddr,
     begin: Instant,
-    end: Instant,
+    going: &(dyn Fn() -> bool + Sync),
     interval: Duration,
     request: &Request<'_>,
 ) -> Result<Timed> {
     let failed = |error: std::io::Error| format!("{address}: {error}");
     let mut stream = BufReader::with_capacity(16 * 1024, connect(address).await.map_err(failed)?);
     let (mut seen, mut line, mut due) = (Timed::default(), String::new(), begin);
-    while due < end {
+    while going() {
         tokio::time::sleep_until(due.into()).await;
         let bytes = request(NUMBER.fetch_add(1, Ordering::Relaxed));
         let sent = Instant::now();
         stream.write_all(&bytes).await.map_err(failed)?;
-        let (status, body) = answer(&mut stream, &mut line).await.map_err(failed)?;
+        let Answer { status, body, .. } = answer(&mut stream, &mut line).await.map_err(failed)?;
         match status {
             200 => seen.admitted.push(sent.elapsed().as_secs_f32()),
             503 => seen.refused.push(sent.elapsed().as_secs_f32()),
@@ -199,7 +210,7 @@ async fn connection(address: SocketAddr, end: Instant, expected: u16, request: &
         let bytes = request(NUMBER.fetch_add(1, Ordering::Relaxed));
         let sent = Instant::now();
         stream.write_all(&bytes).await.map_err(failed)?;
-        let (status, _) = answer(&mut stream, &mut line).await.map_err(failed)?;
+        let Answer { status, .. } = answer(&mut stream, &mut line).await.map_err(failed)?;
         seen.latencies.push(sent.elapsed().as_secs_f32());
         seen.unexpected += u64::from(status != expected);
     }
@@ -212,15 +223,32 @@ async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Reads one answer: its status and body.
-async fn answer(stream: &mut BufReader<TcpStream>, line: &mut String) -> std::io::Result<(u16, Vec<u8>)> {
+/// One answer.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// `name=value; …` of what it sets, to be sent back.
+    pub(super) cookies: String,
+    body: Vec<u8>,
+    /// From the request's last byte to the answer's.
+    pub(super) took: Duration,
+}
+
+impl Answer {
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// Reads one answer.
+async fn answer(stream: &mut BufReader<TcpStream>, line: &mut String) -> std::io::Result<Answer> {
+    let sent = Instant::now();
     line.clear();
     let first = timeout(PATIENCE, stream.read_line(line)).await;
     if first.map_err(|_| std::io::Error::from(ErrorKind::TimedOut))?? == 0 {
         return Err(ErrorKind::UnexpectedEof.into());
     }
     let status = line.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
-    let mut length = 0;
+    let (mut length, mut cookies) = (0, Vec::new());
     loop {
         line.clear();
         stream.read_line(line).await?;
@@ -228,24 +256,38 @@ async fn answer(stream: &mut BufReader<TcpStream>, line: &mut String) -> std::io
         if header.is_empty() {
             break;
         }
-        if let Some((name, value)) = header.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
+        let Some((name, value)) = header.split_once(':') else { continue };
+        if name.eq_ignore_ascii_case("content-length") {
             length = value.trim().parse().unwrap_or(0);
+        } else if name.eq_ignore_ascii_case("set-cookie") {
+            cookies.push(value.trim().split(';').next().unwrap_or_default().to_owned());
         }
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await?;
-    Ok((status, body))
+    Ok(Answer { status, cookies: cookies.join("; "), body, took: sent.elapsed() })
 }
 
 /// One request on a connection of its own: status and body.
 pub(super) fn once(address: SocketAddr, request: &[u8]) -> Result<(u16, String)> {
-    let ask = async {
-        let mut stream = BufReader::new(connect(address).await?);
-        stream.write_all(request).await?;
-        answer(&mut stream, &mut String::new()).await
-    };
-    let (status, body) = runtime()?.block_on(ask).map_err(|error| format!("{address}: {error}"))?;
-    Ok((status, String::from_utf8_lossy(&body).into_owned()))
+    let answer = exchange(address, request)?;
+    Ok((answer.status, answer.text()))
+}
+
+/// One request on a connection of its own.
+pub(super) fn exchange(address: SocketAddr, request: &[u8]) -> Result<Answer> {
+    runtime()?.block_on(ask(address, request)).map_err(|error| format!("{address}: {error}"))
+}
+
+/// Requests that are all sent at once, each on a connection of its own.
+pub(super) fn at_once(address: SocketAddr, requests: &[Vec<u8>]) -> Result<Vec<Answer>> {
+    let all = requests.iter().map(|request| ask(address, request));
+    let all = async { futures_util::future::try_join_all(all).await };
+    runtime()?.block_on(all).map_err(|error| format!("{address}: {error}"))
+}
+
+async fn ask(address: SocketAddr, request: &[u8]) -> std::io::Result<Answer> {
+    let mut stream = BufReader::new(connect(address).await?);
+    stream.write_all(request).await?;
+    answer(&mut stream, &mut String::new()).await
 }

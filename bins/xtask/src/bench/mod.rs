@@ -1,5 +1,6 @@
 //! Measurements: the server beside its floors, in one run, interleaved.
 
+mod auth;
 mod cpu;
 mod load;
 mod overload;
@@ -10,6 +11,7 @@ mod scim;
 mod site;
 mod table;
 
+pub(crate) use auth::run as auth;
 pub(crate) use overload::run as overload;
 pub(crate) use path::run as path;
 pub(crate) use scim::run as scim;

@@ -69,19 +69,9 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
         if !wanted(rows, name) {
             return Ok(());
         }
-        let before = (cpu::seconds(server.pid()), database.map(cpu::seconds));
-        let run = load::run(server.address, connections, TIME, expected, request)?;
-        if run.unexpected > 0 {
-            return Err(format!("{name}: {} of {} answers were not {expected}", run.unexpected, run.answers));
-        }
-        let each = |seconds: f64| seconds * 1e6 / run.answers as f64;
+        let run = || load::run(server.address, connections, TIME, expected, request);
         let row = table.entry(name.to_owned()).or_default();
-        row.rates.push(run.rate);
-        row.server_micros.push(each(cpu::seconds(server.pid()) - before.0));
-        row.database_micros
-            .push(database.zip(before.1).map_or(0.0, |(pid, before)| each(cpu::seconds(pid) - before)));
-        row.latencies(&run);
-        Ok(())
+        row.measure(server.pid(), database, run).map_err(|error| format!("{name}: {error}"))
     };
     for round in 1..=ROUNDS {
         eprintln!("round {round} of {ROUNDS}");

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::load;
+use super::{cpu, load};
+use crate::sh::Result;
 
 /// One thing that is measured: a row of the table.
 #[derive(Default)]
@@ -22,6 +23,29 @@ impl Row {
         self.p99.push(run.percentile(0.99));
         self.p999.push(run.percentile(0.999));
         self.max.push(run.percentile(1.0));
+    }
+}
+
+impl Row {
+    /// Adds a run, and the processor time that went into it meanwhile.
+    pub(super) fn measure(
+        &mut self,
+        server: u32,
+        database: Option<u32>,
+        run: impl FnOnce() -> Result<load::Run>,
+    ) -> Result<()> {
+        let before = (cpu::seconds(server), database.map(cpu::seconds));
+        let run = run()?;
+        if run.unexpected > 0 {
+            return Err(format!("{} of {} answers were not as expected", run.unexpected, run.answers));
+        }
+        let each = |seconds: f64| seconds * 1e6 / run.answers as f64;
+        self.rates.push(run.rate);
+        self.server_micros.push(each(cpu::seconds(server) - before.0));
+        self.database_micros
+            .push(database.zip(before.1).map_or(0.0, |(pid, before)| each(cpu::seconds(pid) - before)));
+        self.latencies(&run);
+        Ok(())
     }
 }
 

@@ -7,14 +7,13 @@ use credentials::TicketStore;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::LinkStore;
-use futures_util::future::join;
 use kernel::{StoreError, Timestamp, UserId};
 use scim_core::{Found, MAX_MEMBERSHIPS, Membership, Query, User, UserStore, fold};
 
 use crate::{
     Tx,
-    conn::{Conn, on},
-    error::{corrupt, store_error},
+    conn::{held, on},
+    error::corrupt,
     filter::{Kind, Of},
     list::{Slice, load_and_count},
     schema::{group_members, groups, sign_in_names, user_emails, users},
@@ -148,20 +147,7 @@ impl UserStore for Tx {
         self.flush().await?;
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
-        let row: Option<UserRow> = match &mut self.conn {
-            Conn::Postgres(pg) => {
-                let result = {
-                    let (begin, mut conn) = pg.begin();
-                    let locked = query.select(UserRow::as_select()).for_update();
-                    let (begun, row) = join(begin, locked.first(&mut conn)).await;
-                    begun.and(row.optional())
-                };
-                pg.note(result)
-            }
-            // SQLite has one writer: the row cannot change under it.
-            Conn::Sqlite(c) => query.select(UserRow::as_select()).first(c).await.optional(),
-        }
-        .map_err(store_error)?;
+        let row: Option<UserRow> = held!(self, for_update, first, query.select(UserRow::as_select()))?;
         self.held = row.as_ref().map(|row| row.id.clone());
         self.with_groups(row).await
     }

@@ -9,7 +9,7 @@ use actix_web::{
     http::header::{self, HeaderMap},
 };
 use audit::{Audited, Event, events::sign_in::SessionStarted};
-use credentials::{FactorStore, SignInMode, attempts};
+use credentials::{FactorStore, SignInMode, SignInPolicy, attempts};
 use kernel::{Actor, Ctx, Email, Id, TenantId};
 use sessions::{Claims, Lifetime, Method, NewSession, Session, SessionStore, Standing, device_label};
 use store::{Across, ForeignHolder, Holder, Tx};
@@ -18,9 +18,10 @@ use tokens::{RawToken, TokenKind};
 use super::{Arrival, ByPat, Caller, Gate, Pass, Signed};
 use crate::http::{
     Site,
-    auth::{came_from, held},
+    auth::{came_from, hold},
     cookies,
     errors::Problem,
+    user_agent,
 };
 
 /// A refusal that tells the caller nothing and the log why.
@@ -30,8 +31,8 @@ fn refused(why: &'static str) -> Problem {
 }
 
 /// How long sessions last under a policy.
-pub(in crate::http) fn lifetime(holder: &Holder) -> Lifetime {
-    let session = holder.policy.session;
+pub(crate) fn lifetime(policy: &SignInPolicy) -> Lifetime {
+    let session = policy.session;
     Lifetime { idle_minutes: session.idle_minutes, absolute_days: session.absolute_days }
 }
 
@@ -46,9 +47,7 @@ fn meet_policy(signed: &mut Signed) -> Result<(), Problem> {
     if policy.sign_in_mode == SignInMode::CredentialsOnly && methods[..] == [Method::Sso] {
         return Err(sso_not_allowed());
     }
-    let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
-    let has_proved = methods.iter().any(|method| second.contains(method));
-    if policy.mfa.required && !has_proved && !(sso && policy.mfa.trust_sso_mfa) {
+    if policy.mfa.required && !signed.session.has_second_factor() && !(sso && policy.mfa.trust_sso_mfa) {
         signed.session.standing = Standing::Owing;
     }
     Ok(())
@@ -181,7 +180,7 @@ impl Gate {
         if session.revoked_at.is_some() || holder.deleted {
             return Err(Problem::session_revoked());
         }
-        if lifetime(holder).is_over(session, self.env.now()) {
+        if lifetime(&holder.policy).is_over(session, self.env.now()) {
             return Err(refused("the session is over"));
         }
         Ok(())
@@ -258,11 +257,10 @@ impl Gate {
         arrival: &Arrival,
     ) -> Result<Option<Session>, Problem> {
         let ctx = self.ctx(tenant, Actor::user(&holder.user), arrival);
-        let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
         let (user, issued_at) = (holder.user.clone(), claims.issued_at);
         let mut new = NewSession {
             user: user.clone(),
-            device_label: device_label(agent),
+            device_label: device_label(user_agent(headers)),
             location: site.locate(arrival.ip),
             standing: Standing::Full,
             methods: vec![Method::Sso],
@@ -273,11 +271,10 @@ impl Gate {
         let origin = arrival.ip.map(|ip| attempts::origin(Some(ip)));
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             // Since the look-up the person may have been shut out, or the way closed.
-            held(tx, &user).await?;
+            let policy = hold(tx, &user).await?.policy;
             if tx.refused_until(&user).await?.is_some_and(|until| issued_at <= until) {
                 return Err(Problem::session_revoked());
             }
-            let policy = credentials::SignInStore::sign_in_policy(tx).await?;
             if policy.sign_in_mode == SignInMode::CredentialsOnly {
                 return Err(sso_not_allowed());
             }

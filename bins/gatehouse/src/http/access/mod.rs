@@ -14,7 +14,7 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
-use audit::Audited;
+use audit::{Audited, Unaudited};
 use credentials::attempts;
 use directory::Tier;
 use kernel::{Ctx, Env, StoreError, TenantId, TraceContext};
@@ -25,13 +25,14 @@ use tokens::{Pat, ScimToken};
 mod authenticate;
 mod visitor;
 
-pub(super) use self::authenticate::lifetime;
+pub(crate) use self::authenticate::lifetime;
 pub use self::visitor::Visitor;
 use super::{
     auth::FactorName,
-    errors::{AreaProblem, Problem},
+    errors::Problem,
     load::{Slot, Work},
     permissions::{OwnAccount, Permission, SigningIn, WritePermission},
+    shape::AreaProblem,
 };
 
 /// What a worker serves with.
@@ -132,7 +133,7 @@ impl<P: Permission> FromRequest for Access<P> {
             // An operation that forgot to say that it needs a credential is closed, not open.
             _ => Err(Problem::unauthenticated()),
         };
-        ready(access.map_err(|problem| AreaProblem::of(request.path(), problem)))
+        ready(access.map_err(|problem| AreaProblem::of(request, problem)))
     }
 }
 
@@ -153,7 +154,7 @@ impl<P: Permission> Access<P> {
     }
 
     /// Where time and randomness come from.
-    pub(super) fn env(&self) -> &dyn Env {
+    pub(crate) fn env(&self) -> &dyn Env {
         &*self.gate.env
     }
 
@@ -172,27 +173,12 @@ impl<P: Permission> Access<P> {
 
     /// Takes an attempt from these limits, or refuses with 429.
     async fn take(&self, limits: Vec<attempts::Limit>) -> Result<(), Problem> {
-        let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let taken = attempts::take(tx, limits, ctx.now).await?;
-            Ok::<_, StoreError>(Audited::without(taken, audit::Unaudited::AttemptCounted))
-        };
-        let (gate, ctx) = (self.gate.clone(), self.ctx.clone());
-        match finish(self.work(), async move { gate.store.write(ctx, work).await }).await? {
-            attempts::Taken::Yes => Ok(()),
-            attempts::Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
-        }
+        attempt(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), limits).await
     }
 
     /// Waits for something that is neither storage nor the client, without holding the request's slot.
     pub(super) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
-        match &self.slot {
-            Some(slot) => slot.yielded(waiting).await.ok_or_else(Problem::unavailable),
-            None => Ok(waiting.await),
-        }
-    }
-
-    fn work(&self) -> Option<Rc<Work>> {
-        self.slot.as_ref().and_then(Slot::held)
+        aside(self.slot.as_ref(), waiting).await
     }
 
     /// Runs `work`, which changes nothing, on the caller's tenant.
@@ -210,7 +196,8 @@ impl<P: Permission> Access<P> {
         if gate.store.finishes_alone() {
             return gate.store.read(tenant, work).await;
         }
-        finish(self.work(), async move { gate.store.read(tenant, work).await }).await
+        let slot = self.slot.as_ref().and_then(Slot::held);
+        finish(slot, async move { gate.store.read(tenant, work).await }).await
     }
 }
 
@@ -242,11 +229,49 @@ impl<P: WritePermission> Access<P> {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (gate, ctx) = (self.gate.clone(), self.ctx.clone());
-        if gate.store.finishes_alone() {
-            return gate.store.write(ctx, work).await;
-        }
-        finish(self.work(), async move { gate.store.write(ctx, work).await }).await
+        write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), work).await
+    }
+}
+
+/// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up.
+async fn write<T, E>(
+    gate: web::Data<Gate>,
+    slot: Option<&Slot>,
+    ctx: Ctx,
+    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    if gate.store.finishes_alone() {
+        return gate.store.write(ctx, work).await;
+    }
+    finish(slot.and_then(Slot::held), async move { gate.store.write(ctx, work).await }).await
+}
+
+/// Takes an attempt from these limits, in a unit of work of its own, or refuses with 429.
+async fn attempt(
+    gate: web::Data<Gate>,
+    slot: Option<&Slot>,
+    ctx: Ctx,
+    limits: Vec<attempts::Limit>,
+) -> Result<(), Problem> {
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let taken = attempts::take(tx, limits, ctx.now).await?;
+        Ok::<_, StoreError>(Audited::without(taken, Unaudited::AttemptCounted))
+    };
+    match write(gate, slot, ctx, work).await? {
+        attempts::Taken::Yes => Ok(()),
+        attempts::Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
+    }
+}
+
+/// Waits for something that is neither storage nor the client, without holding the request's slot.
+async fn aside<T>(slot: Option<&Slot>, waiting: impl Future<Output = T>) -> Result<T, Problem> {
+    match slot {
+        Some(slot) => slot.yielded(waiting).await.ok_or_else(Problem::unavailable),
+        None => Ok(waiting.await),
     }
 }
 

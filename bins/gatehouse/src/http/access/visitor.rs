@@ -2,20 +2,15 @@
 
 use std::future::{Ready, ready};
 
-use actix_web::{
-    FromRequest, HttpMessage, HttpRequest,
-    dev::Payload,
-    http::header::{self, HeaderValue},
-    web,
-};
-use audit::{Audited, Unaudited};
-use credentials::attempts::{self, Limit, Taken};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
+use audit::Audited;
+use credentials::attempts::{self, Limit};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
 use store::{Across, Tx};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Arrival, Gate, finish};
-use crate::http::{errors::Problem, load::Slot};
+use super::{Arrival, Gate, aside, attempt, write};
+use crate::http::{errors::Problem, load::Slot, user_agent};
 
 /// Somebody without a credential, on an operation that is about getting one.
 ///
@@ -36,8 +31,7 @@ impl FromRequest for Visitor {
         let arrival = request.extensions().get::<Arrival>().cloned();
         let gate = request.app_data::<web::Data<Gate>>().cloned();
         let slot = request.extensions().get::<Slot>().cloned();
-        let agent = request.headers().get(header::USER_AGENT).map(HeaderValue::to_str);
-        let user_agent = agent.and_then(Result::ok).unwrap_or_default().to_owned();
+        let user_agent = user_agent(request.headers()).to_owned();
         ready(match (arrival, gate) {
             (Some(arrival), Some(gate)) => Ok(Self { gate, arrival, slot, user_agent }),
             _ => Err(Problem::internal()),
@@ -87,10 +81,7 @@ impl Visitor {
 
     /// Waits for something that is neither storage nor the client, without holding the request's slot.
     pub(in crate::http) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
-        match &self.slot {
-            Some(slot) => slot.yielded(waiting).await.ok_or_else(Problem::unavailable),
-            None => Ok(waiting.await),
-        }
+        aside(self.slot.as_ref(), waiting).await
     }
 
     /// Takes an attempt from these limits, or refuses with 429.
@@ -98,14 +89,7 @@ impl Visitor {
         // Attempts are counted for all tenants together: the unit of work is nobody's.
         let nobody = TenantId::new(self.env());
         let ctx = self.gate.ctx(nobody, Actor::system("sign-in"), &self.arrival);
-        let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let taken = attempts::take(tx, limits, ctx.now).await?;
-            Ok::<_, StoreError>(Audited::without(taken, Unaudited::AttemptCounted))
-        };
-        match self.run(ctx, work).await? {
-            Taken::Yes => Ok(()),
-            Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
-        }
+        attempt(self.gate.clone(), self.slot.as_ref(), ctx, limits).await
     }
 
     /// Runs `work` in one transaction of a tenant, together with its audit entries, as this person.
@@ -169,11 +153,6 @@ impl Visitor {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let gate = self.gate.clone();
-        if gate.store.finishes_alone() {
-            return gate.store.write(ctx, work).await;
-        }
-        let held = self.slot.as_ref().and_then(Slot::held);
-        finish(held, async move { gate.store.write(ctx, work).await }).await
+        write(self.gate.clone(), self.slot.as_ref(), ctx, work).await
     }
 }

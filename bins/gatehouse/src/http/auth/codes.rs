@@ -2,8 +2,8 @@
 
 use actix_web::web;
 use credentials::{
-    Assertion, Factor, FactorData, FactorKind, FactorStore, PendingAssertion, attempts, attempts::Limit,
-    recovery, totp,
+    Assertion, Factor, FactorData, FactorId, FactorKind, FactorStore, PendingAssertion, attempts,
+    attempts::Limit, recovery, totp,
 };
 use kernel::{Ctx, TenantId, UserId};
 use serde::Deserialize;
@@ -121,6 +121,11 @@ pub(in crate::http) async fn proved(
     }
 }
 
+/// Where the secret of an app is sealed for: it opens for its own factor alone.
+pub(in crate::http) fn totp_place(ctx: &Ctx, factor: &FactorId) -> Vec<u8> {
+    [ctx.tenant.as_str(), factor.as_str()].join("\0").into_bytes()
+}
+
 /// The step in which a code of this factor is good, if it is one of an authenticator app.
 pub(in crate::http) fn totp_step(
     site: &Site,
@@ -129,8 +134,7 @@ pub(in crate::http) fn totp_step(
     code: &str,
 ) -> Result<Option<i64>, Problem> {
     let FactorData::Totp { sealed, last_step } = &factor.data else { return Ok(None) };
-    let place = [ctx.tenant.as_str(), factor.id.as_str()].join("\0");
-    let secret = site.keys.open_totp(place.as_bytes(), sealed);
+    let secret = site.keys.open_totp(&totp_place(ctx, &factor.id), sealed);
     let secret = secret
         .ok_or_else(|| Problem::internal().because(&"a secret cannot be opened with the keys there are"))?;
     Ok(totp::verify(&secret, code, ctx.now, *last_step))
@@ -152,7 +156,7 @@ pub(in crate::http) async fn asserted(
     let Some(mut factor) = known.filter(|factor| factor.user == *user && factor.is_verified()) else {
         return Ok(None);
     };
-    let FactorData::Passkey(passkey) = &factor.data else { return Ok(None) };
+    let Some(passkey) = factor.passkey() else { return Ok(None) };
     match site.passkeys()?.finish_assertion(pending, &assertion, passkey) {
         Ok(asserted) => {
             factor.data = FactorData::Passkey(Box::new(asserted.passkey));

@@ -6,7 +6,7 @@ use audit::{
     events::sign_in::{SessionStarted, SignInNewDevice},
 };
 use credentials::{
-    FactorData, FactorKind, FactorStore, Familiarity, Passkey, SignInStore, TicketKind, attempts,
+    Factor, FactorKind, FactorStore, Familiarity, Passkey, SignInPolicy, SignInStore, TicketKind, attempts,
 };
 use directory::{PeopleStore, Person};
 use kernel::{Ctx, Env, UserId};
@@ -110,58 +110,58 @@ pub(in crate::http) async fn start(
     site: &web::Data<Site>,
     ctx: &Ctx,
     tx: &mut Tx,
-    user: &UserId,
+    held: Held,
     proved: Proved,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
-    held(tx, user).await?;
-    let policy = tx.sign_in_policy().await?;
+    let (user, policy) = (&held.person.id, &held.policy);
     let mut factors = tx.factors(user).await?;
-    factors.retain(credentials::Factor::is_verified);
+    factors.retain(Factor::is_verified);
     if factors.is_empty() && policy.mfa.required && tx.unused_codes(user).await? > 0 {
         // The codes stand in for the factors that were removed: the password alone enrols no new one.
         return ask(site, ctx, tx, user, proved, &[]).await;
     }
     if factors.is_empty() {
         let standing = if policy.mfa.required { Standing::Owing } else { Standing::Full };
-        return enter(ctx, tx, user, proved, standing, device).await;
+        return enter(ctx, tx, held, proved, standing, device).await;
     }
-    let accepted = |factor: &credentials::Factor| policy.mfa.accepts(factor.kind());
+    let accepted = |factor: &Factor| policy.mfa.accepts(factor.kind());
     // Who has none that counts is asked for the one there is: less would be less than before the policy.
     let any = !factors.iter().any(accepted);
     factors.retain(|factor| any || accepted(factor));
     ask(site, ctx, tx, user, proved, &factors).await
 }
 
-/// Holds the person's row until the end of the unit of work, before anything else of theirs: whoever shuts them
-/// out, or changes what signs them in, comes before or after, never between.
-pub(in crate::http) async fn held(tx: &mut Tx, user: &UserId) -> Result<Person, Problem> {
+/// A person and what their tenant asks for, held until the end of the unit of work, before anything else of
+/// theirs: whoever shuts them out, or changes what signs them in, comes before or after, never between.
+pub(in crate::http) struct Held {
+    pub(in crate::http) person: Person,
+    pub(in crate::http) policy: SignInPolicy,
+}
+
+/// Holds a person who may sign in.
+pub(in crate::http) async fn hold(tx: &mut Tx, user: &UserId) -> Result<Held, Problem> {
     let person = tx.person(user).await?.filter(|person| person.active);
-    person.ok_or_else(Problem::account_disabled)
+    let person = person.ok_or_else(Problem::account_disabled)?;
+    Ok(Held { person, policy: tx.sign_in_policy().await? })
 }
 
 /// Asks for one of these factors; without any, for a recovery code.
-pub(in crate::http) async fn ask(
+async fn ask(
     site: &web::Data<Site>,
     ctx: &Ctx,
     tx: &mut Tx,
     user: &UserId,
     mut proved: Proved,
-    factors: &[credentials::Factor],
+    factors: &[Factor],
 ) -> Result<Audited<Step>, Problem> {
     let of_kind = |kind: FactorKind| factors.iter().any(|factor| factor.kind() == kind);
     let mut names = Vec::new();
     let mut webauthn = None;
     if of_kind(FactorKind::Webauthn) {
-        let passkeys: Vec<Passkey> = factors
-            .iter()
-            .filter_map(|factor| match &factor.data {
-                FactorData::Passkey(passkey) => Some((**passkey).clone()),
-                FactorData::Totp { .. } => None,
-            })
-            .collect();
+        let passkeys: Vec<Passkey> = factors.iter().filter_map(Factor::passkey).cloned().collect();
         let begun = site.passkeys()?.begin_assertion(&passkeys);
-        let (options, pending) = begun.map_err(|error| Problem::internal().because(&error))?;
+        let (options, pending) = begun.map_err(Problem::unforeseen)?;
         names.push("WEBAUTHN");
         webauthn = Some(options);
         proved.pending = Some(pending);
@@ -172,7 +172,7 @@ pub(in crate::http) async fn ask(
     if tx.unused_codes(user).await? > 0 {
         names.push("RECOVERY_CODE");
     }
-    let state = serde_json::to_value(&proved).map_err(|error| Problem::internal().because(&error))?;
+    let state = serde_json::to_value(&proved).map_err(Problem::unforeseen)?;
     let ticket = ticket::mint(ctx, tx, TicketKind::Factor, user, state).await?;
     let step = Step::FactorAsked { ticket, factors: names, webauthn };
     Ok(Audited::without(step, audit::Unaudited::StepTaken))
@@ -182,13 +182,13 @@ pub(in crate::http) async fn ask(
 pub(in crate::http) async fn enter(
     ctx: &Ctx,
     tx: &mut Tx,
-    user: &UserId,
+    held: Held,
     proved: Proved,
     standing: Standing,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
-    let person = held(tx, user).await?;
-    let policy = tx.sign_in_policy().await?;
+    let Held { person, policy } = held;
+    let user = &person.id.clone();
     let grace = proved.methods.contains(&Method::RecoveryCode).then_some(GraceKind::Recovery);
     let mut events = Vec::new();
     let waiting = match &proved.session {
@@ -246,7 +246,7 @@ pub(in crate::http) async fn enter(
             pending: None,
             session: Some(entered.session.id.clone()),
         };
-        let state = serde_json::to_value(&waiting).map_err(|error| Problem::internal().because(&error))?;
+        let state = serde_json::to_value(&waiting).map_err(Problem::unforeseen)?;
         let ticket = ticket::mint(ctx, tx, TicketKind::Factor, user, state).await?;
         Step::EnrolmentAsked { ticket, entered }
     };

@@ -32,7 +32,7 @@ impl Hashing {
             drop(permit);
             done
         });
-        done.await.map_err(|error| Problem::internal().because(&error))
+        done.await.map_err(Problem::unforeseen)
     }
 
     /// Compares with each of these in turn, and at least once: without any it takes as long as with one.
@@ -57,6 +57,6 @@ impl Hashing {
         password: Secret<String>,
     ) -> Result<String, Problem> {
         let hashed = self.run(move |passwords| passwords.hash(&*env, &password)).await?;
-        hashed.map_err(|error| Problem::internal().because(&error))
+        hashed.map_err(Problem::unforeseen)
     }
 }

@@ -5,7 +5,7 @@ use audit::{
     Audited, Event,
     events::{credentials::PasswordChanged, sign_in::SessionsRevoked},
 };
-use credentials::{SignInMode, SignInStore, attempts, check_new_password};
+use credentials::{SignInStore, attempts, check_new_password};
 use directory::{Link, LinkStore};
 use kernel::{Ctx, Email, Secret};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use tokens::{RawToken, TokenKind};
 use utoipa::ToSchema;
 
 use super::{
-    enter::{Device, Proved, SignInAnswer, Step, held, start},
+    enter::{Device, Proved, SignInAnswer, Step, hold, start},
     sign_in::sso_required,
 };
 use crate::http::{Site, access::Visitor, body::Json, errors::Problem};
@@ -73,7 +73,7 @@ pub(super) async fn redeem_link(
         Ok::<_, Problem>(person.map(|person| (link, person, policy)))
     };
     let Some((link, person, policy)) = visitor.read(&tenant, find).await? else { return Err(invalid()) };
-    if policy.sign_in_mode == SignInMode::SsoRequired && !person.break_glass {
+    if policy.requires_sso(person.break_glass) {
         return Err(sso_required());
     }
     let email = person.email.as_ref().map(Email::as_str);
@@ -96,7 +96,7 @@ async fn redeem(
     hashed: &str,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
-    held(tx, &link.user).await?;
+    let held = hold(tx, &link.user).await?;
     if !tx.take_link(&link.hash).await? {
         return Err(invalid());
     }
@@ -104,7 +104,7 @@ async fn redeem(
     tx.set_password(user, hashed, ctx.now).await?;
     let ended = tx.revoke_sessions(user, ctx.now, None).await?;
     let proved = Proved { methods: vec![Method::Password], ..Proved::default() };
-    let (step, mut events) = start(site, ctx, tx, user, proved, device).await?.into_parts();
+    let (step, mut events) = start(site, ctx, tx, held, proved, device).await?.into_parts();
     events.push(Event::new(user.as_str(), &PasswordChanged { by: "LINK" }));
     if ended > 0 {
         events.push(Event::new(user.as_str(), &SessionsRevoked { count: ended, why: "PASSWORD_CHANGED" }));

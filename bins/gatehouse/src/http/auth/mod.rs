@@ -13,8 +13,8 @@ mod verify;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(super) use self::{
-    codes::{FactorName, totp_step},
-    enter::{came_from, held},
+    codes::{FactorName, totp_place, totp_step},
+    enter::{Held, came_from, hold},
     hashing::Hashing,
     sign_in::invalid_credentials,
     sign_out::Revoked,

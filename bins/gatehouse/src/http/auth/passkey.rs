@@ -2,9 +2,7 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Event, events::sign_in::SignInFailed};
-use credentials::{
-    Assertion, FactorKind, PendingAssertion, SignInMode, SignInStore, attempts, user_of_handle,
-};
+use credentials::{Assertion, FactorKind, PendingAssertion, SignInStore, attempts, user_of_handle};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::{
     codes::asserted,
-    enter::{Device, Proved, SignInAnswer, Step, enter, start},
+    enter::{Device, Held, Proved, SignInAnswer, Step, enter, start},
     sign_in::sso_required,
     ticket,
     verify::factor_invalid,
@@ -24,6 +22,7 @@ use crate::http::{
     access::Visitor,
     body::{Json, answer},
     errors::Problem,
+    sha256,
 };
 
 /// How long an authenticator may take to answer, in milliseconds.
@@ -71,10 +70,10 @@ pub(super) async fn begin_passkey_sign_in(
     visitor: Visitor,
 ) -> Result<HttpResponse, Problem> {
     let begun = site.passkeys()?.begin_assertion(&[]);
-    let (webauthn, pending) = begun.map_err(|error| Problem::internal().because(&error))?;
+    let (webauthn, pending) = begun.map_err(Problem::unforeseen)?;
     let until = visitor.env().now().plus_millis(LIVES).unix_millis();
     let challenge = serde_json::to_vec(&Challenge { until, pending });
-    let challenge = challenge.map_err(|error| Problem::internal().because(&error))?;
+    let challenge = challenge.map_err(Problem::unforeseen)?;
     let challenge_id = site.keys.seal_challenge(&challenge).ok_or_else(Problem::internal)?;
     Ok(answer(&PasskeyOptions { challenge_id, webauthn }))
 }
@@ -113,7 +112,7 @@ pub(super) async fn finish_passkey_sign_in(
     };
     visitor.attempt(attempts::other("passkey", &visitor.origin())).await?;
     let device = Device::of(&site, &visitor);
-    let (place, whose, hash) = (site.clone(), user.clone(), super::super::sha256(challenge_id.as_bytes()));
+    let (place, whose, hash) = (site.clone(), user.clone(), sha256(challenge_id.as_bytes()));
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let person = directory::PeopleStore::person(tx, &whose).await?;
         if !tx.spend_challenge(&hash, Timestamp::from_unix_millis(until)).await? {
@@ -128,16 +127,21 @@ pub(super) async fn finish_passkey_sign_in(
         }
         let policy = tx.sign_in_policy().await?;
         let person = person.ok_or_else(factor_invalid)?;
-        if policy.sign_in_mode == SignInMode::SsoRequired && !person.break_glass {
+        if policy.requires_sso(person.break_glass) {
             return Err(sso_required());
         }
+        if !person.active {
+            return Err(Problem::account_disabled());
+        }
+        let is_enough = policy.mfa.accepts(FactorKind::Webauthn) || !policy.mfa.required;
+        let held = Held { person, policy };
         let methods = vec![Method::Passkey, Method::UserVerified];
         let proved = Proved { methods, ..Proved::default() };
         // Where passkeys do not count as a second factor, one is still owed.
-        let step = if policy.mfa.accepts(FactorKind::Webauthn) || !policy.mfa.required {
-            enter(ctx, tx, &whose, proved, Standing::Full, &device).await?
+        let step = if is_enough {
+            enter(ctx, tx, held, proved, Standing::Full, &device).await?
         } else {
-            start(&place, ctx, tx, &whose, proved, &device).await?
+            start(&place, ctx, tx, held, proved, &device).await?
         };
         let (step, events) = step.into_parts();
         Ok(Audited::of_changes(Some(step), events))

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Event, events::sign_in::SignInFailed};
-use credentials::{SignInMode, SignInStore, TicketKind, TicketStore, Verdict, attempts};
+use credentials::{SignInStore, TicketKind, TicketStore, Verdict, attempts};
 use kernel::{Ctx, Email, Secret, TenantId, UserId};
 use serde::{Deserialize, Serialize};
 use sessions::Method;
@@ -10,7 +10,7 @@ use store::{Account, Across, Tx};
 use utoipa::ToSchema;
 
 use super::{
-    enter::{Device, Proved, SignInAnswer, Step, TenantName, held, start},
+    enter::{Device, Proved, SignInAnswer, Step, TenantName, hold, start},
     ticket,
 };
 use crate::http::{
@@ -104,8 +104,7 @@ pub(super) async fn sign_in(
     let known = !accounts.is_empty() && accounts.iter().all(|account| account.known_origin);
     visitor.attempt(attempts::password(&key, &origin, known)).await?;
     let kept = accounts.iter().map(|account| account.password.clone()).collect();
-    let again = Secret::new(password.expose().clone());
-    let verdicts = visitor.aside(site.hashing.verify(again, kept)).await??;
+    let verdicts = visitor.aside(site.hashing.verify(password.clone(), kept)).await??;
     let mut fitting = Vec::new();
     for (account, verdict) in accounts.into_iter().zip(verdicts) {
         match verdict {
@@ -147,7 +146,7 @@ fn refusal(account: &Account) -> Option<(&'static str, Problem)> {
     if !account.holder.active {
         return Some(("ACCOUNT_DISABLED", Problem::account_disabled()));
     }
-    if account.holder.policy.sign_in_mode == SignInMode::SsoRequired && !account.break_glass {
+    if account.holder.policy.requires_sso(account.break_glass) {
         return Some(("SSO_REQUIRED", sso_required()));
     }
     None
@@ -175,7 +174,7 @@ async fn offer(visitor: &Visitor, accounts: Vec<Account>) -> Result<HttpResponse
             user: account.holder.user,
         })
         .collect();
-    let state = serde_json::to_value(&choices).map_err(|error| Problem::internal().because(&error))?;
+    let state = serde_json::to_value(&choices).map_err(Problem::unforeseen)?;
     let whose = user.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let ticket = ticket::mint(ctx, tx, TicketKind::TenantChoice, &whose, state).await?;
@@ -215,8 +214,7 @@ pub(super) async fn choose_tenant(
     visitor.attempt(attempts::other("ticket", &visitor.origin())).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let kept = ticket::live(ctx, tx, &hash, TicketKind::TenantChoice).await?;
-        let choices: Vec<Choice> = serde_json::from_value(kept.state.clone())
-            .map_err(|error| Problem::internal().because(&error))?;
+        let choices: Vec<Choice> = serde_json::from_value(kept.state.clone()).map_err(Problem::unforeseen)?;
         let chosen = choices.into_iter().find(|choice| choice.slug == tenant);
         if chosen.is_some() {
             if !tx.take_ticket(&hash).await? {
@@ -247,19 +245,18 @@ async fn go_on(
     let (place, whose) = (site.clone(), user.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Since the comparison the password may have been changed, the person shut out, the way closed.
-        let person = held(tx, &whose).await?;
+        let held = hold(tx, &whose).await?;
         if verified(tx.password(&whose).await?.as_deref()) != compared {
             return Err(invalid_credentials());
         }
-        let policy = tx.sign_in_policy().await?;
-        if policy.sign_in_mode == SignInMode::SsoRequired && !person.break_glass {
+        if held.policy.requires_sso(held.person.break_glass) {
             return Err(sso_required());
         }
         if let Some(newer) = newer {
             tx.set_password(&whose, &newer, ctx.now).await?;
         }
         let proved = Proved { methods: vec![Method::Password], ..Proved::default() };
-        start(&place, ctx, tx, &whose, proved, &device).await
+        start(&place, ctx, tx, held, proved, &device).await
     };
     let step: Step = visitor.write(&tenant, &user, work).await?;
     step.answer(site, visitor.env(), &tenant)

@@ -1,13 +1,15 @@
 //! `POST /api/auth/sign-out`
 
 use actix_web::{HttpResponse, post, web};
-use audit::{Audited, Event, events::sign_in::SessionRevoked};
 use kernel::Ctx;
 use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{Site, access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn};
+use crate::{
+    http::{Site, access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn},
+    people,
+};
 
 /// A session was ended.
 #[derive(Serialize, ToSchema)]
@@ -34,10 +36,7 @@ pub(super) async fn sign_out(
 ) -> Result<HttpResponse, Problem> {
     let session = access.caller().session.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let ended = sessions::revoke(ctx, tx, &session.user, &session.id).await?;
-        let data = SessionRevoked { user: session.user.to_string(), why: "SIGNED_OUT" };
-        let events = ended.then(|| Event::new(session.id.as_str(), &data));
-        Ok::<_, sessions::Error>(Audited::of_changes((), events.into_iter().collect()))
+        people::end_session(ctx, tx, &session.user, &session.id, "SIGNED_OUT").await
     };
     access.write(work).await?;
     let mut response = answer(&Revoked { revoked: true, sign_out: Some(true) });

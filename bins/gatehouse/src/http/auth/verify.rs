@@ -1,11 +1,11 @@
 //! `POST /api/auth/sign-in/verify` and `…/continue`: the second factor.
 
-use actix_web::{HttpRequest, HttpResponse, http::header, post, web};
+use actix_web::{HttpRequest, HttpResponse, post, web};
 use audit::{
     Audited, Event,
     events::{credentials::RecoveryCodeUsed, sign_in::SignInFailed},
 };
-use credentials::{Factor, FactorStore, SignInStore, TicketKind, TicketStore};
+use credentials::{Factor, FactorStore, TicketKind, TicketStore};
 use kernel::{Ctx, UserId};
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::{
     codes::{FactorName, Proof, proved},
-    enter::{Device, Proved, SignInAnswer, Step, ask, enter, held, start},
+    enter::{Device, Proved, SignInAnswer, Step, enter, hold, start},
     ticket,
 };
 use crate::http::{
@@ -24,6 +24,7 @@ use crate::http::{
     body::Json,
     errors::Problem,
     permissions::SigningIn,
+    user_agent,
 };
 
 /// A second factor.
@@ -101,11 +102,10 @@ async fn answered(
     proof: &Proof,
     device: &Device,
 ) -> Result<Audited<Outcome>, Problem> {
-    held(tx, user).await?;
+    let held = hold(tx, user).await?;
     let kept = ticket::live(ctx, tx, hash, TicketKind::Factor).await?;
-    let mut so_far: Proved =
-        serde_json::from_value(kept.state.clone()).map_err(|error| Problem::internal().because(&error))?;
-    let policy = tx.sign_in_policy().await?;
+    let mut so_far: Proved = serde_json::from_value(kept.state.clone()).map_err(Problem::unforeseen)?;
+    let policy = &held.policy;
     let mut verified = tx.factors(user).await?;
     verified.retain(Factor::is_verified);
     let accepted = factor.kind().is_none_or(|kind| policy.mfa.accepts(kind));
@@ -124,7 +124,7 @@ async fn answered(
     so_far.methods.push(factor.method());
     let standing = if accepted || !policy.mfa.required { Standing::Full } else { Standing::Owing };
     let left = tx.unused_codes(user).await? as u64;
-    let entered = enter(ctx, tx, user, so_far, standing, device).await?;
+    let entered = enter(ctx, tx, held, so_far, standing, device).await?;
     let (step, mut events) = entered.into_parts();
     if factor == FactorName::RecoveryCode {
         events.push(Event::new(user.as_str(), &RecoveryCodeUsed { left }));
@@ -148,34 +148,17 @@ pub(super) async fn continue_sign_in(
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
-    let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let device = Device::new(&site, agent.unwrap_or_default(), access.ctx().ip);
+    let device = Device::new(&site, user_agent(request.headers()), access.ctx().ip);
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let session = &signed.session;
         let proved =
             Proved { methods: session.methods.clone(), pending: None, session: Some(session.id.clone()) };
-        let user = &session.user;
-        if session.standing == Standing::Full {
-            return enter(ctx, tx, user, proved, Standing::Full, &device).await;
+        let held = hold(tx, &session.user).await?;
+        match session.standing {
+            Standing::Full => enter(ctx, tx, held, proved, Standing::Full, &device).await,
+            Standing::Owing => start(&place, ctx, tx, held, proved, &device).await,
         }
-        held(tx, user).await?;
-        let policy = tx.sign_in_policy().await?;
-        let mut factors = tx.factors(user).await?;
-        factors.retain(Factor::is_verified);
-        if factors.is_empty() && policy.mfa.required && tx.unused_codes(user).await? > 0 {
-            return ask(&place, ctx, tx, user, proved, &[]).await;
-        }
-        if factors.is_empty() && !policy.mfa.required {
-            return enter(ctx, tx, user, proved, Standing::Full, &device).await;
-        }
-        if factors.is_empty() {
-            return enter(ctx, tx, user, proved, Standing::Owing, &device).await;
-        }
-        if session.foreign.is_some() || session.methods.is_empty() {
-            return ask(&place, ctx, tx, user, proved, &factors).await;
-        }
-        start(&place, ctx, tx, user, proved, &device).await
     };
     let step: Step = access.write(work).await?;
     let tenant = access.tenant().clone();

@@ -1,23 +1,23 @@
 //! `/api/me/factors`: what there is, its names, and what goes.
 
 use actix_web::{HttpResponse, delete, get, patch, web};
-use audit::{
-    Audited, Event,
-    events::credentials::{FactorRemoved, FactorRenamed},
-};
-use credentials::{Factor, FactorData, FactorId, FactorStore, SignInStore, may_remove, may_remove_all};
+use audit::{Audited, Event, events::credentials::FactorRenamed};
+use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove_all};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::GraceAct;
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::{Proof, end_others, held, spend_or_ask};
-use crate::http::{
-    access::Access,
-    body::{Json, answer},
-    errors::Problem,
-    permissions::{OwnAccount, SigningIn},
+use super::guard::{Proof, end_others, hold, spend_or_ask};
+use crate::{
+    http::{
+        access::Access,
+        body::{Json, answer},
+        errors::Problem,
+        permissions::{OwnAccount, SigningIn},
+    },
+    people,
 };
 
 /// A factor as its person is shown it.
@@ -45,10 +45,7 @@ pub(in crate::http) struct ShownFactor {
 
 impl ShownFactor {
     pub(in crate::http) fn of(factor: &Factor) -> Self {
-        let passkey = match &factor.data {
-            FactorData::Passkey(passkey) => Some(passkey),
-            FactorData::Totp { .. } => None,
-        };
+        let passkey = factor.passkey();
         Self {
             id: factor.id.to_string(),
             kind: factor.kind().as_str(),
@@ -57,7 +54,7 @@ impl ShownFactor {
             created_at: factor.created_at,
             last_used_at: factor.last_used_at,
             aaguid: passkey.map(|passkey| passkey.aaguid.to_string()),
-            backup_eligible: passkey.map(|passkey| passkey.backup_eligible()),
+            backup_eligible: passkey.map(Passkey::backup_eligible),
         }
     }
 }
@@ -161,7 +158,7 @@ pub(super) async fn remove_factor(
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let mut session = held(tx, &signed).await?;
+        let (held, mut session) = hold(tx, &signed).await?;
         let user = session.user.clone();
         let factors = tx.factors(&user).await?;
         // Without a proof nobody is told what there is.
@@ -174,12 +171,9 @@ pub(super) async fn remove_factor(
             proof.ask()?;
         }
         let factor = found?;
-        let policy = tx.sign_in_policy().await?;
         let codes = tx.unused_codes(&user).await?;
-        may_remove(&policy.mfa, &factors, codes, &factor)?;
-        tx.delete_factor(&user, &factor.id).await?;
-        let data = FactorRemoved { user: user.to_string(), kind: factor.kind().as_str() };
-        let mut events = vec![Event::new(factor.id.as_str(), &data)];
+        may_remove(&held.policy.mfa, &factors, codes, &factor)?;
+        let mut events = vec![people::remove_factor(tx, &factor).await?];
         events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
         Ok::<_, Problem>(Audited::of_changes((), events))
     };
@@ -206,18 +200,10 @@ pub(super) async fn remove_all_factors(
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let session = held(tx, &signed).await?;
+        let (held, session) = hold(tx, &signed).await?;
         proof.ask()?;
-        let policy = tx.sign_in_policy().await?;
-        may_remove_all(&policy.mfa)?;
-        let user = session.user.clone();
-        let mut events = Vec::new();
-        for factor in tx.factors(&user).await? {
-            tx.delete_factor(&user, &factor.id).await?;
-            let data = FactorRemoved { user: user.to_string(), kind: factor.kind().as_str() };
-            events.push(Event::new(factor.id.as_str(), &data));
-        }
-        tx.replace_codes(&user, &[]).await?;
+        may_remove_all(&held.policy.mfa)?;
+        let mut events = people::remove_factors(tx, &session.user).await?;
         if !events.is_empty() {
             events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
         }

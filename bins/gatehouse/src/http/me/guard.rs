@@ -1,7 +1,7 @@
 //! Who may change what signs a person in: with a fresh proof, or without one where the contract gives leave.
 
 use audit::{Event, events::credentials::FactorEnrolled};
-use credentials::{Factor, FactorData, FactorStore, MAX_FACTORS, SignInStore};
+use credentials::{Factor, FactorKind, FactorStore, MAX_FACTORS, Passkey};
 use kernel::{Ctx, StoreError, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::{Grace, GraceAct, GraceKind, Method, Session, SessionStore, Standing};
@@ -9,7 +9,7 @@ use store::Tx;
 
 use crate::http::{
     access::Signed,
-    auth,
+    auth::{self, Held},
     errors::Problem,
     step_up::{AccountSecurityChange, IfAsked},
 };
@@ -62,15 +62,14 @@ pub(super) fn fresh(session: &Session, now: Timestamp) -> Result<(), Problem> {
 
 /// Whether the session proved a second factor although it owes another.
 fn has_proved_one(session: &Session) -> bool {
-    let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
-    session.standing == Standing::Owing && session.methods.iter().any(|method| second.contains(method))
+    session.standing == Standing::Owing && session.has_second_factor()
 }
 
-/// The session as it is now, held until the end of the unit of work.
-pub(super) async fn held(tx: &mut Tx, signed: &Signed) -> Result<Session, Problem> {
-    auth::held(tx, &signed.session.user).await?;
+/// The session as it is now, and whose it is, held until the end of the unit of work.
+pub(in crate::http) async fn hold(tx: &mut Tx, signed: &Signed) -> Result<(Held, Session), Problem> {
+    let held = auth::hold(tx, &signed.session.user).await?;
     let session = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
-    session.ok_or_else(Problem::session_revoked)
+    Ok((held, session.ok_or_else(Problem::session_revoked)?))
 }
 
 fn too_many() -> Problem {
@@ -128,11 +127,11 @@ pub(super) async fn enrolled(
     ctx: &Ctx,
     tx: &mut Tx,
     signed: &Signed,
+    (held, mut session): (Held, Session),
     factor: &Factor,
     begun: Begun,
     proof: Proof,
 ) -> Result<Vec<Event>, Problem> {
-    let mut session = held(tx, signed).await?;
     let others = tx.factors(&session.user).await?;
     let verified = others.iter().filter(|other| other.is_verified() && other.id != factor.id).count();
     if verified >= MAX_FACTORS {
@@ -140,7 +139,6 @@ pub(super) async fn enrolled(
     }
     let has_factor = verified > 0;
     may_finish(begun, &mut session, has_factor, ctx.now, proof)?;
-    let policy = tx.sign_in_policy().await?;
     let mut events = Vec::new();
     let recovering = session.grace.as_ref().is_some_and(|grace| grace.kind == GraceKind::Recovery);
     if !has_factor && recovering {
@@ -148,16 +146,16 @@ pub(super) async fn enrolled(
     } else if !has_factor {
         session.grace = Some(Grace::new(GraceKind::FirstFactor, ctx.now));
     }
-    let method = match factor.data {
-        FactorData::Totp { .. } => Method::Totp,
-        FactorData::Passkey(_) => Method::Passkey,
+    let method = match factor.kind() {
+        FactorKind::Totp => Method::Totp,
+        FactorKind::Webauthn => Method::Passkey,
     };
     // What the session owes by today's policy, whatever it owed when it began.
     let owing = session.standing == Standing::Owing || signed.session.standing == Standing::Owing;
     if !session.methods.contains(&method) {
         session.methods.push(method);
     }
-    if owing && policy.mfa.accepts(factor.kind()) {
+    if owing && held.policy.mfa.accepts(factor.kind()) {
         session.standing = Standing::Full;
         session.signed_in_at = ctx.now;
         events.push(crate::events::signed_in(&session));
@@ -167,15 +165,12 @@ pub(super) async fn enrolled(
         }
     }
     tx.update_session(&session).await?;
-    let (aaguid, backup_eligible) = match &factor.data {
-        FactorData::Totp { .. } => (None, None),
-        FactorData::Passkey(passkey) => (Some(passkey.aaguid.to_string()), Some(passkey.backup_eligible())),
-    };
+    let passkey = factor.passkey();
     let data = FactorEnrolled {
         user: session.user.to_string(),
         kind: factor.kind().as_str(),
-        aaguid,
-        backup_eligible,
+        aaguid: passkey.map(|passkey| passkey.aaguid.to_string()),
+        backup_eligible: passkey.map(Passkey::backup_eligible),
     };
     events.push(Event::new(factor.id.as_str(), &data));
     Ok(events)
@@ -207,9 +202,4 @@ pub(super) async fn end_others(
     let count = sessions::revoke_all(ctx, tx, &session.user, Some(&session.id)).await?;
     let data = audit::events::sign_in::SessionsRevoked { count, why };
     Ok((count > 0).then(|| Event::new(session.user.as_str(), &data)))
-}
-
-/// Seals the secret of an app for its factor.
-pub(super) fn place_of(ctx: &Ctx, factor: &credentials::FactorId) -> Vec<u8> {
-    [ctx.tenant.as_str(), factor.as_str()].join("\0").into_bytes()
 }

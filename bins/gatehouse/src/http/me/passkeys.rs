@@ -6,7 +6,7 @@ use credentials::{
     Attestation, Factor, FactorData, FactorId, FactorKind, FactorStore, PendingRegistration, TicketKind,
     TicketStore, default_name, user_handle,
 };
-use kernel::{Ctx, Email};
+use kernel::Ctx;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sessions::SessionId;
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::{
     factors::ShownFactor,
-    guard::{Begun, Proof, enrolled, held, may_enrol},
+    guard::{Begun, Proof, enrolled, hold, may_enrol},
 };
 use crate::http::{
     Site,
@@ -77,26 +77,19 @@ pub(super) async fn begin_passkey(
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let session = held(tx, &signed).await?;
+        let (held, session) = hold(tx, &signed).await?;
         let factors = tx.factors(&session.user).await?;
         let has_codes = tx.unused_codes(&session.user).await? > 0;
         let begun = may_enrol(&session, &factors, has_codes, ctx.now, proof)?;
-        let person = directory::find_person(tx, &session.user).await?;
-        let account = person.email.as_ref().map_or(person.user_name.as_str(), Email::as_str);
-        let shown = person.display_name.as_deref().unwrap_or(account);
-        let present: Vec<_> = factors
-            .iter()
-            .filter_map(|factor| match &factor.data {
-                FactorData::Passkey(passkey) => Some((**passkey).clone()),
-                FactorData::Totp { .. } => None,
-            })
-            .collect();
+        let account = held.person.account();
+        let shown = held.person.display_name.as_deref().unwrap_or(account);
+        let present: Vec<_> = factors.iter().filter_map(Factor::passkey).cloned().collect();
         let handle = user_handle(&ctx.tenant, &session.user);
         let ceremony =
             place.passkeys()?.begin_registration(&handle, account, shown, &present, Attestation::None);
-        let (webauthn, registration) = ceremony.map_err(|error| Problem::internal().because(&error))?;
+        let (webauthn, registration) = ceremony.map_err(Problem::unforeseen)?;
         let pending = Pending { session: session.id.clone(), begun, registration };
-        let state = serde_json::to_value(&pending).map_err(|error| Problem::internal().because(&error))?;
+        let state = serde_json::to_value(&pending).map_err(Problem::unforeseen)?;
         let ticket = ticket::mint(ctx, tx, TicketKind::PasskeyEnrolment, &session.user, state).await?;
         let setup = PasskeySetup { challenge_id: ticket.0, webauthn };
         Ok::<_, Problem>(Audited::without(setup, Unaudited::StepTaken))
@@ -137,10 +130,10 @@ pub(super) async fn verify_passkey(
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        held(tx, &signed).await?;
+        let held = hold(tx, &signed).await?;
         let kept = ticket::live(ctx, tx, &hash, TicketKind::PasskeyEnrolment).await?;
         let Pending { session, begun, registration } =
-            serde_json::from_value(kept.state).map_err(|error| Problem::internal().because(&error))?;
+            serde_json::from_value(kept.state).map_err(Problem::unforeseen)?;
         if session != signed.session.id || !tx.take_ticket(&hash).await? {
             return Err(ticket::invalid());
         }
@@ -164,7 +157,7 @@ pub(super) async fn verify_passkey(
             last_used_at: None,
             data: FactorData::Passkey(Box::new(passkey)),
         };
-        let events = enrolled(ctx, tx, &signed, &factor, begun, proof).await?;
+        let events = enrolled(ctx, tx, &signed, held, &factor, begun, proof).await?;
         if !tx.insert_factor(&factor).await? {
             return Err(Problem::conflict("CONFLICT", "this passkey is enrolled already"));
         }

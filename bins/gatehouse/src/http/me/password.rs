@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::{Proof, end_others, fresh, held};
+use super::guard::{Proof, end_others, fresh, hold};
 use crate::http::{
     Site,
     access::Access,
@@ -79,7 +79,7 @@ pub(super) async fn change_password(
     }
     let hashed = access.aside(site.hashing.hash(access.shared_env(), new)).await??;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let session = held(tx, &signed).await?;
+        let (_, session) = hold(tx, &signed).await?;
         if tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
             proof.ask()?;
         }

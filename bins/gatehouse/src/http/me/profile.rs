@@ -1,18 +1,20 @@
 //! `/api/me`
 
 use actix_web::{HttpResponse, get, patch};
-use audit::{Audited, Event, events::users::UserUpdated};
 use directory::{Person, PhoneNumber, ProfileChanges, Role};
 use kernel::{Ctx, Email};
 use serde::{Deserialize, Deserializer, Serialize};
 use store::{Across, Tx};
 use utoipa::ToSchema;
 
-use crate::http::{
-    access::Access,
-    body::{Json, answer},
-    errors::Problem,
-    permissions::{ReadProfile, WriteProfile},
+use crate::{
+    http::{
+        access::Access,
+        body::{Json, answer},
+        errors::Problem,
+        permissions::{ReadProfile, WriteProfile},
+    },
+    people,
 };
 
 /// A telephone number.
@@ -151,18 +153,14 @@ pub(super) async fn patch_me(
         phone_numbers: body.0.phone_numbers.map(phone_numbers),
         ..ProfileChanges::default()
     };
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (person, changed) = directory::change_profile(ctx, tx, &user, changes).await?;
-        let events = (!changed.is_empty()).then(|| Event::new(user.as_str(), &UserUpdated { changed }));
-        Ok::<_, directory::Error>(Audited::of_changes(person, events.into_iter().collect()))
-    };
+    let work = async move |ctx: &Ctx, tx: &mut Tx| people::change_profile(ctx, tx, &user, changes).await;
     let person = access.write(work).await?;
     Ok(answer(&Me::of(person, access.own_tenant().await?)))
 }
 
 /// The caller's tenant.
 impl<P: crate::http::permissions::Permission> Access<P> {
-    async fn own_tenant(&self) -> Result<directory::Tenant, Problem> {
+    pub(crate) async fn own_tenant(&self) -> Result<directory::Tenant, Problem> {
         let id = self.tenant().clone();
         let find = async |across: &mut Across| across.tenant(&id).await;
         self.look(find).await?.ok_or_else(Problem::internal)

@@ -9,7 +9,7 @@ use sessions::GraceAct;
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::{Proof, held};
+use super::guard::{Proof, hold};
 use crate::http::{access::Access, body::answer, errors::Problem, permissions::OwnAccount};
 
 /// Recovery codes; shown once.
@@ -40,7 +40,7 @@ pub(super) async fn generate_recovery_codes(
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let session = held(tx, &signed).await?;
+        let (_, session) = hold(tx, &signed).await?;
         if !tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
             return Err(Problem::conflict("CONFLICT", "enrol a second factor first"));
         }

@@ -1,21 +1,26 @@
 //! `/api/me/sessions`
 
-use actix_web::{HttpRequest, HttpResponse, delete, get, http::header, post, web};
-use audit::{Audited, Event, Unaudited, events::sign_in::SessionRevoked};
+use actix_web::{HttpRequest, HttpResponse, delete, get, post, web};
+use audit::{Audited, Unaudited};
 use kernel::{Ctx, Email, Timestamp};
 use serde::Serialize;
 use sessions::{Session, SessionId, SessionStore, device_label, ip_prefix};
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{
-    Site,
-    access::{Access, lifetime},
-    auth::{Revoked, held},
-    body::answer,
-    cookies,
-    errors::Problem,
-    permissions::OwnAccount,
+use super::guard::hold;
+use crate::{
+    http::{
+        Site,
+        access::{Access, lifetime},
+        auth::Revoked,
+        body::answer,
+        cookies,
+        errors::Problem,
+        permissions::OwnAccount,
+        user_agent,
+    },
+    people,
 };
 
 /// Seconds until the next heartbeat.
@@ -83,7 +88,7 @@ struct Heartbeat {
 pub(super) async fn list_sessions(access: Access<OwnAccount>) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let own = signed.session.id.clone();
-    let lifetime = lifetime(&signed.holder);
+    let lifetime = lifetime(&signed.holder.policy);
     let work =
         async move |ctx: &Ctx, tx: &mut Tx| sessions::list(ctx, tx, &signed.session.user, lifetime).await;
     let found = access.read(work).await?;
@@ -112,12 +117,7 @@ pub(super) async fn revoke_session(
     let id: SessionId = id.parse().map_err(|_| Problem::not_found())?;
     let own = &access.caller().session;
     let (is_own, user) = (own.id == id, own.user.clone());
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let ended = sessions::revoke(ctx, tx, &user, &id).await?;
-        let data = SessionRevoked { user: user.to_string(), why: "REVOKED" };
-        let events = ended.then(|| Event::new(id.as_str(), &data));
-        Ok::<_, sessions::Error>(Audited::of_changes((), events.into_iter().collect()))
-    };
+    let work = async move |ctx: &Ctx, tx: &mut Tx| people::end_session(ctx, tx, &user, &id, "REVOKED").await;
     access.write(work).await?;
     let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true) });
     if is_own {
@@ -142,19 +142,16 @@ pub(super) async fn heartbeat(
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
-    let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let (label, location) = (device_label(agent.unwrap_or_default()), site.locate(access.ctx().ip));
+    let (label, location) = (device_label(user_agent(request.headers())), site.locate(access.ctx().ip));
     let absolute_days = signed.holder.policy.session.absolute_days;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let person = held(tx, &signed.session.user).await?;
-        let live = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
-        let Some(mut session) = live else { return Err(Problem::session_revoked()) };
+        let (held, mut session) = hold(tx, &signed).await?;
         session.last_seen_at = ctx.now;
         session.ip = ctx.ip.or(session.ip);
         session.device_label = label;
         session.location = location.or(session.location);
         tx.update_session(&session).await?;
-        Ok(Audited::without((session, person), Unaudited::LastUse))
+        Ok::<_, Problem>(Audited::without((session, held.person), Unaudited::LastUse))
     };
     let (session, person) = access.write(work).await?;
     let shown = ShownSession::of(&session, Some(&session.id));

@@ -5,19 +5,19 @@ use audit::{Audited, Unaudited};
 use credentials::{
     Factor, FactorData, FactorId, FactorKind, FactorStore, TICKET_MINUTES, default_name, totp,
 };
-use kernel::{Ctx, Email, Env};
+use kernel::{Ctx, Env};
 use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
     factors::ShownFactor,
-    guard::{Begun, Proof, enrolled, held, may_enrol, place_of},
+    guard::{Begun, Proof, enrolled, hold, may_enrol},
 };
 use crate::http::{
     Site,
     access::Access,
-    auth::{FactorName, factor_invalid, totp_step},
+    auth::{FactorName, factor_invalid, totp_place, totp_step},
     body::{Json, answer},
     errors::Problem,
     permissions::SigningIn,
@@ -66,17 +66,15 @@ pub(super) async fn begin_totp(
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let session = held(tx, &signed).await?;
+        let (held, session) = hold(tx, &signed).await?;
         let factors = tx.factors(&session.user).await?;
         let has_codes = tx.unused_codes(&session.user).await? > 0;
         let begun = may_enrol(&session, &factors, has_codes, ctx.now, proof)?;
         // One at a time: what was begun and not finished is forgotten.
         tx.drop_pending(&session.user).await?;
-        let person = directory::find_person(tx, &session.user).await?;
-        let account = person.email.as_ref().map_or(person.user_name.as_str(), Email::as_str);
         let env: &dyn Env = &*ctx.env;
         let (id, secret) = (FactorId::new(env), totp::new_secret(env));
-        let sealed = place.keys.seal_totp(env, &place_of(ctx, &id), secret.expose());
+        let sealed = place.keys.seal_totp(env, &totp_place(ctx, &id), secret.expose());
         let factor = Factor {
             id: id.clone(),
             user: session.user.clone(),
@@ -90,7 +88,7 @@ pub(super) async fn begin_totp(
             },
         };
         tx.insert_factor(&factor).await?;
-        let uri = totp::otpauth_uri(&secret, &place.name, account);
+        let uri = totp::otpauth_uri(&secret, &place.name, held.person.account());
         let setup = TotpSetup {
             id: id.to_string(),
             secret: totp::typed(&secret).expose().clone(),
@@ -128,7 +126,7 @@ pub(super) async fn verify_totp(
     access.attempt(FactorName::Totp).await?;
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        held(tx, &signed).await?;
+        let held = hold(tx, &signed).await?;
         let factors = tx.factors(&signed.session.user).await?;
         let waits = |factor: &Factor| {
             !factor.is_verified() && ctx.now < factor.created_at.plus_millis(TICKET_MINUTES * 60_000)
@@ -139,7 +137,7 @@ pub(super) async fn verify_totp(
             return Err(Problem::not_found());
         };
         let Some(step) = totp_step(&place, ctx, &factor, &code)? else { return Err(factor_invalid()) };
-        let events = enrolled(ctx, tx, &signed, &factor, Begun::of_step(last_step), proof).await?;
+        let events = enrolled(ctx, tx, &signed, held, &factor, Begun::of_step(last_step), proof).await?;
         factor.verified_at = Some(ctx.now);
         factor.last_used_at = Some(ctx.now);
         factor.data = FactorData::Totp { sealed, last_step: step };

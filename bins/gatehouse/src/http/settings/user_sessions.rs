@@ -1,16 +1,13 @@
 //! `/api/settings/users/{id}/sessions`
 
 use actix_web::{HttpResponse, delete, get, web};
-use audit::{
-    Audited, Event,
-    events::sign_in::{SessionRevoked, SessionsRevoked},
-};
+use audit::{Audited, Event, events::sign_in::SessionsRevoked};
 use kernel::{Ctx, UserId};
-use sessions::{Lifetime, SessionId, SessionStore};
+use sessions::{SessionId, SessionStore};
 use store::Tx;
 
 use crate::http::{
-    access::Access,
+    access::{Access, lifetime},
     auth::Revoked,
     body::answer,
     errors::Problem,
@@ -34,8 +31,7 @@ pub(super) async fn list_user_sessions(
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
-    let session = access.caller().policy().session;
-    let lifetime = Lifetime { idle_minutes: session.idle_minutes, absolute_days: session.absolute_days };
+    let lifetime = lifetime(access.caller().policy());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let person = directory::find_person(tx, &id).await?;
         Ok::<_, Problem>(sessions::list(ctx, tx, &person.id, lifetime).await?)
@@ -93,12 +89,8 @@ pub(super) async fn revoke_user_session(
     let (id, sid) = path.into_inner();
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let sid: SessionId = sid.parse().map_err(|_| Problem::not_found())?;
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let ended = sessions::revoke(ctx, tx, &id, &sid).await?;
-        let data = SessionRevoked { user: id.to_string(), why: "REVOKED" };
-        let events = ended.then(|| Event::new(sid.as_str(), &data));
-        Ok::<_, sessions::Error>(Audited::of_changes((), events.into_iter().collect()))
-    };
+    let work =
+        async move |ctx: &Ctx, tx: &mut Tx| crate::people::end_session(ctx, tx, &id, &sid, "REVOKED").await;
     access.write(work).await?;
     Ok(answer(&Revoked { revoked: true, sign_out: None }))
 }

@@ -7,7 +7,7 @@ use audit::{
         UserDeactivated, UserDeleted, UserInvited, UserReactivated, UserRoleChanged, UserUpdated,
     },
 };
-use directory::{LinkKind, NewPerson, PeopleStore, Person, Role};
+use directory::{LinkKind, NewPerson, Person, Role};
 use kernel::{Ctx, Email, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use store::Tx;
@@ -21,6 +21,7 @@ use crate::{
         errors::Problem,
         me::factors::Deleted,
         paging::{Page, PageQuery},
+        people::page,
         permissions::{Administer, AdministerInPerson},
         step_up::{IfAsked, StepUp, UserAdminChange},
     },
@@ -120,10 +121,7 @@ pub(super) async fn list_settings_users(
     access: Access<Administer>,
     query: Page,
 ) -> Result<HttpResponse, Problem> {
-    let (after, limit) = (query.after::<UserId>(&site, access.tenant())?, query.limit());
-    let work = async move |_: &Ctx, tx: &mut Tx| tx.people(after.as_ref(), limit + 1).await;
-    let (people, next_cursor) =
-        query.cut(&site, access.tenant(), access.read(work).await?, |person| person.id.as_str());
+    let (people, next_cursor) = page(&site, &access, &query).await?;
     let users = people.into_iter().map(|person| ShownUser::of(person, None)).collect();
     Ok(answer(&UserPage { users, next_cursor }))
 }

@@ -251,6 +251,16 @@ impl Server {
         self.runtime.block_on(self.store.write(ctx, unit)).unwrap()
     }
 
+    /// Disables a person, as a directory does.
+    pub(crate) fn disable(&self, tenant: &Tenant, id: &kernel::UserId) {
+        let id = id.clone();
+        self.write(&tenant.id, async move |ctx, tx| {
+            let before = directory::PeopleStore::person(tx, &id).await?.unwrap();
+            let after = directory::Person { active: false, updated_at: ctx.now, ..before.clone() };
+            directory::PeopleStore::update_person(tx, &before, &after).await
+        });
+    }
+
     /// Changes what the tenant asks of those who sign in.
     pub(crate) fn policy(&self, tenant: &Tenant, change: impl Fn(&mut SignInPolicy) + Send + 'static) {
         self.write(&tenant.id, async move |_, tx| {

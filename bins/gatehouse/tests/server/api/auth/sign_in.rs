@@ -53,12 +53,7 @@ fn refusals_are_alike_until_the_password_is_right() {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
         let bob = server.person(&tenant, "bob@example.com", Role::Member);
-        let id = bob.id.clone();
-        server.write(&tenant.id, async move |ctx, tx| {
-            let before = directory::PeopleStore::person(tx, &id).await?.unwrap();
-            let after = directory::Person { active: false, updated_at: ctx.now, ..before.clone() };
-            directory::PeopleStore::update_person(tx, &before, &after).await
-        });
+        server.disable(&tenant, &bob.id);
         let browser = server.browser();
         let unknown = browser.sign_in("nobody@example.com", "whatever it may be");
         assert_eq!(unknown.status, 401);

@@ -1,0 +1,43 @@
+// The API, as the pages speak to it.
+
+/** What the server refused, or that it could not be asked. */
+export class Refusal extends Error {
+  constructor(status, body, retryAfter) {
+    super(sentence(status, body, retryAfter));
+    this.status = status;
+    this.code = body.code ?? "";
+    this.reason = body.reason ?? "";
+    this.purpose = body.purpose ?? "";
+    /** The field that is meant, where one is. */
+    this.field = status === 400 ? (/^([A-Za-z]+)(?:\[[0-9]+\])?: /.exec(body.error ?? "")?.[1] ?? "") : "";
+  }
+}
+
+const wait = (seconds) =>
+  seconds < 90 ? `${seconds} seconds` : seconds < 5400 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3600)} hours`;
+
+function sentence(status, body, retryAfter) {
+  if (status === 0) return "The server cannot be reached. Look at your connection and try again.";
+  if (status === 429) return `Too many attempts. Try again in ${wait(Number(retryAfter) || 60)}.`;
+  const text = (body.error ?? "Something went wrong").replace(/^[A-Za-z]+(\[[0-9]+\])?: /, "");
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
+/** Asks and answers with the body; throws a `Refusal`. */
+export async function call(method, path, body) {
+  let answer;
+  try {
+    answer = await fetch(path, {
+      method,
+      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin",
+      cache: "no-store",
+    });
+  } catch {
+    throw new Refusal(0, {});
+  }
+  const said = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Refusal(answer.status, said, answer.headers.get("Retry-After"));
+  return said;
+}

@@ -1,0 +1,175 @@
+// Signing in, step by step. The server says after each step what comes next.
+
+import { call } from "./api.js";
+import { $, $$, during, onAct, onSend, refuse } from "./page.js";
+import * as passkeys from "./passkeys.js";
+
+const gate = $(".gate");
+const { next, tenant, goesOn } = gate.dataset;
+const notices = {
+  PASSWORD_RESET: "An administrator has reset your password since you were here last. If you did not ask for that, tell them.",
+  FACTORS_RESET: "An administrator has removed your second factors since you were here last. Set up a new one under Security.",
+};
+const others = { WEBAUTHN: "Use a passkey instead", TOTP: "Use a code from an app instead", RECOVERY_CODE: "Use a recovery code instead" };
+const link = new URLSearchParams(location.hash.slice(1)).get("link");
+
+let ticket;
+let options;
+
+function show(step) {
+  for (const section of $$("[data-step]")) section.hidden = section.dataset.step !== step;
+  const section = $(`[data-step="${step}"]`);
+  ($("input:not([hidden])", section) ?? $("button, a", section))?.focus();
+}
+
+/** Goes where the answer leads. */
+function follow(answer) {
+  ticket = answer.ticket;
+  switch (answer.status) {
+    case "SIGNED_IN":
+      if (!answer.notice) return location.assign(next);
+      $("[data-notice]").textContent = notices[answer.notice] ?? answer.notice;
+      return show("notice");
+    case "ENROLMENT_REQUIRED":
+      return location.assign(`/auth/enrol?${new URLSearchParams({ next })}`);
+    case "TENANT_CHOICE":
+      $("[data-tenants]").replaceChildren(...answer.tenants.map(({ slug, name }) => {
+        const button = Object.assign(document.createElement("button"), { name: "tenant", value: slug });
+        button.append(Object.assign(document.createElement("b"), { textContent: name }));
+        return button;
+      }));
+      return show("tenant");
+    default:
+      options = answer.webauthn;
+      return choose(answer.factors);
+  }
+}
+
+/** Shows the first of the factors, and the ways to the others. */
+function choose(factors) {
+  for (const step of Object.keys(others)) {
+    const ways = factors.filter((factor) => factor !== step).map((factor) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: others[factor] });
+      button.addEventListener("click", () => show(factor));
+      return button;
+    });
+    const again = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Start again" });
+    again.dataset.act = "again";
+    $(`[data-step="${step}"] [data-others]`).replaceChildren(...ways, again);
+  }
+  show(factors[0]);
+}
+
+/** Back to the beginning, with what there is to say. */
+function again(error) {
+  $("#password").value = "";
+  show("password");
+  if (error) refuse($('[data-form="password"]'), error);
+  offer();
+}
+
+/** A step that needs the ticket: without a good one it begins anew. */
+async function step(path, body) {
+  try {
+    follow(await call("POST", path, { ticket, ...body }));
+  } catch (error) {
+    if (error.code === "TICKET_INVALID" || error.code === "ACCOUNT_DISABLED") return again(error);
+    throw error;
+  }
+}
+
+onSend("password", async (fields) => {
+  stop();
+  const email = fields.get("email").trim();
+  const body = { email, password: fields.get("password"), ...(tenant && { tenant }) };
+  try {
+    follow(await call("POST", "/api/auth/sign-in", body));
+  } catch (error) {
+    offer();
+    throw error;
+  }
+});
+
+onSend("tenant", (_, __, button) => step("/api/auth/sign-in/tenant", { tenant: button.value }));
+
+for (const factor of ["TOTP", "RECOVERY_CODE"]) {
+  onSend(factor, async (fields, form) => {
+    const code = fields.get("code").trim();
+    form.reset();
+    await step("/api/auth/sign-in/verify", { factor, code: factor === "TOTP" ? code.replaceAll(" ", "") : code });
+  });
+}
+
+onSend("WEBAUTHN", async () => {
+  const credential = await passkeys.get(options);
+  await step("/api/auth/sign-in/verify", { factor: "WEBAUTHN", credential });
+});
+
+onSend("link", async (fields) => {
+  const answer = await call("POST", "/api/auth/links/redeem", { token: link, password: fields.get("new-password") });
+  history.replaceState(null, "", location.pathname + location.search);
+  follow(answer);
+});
+
+onAct("again", () => again());
+onAct("passkey", async () => {
+  stop();
+  try {
+    await withPasskey();
+  } catch (error) {
+    offer();
+    throw error;
+  }
+});
+
+async function withPasskey(more) {
+  const begun = await call("POST", "/api/auth/passkey/options");
+  const credential = await passkeys.get(begun.webauthn, more);
+  follow(await call("POST", "/api/auth/passkey/verify", { challengeId: begun.challengeId, credential }));
+}
+
+// Passkeys are offered where the address is typed, until another way is taken. A challenge lives five minutes.
+let offered;
+let renewal;
+
+function stop() {
+  clearTimeout(renewal);
+  offered?.abort();
+  offered = undefined;
+}
+
+async function offer() {
+  stop();
+  if (!(await passkeys.offersWhileTyping())) return;
+  const mine = new AbortController();
+  offered = mine;
+  renewal = setTimeout(offer, 4 * 60_000);
+  try {
+    await withPasskey({ mediation: "conditional", signal: mine.signal });
+  } catch (error) {
+    // Only what was chosen and then refused is worth a word.
+    if (error.status > 0 && offered === mine) {
+      refuse($('[data-form="password"]'), error);
+      offer();
+    }
+  }
+}
+
+// A link that is opened where this page is open already.
+window.addEventListener("hashchange", () => location.reload());
+
+if (link) {
+  show("link");
+} else if (goesOn !== undefined) {
+  show("wait");
+  during(gate, null, async () => {
+    try {
+      follow(await call("POST", "/api/auth/sign-in/continue"));
+    } catch (error) {
+      again(error.code === "UNAUTHENTICATED" ? undefined : error);
+    }
+  });
+} else {
+  show("password");
+  offer();
+}

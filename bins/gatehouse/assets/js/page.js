@@ -1,0 +1,143 @@
+// What pages have in common: forms, dialogs, times, copying.
+
+import { Refusal } from "./api.js";
+
+export const $ = (selector, within = document) => within.querySelector(selector);
+export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+/** Says in passing what has been done. */
+export function say(text) {
+  const said = $("#said");
+  said.textContent = text;
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => { said.textContent = ""; }, 4000);
+}
+
+/** Says within this part of the page what was refused. */
+export function refuse(part, error) {
+  if (error.name === "AbortError") return;
+  if (!(error instanceof Refusal)) {
+    console.error(error);
+    error = new Refusal(-1, { error: "something went wrong on this page; load it again" });
+  }
+  const field = error.field && $(`[data-wrong="${error.field}"]`, part);
+  const place = field || $("[data-refused]", part);
+  if (!place) throw error;
+  place.textContent = error.message;
+  if (error.code === "REAUTH_REQUIRED") {
+    const query = new URLSearchParams({ reason: error.code, next: location.pathname + location.search });
+    place.append(" ", Object.assign(document.createElement("a"), { href: `/auth/login?${query}`, textContent: "Sign in again" }));
+  }
+  place.hidden = false;
+  if (field) {
+    const input = $(`[name="${error.field}"]`, part);
+    input?.setAttribute("aria-invalid", "true");
+    input?.focus();
+  }
+}
+
+/** Takes away what was said there. */
+export function clear(part) {
+  for (const said of $$("[data-refused], [data-wrong]", part)) said.hidden = true;
+  for (const input of $$("[aria-invalid]", part)) input.removeAttribute("aria-invalid");
+}
+
+/** Runs `work` once at a time; what is refused is said in `part`. Answers whether it was done. */
+export async function during(part, button, work) {
+  if (part.dataset.busy) return false;
+  part.dataset.busy = "1";
+  clear(part);
+  button?.setAttribute("aria-busy", "true");
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    refuse(part, error);
+    return false;
+  } finally {
+    delete part.dataset.busy;
+    button?.removeAttribute("aria-busy");
+  }
+}
+
+/** Runs `work` with the fields when the form of this name is sent. */
+export function onSend(name, work) {
+  const form = $(`[data-form="${name}"]`);
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const button = event.submitter ?? $("button:not([type=button])", form);
+    during(form, button, () => work(new FormData(form), form, event.submitter));
+  });
+}
+
+/** Runs `work` when something with `data-act` of this name is pressed. */
+export function onAct(name, work) {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(`[data-act="${name}"]`);
+    if (!button) return;
+    const part = button.closest("[data-part], dialog, section, .gate, .bar") ?? document.body;
+    during(part, button, () => work(button));
+  });
+}
+
+/** Opens a dialog with empty fields. */
+export function open(id) {
+  const dialog = document.getElementById(id);
+  clear(dialog);
+  $("form", dialog).reset();
+  dialog.showModal();
+  return dialog;
+}
+
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("Copied.");
+  } catch {
+    say("The browser does not allow copying here: select the text and copy it.");
+  }
+}
+
+// Days are counted to a hundred: what ends in 90 days does not end "in 2 months".
+const units = [["year", 31536e3], ["month", 8640e3], ["day", 86400], ["hour", 3600], ["minute", 60]];
+
+function ago(date) {
+  const seconds = (date - Date.now()) / 1000;
+  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const unit = units.find(([, length]) => Math.abs(seconds) >= length);
+  return unit ? words.format(Math.round(seconds / (unit[0] === "month" ? 2628e3 : unit[1])), unit[0]) : seconds > 0 ? "in a moment" : "just now";
+}
+
+/** Shows times as they are here, and how long ago. */
+export function localise(within = document) {
+  const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+  for (const time of $$("time", within)) {
+    const date = new Date(time.dateTime);
+    time.textContent = ago(date);
+    time.title = whole.format(date);
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  const { close, reveal, copyFrom } = button.dataset;
+  if (close !== undefined) button.closest("dialog").close();
+  if (copyFrom) copy($(copyFrom, button.closest("dialog") ?? document).textContent);
+  if (reveal) {
+    const input = document.getElementById(reveal);
+    const shown = input.type === "text";
+    input.type = shown ? "password" : "text";
+    button.textContent = shown ? "Show" : "Hide";
+    button.setAttribute("aria-pressed", String(!shown));
+  }
+});
+
+// A password that was shown is not shown again when the dialog is opened anew, nor sent as plain text to be kept.
+document.addEventListener("reset", (event) => {
+  for (const button of $$("[data-reveal][aria-pressed=true]", event.target)) button.click();
+});
+
+const { base } = document.documentElement.dataset;
+if (base && new URL(base).origin !== location.origin) $("#elsewhere").hidden = false;
+localise();

@@ -1,0 +1,56 @@
+//! `/auth/enrol`: a second factor before anything else, where the tenant asks for one.
+
+use actix_web::{HttpRequest, HttpResponse, get, web};
+use askama::Template;
+use credentials::FactorKind;
+use kernel::Ctx;
+use store::Tx;
+
+use super::{Shell, Who, draw, next};
+use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::SigningIn};
+
+pub(super) const PATH: &str = "/auth/enrol";
+
+#[derive(Template)]
+#[template(path = "enrol.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    next: String,
+    account: String,
+    takes_passkeys: bool,
+    takes_apps: bool,
+}
+
+/// The page for a session that has to enrol a factor.
+#[get("/auth/enrol")]
+pub(super) async fn enrol(
+    site: web::Data<Site>,
+    access: Access<SigningIn>,
+    request: HttpRequest,
+) -> Result<HttpResponse, AreaProblem> {
+    drawn(&site, &access, &request).await.map_err(|problem| AreaProblem::of(&request, problem))
+}
+
+async fn drawn(
+    site: &Site,
+    access: &Access<SigningIn>,
+    request: &HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let wanted = form_urlencoded::parse(request.query_string().as_bytes())
+        .find(|(name, _)| name == "next")
+        .map(|(_, value)| value.into_owned());
+    let user = access.caller().session.user.clone();
+    let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
+    let person = access.read(find).await?;
+    let tenant = access.own_tenant().await?;
+    let mfa = &access.caller().holder.policy.mfa;
+    let mut shell = Shell::new(site, "Set up a second factor", "enrol.js");
+    shell.person = Some(Who::of(&person, &tenant));
+    draw(&Page {
+        shell,
+        next: next::local(&site.base_url, wanted.as_deref()),
+        account: person.account().to_owned(),
+        takes_passkeys: mfa.accepts(FactorKind::Webauthn),
+        takes_apps: mfa.accepts(FactorKind::Totp),
+    })
+}

@@ -1,0 +1,55 @@
+//! `/auth/login`: one page for every step of signing in, and for invitation and reset links.
+
+use actix_web::{HttpRequest, HttpResponse, get, web};
+use askama::Template;
+
+use super::{Shell, draw, next};
+use crate::http::{AreaProblem, Site};
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    next: String,
+    tenant: Option<String>,
+    /// Why somebody was sent here.
+    reason: Option<&'static str>,
+    /// Whether a session is there that owes a second factor.
+    goes_on: bool,
+}
+
+/// What people are told who were sent here; nothing for what is not one of these.
+fn reason(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "SESSION_REVOKED" => "This session was ended. Sign in again to go on.",
+        "SIGNED_OUT" => "You are signed out.",
+        "PASSWORD_CHANGED" => "Your password is changed.",
+        "REAUTH_REQUIRED" => {
+            "Sign in again to go on: this change has to follow a sign-in within five minutes."
+        }
+        "ACCOUNT_DISABLED" => {
+            "This account is disabled. An administrator of your organisation can enable it."
+        }
+        "NOT_PROVISIONED" => "Nobody here has your address. Ask an administrator to invite you.",
+        "SSO_NOT_ALLOWED" => "Your organisation takes e-mail and password alone.",
+        _ => return None,
+    })
+}
+
+/// The sign-in page. Whatever credentials come along are not looked at.
+#[get("/auth/login")]
+pub(super) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, AreaProblem> {
+    let asked = |wanted: &str| {
+        form_urlencoded::parse(request.query_string().as_bytes())
+            .find(|(name, _)| name == wanted)
+            .map(|(_, value)| value.into_owned())
+    };
+    let page = Page {
+        shell: Shell::new(&site, "Sign in", "login.js"),
+        next: next::local(&site.base_url, asked("next").as_deref()),
+        tenant: asked("tenant").filter(|tenant| !tenant.is_empty() && tenant.len() <= 128),
+        reason: asked("reason").as_deref().and_then(reason),
+        goes_on: asked("continue").is_some(),
+    };
+    draw(&page).map_err(|problem| AreaProblem::of(&request, problem))
+}

@@ -1,0 +1,60 @@
+//! Refusals for somebody who has opened a page: to the sign-in page, or a page that says what is wrong.
+
+use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError, http::header};
+use askama::Template;
+
+use super::next::address;
+use crate::http::Problem;
+
+#[derive(Template)]
+#[template(path = "refusal.html")]
+struct Page<'a> {
+    status: u16,
+    title: &'a str,
+    message: String,
+}
+
+/// The answer to a request for the page `target` that is refused with this problem.
+pub(crate) fn refusal(problem: &Problem, target: &str) -> HttpResponse {
+    let status = problem.status_code();
+    let mut answer = match (status.as_u16(), problem.why()) {
+        (401, _) if problem.code() == "UNAUTHENTICATED" => to(address("/auth/login", &[("next", target)])),
+        (401, _) => to(address("/auth/login", &[("next", target), ("reason", problem.code())])),
+        (403, Some("MFA_REQUIRED")) => to(address("/auth/login", &[("next", target), ("continue", "1")])),
+        _ => {
+            let title = match status.as_u16() {
+                403 => "This is not for you",
+                404 => "There is nothing here",
+                405 => "This page cannot be sent to",
+                503 => "Just a moment",
+                _ => "Something went wrong",
+            };
+            let page = Page { status: status.as_u16(), title, message: sentence(problem.message()) };
+            let mut answer = HttpResponseBuilder::new(status);
+            match page.render() {
+                Ok(text) => answer.content_type("text/html; charset=utf-8").body(text),
+                Err(_) => return problem.envelope(),
+            }
+        }
+    };
+    let headers = problem.envelope();
+    for name in [header::ALLOW, header::RETRY_AFTER] {
+        if let Some(value) = headers.headers().get(&name) {
+            answer.headers_mut().insert(name, value.clone());
+        }
+    }
+    answer.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
+    problem.tell(&mut answer);
+    answer
+}
+
+fn to(place: String) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header((header::LOCATION, place)).finish()
+}
+
+/// What programs are told, as a sentence.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}

@@ -1,0 +1,194 @@
+//! `/account/security`: what signs a person in, where they are signed in, and what their programs hold.
+
+use actix_web::{HttpRequest, HttpResponse, get, web};
+use askama::Template;
+use credentials::{Factor, FactorKind, FactorStore, MfaPolicy, SignInStore};
+use directory::{Person, Role};
+use kernel::{Ctx, Timestamp};
+use sessions::{Session, SessionId, ip_prefix};
+use store::Tx;
+use tokens::{Pat, PatStore, Scope};
+
+use super::{Shell, Who, draw, times::Moment};
+use crate::http::{AreaProblem, Problem, Site, access::Access, lifetime, permissions::OwnAccount};
+
+pub(super) const PATH: &str = "/account/security";
+
+#[derive(Template)]
+#[template(path = "security.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    account: String,
+    has_password: bool,
+    password_hint: String,
+    mfa: Mfa,
+    factors: Vec<FactorRow>,
+    unused_codes: usize,
+    sessions: Vec<SessionRow>,
+    tokens: Vec<TokenRow>,
+    scopes: Vec<ScopeChoice>,
+}
+
+/// What the tenant asks for.
+struct Mfa {
+    required: bool,
+    takes_passkeys: bool,
+    takes_apps: bool,
+}
+
+struct FactorRow {
+    id: String,
+    name: String,
+    is_passkey: bool,
+    /// Whether it can be copied to other devices.
+    synced: bool,
+    /// Whether the tenant takes it.
+    counts: bool,
+    created: Moment,
+    used: Option<Moment>,
+}
+
+struct SessionRow {
+    id: String,
+    device: String,
+    place: String,
+    created: Moment,
+    seen: Moment,
+    current: bool,
+}
+
+struct TokenRow {
+    id: String,
+    name: String,
+    scopes: Vec<&'static str>,
+    created: Moment,
+    expires: Option<Moment>,
+    used: Option<Moment>,
+    used_from: Option<String>,
+}
+
+struct ScopeChoice {
+    name: &'static str,
+    what: &'static str,
+}
+
+/// What is found in one unit of work.
+struct Found {
+    person: Person,
+    has_password: bool,
+    factors: Vec<Factor>,
+    unused_codes: usize,
+    sessions: Vec<Session>,
+    tokens: Vec<Pat>,
+}
+
+/// The page of one's own account.
+#[get("/account/security")]
+pub(super) async fn security(
+    site: web::Data<Site>,
+    access: Access<OwnAccount>,
+    request: HttpRequest,
+) -> Result<HttpResponse, AreaProblem> {
+    drawn(&site, &access).await.map_err(|problem| AreaProblem::of(&request, problem))
+}
+
+async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse, Problem> {
+    let signed = access.caller().clone();
+    let (user, policy) = (signed.session.user.clone(), signed.holder.policy.clone());
+    let lifetime = lifetime(&policy);
+    let find = async move |ctx: &Ctx, tx: &mut Tx| {
+        Ok::<_, Problem>(Found {
+            person: directory::find_person(tx, &user).await?,
+            has_password: tx.password(&user).await?.is_some(),
+            factors: tx.factors(&user).await?,
+            unused_codes: tx.unused_codes(&user).await?,
+            sessions: sessions::list(ctx, tx, &user, lifetime).await?,
+            tokens: tx.pats_of(&user).await?,
+        })
+    };
+    let found = access.read(find).await?;
+    let tenant = access.own_tenant().await?;
+    let mut shell = Shell::new(site, "Security", "security.js");
+    shell.person = Some(Who::of(&found.person, &tenant));
+    let now = access.env().now();
+    draw(&Page {
+        shell,
+        account: found.person.account().to_owned(),
+        has_password: found.has_password,
+        password_hint: format!(
+            "At least {} characters. A few words in a row are fine.",
+            credentials::password_min(policy.mfa.required)
+        ),
+        factors: found
+            .factors
+            .iter()
+            .filter(|factor| factor.is_verified())
+            .map(|factor| row(factor, &policy.mfa))
+            .collect(),
+        mfa: Mfa {
+            required: policy.mfa.required,
+            takes_passkeys: policy.mfa.accepts(FactorKind::Webauthn),
+            takes_apps: policy.mfa.accepts(FactorKind::Totp),
+        },
+        unused_codes: found.unused_codes,
+        sessions: found.sessions.iter().map(|session| SessionRow::of(session, &signed.session.id)).collect(),
+        tokens: found.tokens.iter().filter(|pat| pat.is_live(now)).map(TokenRow::of).collect(),
+        scopes: choices(signed.holder.role),
+    })
+}
+
+fn row(factor: &Factor, mfa: &MfaPolicy) -> FactorRow {
+    FactorRow {
+        id: factor.id.to_string(),
+        name: factor.name.clone(),
+        is_passkey: factor.kind() == FactorKind::Webauthn,
+        synced: factor.passkey().is_some_and(credentials::Passkey::backup_eligible),
+        counts: mfa.accepts(factor.kind()),
+        created: factor.created_at.into(),
+        used: factor.last_used_at.map(Moment::from),
+    }
+}
+
+impl SessionRow {
+    fn of(session: &Session, own: &SessionId) -> Self {
+        let places = [session.location.clone(), session.ip.map(ip_prefix)];
+        let place = places.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        Self {
+            id: session.id.to_string(),
+            device: session.device_label.clone(),
+            place: if place.is_empty() { "from an unknown address".into() } else { place },
+            created: session.created_at.into(),
+            seen: session.last_seen_at.into(),
+            current: session.id == *own,
+        }
+    }
+}
+
+impl TokenRow {
+    fn of(pat: &Pat) -> Self {
+        let moment = |time: Option<Timestamp>| time.map(Moment::from);
+        Self {
+            id: pat.id.to_string(),
+            name: pat.name.clone(),
+            scopes: pat.scopes.iter().map(|scope| scope.as_str()).collect(),
+            created: pat.created_at.into(),
+            expires: moment(pat.expires_at),
+            used: moment(pat.last_used_at),
+            used_from: pat.last_used_ip.map(ip_prefix),
+        }
+    }
+}
+
+/// What a person of this role may let a token do.
+fn choices(role: Role) -> Vec<ScopeChoice> {
+    let admin = role == Role::Admin;
+    let all = [
+        (Scope::ReadProfile, "read your profile", true),
+        (Scope::WriteProfile, "change your name and telephone numbers", true),
+        (Scope::ReadHcm, "read the people of the organisation", true),
+        (Scope::WriteHcm, "change the people of the organisation", admin),
+        (Scope::AdminTenant, "act as an administrator, in all settings", admin),
+    ];
+    let offered = all.into_iter().filter(|(.., offered)| *offered);
+    offered.map(|(scope, what, _)| ScopeChoice { name: scope.as_str(), what }).collect()
+}

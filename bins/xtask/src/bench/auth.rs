@@ -1,0 +1,252 @@
+//! `cargo xtask bench auth`: what sessions and sign-ins cost, what their times tell, and everybody at once.
+
+use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
+
+use super::{
+    cpu,
+    load::{self, Run},
+    site::{Site, get, request},
+    table::{Table, figure, median, ratio, render},
+};
+use crate::{
+    cluster::{Cluster, Durability},
+    server::{Server, member, person, serve},
+    sh::{self, Result, cargo},
+    system,
+};
+
+const ROUNDS: usize = 5;
+const TIME: Duration = Duration::from_secs(3);
+/// People with a password; the last quarter of them is disabled.
+const PEOPLE: usize = 268;
+/// People who sign in at the same moment.
+const BURST: usize = 200;
+/// Sign-ins of each kind whose times are compared.
+const SAMPLES: usize = 500;
+/// Requests a second of others.
+const OTHERS: f64 = 400.0;
+const PASSWORD: &str = "a password that is long enough";
+/// Hashes that are made to learn what one costs.
+const HASHES: usize = 100;
+
+pub(crate) fn run() -> Result<()> {
+    system::install(&system::BUILD)?;
+    system::install(&system::TEST)?;
+    for package in
+        [&["gatehouse"][..], &["store", "--example", "floor"], &["credentials", "--example", "cost"]]
+    {
+        sh::run(cargo().args(["build", "--locked", "--release", "--package"]).args(package))?;
+    }
+    let release = sh::root().join("target/release");
+    let cluster = Cluster::start(Durability::Steady)?;
+    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let sqlite = folder.join("bench.db");
+    println!("load average before: {}", cpu::load_average());
+    let databases = [("PostgreSQL", cluster.url()), ("SQLite", format!("sqlite:{}", sqlite.display()))];
+    for (name, database) in databases {
+        let house = House::start(&release, &database, &folder)?;
+        let mut floor = Command::new(release.join("examples/floor"));
+        floor.arg(cluster.url()).arg(&sqlite).arg(&house.tenant);
+        let floor =
+            (name == "PostgreSQL" || sqlite.exists()).then(|| Server::start(&mut floor)).transpose()?;
+        let pid = (name == "PostgreSQL").then(|| cluster.pid());
+        println!("\n## {name}\n");
+        house.times()?;
+        house.burst()?;
+        house.costs(name, pid, floor.as_ref(), &release)?;
+    }
+    println!("load average after: {}", cpu::load_average());
+    let _removed = std::fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+/// A server with people.
+struct House {
+    server: Server,
+    tenant: String,
+    users: Vec<String>,
+}
+
+/// A sign-in from an address of its own, behind a proxy that is trusted.
+fn sign_in(email: &str, password: &str, from: usize) -> Vec<u8> {
+    let body = format!(r#"{{"email":"{email}","password":"{password}"}}"#);
+    let head = format!(
+        "POST /api/auth/sign-in HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n\
+         X-Forwarded-For: 10.{}.{}.{}\r\nContent-Length: {}\r\n\r\n",
+        from / 65536 % 256,
+        from / 256 % 256,
+        from % 256,
+        body.len()
+    );
+    format!("{head}{body}").into_bytes()
+}
+
+fn email(number: usize) -> String {
+    format!("person-{number}@example.com")
+}
+
+impl House {
+    fn start(release: &Path, database: &str, folder: &Path) -> Result<Self> {
+        let program = release.join("gatehouse");
+        // The users of a site, and its floor, are found by their ids.
+        let Site { server, tenant, users, token, .. } = Site::start(&program, database, folder)?;
+        for number in 0..PEOPLE {
+            person(&program, database, "bench", &email(number), PASSWORD)?;
+        }
+        for number in BURST..PEOPLE {
+            let filter = format!("/api/scim/v2/Users?filter=userName%20eq%20%22{}%22", email(number));
+            let (_, found) = load::once(server.address, &get(&filter, &token))?;
+            let path = format!("/api/scim/v2/Users/{}", member(&found, "id")?);
+            let body = r#"{"Operations":[{"op":"replace","path":"active","value":false}]}"#;
+            let (status, answer) = load::once(server.address, &request("PATCH", &path, &token, body))?;
+            if status != 200 {
+                return Err(answer);
+            }
+        }
+        drop(server);
+        let mut command = serve(&program, database, folder);
+        let server = Server::start(command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1/32"))?;
+        Ok(Self { server, tenant, users })
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+
+    /// Whether the time of a refusal tells who is there.
+    fn times(&self) -> Result<()> {
+        let kinds = ["known", "unknown", "disabled"];
+        let mut seen = [const { Vec::new() }; 3];
+        for sample in 0..SAMPLES {
+            for (kind, seen) in seen.iter_mut().enumerate() {
+                let whose = match kind {
+                    0 => email(sample % BURST),
+                    1 => format!("nobody-{sample}@example.com"),
+                    _ => email(BURST + sample % (PEOPLE - BURST)),
+                };
+                let answer = load::exchange(
+                    self.address(),
+                    &sign_in(&whose, "not it at all", 100_000 + sample * 3 + kind),
+                )?;
+                if answer.status != 401 {
+                    return Err(format!("{whose}: {} {}", answer.status, answer.text()));
+                }
+                seen.push(answer.took.as_secs_f64() * 1e3);
+            }
+        }
+        let medians = seen.map(|seen| median(&seen));
+        for (kind, ms) in kinds.iter().zip(medians) {
+            println!("refused, {kind} address: median of {SAMPLES} {ms:.2} ms");
+        }
+        let (least, most) =
+            medians.iter().fold((f64::MAX, 0_f64), |(least, most), ms| (least.min(*ms), most.max(*ms)));
+        println!("farthest apart: {:.1} % (bar 5)", (most / least - 1.0) * 100.0);
+        Ok(())
+    }
+
+    /// Everybody signs in at the same moment, while others go on.
+    fn burst(&self) -> Result<()> {
+        let first = load::exchange(self.address(), &sign_in(&email(0), PASSWORD, 1))?;
+        let others = |_| with_cookies("/api/me", &first.cookies);
+        let mut ratios = Vec::new();
+        for round in 0..3 {
+            let idle = load::paced(self.address(), 16, OTHERS, TIME, &others)?;
+            let crowd: Vec<_> = (0..BURST)
+                .map(|number| sign_in(&email(number), PASSWORD, 1000 + round * BURST + number))
+                .collect();
+            let (answers, busy) = std::thread::scope(|scope| {
+                let crowd = scope.spawn(|| load::at_once(self.address(), &crowd));
+                // As long as the crowd is there, and no longer.
+                let busy = load::paced_while(self.address(), 16, OTHERS, &|| !crowd.is_finished(), &others);
+                (crowd.join().unwrap_or_else(|_| Err("a thread panicked".into())), busy)
+            });
+            let (answers, busy) = (answers?, busy?);
+            let refused = answers.iter().filter(|answer| answer.status != 200).count();
+            let slowest = answers.iter().map(|answer| answer.took).max().unwrap_or_default();
+            let (idle, busy) = (idle.admitted.percentile(0.99), busy.admitted.percentile(0.99));
+            println!(
+                "{BURST} at once: {refused} refused, the last after {:.1} s; p99 of others {busy:.2} ms, idle {idle:.2} ms",
+                slowest.as_secs_f64()
+            );
+            if refused > 0 {
+                return Err(format!("{refused} of {BURST} were refused"));
+            }
+            ratios.push(busy / idle);
+        }
+        println!("p99 of others in a burst: {:.1} times idle (bar 5)", median(&ratios));
+        Ok(())
+    }
+
+    /// What a list of sessions and a sign-in cost.
+    fn costs(&self, name: &str, database: Option<u32>, floor: Option<&Server>, release: &Path) -> Result<()> {
+        let cookies: Result<Vec<_>> = (0..BURST)
+            .map(|number| {
+                Ok(load::exchange(self.address(), &sign_in(&email(number), PASSWORD, number))?.cookies)
+            })
+            .collect();
+        let cookies = cookies?;
+        let of = |number: u64| {
+            let at = usize::try_from(number).unwrap_or(0) % cookies.len();
+            cookies.get(at).map(String::as_str).unwrap_or_default()
+        };
+        let path = if name == "SQLite" { "sqlite" } else { "postgres" };
+        let mut table = Table::new();
+        let mut hash = Vec::new();
+        for round in 0..ROUNDS {
+            if let Some(floor) = floor {
+                let row = table.entry("01 actix, one select".to_owned()).or_default();
+                let select = |number: u64| {
+                    let at = usize::try_from(number).unwrap_or(0) % self.users.len();
+                    get(&format!("/{path}/{}", self.users.get(at).map_or("", String::as_str)), "")
+                };
+                row.measure(floor.pid(), database, || load::run(floor.address, 16, TIME, 200, &select))?;
+            }
+            let pid = self.server.pid();
+            let sessions = |number| with_cookies("/api/me/sessions", of(number));
+            table
+                .entry("02 GET /api/me/sessions".to_owned())
+                .or_default()
+                .measure(pid, database, || load::run(self.address(), 16, TIME, 200, &sessions))?;
+            let own = cpu::seconds(std::process::id());
+            sh::run(Command::new(release.join("examples/cost")).arg(HASHES.to_string()))?;
+            hash.push((cpu::seconds(std::process::id()) - own) * 1e6 / HASHES as f64);
+            let everybody = |_: u64| -> Result<Run> {
+                let mut latencies = Vec::new();
+                for number in 0..BURST {
+                    let from = 200_000 + round * BURST + number;
+                    let answer = load::exchange(self.address(), &sign_in(&email(number), PASSWORD, from))?;
+                    if answer.status != 200 {
+                        return Err(answer.text());
+                    }
+                    latencies.push(answer.took.as_secs_f32());
+                }
+                Ok(Run::of_latencies(latencies))
+            };
+            let row = table.entry("03 sign-in, one after the other".to_owned()).or_default();
+            row.measure(pid, database, || everybody(0))?;
+        }
+        println!("{}", render(&table));
+        let cpu = |row| figure(&table, row, |row| &row.server_micros);
+        println!("argon2 alone: {:.1} ms of CPU", median(&hash) / 1e3);
+        println!("a sign-in besides it: {:.2} ms of our CPU (bar 2)", (cpu("03") - median(&hash)) / 1e3);
+        println!(
+            "sessions / one select: {:.2} (bar {})",
+            ratio(&table, "02", "01"),
+            if name == "SQLite" { 0.5 } else { 0.45 }
+        );
+        println!(
+            "sessions, our CPU: {:.0} µs (bar 70), p99 {:.1} ms (bar 10)",
+            cpu("02"),
+            figure(&table, "02", |row| &row.p99)
+        );
+        Ok(())
+    }
+}
+
+fn with_cookies(path: &str, cookies: &str) -> Vec<u8> {
+    let mut bytes = request("GET", path, "", "");
+    bytes.truncate(bytes.len() - 2);
+    bytes.extend_from_slice(format!("Cookie: {cookies}\r\n\r\n").as_bytes());
+    bytes
+}

@@ -1,0 +1,74 @@
+//! The pages in a real Chromium: people walk through them, and every page is looked at.
+
+use std::{net::TcpListener, path::Path, process::Command};
+
+use crate::{
+    node,
+    server::{AUTH_SECRET, Server, gatehouse, member, person, serve},
+    sh::{self, Result},
+    system,
+};
+
+const PASSWORD: &str = "four tall blue towers";
+
+/// What a tenant asks for that takes passkeys alone.
+const STRICT: &str = r#"{
+    "signInMode": "SSO_ALLOWED",
+    "mfa": { "required": true, "acceptedFactors": ["WEBAUTHN"], "trustSsoMfa": false },
+    "session": { "idleMinutes": 720, "absoluteDays": 30 }
+}"#;
+
+/// Pictures of every page are left here.
+const PICTURES: &str = "target/browser";
+
+pub(crate) fn run() -> Result<()> {
+    system::install(&system::BROWSER)?;
+    let walk = node::environment("browser")?;
+    let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
+    let pictures = root.join(PICTURES);
+    let _former = std::fs::remove_dir_all(&pictures);
+    let folder = std::env::temp_dir().join(format!("gatehouse-browser-{}", std::process::id()));
+    for new in [&pictures, &folder] {
+        std::fs::create_dir_all(new).map_err(|error| error.to_string())?;
+    }
+    let done = walked(&walk, &folder, &pictures);
+    let _removed = std::fs::remove_dir_all(&folder);
+    done
+}
+
+fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
+    let program = sh::root().join("target/debug/gatehouse");
+    let database = format!("sqlite:{}", folder.join("browser.db").display());
+    // Passkeys belong to the name of a host, so the address has to be known before.
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let address = free.map_err(|error| error.to_string())?;
+    let base = format!("http://localhost:{}", address.port());
+    let run = |words: &[&str]| gatehouse(&program, &database, words);
+    run(&["migrate"])?;
+    for (slug, name) in [("acme", "Acme"), ("strict", "Strict")] {
+        run(&["tenant", "create", "--slug", slug, "--name", name])?;
+    }
+    let policy = folder.join("policy.json");
+    std::fs::write(&policy, STRICT).map_err(|error| error.to_string())?;
+    run(&["policy", "sign-in", "--tenant", "strict", "--file", &policy.display().to_string()])?;
+    for name in ["ada", "both", "carol", "dave", "reset"] {
+        person(&program, &database, "acme", &format!("{name}@example.com"), PASSWORD)?;
+    }
+    person(&program, &database, "strict", "both@example.com", PASSWORD)?;
+    run(&["user", "create", "--tenant", "strict", "--email", "invited@example.com"])?;
+    let link = |tenant: &str, email: &str| -> Result<String> {
+        member(&run(&["user", "reset", "--tenant", tenant, "--email", email])?, "link")
+    };
+    let invitation = link("strict", "invited@example.com")?;
+    let reset = link("acme", "reset@example.com")?;
+    let facts = format!(r#"{{"password":"{PASSWORD}","invitation":"{invitation}","reset":"{reset}"}}"#);
+
+    let mut command = serve(&program, &database, folder);
+    command.env("GATEHOUSE_BIND", address.to_string()).env("GATEHOUSE_BASE_URL", &base);
+    let _server = Server::start(command.env("GATEHOUSE_PASSWORD_COST", "64,1,1"))?;
+    let mut node = Command::new("node");
+    node.current_dir(walk).arg("walk.mjs").args([&base, &pictures.display().to_string(), &facts]);
+    sh::run(node.env("AUTH_SECRET", AUTH_SECRET))?;
+    println!("pictures: {}", pictures.display());
+    Ok(())
+}

@@ -1,0 +1,86 @@
+// A browser that looks: pictures at both widths and in both themes, and what axe finds on each.
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { createRequire } from "node:module";
+import { readFile } from "node:fs/promises";
+import { chromium } from "playwright-core";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const widths = { narrow: { width: 360, height: 780 }, wide: { width: 1440, height: 900 } };
+
+export async function launch() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+  });
+}
+
+/** Somebody with a browser of their own. Whatever a page complains of is a failure. */
+export async function somebody(browser, base) {
+  const context = await browser.newContext({ baseURL: base, viewport: widths.wide });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: base });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    // That a request was refused is what some steps are about.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
+  });
+  page.setDefaultTimeout(15_000);
+  return { context, page, complaints };
+}
+
+/** An authenticator inside the device, that says yes. */
+export async function authenticator(page) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("WebAuthn.enable");
+  await page.addInitScript(() => {
+    if (sessionStorage.getItem("offered") === "false") PublicKeyCredential.isConditionalMediationAvailable = async () => false;
+  });
+  const { authenticatorId } = await devtools.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true,
+      isUserVerified: true, automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    credentials: async () => (await devtools.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
+    /** Whether it is offered where an address is typed: this one says yes at once. */
+    offered: (yes) => page.evaluate((yes) => sessionStorage.setItem("offered", yes), yes),
+  };
+}
+
+/** The code of an authenticator app (RFC 6238), so many steps from now. */
+export function code(secret, steps = 0) {
+  const bits = [...secret.replace(/\s/g, "")].map((letter) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0")).join("");
+  const key = Buffer.from(bits.match(/.{8}/g).map((byte) => Number.parseInt(byte, 2)));
+  const moment = Buffer.alloc(8);
+  moment.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
+  const hash = createHmac("sha1", key).update(moment).digest();
+  const number = hash.readUInt32BE(hash[19] & 15) & 0x7fffffff;
+  return String(number % 1_000_000).padStart(6, "0");
+}
+
+/** Looks at the page as it is. */
+export async function look(page, name, folder) {
+  const findings = [];
+  for (const [width, viewport] of Object.entries(widths)) {
+    await page.setViewportSize(viewport);
+    for (const theme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+      await page.screenshot({ path: `${folder}/${name}-${width}-${theme}.png`, fullPage: true });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(wide <= 0, `${name} at ${width}: ${wide} px wider than the window`);
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+      for (const { id, impact, nodes } of violations) {
+        findings.push({ where: `${name}-${width}-${theme}`, id, impact, what: nodes[0].html, why: nodes[0].failureSummary });
+      }
+    }
+  }
+  await page.setViewportSize(widths.wide);
+  await page.emulateMedia({ colorScheme: "light" });
+  for (const finding of findings) console.log(`  axe, ${finding.impact}: ${JSON.stringify(finding)}`);
+  const grave = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
+  assert.deepEqual(grave, [], "axe finds something serious");
+}

@@ -1,0 +1,259 @@
+// People at the pages, in a real browser.
+// walk.mjs BASE_URL FOLDER FACTS: where the server is, where pictures go, and who there is (see browser.rs).
+import assert from "node:assert/strict";
+import { authenticator, code, launch, look, somebody } from "./eyes.mjs";
+
+const [base, folder, given] = process.argv.slice(2);
+const facts = JSON.parse(given);
+const browser = await launch();
+const see = (page, name) => look(page, name, folder);
+const by = (page, name) => page.getByRole("button", { name, exact: true });
+
+async function signIn(page, email, password = facts.password, place = "/auth/login") {
+  await page.goto(place);
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await by(page, "Sign in").click();
+}
+
+const at = (page, path) => page.waitForURL((url) => url.pathname === path);
+
+const walks = {
+  "enrol, sign out, passkey, password and code, revoked elsewhere, thrown out": async () => {
+    const { context, page, complaints } = await somebody(browser, base);
+    const device = await authenticator(page);
+    await page.goto("/");
+    await at(page, "/auth/login");
+    await see(page, "sign-in");
+
+    // What is wrong is said, and tells nothing.
+    await signIn(page, "ada@example.com", "not the password at all");
+    await page.getByText("The e-mail address or the password is wrong.").waitFor();
+    await see(page, "sign-in-refused");
+
+    await signIn(page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
+    await at(page, "/account/security");
+    await page.getByText("No second factor yet.").waitFor();
+    await see(page, "security-empty");
+
+    // The first factor: a passkey, and recovery codes at once.
+    await by(page, "Add a passkey").click();
+    await page.getByText("Your recovery codes").waitFor();
+    const codes = await page.locator("[data-codes] li").allTextContents();
+    assert.equal(new Set(codes).size, 10);
+    await see(page, "recovery-codes");
+    await page.keyboard.press("Escape");
+    assert.ok(await page.getByText("Your recovery codes").isVisible(), "Escape would lose them");
+    await by(page, "Copy").click();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), codes.join("\n"));
+    await by(page, "I have kept them").click();
+    await page.getByText("10 unused recovery codes.").waitFor();
+    assert.equal((await device.credentials()).length, 1);
+
+    // And an app beside it, while the enrolment is fresh.
+    await by(page, "Add an app").click();
+    await page.locator("#enrol-app svg").waitFor();
+    await page.getByText("Type the key instead").click();
+    await see(page, "authenticator-app");
+    const secret = await page.locator("[data-secret]").textContent();
+    await page.getByLabel("Code", { exact: true }).fill("000000");
+    await by(page, "Turn on").click();
+    await page.locator("#enrol-app [data-refused]").waitFor();
+    await page.getByLabel("Code", { exact: true }).fill(code(secret));
+    await by(page, "Turn on").click();
+    await page.getByText("Authenticator app", { exact: true }).waitFor();
+
+    await by(page, "Rename Passkey").click();
+    await page.getByLabel("Name", { exact: true }).first().fill("Laptop <b>of</b> Ada");
+    await see(page, "rename");
+    await by(page, "Rename").click();
+    await page.getByText("Laptop <b>of</b> Ada", { exact: true }).waitFor();
+
+    // A token, shown once.
+    await by(page, "New token").click();
+    await by(page, "Make the token").click({ trial: true });
+    await page.locator("#token-name").fill("Build server");
+    await page.locator("#new-token").getByText("read:profile").click();
+    await see(page, "new-token");
+    await by(page, "Make the token").click();
+    await page.getByText("Your new token").waitFor();
+    const token = await page.locator("[data-token]").textContent();
+    await see(page, "made-token");
+    await by(page, "Done").click();
+    const asked = await fetch(`${base}/api/me`, { headers: { Authorization: `Bearer ${token}` } });
+    assert.equal((await asked.json()).email, "ada@example.com");
+    assert.equal(await page.getByText(token).count(), 0, "the token is gone from the page");
+    await see(page, "security");
+
+    // The passkey alone: by the button, and offered where the address is typed.
+    await device.offered(false);
+    await by(page, "Sign out").first().click();
+    await page.getByText("You are signed out.").waitFor();
+    await by(page, "Sign in with a passkey").click();
+    await at(page, "/account/security");
+    await device.offered(true);
+    await page.goto("/auth/login?next=/account/security");
+    await at(page, "/account/security");
+
+    // Password, then the passkey or the code.
+    await device.offered(false);
+    await signIn(page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
+    await by(page, "Use the passkey").click();
+    await at(page, "/account/security");
+    await signIn(page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
+    await page.getByText("Your passkey", { exact: true }).waitFor();
+    await see(page, "factor-passkey");
+    await page.getByText("Use a recovery code instead").first().click();
+    await see(page, "factor-recovery");
+    await page.locator('[data-step="RECOVERY_CODE"]').getByText("Use a code from an app instead").click();
+    await see(page, "factor-code");
+    await page.getByLabel("Code", { exact: true }).fill("123456");
+    await by(page, "Go on").click();
+    await page.getByText("This is not a code or passkey that is good now").waitFor();
+    // The step of the enrolment is used; the next one is good already.
+    await page.getByLabel("Code", { exact: true }).fill(code(secret, 1));
+    await by(page, "Go on").click();
+    await at(page, "/account/security");
+
+    // From elsewhere, with a recovery code: two sessions, of which one ends the other.
+    const other = await somebody(browser, base);
+    await signIn(other.page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
+    await other.page.getByText("Your passkey", { exact: true }).waitFor();
+    await other.page.getByText("Use a recovery code instead").first().click();
+    await other.page.getByLabel("Recovery code", { exact: true }).fill(codes[0]);
+    await by(other.page, "Go on").click();
+    await at(other.page, "/account/security");
+    await other.page.getByText("9 unused recovery codes.").waitFor();
+    const sessions = other.page.locator('[data-part="sessions"] [data-id]');
+    const before = await sessions.count();
+    assert.ok(before >= 2);
+    await sessions.filter({ hasNotText: "this one" }).first().getByRole("button").click();
+    await other.page.getByText("The session is over.").waitFor();
+    assert.equal(await sessions.count(), before - 1);
+    await page.bringToFront();
+    await by(page, "New token").click();
+    await page.locator("#token-name").fill("Too late");
+    await page.locator("#new-token").getByText("read:profile").click();
+    await by(page, "Make the token").click();
+    await at(page, "/auth/login");
+    await page.getByText("This session was ended.").waitFor();
+    await see(page, "thrown-out");
+    assert.deepEqual([...complaints, ...other.complaints], []);
+    await context.close();
+    await other.context.close();
+  },
+
+  "a page that is only open is thrown out by the heartbeat": async () => {
+    const one = await somebody(browser, base);
+    const two = await somebody(browser, base);
+    for (const { page } of [one, two]) {
+      await signIn(page, "carol@example.com", facts.password, "/auth/login?next=/account/security");
+      await at(page, "/account/security");
+    }
+    const row = two.page.locator('[data-part="sessions"] [data-id]').filter({ hasNotText: "this one" });
+    await row.getByRole("button").click();
+    await two.page.getByText("The session is over.").waitFor();
+    // Whoever comes back to the tab is told at once.
+    await one.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await one.page.getByText("This session was ended.").waitFor();
+    // The password, with one's other sessions.
+    await by(two.page, "Change password").first().click();
+    await two.page.getByLabel("Current password", { exact: true }).fill(facts.password);
+    await two.page.getByLabel("New password", { exact: true }).fill("short");
+    await by(two.page.locator("#change-password"), "Change password").click();
+    await two.page.locator("#change-password .note.bad, #change-password .wrong").filter({ hasText: "15 characters" }).waitFor();
+    await see(two.page, "change-password");
+    await two.page.getByLabel("New password", { exact: true }).fill("quite another set of words");
+    await by(two.page.locator("#change-password"), "Change password").click();
+    await two.page.getByText("The password is changed.").waitFor();
+    await by(two.page, "Sign out").first().click();
+    await two.page.getByText("You are signed out.").waitFor();
+    await signIn(two.page, "carol@example.com", "quite another set of words", "/auth/login?next=/account/security");
+    await at(two.page, "/account/security");
+    assert.deepEqual([...one.complaints, ...two.complaints], []);
+    await one.context.close();
+    await two.context.close();
+  },
+
+  "an invitation, a factor that is asked for, and one's way on": async () => {
+    const { context, page, complaints } = await somebody(browser, base);
+    await authenticator(page);
+    await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
+    await see(page, "link");
+    await page.getByLabel("New password", { exact: true }).fill("password");
+    await by(page, "Set the password and sign in").click();
+    await page.locator('[data-step="link"] .note.bad, [data-step="link"] .wrong').filter({ hasText: /./ }).first().waitFor();
+    await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
+    await by(page, "Show new password").click();
+    assert.equal(await page.getByLabel("New password", { exact: true }).getAttribute("type"), "text");
+    await by(page, "Set the password and sign in").click();
+    await at(page, "/auth/enrol");
+    await see(page, "enrol");
+    // Nothing else is open meanwhile.
+    await page.goto("/account/security");
+    await at(page, "/auth/enrol");
+    await page.getByText("Passkey or security key").click();
+    await page.getByText("Your recovery codes").waitFor();
+    await by(page, "I have kept them").click();
+    await at(page, "/account/security");
+    assert.equal(await page.getByText("Add an app").count(), 0, "the organisation takes passkeys alone");
+    await see(page, "security-strict");
+    // The link is spent.
+    await by(page, "Sign out").first().click();
+    await page.getByText("You are signed out.").waitFor();
+    await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
+    await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
+    await by(page, "Set the password and sign in").click();
+    await page.getByText("This link was used").waitFor();
+    await see(page, "link-spent");
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  "one address in two organisations, and what a reset leaves to say": async () => {
+    const { context, page, complaints } = await somebody(browser, base);
+    await signIn(page, "both@example.com", facts.password, "/auth/login?next=/account/security");
+    await page.getByText("Which organisation?").waitFor();
+    await see(page, "which-organisation");
+    await by(page, "Strict").click();
+    await at(page, "/auth/enrol");
+    await signIn(page, "both@example.com", facts.password, "/auth/login?tenant=acme&next=/account/security");
+    await at(page, "/account/security");
+    await page.goto(facts.reset.replace(/^.*\/auth/, "/auth"));
+    await page.getByLabel("New password", { exact: true }).fill("seven slow green rivers");
+    await by(page, "Set the password and sign in").click();
+    await page.getByText("An administrator has reset your password").waitFor();
+    await see(page, "notice");
+    await page.getByText("Go on", { exact: true }).last().click();
+    await at(page, "/account/security");
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  "nobody is led elsewhere, and what is not there is said": async () => {
+    const { context, page, complaints } = await somebody(browser, base);
+    await signIn(page, "dave@example.com", facts.password, "/auth/login?next=https://evil.example/");
+    await at(page, "/account/security");
+    await page.goto("/no/such/page");
+    await page.getByText("There is nothing here").waitFor();
+    await see(page, "nothing");
+    await page.goto("/developers");
+    await see(page, "developers");
+    // The same server under another name.
+    const elsewhere = base.replace("localhost", "127.0.0.1");
+    await page.goto(`${elsewhere}/auth/login`);
+    await page.getByText("This server expects to be opened at").waitFor();
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+};
+
+try {
+  for (const [name, walk] of Object.entries(walks)) {
+    const start = Date.now();
+    await walk();
+    console.log(`  ok ${((Date.now() - start) / 1000).toFixed(1)} s  ${name}`);
+  }
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,16 @@
+//! What it costs to compare a password, and nothing else: `cost [TIMES]`. `cargo xtask bench auth` measures it.
+#![expect(missing_docs, reason = "a measuring instrument")]
+
+use credentials::{Cost, Passwords};
+use kernel::{Secret, SystemEnv};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let times: usize = std::env::args().nth(1).map_or(Ok(3), |times| times.parse())?;
+    let passwords = Passwords::new(Cost::USUAL);
+    let password = Secret::new("a password that is long enough".to_owned());
+    let kept = passwords.hash(&SystemEnv::default(), &password)?;
+    for _ in 0..times {
+        std::hint::black_box(passwords.verify(&password, Some(&kept)));
+    }
+    Ok(())
+}
