@@ -31,6 +31,7 @@ struct Current {
     digest: Vec<u8>,
     cursors: SigningKeys,
     challenges: SigningKeys,
+    step_ups: SigningKeys,
     totp: SealingKeys,
     cookies: CookieKeys,
 }
@@ -133,7 +134,32 @@ impl Keys {
     }
 }
 
+/// The keys of step-up tokens as they are at the moment.
+pub(crate) struct StepUpKeys(Arc<Current>);
+
+impl std::ops::Deref for StepUpKeys {
+    type Target = SigningKeys;
+
+    fn deref(&self) -> &SigningKeys {
+        &self.0.step_ups
+    }
+}
+
 impl Keys {
+    /// What signs step-up tokens.
+    pub(crate) fn newest_step_ups(&self) -> StepUpKeys {
+        StepUpKeys(self.current())
+    }
+
+    /// What may have signed this one.
+    pub(crate) fn step_ups(&self, token: &str) -> StepUpKeys {
+        if !token.split('.').nth(1).is_some_and(|key| self.current().step_ups.knows(key)) {
+            // Another instance may have read a new key a moment sooner.
+            self.refresh();
+        }
+        self.newest_step_ups()
+    }
+
     /// A challenge that is kept by whoever asked for it: `key.text.signature`.
     pub(crate) fn seal_challenge(&self, challenge: &[u8]) -> Option<String> {
         let current = self.current();
@@ -215,6 +241,7 @@ impl Current {
             ids,
             digest: digest.finish().as_ref().to_vec(),
             cursors: SigningKeys::derive(masters, "cursor"),
+            step_ups: SigningKeys::derive(masters, "step-up"),
             challenges: SigningKeys::derive(masters, "challenge"),
             totp: SealingKeys::derive(masters, "totp"),
             cookies: CookieKeys::new(auth),

@@ -51,9 +51,11 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     let policy = folder.join("policy.json");
     std::fs::write(&policy, STRICT).map_err(|error| error.to_string())?;
     run(&["policy", "sign-in", "--tenant", "strict", "--file", &policy.display().to_string()])?;
-    for name in ["ada", "both", "carol", "dave", "reset"] {
+    for name in ["ada", "both", "carol", "dave", "frank", "reset"] {
         person(&program, &database, "acme", &format!("{name}@example.com"), PASSWORD)?;
     }
+    person(&program, &database, "acme", "erin@example.com", PASSWORD)?;
+    run(&["user", "role", "--tenant", "acme", "--email", "erin@example.com", "--role", "ADMIN"])?;
     person(&program, &database, "strict", "both@example.com", PASSWORD)?;
     run(&["user", "create", "--tenant", "strict", "--email", "invited@example.com"])?;
     let link = |tenant: &str, email: &str| -> Result<String> {

@@ -1,5 +1,4 @@
 //! What it costs to compare a password, and nothing else: `cost [TIMES]`. `cargo xtask bench auth` measures it.
-#![expect(missing_docs, reason = "a measuring instrument")]
 
 use credentials::{Cost, Passwords};
 use kernel::{Secret, SystemEnv};

@@ -31,6 +31,7 @@ mod scim_tokens;
 mod sessions;
 mod sign_in;
 mod sqlite;
+mod step_up;
 mod store;
 mod tenants;
 #[cfg(feature = "testing")]

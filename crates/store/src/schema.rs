@@ -175,6 +175,36 @@ diesel::table! {
 }
 
 diesel::table! {
+    step_up_challenges (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        session_id -> Text,
+        purpose -> Text,
+        factors -> Json,
+        state -> Json,
+        created_at -> Timestamp,
+        wrong_answers -> BigInt,
+    }
+}
+
+diesel::table! {
+    step_up_tokens (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        session_id -> Text,
+        purpose -> Text,
+        factor -> Text,
+        ip -> Text,
+        issued_at -> Timestamp,
+        expires_at -> Timestamp,
+        used_at -> Nullable<Timestamp>,
+        revoked_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
     links (tenant_id, hash) {
         tenant_id -> Text,
         hash -> Binary,
@@ -240,6 +270,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     factors,
     recovery_codes,
     tickets,
+    step_up_challenges,
+    step_up_tokens,
     links,
     personal_access_tokens,
     known_origins,

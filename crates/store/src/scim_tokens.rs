@@ -19,6 +19,8 @@ pub(crate) struct ScimTokenRow {
     create_conflict: bool,
     created_at: NaiveDateTime,
     revoked_at: Option<NaiveDateTime>,
+    last_used_at: Option<NaiveDateTime>,
+    last_used_ip: Option<String>,
 }
 
 impl TryFrom<ScimTokenRow> for ScimToken {
@@ -33,6 +35,8 @@ impl TryFrom<ScimTokenRow> for ScimToken {
             create_conflict: row.create_conflict,
             created_at: Timestamp::from_naive(row.created_at),
             revoked_at: row.revoked_at.map(Timestamp::from_naive),
+            last_used_at: row.last_used_at.map(Timestamp::from_naive),
+            last_used_ip: row.last_used_ip.and_then(|ip| ip.parse().ok()),
         })
     }
 }
@@ -49,6 +53,8 @@ impl ScimTokenStore for Tx {
             create_conflict: token.create_conflict,
             created_at: token.created_at.naive(),
             revoked_at: token.revoked_at.map(Timestamp::naive),
+            last_used_at: token.last_used_at.map(Timestamp::naive),
+            last_used_ip: token.last_used_ip.map(|ip| ip.to_string()),
         };
         let query = diesel::insert_into(scim_tokens::table).values(&row);
         on!(&mut self.conn, c => query.execute(c).await)?;
@@ -61,6 +67,16 @@ impl ScimTokenStore for Tx {
         let row: Option<ScimTokenRow> =
             on!(&mut self.conn, c => query.select(ScimTokenRow::as_select()).first(c).await.optional())?;
         row.map(ScimToken::try_from).transpose()
+    }
+
+    async fn scim_tokens(&mut self) -> Result<Vec<ScimToken>, StoreError> {
+        let query = scim_tokens::table
+            .filter(scim_tokens::tenant_id.eq(self.tenant.as_str()))
+            .filter(scim_tokens::revoked_at.is_null())
+            .order(scim_tokens::id.desc());
+        let rows: Vec<ScimTokenRow> =
+            on!(&mut self.conn, c => query.select(ScimTokenRow::as_select()).load(c).await)?;
+        rows.into_iter().map(ScimToken::try_from).collect()
     }
 
     async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError> {

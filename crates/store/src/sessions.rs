@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
 use sessions::{Session, SessionId, SessionStore, Standing};
+use stepup::StepUpStore;
 
 use crate::{
     Tx,
@@ -157,6 +158,9 @@ impl SessionStore for Tx {
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
         let query = diesel::update(live).set(rows::revoked_at.eq(at.naive()));
         let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        if revoked {
+            self.end_step_ups(id.as_str(), at).await?;
+        }
         Ok(self.note_change(revoked))
     }
 
@@ -179,6 +183,8 @@ impl SessionStore for Tx {
         self.note_change(true);
         self.drop_tickets(user).await?;
         self.drop_pending(user).await?;
+        // What was proved with what signed the person in until now is worth nothing any more.
+        self.revoke_grants(user, at).await?;
         self.end_sessions(user, at, except).await
     }
 }

@@ -10,7 +10,8 @@ use crate::{
     Tx,
     conn::on,
     schema::{
-        attempts, links, personal_access_tokens as pats, scim_tokens, sessions, spent_challenges, tickets,
+        attempts, links, personal_access_tokens as pats, scim_tokens, sessions, spent_challenges,
+        step_up_challenges, step_up_tokens, tickets,
     },
 };
 
@@ -66,7 +67,7 @@ impl Tx {
         Ok(())
     }
 
-    /// Takes away what has ended by itself, of all tenants: attempts, tickets, links, challenges.
+    /// Takes away what has ended by itself, of all tenants: attempts, tickets, links, challenges, tokens.
     pub async fn tidy(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.for_change()?;
         let hour = 60 * 60_000;
@@ -76,6 +77,12 @@ impl Tx {
         on!(&mut self.conn, c => dsl::delete(spent).execute(c).await)?;
         let tickets = tickets::table.filter(tickets::created_at.lt(now.plus_millis(-hour).naive()));
         on!(&mut self.conn, c => dsl::delete(tickets).execute(c).await)?;
+        let asked = step_up_challenges::table
+            .filter(step_up_challenges::created_at.lt(now.plus_millis(-hour).naive()));
+        on!(&mut self.conn, c => dsl::delete(asked).execute(c).await)?;
+        let proofs =
+            step_up_tokens::table.filter(step_up_tokens::expires_at.lt(now.plus_millis(-hour).naive()));
+        on!(&mut self.conn, c => dsl::delete(proofs).execute(c).await)?;
         let links = links::table.filter(links::created_at.lt(now.plus_millis(-100 * hour).naive()));
         on!(&mut self.conn, c => dsl::delete(links).execute(c).await)?;
         Ok(())

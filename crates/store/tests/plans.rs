@@ -132,6 +132,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert_eq!(tx.ticket(&[2; 32]).await?, Some(ticket));
     assert!(tx.take_ticket(&[2; 32]).await? && !tx.take_ticket(&[2; 32]).await?);
     tx.drop_tickets(id).await?;
+    stepup::conformance::store(ctx, tx).await;
 
     let factor = Factor {
         id: Id::new(&*ctx.env),

@@ -23,6 +23,10 @@ impl ScimTokenStore for Tokens {
         Ok(self.0.get(id).cloned())
     }
 
+    async fn scim_tokens(&mut self) -> Result<Vec<ScimToken>, StoreError> {
+        Ok(self.0.values().rev().filter(|token| token.revoked_at.is_none()).cloned().collect())
+    }
+
     async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError> {
         let live = self.0.get_mut(id).filter(|token| token.revoked_at.is_none());
         Ok(live.map(|token| token.revoked_at = Some(at)).is_some())

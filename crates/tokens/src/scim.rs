@@ -1,5 +1,7 @@
 //! SCIM tokens: minted by an administrator or the command line, presented by an identity provider.
 
+use std::net::IpAddr;
+
 use async_trait::async_trait;
 use kernel::{Ctx, Id, Kind, StoreError, Timestamp};
 
@@ -32,6 +34,10 @@ pub struct ScimToken {
     pub created_at: Timestamp,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<Timestamp>,
+    /// The address it was last used from.
+    pub last_used_ip: Option<IpAddr>,
 }
 
 /// What the one who mints a token chooses.
@@ -50,6 +56,8 @@ pub trait ScimTokenStore: Send {
     async fn insert_scim_token(&mut self, token: &ScimToken) -> Result<(), StoreError>;
     /// The token of this id, revoked or not.
     async fn scim_token(&mut self, id: &ScimTokenId) -> Result<Option<ScimToken>, StoreError>;
+    /// Those in force, newest first.
+    async fn scim_tokens(&mut self) -> Result<Vec<ScimToken>, StoreError>;
     /// Marks a token revoked unless it is already; tells whether it changed.
     async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError>;
 }
@@ -87,6 +95,8 @@ pub async fn mint(
         create_conflict: new.create_conflict,
         created_at: ctx.now,
         revoked_at: None,
+        last_used_at: None,
+        last_used_ip: None,
     };
     store.insert_scim_token(&token).await?;
     Ok((token, raw))

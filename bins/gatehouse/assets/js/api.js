@@ -24,12 +24,12 @@ function sentence(status, body, retryAfter) {
 }
 
 /** Asks and answers with the body; throws a `Refusal`. */
-export async function call(method, path, body) {
+export async function call(method, path, body, headers = {}) {
   let answer;
   try {
     answer = await fetch(path, {
       method,
-      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
       credentials: "same-origin",
       cache: "no-store",

@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { onAct } from "./page.js";
+import { prove } from "./stepup.js";
 
 const over = ["UNAUTHENTICATED", "SESSION_REVOKED", "ACCOUNT_DISABLED", "SSO_NOT_ALLOWED", "NOT_PROVISIONED"];
 
@@ -12,11 +13,17 @@ export function leave(reason) {
   location.assign(`/auth/login?${query}`);
 }
 
-/** The API on behalf of whoever is signed in: leaves the page when they are not any more. */
-export async function ask(method, path, body) {
+/**
+ * The API on behalf of whoever is signed in: asks for a fresh proof where one is needed, and leaves the page when they
+ * are not signed in any more.
+ */
+export async function ask(method, path, body, headers) {
   try {
-    return await call(method, path, body);
+    return await call(method, path, body, headers);
   } catch (error) {
+    if (error.code === "STEP_UP_REQUIRED") {
+      return ask(method, path, body, { "X-StepUp-Token": await prove(error.purpose) });
+    }
     if (error.status === 401 && over.includes(error.code)) leave(error.code);
     if (error.status === 403 && error.reason === "MFA_REQUIRED") location.reload();
     throw error;

@@ -33,7 +33,7 @@ pub(super) async fn run(mut raw: Raw, config: Option<&Path>, env: Arc<dyn Env>) 
         return Err("the database is behind this program: run gatehouse migrate first".into());
     }
     let keys = Keys::followed(&raw, &settings, config);
-    let parts = http::Parts { keys, store, env, proofs: Box::new(http::step_up::NoProofs) };
+    let parts = http::Parts { keys, store, env };
     let bound = http::bind(&settings, parts).map_err(|error| format!("bind {}: {error}", settings.bind))?;
     println!("listening on {}://{}", bound.scheme, bound.address);
     std::io::stdout().flush()?;

@@ -20,6 +20,7 @@ use super::{body::SCIM_JSON, routes};
     tags(
         (name = "Discovery", description = "The description of the API and the catalog of events."),
         (name = "Sign-in", description = "Signing in step by step, and out."),
+        (name = "Step-up", description = "A fresh proof, once, for one act, from one place."),
         (name = "Sessions", description = "One's own sessions."),
         (name = "Factors", description = "One's own second factors and recovery codes."),
         (name = "Profile", description = "One's own profile and password."),
@@ -43,6 +44,7 @@ pub fn document() -> Value {
 /// Adds the schemas of errors, the credentials, and to every operation the answers all have.
 fn complete(document: &mut Value) {
     let components = [
+        ("/x-step-up-purposes", purposes()),
         ("/components/schemas/Error", error_schema()),
         ("/components/schemas/ScimError", scim_error_schema(&[])),
         ("/components/schemas/ScimRefusal", scim_error_schema(&["error", "code", "reason"])),
@@ -147,6 +149,19 @@ fn error_answer(scim: bool, status: &str, description: &str) -> Value {
     };
     let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
     json!({ "description": description, "content": { media: { "schema": schema } } })
+}
+
+/// What proofs are asked for, and what each asks for.
+fn purposes() -> Value {
+    let shown = stepup::PURPOSES.iter().map(|purpose| {
+        json!({
+            "name": purpose.name,
+            "requiresPhishingResistant": purpose.phishing_resistant,
+            "ttlSeconds": purpose.ttl_seconds,
+            "description": purpose.description,
+        })
+    });
+    shown.collect()
 }
 
 fn error_schema() -> Value {

@@ -13,7 +13,7 @@ use actix_web::{
     dev::{ServiceRequest, ServiceResponse},
     error::InternalError,
     http::{
-        ConnectionType,
+        ConnectionType, Method,
         header::{self, HeaderMap, HeaderName, HeaderValue},
     },
     middleware::Next,
@@ -25,8 +25,8 @@ use tokio::time::timeout;
 
 use super::{
     Site,
-    access::{Arrival, Gate},
-    errors::{Cause, Problem},
+    access::{self, Arrival, Gate},
+    errors::{Cause, Entry, Problem},
     operations::{Named, Operation},
     shape::{Area, Shape},
     trace::{self, TRACERESPONSE},
@@ -107,48 +107,20 @@ pub(super) async fn enter(
     let took = started.elapsed();
     line.operation.as_ref().map_or(&site.other, |operation| &operation.meter).answered(status.as_u16(), took);
     let cause = response.extensions_mut().remove::<Cause>();
+    let entry = response.extensions_mut().remove::<Entry>();
     finish(response.headers_mut(), area, &site);
     tell(response.headers_mut(), &arrival);
     if site.load.is_draining() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
-    if let Some(Cause(cause)) = cause {
-        tracing::error!(
-            request_id = arrival.request_id,
-            trace_id = arrival.trace.trace_id(),
-            tenant = line.tenant,
-            route = line.template(),
-            status = status.as_u16(),
-            cause,
-            "failed"
-        );
+    if let (Some(Entry(event)), Ok(response)) = (entry, &answered)
+        && site.refusals.is_new(&event)
+        && let Some((_, ctx)) = access::passed(response.request())
+    {
+        access::enter(gate.clone(), ctx, event);
     }
-    if !line.quiet {
-        tracing::info!(
-            request_id = arrival.request_id,
-            trace_id = arrival.trace.trace_id(),
-            tenant = line.tenant,
-            method = method.as_str(),
-            route = line.template(),
-            status = status.as_u16(),
-            micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-            ip = arrival.ip.map(|ip| ip.to_string()),
-            "answered"
-        );
-        #[cfg(feature = "otlp")]
-        if let Some(spans) = &site.spans {
-            spans.answered(&super::spans::Answered {
-                trace: &arrival.trace,
-                method: method.as_str(),
-                route: line.template(),
-                status: status.as_u16(),
-                request_id: &arrival.request_id,
-                tenant: line.tenant.as_deref(),
-                ended: gate.env().now(),
-                took,
-            });
-        }
-    }
+    let told = Told { method: &method, status: status.as_u16(), took, cause };
+    line.say(&told, &arrival, &site, &gate);
     answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
 }
 
@@ -160,7 +132,58 @@ struct Line {
     quiet: bool,
 }
 
+/// An answer as the log tells it.
+struct Told<'a> {
+    method: &'a Method,
+    status: u16,
+    took: Duration,
+    cause: Option<Cause>,
+}
+
 impl Line {
+    fn say(&self, told: &Told<'_>, arrival: &Arrival, site: &Site, gate: &Gate) {
+        if let Some(Cause(cause)) = &told.cause {
+            tracing::error!(
+                request_id = arrival.request_id,
+                trace_id = arrival.trace.trace_id(),
+                tenant = self.tenant,
+                route = self.template(),
+                status = told.status,
+                cause,
+                "failed"
+            );
+        }
+        if self.quiet {
+            return;
+        }
+        tracing::info!(
+            request_id = arrival.request_id,
+            trace_id = arrival.trace.trace_id(),
+            tenant = self.tenant,
+            method = told.method.as_str(),
+            route = self.template(),
+            status = told.status,
+            micros = u64::try_from(told.took.as_micros()).unwrap_or(u64::MAX),
+            ip = arrival.ip.map(|ip| ip.to_string()),
+            "answered"
+        );
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &site.spans {
+            spans.answered(&super::spans::Answered {
+                trace: &arrival.trace,
+                method: told.method.as_str(),
+                route: self.template(),
+                status: told.status,
+                request_id: &arrival.request_id,
+                tenant: self.tenant.as_deref(),
+                ended: gate.env().now(),
+                took: told.took,
+            });
+        }
+        #[cfg(not(feature = "otlp"))]
+        let _for_spans = (site, gate);
+    }
+
     fn template(&self) -> &str {
         self.operation.as_ref().map_or("-", |operation| &operation.template)
     }

@@ -13,6 +13,7 @@ use actix_web::{
     },
     web::Bytes,
 };
+use audit::Event;
 use kernel::StoreError;
 use scim_core::ScimType;
 use serde_json::{Map, Value};
@@ -29,7 +30,12 @@ pub struct Problem {
     cause: Option<String>,
     /// What a proof is asked for.
     purpose: Option<stepup::Purpose>,
+    /// What the ledger is to say of the refusal.
+    entry: Option<Box<Event>>,
 }
+
+/// What the ledger is to say of a refusal: it travels with the answer to where it can be written.
+pub(super) struct Entry(pub(super) Event);
 
 /// What went wrong, for the log alone: it travels with the answer to where the request's id is known.
 pub(super) struct Cause(pub(super) String);
@@ -48,6 +54,7 @@ impl Problem {
             header: None,
             cause: None,
             purpose: None,
+            entry: None,
         }
     }
 
@@ -115,6 +122,24 @@ impl Problem {
             Ok(challenge) => problem.with(header::WWW_AUTHENTICATE, challenge),
             Err(_) => problem,
         }
+    }
+
+    /// 401: the proof that came along is not good for this.
+    pub(super) fn step_up_invalid(invalid: stepup::Invalid) -> Self {
+        let message = format!("{invalid}: prove again who you are");
+        Self { reason: Some(invalid.reason().into()), ..Self::refused("STEP_UP_INVALID", message) }
+    }
+
+    /// 400: nobody has heard of it.
+    pub(super) fn unknown_purpose() -> Self {
+        let names: Vec<_> = stepup::PURPOSES.iter().map(|purpose| purpose.name).collect();
+        let message = format!("purpose: write one of {}", names.join(", "));
+        Self::new(StatusCode::BAD_REQUEST, "UNKNOWN_PURPOSE", message)
+    }
+
+    /// The same, entered in the ledger of the caller's tenant.
+    pub(super) fn entered(self, event: Event) -> Self {
+        Self { entry: Some(Box::new(event)), ..self }
     }
 
     /// 403 with a reason.
@@ -216,10 +241,13 @@ impl Problem {
         self.reason.as_deref()
     }
 
-    /// Leaves what the log is to say with the answer.
+    /// Leaves with the answer what log and ledger are to say.
     pub(crate) fn tell(&self, answer: &mut HttpResponse) {
         if let Some(cause) = &self.cause {
             answer.extensions_mut().insert(Cause(cause.clone()));
+        }
+        if let Some(event) = &self.entry {
+            answer.extensions_mut().insert(Entry((**event).clone()));
         }
     }
 
@@ -319,6 +347,16 @@ impl From<tokens::pat::Error> for Problem {
             tokens::pat::Error::NotFound => Self::not_found(),
             tokens::pat::Error::TooMany => Self::conflict("CONFLICT", error.to_string()),
             _ => Self::invalid_request(error.to_string()),
+        }
+    }
+}
+
+impl From<tokens::Error> for Problem {
+    fn from(error: tokens::Error) -> Self {
+        match error {
+            tokens::Error::Store(error) => error.into(),
+            tokens::Error::NotFound => Self::not_found(),
+            tokens::Error::Name => Self::invalid_request(error.to_string()),
         }
     }
 }

@@ -23,7 +23,7 @@ use tokio::{
 };
 use utoipa_actix_web::AppExt;
 
-use super::{Site, access::Gate, entry, meter, probes, routes, step_up::Proofs, tls::Certificate};
+use super::{Site, access::Gate, entry, meter, probes, routes, tls::Certificate};
 use crate::{config::Settings, keys::Keys, logs, pages};
 
 /// Requests that a worker answers at the same time unless the settings say otherwise.
@@ -78,13 +78,11 @@ pub struct Parts {
     pub store: Store,
     /// Time and randomness.
     pub env: Arc<dyn Env>,
-    /// Who accepts proofs of a step-up.
-    pub proofs: Box<dyn Proofs>,
 }
 
 /// Takes the address and prepares the workers.
 pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
-    let Parts { keys, store, env, proofs } = parts;
+    let Parts { keys, store, env } = parts;
     let listener = TcpListener::bind(settings.bind)?;
     rustix::net::listen(&listener, BACKLOG)?;
     let address = listener.local_addr()?;
@@ -104,7 +102,7 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
     // What a worker could not do, it could not do here either: then nothing starts.
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
-    let site = web::Data::new(Site::new(settings, base_url, keys, proofs, watched, limit)?);
+    let site = web::Data::new(Site::new(settings, base_url, keys, watched, limit)?);
     let metrics = settings.metrics_bind.map(|address| serve_metrics(address, site.clone())).transpose()?;
     let (metrics_address, metrics) = metrics.unzip();
     let chores = Chores {

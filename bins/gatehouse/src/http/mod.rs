@@ -20,6 +20,7 @@ mod people;
 pub mod permissions;
 mod probes;
 mod rates;
+mod refusals;
 mod scim;
 mod settings;
 mod shape;
@@ -32,7 +33,10 @@ mod uses;
 
 use std::{io, net::IpAddr, sync::Arc};
 
-use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::{
+    HttpRequest,
+    http::header::{self, HeaderMap, HeaderValue},
+};
 use credentials::{Passkeys, Passwords};
 use ring::digest;
 use sessions::CookieName;
@@ -41,7 +45,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::{
     auth::Hashing, client_address::Proxies, load::Load, locations::Locations, meter::Meter,
-    operations::Operations, rates::ScimRates, step_up::Proofs, uses::LastUses,
+    operations::Operations, rates::ScimRates, uses::LastUses,
 };
 use crate::{config::Settings, keys::Keys, mail::Mail, pages};
 
@@ -72,10 +76,10 @@ pub(crate) struct Site {
     hashing: Hashing,
     /// `None` where the address of the server cannot be that of a relying party.
     passkeys: Option<Passkeys>,
-    proofs: Box<dyn Proofs>,
     pub(crate) mail: Option<Mail>,
     locations: Option<Locations>,
     last_uses: LastUses,
+    refusals: refusals::Refusals,
     /// Looked at for figures and readiness, never used for a request.
     watched: Store,
     readiness: probes::Readiness,
@@ -93,7 +97,6 @@ impl Site {
         settings: &Settings,
         base_url: String,
         keys: Keys,
-        proofs: Box<dyn Proofs>,
         watched: Store,
         limit: usize,
     ) -> io::Result<Self> {
@@ -112,14 +115,14 @@ impl Site {
             keys,
             name: NAME.to_owned(),
             cookie_name: settings.session_cookie,
-            hashing: Hashing::new(Passwords::new(settings.password_cost)),
+            hashing: Hashing::new(Passwords::new(settings.password_cost))?,
             passkeys: Passkeys::new(NAME, &base_url)
                 .map_err(|error| tracing::warn!(%error, "passkeys cannot be used"))
                 .ok(),
-            proofs,
             mail: Mail::new(settings, &base_url).map_err(io::Error::other)?,
             locations: settings.geo_database.as_deref().map(Locations::open).transpose()?,
             last_uses: LastUses::default(),
+            refusals: refusals::Refusals::default(),
             watched,
             readiness: probes::Readiness::default(),
             spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
@@ -163,6 +166,12 @@ fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
     hash
+}
+
+/// The value of this name in the query of an address.
+pub(crate) fn query(request: &HttpRequest, name: &str) -> Option<String> {
+    let pairs = form_urlencoded::parse(request.query_string().as_bytes());
+    pairs.into_iter().find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
 }
 
 /// What a client calls itself.

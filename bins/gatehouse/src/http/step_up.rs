@@ -1,13 +1,10 @@
 //! The guard of acts that ask for a fresh proof.
 //!
-//! A handler names the purpose as a parameter: [`StepUp<P>`] refuses where there is no proof; [`IfAsked<P>`]
-//! lets the handler decide in its unit of work whether one is asked for. What a proof is, is composed where
-//! the server is bound ([`Proofs`]).
+//! A handler names the purpose as a parameter: [`StepUp<P>`] refuses where there is no proof; [`IfAsked<P>`] lets the
+//! handler decide whether one is asked for. Either is used up in the unit of work of the act, by `spend`: what is
+//! found wrong with the request first leaves the token good, and of several who use one at once one succeeds.
 
-use std::{
-    future::{Ready, ready},
-    marker::PhantomData,
-};
+use std::marker::PhantomData;
 
 use actix_web::{
     FromRequest, HttpRequest,
@@ -15,27 +12,24 @@ use actix_web::{
     http::header::{HeaderMap, HeaderName},
     web,
 };
-use stepup::Purpose;
+use audit::{
+    Event,
+    events::step_up::{StepUpConsumed, StepUpRefused},
+};
+use kernel::{Ctx, StoreError};
+use std::future::{Ready, ready};
+use stepup::{Claims, Invalid, Purpose};
+use store::Tx;
 
-use super::{Site, access, errors::Problem, shape::AreaProblem};
+use super::{
+    Site,
+    access::{self, Caller, Signed},
+    errors::Problem,
+    shape::AreaProblem,
+};
 
 /// The header that carries a proof.
 pub const HEADER: HeaderName = HeaderName::from_static("x-stepup-token");
-
-/// Who accepts proofs.
-pub trait Proofs: Send + Sync {
-    /// Whether what the header says is a proof for this purpose, from this caller.
-    fn accepts(&self, purpose: &Purpose, presented: &str) -> bool;
-}
-
-/// Nobody does: what is guarded is done from the command line.
-pub struct NoProofs;
-
-impl Proofs for NoProofs {
-    fn accepts(&self, _: &Purpose, _: &str) -> bool {
-        false
-    }
-}
 
 /// A purpose as a type, for the signature of a handler.
 pub trait For: 'static {
@@ -56,62 +50,203 @@ macro_rules! purposes {
 purposes! {
     AccountSecurityChange => ACCOUNT_SECURITY_CHANGE,
     PatMintAdmin => PAT_MINT_ADMIN,
+    ScimTokenMint => SCIM_TOKEN_MINT,
     UserAdminChange => USER_ADMIN_CHANGE,
     SignInPolicyChange => SIGN_IN_POLICY_CHANGE,
 }
 
-fn proved<P: For>(request: &HttpRequest) -> bool {
-    let Some(site) = request.app_data::<web::Data<Site>>() else { return false };
-    presented(request.headers()).is_some_and(|text| site.proofs.accepts(&P::PURPOSE, text))
+/// Whose proof it is, as the crate knows them.
+pub(super) fn caller_of(signed: &Signed, ctx: &Ctx) -> stepup::Caller {
+    stepup::Caller { user: signed.session.user.clone(), session: signed.session.id.to_string(), ip: ctx.ip }
 }
 
-/// The one proof that a request carries.
-fn presented(headers: &HeaderMap) -> Option<&str> {
+/// What a request shows for a purpose.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    purpose: Purpose,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Nothing,
+    /// By a token that was minted under a proof, and needs no other.
+    ByPat,
+    Good(Claims),
+    Bad(Invalid, Box<StepUpRefused>),
+}
+
+impl Shown {
+    /// Looks at the header as far as it tells by itself.
+    pub(super) fn of(request: &HttpRequest, purpose: &Purpose) -> Self {
+        Self { purpose: *purpose, what: what(request, purpose) }
+    }
+
+    /// Refuses where there is no proof: 401 `STEP_UP_REQUIRED` or `STEP_UP_INVALID`.
+    pub(super) fn ask(&self) -> Result<(), Problem> {
+        match &self.what {
+            What::Nothing => Err(Problem::step_up_required(&self.purpose)),
+            What::Bad(invalid, entry) => Err(refusal(*invalid, entry)),
+            What::ByPat | What::Good(_) => Ok(()),
+        }
+    }
+
+    /// Uses the proof up in this unit of work.
+    pub(super) async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
+        self.ask()?;
+        let What::Good(claims) = &self.what else { return Ok(Spending(Ok(None))) };
+        let spent = stepup::spend(ctx, tx, claims).await?;
+        Ok(Spending(spent.map(|()| Some(claims.clone())).map_err(|invalid| {
+            let entry = entry(&claims.user.to_string(), &claims.session, &self.purpose, invalid);
+            refusal(invalid, &entry)
+        })))
+    }
+}
+
+/// What became of a proof that was used: to be looked at right before the act.
+#[must_use = "without a look at it the act is done with a token that was used before"]
+pub(super) struct Spending(Result<Option<Claims>, Problem>);
+
+impl Spending {
+    /// The entry of its use, or 401 `STEP_UP_INVALID` where another was first: then nothing is done.
+    pub(super) fn events(self) -> Result<Vec<Event>, Problem> {
+        Ok(self.claims()?.iter().map(consumed).collect())
+    }
+
+    /// What the token said; `None` where none was needed.
+    pub(super) fn claims(self) -> Result<Option<Claims>, Problem> {
+        self.0
+    }
+}
+
+/// The entry of a proof that was used.
+pub(super) fn consumed(claims: &Claims) -> Event {
+    let data = StepUpConsumed {
+        user: claims.user.to_string(),
+        session: claims.session.clone(),
+        purpose: claims.purpose.clone(),
+        factor: claims.factor.as_str(),
+    };
+    Event::new(claims.id.as_str(), &data)
+}
+
+fn entry(user: &str, session: &str, purpose: &Purpose, invalid: Invalid) -> StepUpRefused {
+    StepUpRefused {
+        user: user.to_owned(),
+        session: session.to_owned(),
+        purpose: purpose.name.to_owned(),
+        reason: invalid.reason(),
+    }
+}
+
+fn refusal(invalid: Invalid, entry: &StepUpRefused) -> Problem {
+    Problem::step_up_invalid(invalid).entered(Event::new(&entry.user, entry))
+}
+
+fn what(request: &HttpRequest, purpose: &Purpose) -> What {
+    let (Some((caller, ctx)), Some(site)) = (access::passed(request), request.app_data::<web::Data<Site>>())
+    else {
+        return What::Nothing;
+    };
+    let signed = match caller {
+        Caller::Session(signed) => signed,
+        Caller::Pat(_) => return What::ByPat,
+        Caller::Scim(_) => return What::Nothing,
+    };
+    let checked = match presented(request.headers()) {
+        None => return What::Nothing,
+        Some(Err(invalid)) => Err(invalid),
+        Some(Ok(text)) => {
+            let keys = site.keys.step_ups(text);
+            stepup::check(&ctx, &keys, purpose, &caller_of(&signed, &ctx), text)
+        }
+    };
+    match checked {
+        Ok(claims) => What::Good(claims),
+        Err(invalid) => {
+            let (user, session) = (signed.session.user.to_string(), signed.session.id.to_string());
+            What::Bad(invalid, Box::new(entry(&user, &session, purpose, invalid)))
+        }
+    }
+}
+
+/// The one token that a request carries; two are none.
+fn presented(headers: &HeaderMap) -> Option<Result<&str, Invalid>> {
     let mut sent = headers.get_all(HEADER);
-    let (Some(one), None) = (sent.next(), sent.next()) else { return None };
-    one.to_str().ok()
+    let first = sent.next()?;
+    let one = if sent.next().is_none() { first.to_str().ok() } else { None };
+    Some(one.ok_or(Invalid::Malformed))
 }
 
 /// A proof for the purpose `P`.
-pub struct StepUp<P: For>(PhantomData<P>);
+pub struct StepUp<P: For>(Shown, PhantomData<fn() -> P>);
 
 impl<P: For> FromRequest for StepUp<P> {
     type Error = AreaProblem;
     type Future = Ready<Result<Self, AreaProblem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        // A token with `admin:tenant` was minted under a proof, and needs no other.
-        let enough = proved::<P>(request) || access::is_by_pat(request);
-        let refusal = || AreaProblem::of(request, Problem::step_up_required(&P::PURPOSE));
-        ready(if enough { Ok(Self(PhantomData)) } else { Err(refusal()) })
+        let shown = Shown::of(request, &P::PURPOSE);
+        let asked = shown.ask().map_err(|problem| AreaProblem::of(request, problem));
+        ready(asked.map(|()| Self(shown, PhantomData)))
+    }
+}
+
+impl<P: For> StepUp<P> {
+    /// See [`Shown::spend`].
+    pub(super) async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
+        self.0.spend(ctx, tx).await
     }
 }
 
 /// Whether there is a proof for the purpose `P`, for handlers that ask for one depending on what they find.
-pub struct IfAsked<P: For> {
-    proved: bool,
-    purpose: PhantomData<fn() -> P>,
-}
+pub struct IfAsked<P: For>(Shown, PhantomData<fn() -> P>);
 
 impl<P: For> FromRequest for IfAsked<P> {
     type Error = AreaProblem;
     type Future = Ready<Result<Self, AreaProblem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self { proved: proved::<P>(request), purpose: PhantomData }))
+        ready(Ok(Self(Shown::of(request, &P::PURPOSE), PhantomData)))
     }
 }
 
 impl<P: For> Clone for IfAsked<P> {
     fn clone(&self) -> Self {
-        *self
+        Self(self.0.clone(), PhantomData)
     }
 }
-impl<P: For> Copy for IfAsked<P> {}
 
 impl<P: For> IfAsked<P> {
-    /// Asks for the proof: 401 `STEP_UP_REQUIRED` without one.
-    pub fn ask(self) -> Result<(), Problem> {
-        if self.proved { Ok(()) } else { Err(Problem::step_up_required(&P::PURPOSE)) }
+    /// See [`Shown::ask`].
+    pub(super) fn ask(&self) -> Result<(), Problem> {
+        self.0.ask()
+    }
+
+    /// See [`Shown::spend`].
+    pub(super) async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
+        self.0.spend(ctx, tx).await
+    }
+}
+
+impl From<stepup::Error> for Problem {
+    fn from(error: stepup::Error) -> Self {
+        match error {
+            stepup::Error::Store(error) => error.into(),
+            stepup::Error::NoFactorAvailable(_) => Self::conflict("NO_FACTOR_AVAILABLE", error.to_string()),
+            stepup::Error::FactorNotPermitted(..) => Self::denied("FACTOR_NOT_PERMITTED", error.to_string()),
+            stepup::Error::ChallengeInvalid => Self::refused("TICKET_INVALID", error.to_string()),
+            stepup::Error::AddressUnknown => Self::invalid_request(format!("address: {error}")),
+            stepup::Error::NoKey | stepup::Error::Ceremony(_) => Self::unforeseen(error),
+        }
+    }
+}
+
+/// A failed ceremony, of which storage being away is told apart.
+pub(super) fn ceremony(problem: &Problem) -> stepup::Error {
+    if problem.code() == "UNAVAILABLE" {
+        stepup::Error::Store(StoreError::Unavailable(problem.to_string().into()))
+    } else {
+        stepup::Error::Ceremony(problem.to_string())
     }
 }

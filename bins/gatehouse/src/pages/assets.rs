@@ -9,7 +9,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 
 /// File name, type, content.
-const FILES: [(&str, &str, &str); 12] = [
+const FILES: [(&str, &str, &str); 13] = [
     ("gatehouse.css", CSS, include_str!("../../assets/gatehouse.css")),
     ("parts.css", CSS, include_str!("../../assets/parts.css")),
     ("developers.css", CSS, include_str!("../../assets/developers.css")),
@@ -21,6 +21,7 @@ const FILES: [(&str, &str, &str); 12] = [
     ("login.js", JS, include_str!("../../assets/js/login.js")),
     ("enrol.js", JS, include_str!("../../assets/js/enrol.js")),
     ("session.js", JS, include_str!("../../assets/js/session.js")),
+    ("stepup.js", JS, include_str!("../../assets/js/stepup.js")),
     ("security.js", JS, include_str!("../../assets/js/security.js")),
 ];
 

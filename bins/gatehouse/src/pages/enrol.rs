@@ -7,7 +7,7 @@ use kernel::Ctx;
 use store::Tx;
 
 use super::{Shell, Who, draw, next};
-use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::SigningIn};
+use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::SigningIn, query};
 
 pub(super) const PATH: &str = "/auth/enrol";
 
@@ -36,9 +36,6 @@ async fn drawn(
     access: &Access<SigningIn>,
     request: &HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let wanted = form_urlencoded::parse(request.query_string().as_bytes())
-        .find(|(name, _)| name == "next")
-        .map(|(_, value)| value.into_owned());
     let user = access.caller().session.user.clone();
     let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
     let person = access.read(find).await?;
@@ -48,7 +45,7 @@ async fn drawn(
     shell.person = Some(Who::of(&person, &tenant));
     draw(&Page {
         shell,
-        next: next::local(&site.base_url, wanted.as_deref()),
+        next: next::local(&site.base_url, query(request, "next").as_deref()),
         account: person.account().to_owned(),
         takes_passkeys: mfa.accepts(FactorKind::Webauthn),
         takes_apps: mfa.accepts(FactorKind::Totp),

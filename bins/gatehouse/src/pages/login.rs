@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 
 use super::{Shell, draw, next};
-use crate::http::{AreaProblem, Site};
+use crate::http::{AreaProblem, Site, query};
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -39,11 +39,7 @@ fn reason(code: &str) -> Option<&'static str> {
 /// The sign-in page. Whatever credentials come along are not looked at.
 #[get("/auth/login")]
 pub(super) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, AreaProblem> {
-    let asked = |wanted: &str| {
-        form_urlencoded::parse(request.query_string().as_bytes())
-            .find(|(name, _)| name == wanted)
-            .map(|(_, value)| value.into_owned())
-    };
+    let asked = |name: &str| query(&request, name);
     let page = Page {
         shell: Shell::new(&site, "Sign in", "login.js"),
         next: next::local(&site.base_url, asked("next").as_deref()),

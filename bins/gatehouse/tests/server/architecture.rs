@@ -16,8 +16,8 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("scim-core", &["kernel"]),
     ("sessions", &["kernel"]),
     ("credentials", &["kernel"]),
-    ("stepup", &[]),
-    ("store", &["kernel", "directory", "tokens", "audit", "scim-core", "sessions", "credentials"]),
+    ("stepup", &["kernel"]),
+    ("store", &["kernel", "directory", "tokens", "audit", "scim-core", "sessions", "credentials", "stepup"]),
     (
         "gatehouse",
         &[

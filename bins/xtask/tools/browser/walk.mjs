@@ -115,12 +115,25 @@ const walks = {
     await by(page, "Go on").click();
     await at(page, "/account/security");
 
+    // A fresh proof in the middle of an act, by the passkey; closed, nothing is done.
+    await by(page, "Generate new codes").click();
+    await page.getByText("Confirm that it is you").waitFor();
+    await see(page, "step-up-passkey");
+    await page.keyboard.press("Escape");
+    await page.getByText("10 unused recovery codes.").waitFor();
+    await by(page, "Generate new codes").click();
+    await by(page, "Confirm").click();
+    await page.getByText("Your recovery codes").waitFor();
+    const newer = await page.locator("[data-codes] li").allTextContents();
+    assert.equal(new Set([...codes, ...newer]).size, 20);
+    await by(page, "I have kept them").click();
+
     // From elsewhere, with a recovery code: two sessions, of which one ends the other.
     const other = await somebody(browser, base);
     await signIn(other.page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
     await other.page.getByText("Your passkey", { exact: true }).waitFor();
     await other.page.getByText("Use a recovery code instead").first().click();
-    await other.page.getByLabel("Recovery code", { exact: true }).fill(codes[0]);
+    await other.page.getByLabel("Recovery code", { exact: true }).fill(newer[0]);
     await by(other.page, "Go on").click();
     await at(other.page, "/account/security");
     await other.page.getByText("9 unused recovery codes.").waitFor();
@@ -175,6 +188,59 @@ const walks = {
     await two.context.close();
   },
 
+  "a fresh proof by a code, in the middle of each act": async () => {
+    const { context, page, complaints } = await somebody(browser, base);
+    await signIn(page, "erin@example.com", facts.password, "/auth/login?next=/account/security");
+    await at(page, "/account/security");
+    await by(page, "Add an app").click();
+    await page.locator("#enrol-app svg").waitFor();
+    const secret = await page.locator("[data-secret]").textContent();
+    await page.getByLabel("Code", { exact: true }).fill(code(secret));
+    await by(page, "Turn on").click();
+    await by(page, "I have kept them").click();
+    // An administrator's token: the dialog comes on top of the other.
+    await by(page, "New token").click();
+    await page.locator("#token-name").fill("Everything");
+    await page.locator("#new-token").getByText("admin:tenant").click();
+    await by(page, "Make the token").click();
+    await page.getByText("to make a token that acts as an administrator").waitFor();
+    await page.getByLabel("Code from your app").fill("000000");
+    await by(page, "Confirm").click();
+    await page.getByText("This is not a code or passkey that is good now").waitFor();
+    await see(page, "step-up-code");
+    await page.getByLabel("Code from your app").fill(code(secret, 1));
+    await by(page, "Confirm").click();
+    await page.getByText("Your new token").waitFor();
+    const token = await page.locator("[data-token]").textContent();
+    await by(page, "Done").click();
+    const asked = await fetch(`${base}/api/settings/users`, { headers: { Authorization: `Bearer ${token}` } });
+    assert.equal(asked.status, 200);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  "factors go, and the password changes, with a proof": async () => {
+    const { context, page, complaints } = await somebody(browser, base);
+    await authenticator(page);
+    await signIn(page, "frank@example.com", facts.password, "/auth/login?next=/account/security");
+    await at(page, "/account/security");
+    await by(page, "Add a passkey").click();
+    await by(page, "I have kept them").click();
+    await by(page, "Change password").first().click();
+    await page.getByLabel("Current password", { exact: true }).fill(facts.password);
+    await page.getByLabel("New password", { exact: true }).fill("nine small wooden boats");
+    await by(page.locator("#change-password"), "Change password").click();
+    await by(page, "Confirm").click();
+    await page.getByText("The password is changed.").waitFor();
+    await by(page, "Remove Passkey").click();
+    await see(page, "remove");
+    await by(page.locator("#sure"), "Remove").click();
+    await by(page, "Confirm").click();
+    await page.getByText("No second factor yet.").waitFor();
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
   "an invitation, a factor that is asked for, and one's way on": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     await authenticator(page);
@@ -192,7 +258,7 @@ const walks = {
     // Nothing else is open meanwhile.
     await page.goto("/account/security");
     await at(page, "/auth/enrol");
-    await page.getByText("Passkey or security key").click();
+    await page.locator("[data-act=add-passkey]").click();
     await page.getByText("Your recovery codes").waitFor();
     await by(page, "I have kept them").click();
     await at(page, "/account/security");

@@ -6,6 +6,7 @@ pub mod pats;
 pub mod policies;
 pub mod scim_tokens;
 pub mod sign_in;
+pub mod step_up;
 pub mod tenants;
 pub mod users;
 
@@ -38,6 +39,10 @@ pub fn catalog() -> Catalog {
         .with::<credentials::FactorRemoved>()
         .with::<credentials::RecoveryCodesGenerated>()
         .with::<credentials::RecoveryCodeUsed>()
+        .with::<step_up::StepUpGranted>()
+        .with::<step_up::StepUpFailed>()
+        .with::<step_up::StepUpConsumed>()
+        .with::<step_up::StepUpRefused>()
         .with::<pats::PatCreated>()
         .with::<pats::PatRevoked>()
         .with::<policies::SignInPolicyChanged>()

@@ -9,6 +9,7 @@ use diesel_async::RunQueryDsl;
 use directory::LinkStore;
 use kernel::{StoreError, Timestamp, UserId};
 use scim_core::{Found, MAX_MEMBERSHIPS, Membership, Query, User, UserStore, fold};
+use stepup::StepUpStore;
 
 use crate::{
     Tx,
@@ -67,6 +68,7 @@ impl Tx {
     pub(crate) async fn shut_out(&mut self, user: &UserId, at: Timestamp) -> Result<(), StoreError> {
         self.end_sessions(user, at, None).await?;
         self.drop_tickets(user).await?;
+        self.revoke_grants(user, at).await?;
         self.drop_links(user).await
     }
 

@@ -28,6 +28,18 @@ async fn users_and_groups() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn step_ups() {
+    on_both(async |world: World| {
+        let suite = world.store.write(world.ctx(), async |ctx, tx| {
+            stepup::conformance::store(ctx, tx).await;
+            Ok::<_, StoreError>(Audited::new((), Event::new("test", &UserDeactivated {})))
+        });
+        suite.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tenants_tokens_and_people() {
     on_both(async |world: World| {
         let env = world.env.clone();
@@ -62,6 +74,9 @@ async fn tenants_tokens_and_people() {
         assert_eq!(world.store.across(elsewhere).await.unwrap(), None, "a token opens its own tenant only");
         let owner = async |across: &mut store::Across| across.tenant_of_scim_token(&token.id).await;
         assert_eq!(world.store.across(owner).await.unwrap().as_ref(), Some(&acme.id));
+
+        let listed = world.change(&acme.id, async move |_, tx| tx.scim_tokens().await).await.unwrap();
+        assert_eq!(listed, std::slice::from_ref(&token));
 
         for (revoked, at) in [(true, world.ctx().now), (false, world.ctx().now)] {
             let id = token.id.clone();

@@ -14,7 +14,7 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
-use audit::{Audited, Unaudited};
+use audit::{Audited, Event, Unaudited};
 use credentials::attempts;
 use directory::Tier;
 use kernel::{Ctx, Env, StoreError, TenantId, TraceContext};
@@ -31,7 +31,7 @@ use super::{
     auth::FactorName,
     errors::Problem,
     load::{Slot, Work},
-    permissions::{OwnAccount, Permission, SigningIn, WritePermission},
+    permissions::{OwnAccount, Permission, WritePermission},
     shape::AreaProblem,
 };
 
@@ -201,7 +201,7 @@ impl<P: Permission> Access<P> {
     }
 }
 
-impl Access<SigningIn> {
+impl<P: Permission<Caller = Arc<Signed>>> Access<P> {
     /// Takes an attempt at a factor of the caller's.
     pub(super) async fn attempt(&self, factor: FactorName) -> Result<(), Problem> {
         let origin = attempts::origin(self.ctx.ip);
@@ -294,7 +294,17 @@ where
     running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
 }
 
-/// Whether the caller is a person's program.
-pub(super) fn is_by_pat(request: &HttpRequest) -> bool {
-    request.extensions().get::<Pass>().is_some_and(|pass| matches!(pass.caller, Caller::Pat(_)))
+/// Who calls, and the operation as units of work see it, once the middleware has let the request in.
+pub(super) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
+    request.extensions().get::<Pass>().map(|pass| (pass.caller.clone(), pass.ctx.clone()))
+}
+
+/// Enters something in the ledger that nothing waits for: it is written when the answer is on its way.
+pub(super) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
+    actix_web::rt::spawn(async move {
+        let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
+        if let Err(error) = gate.store.write(ctx, work).await {
+            tracing::error!(%error, "an entry could not be written");
+        }
+    });
 }

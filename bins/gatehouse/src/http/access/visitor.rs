@@ -9,7 +9,7 @@ use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
 use store::{Across, Tx};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Arrival, Gate, aside, attempt, write};
+use super::{Arrival, Gate, aside, attempt, enter, write};
 use crate::http::{errors::Problem, load::Slot, user_agent};
 
 /// Somebody without a credential, on an operation that is about getting one.
@@ -135,13 +135,7 @@ impl Visitor {
     /// Enters something in the ledger that nothing waits for: it is written when the answer is on its way.
     pub(in crate::http) fn enter(&self, tenant: &TenantId, user: &UserId, event: audit::Event) {
         let ctx = self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival);
-        let gate = self.gate.clone();
-        actix_web::rt::spawn(async move {
-            let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
-            if let Err(error) = gate.store.write(ctx, work).await {
-                tracing::error!(%error, "an entry could not be written");
-            }
-        });
+        enter(self.gate.clone(), ctx, event);
     }
 
     async fn run<T, E>(

@@ -1,38 +1,55 @@
 //! Hashing passwords beside everything else: few at a time, on threads that serve nobody.
 
-use std::sync::Arc;
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+};
 
 use credentials::{Passwords, Verdict};
 use kernel::{Env, Secret};
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 
 use crate::http::errors::Problem;
+
+/// How much less than others these threads ask of the processors when both want them (see `nice(1)`).
+const NICENESS: i32 = 10;
+
+type Work = Box<dyn FnOnce() + Send>;
 
 /// Passwords, hashed by so many threads at most that others are served meanwhile.
 pub(in crate::http) struct Hashing {
     passwords: Passwords,
-    at_once: Arc<Semaphore>,
+    queue: mpsc::Sender<Work>,
 }
 
 impl Hashing {
     /// At this cost, on half of the processors.
-    pub(in crate::http) fn new(passwords: Passwords) -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { passwords, at_once: Arc::new(Semaphore::new((processors / 2).max(1))) }
+    pub(in crate::http) fn new(passwords: Passwords) -> io::Result<Self> {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let (queue, waiting) = mpsc::channel::<Work>();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..(processors / 2).max(1) {
+            let waiting = Arc::clone(&waiting);
+            thread::Builder::new().name("hashing".into()).spawn(move || hash_in_turn(&waiting))?;
+        }
+        Ok(Self { passwords, queue })
     }
 
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(Passwords) -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let permit = Arc::clone(&self.at_once).acquire_owned().await.map_err(|_| Problem::internal())?;
+        let (done, waits) = oneshot::channel();
         let passwords = self.passwords;
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work(passwords);
-            drop(permit);
-            done
-        });
-        done.await.map_err(Problem::unforeseen)
+        let work = move || {
+            // Nobody may be waiting any more: then it is not hashed for nothing.
+            if !done.is_closed() {
+                let _nobody = done.send(work(passwords));
+            }
+        };
+        self.queue.send(Box::new(work)).map_err(Problem::unforeseen)?;
+        waits.await.map_err(Problem::unforeseen)
     }
 
     /// Compares with each of these in turn, and at least once: without any it takes as long as with one.
@@ -58,5 +75,18 @@ impl Hashing {
     ) -> Result<String, Problem> {
         let hashed = self.run(move |passwords| passwords.hash(&*env, &password)).await?;
         hashed.map_err(Problem::unforeseen)
+    }
+}
+
+/// One of the threads: until the server is gone.
+fn hash_in_turn(waiting: &Mutex<mpsc::Receiver<Work>>) {
+    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS) {
+        tracing::warn!(%error, "hashing cannot give way to others");
+    }
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(work) = next else { return };
+        // A panic is the answer of one request, not the end of the thread.
+        let _told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     }
 }

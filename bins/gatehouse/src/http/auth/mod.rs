@@ -1,5 +1,6 @@
 //! `/api/auth`: signing in, step by step, and out.
 
+mod ceremonies;
 mod codes;
 mod enter;
 mod hashing;
@@ -7,6 +8,7 @@ mod links;
 mod passkey;
 mod sign_in;
 mod sign_out;
+mod step_up;
 pub(super) mod ticket;
 mod verify;
 
@@ -30,5 +32,9 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(passkey::begin_passkey_sign_in)
         .service(passkey::finish_passkey_sign_in)
         .service(links::redeem_link)
-        .service(sign_out::sign_out);
+        .service(sign_out::sign_out)
+        .service(step_up::step_up_challenge_options)
+        .service(step_up::verify_step_up)
+        .service(step_up::step_up_status)
+        .service(step_up::consume_step_up);
 }

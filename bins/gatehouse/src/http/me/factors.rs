@@ -5,17 +5,18 @@ use audit::{Audited, Event, events::credentials::FactorRenamed};
 use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove_all};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
-use sessions::GraceAct;
+use sessions::{GraceAct, SessionStore};
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::{Proof, end_others, hold, spend_or_ask};
+use super::guard::{Proof, end_others, hold};
 use crate::{
     http::{
         access::Access,
         body::{Json, answer},
         errors::Problem,
         permissions::{OwnAccount, SigningIn},
+        step_up::Spending,
     },
     people,
 };
@@ -165,15 +166,17 @@ pub(super) async fn remove_factor(
         let older = session.grace.as_ref().map(|grace| grace.since);
         let found = find(&factors, &id);
         let lost = found.as_ref().ok().filter(|factor| older.is_some_and(|since| factor.created_at < since));
-        if lost.is_some() {
-            spend_or_ask(ctx, tx, &mut session, GraceAct::Remove, proof).await?;
-        } else {
-            proof.ask()?;
-        }
+        let graced = lost.is_some() && session.has_grace(GraceAct::Remove, ctx.now);
+        let spending = if graced { None } else { Some(proof.spend(ctx, tx).await?) };
         let factor = found?;
         let codes = tx.unused_codes(&user).await?;
         may_remove(&held.policy.mfa, &factors, codes, &factor)?;
-        let mut events = vec![people::remove_factor(tx, &factor).await?];
+        let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
+        if graced {
+            session.spend(GraceAct::Remove);
+            tx.update_session(&session).await?;
+        }
+        events.push(people::remove_factor(tx, &factor).await?);
         events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
         Ok::<_, Problem>(Audited::of_changes((), events))
     };
@@ -201,10 +204,12 @@ pub(super) async fn remove_all_factors(
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, session) = hold(tx, &signed).await?;
-        proof.ask()?;
+        let spending = proof.spend(ctx, tx).await?;
         may_remove_all(&held.policy.mfa)?;
-        let mut events = people::remove_factors(tx, &session.user).await?;
-        if !events.is_empty() {
+        let mut events = spending.events()?;
+        let removed = people::remove_factors(tx, &session.user).await?;
+        if !removed.is_empty() {
+            events.extend(removed);
             events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
         }
         Ok::<_, Problem>(Audited::of_changes((), events))

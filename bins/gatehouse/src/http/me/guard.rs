@@ -60,9 +60,9 @@ pub(super) fn fresh(session: &Session, now: Timestamp) -> Result<(), Problem> {
     if now < session.signed_in_at.plus_millis(FRESH) { Ok(()) } else { Err(reauth_required()) }
 }
 
-/// Whether the session proved a second factor although it owes another.
-fn has_proved_one(session: &Session) -> bool {
-    session.standing == Standing::Owing && session.has_second_factor()
+/// What the session owes by today's policy, whatever it owed when it began.
+fn owes(signed: &Signed, session: &Session) -> bool {
+    session.standing == Standing::Owing || signed.session.standing == Standing::Owing
 }
 
 /// The session as it is now, and whose it is, held until the end of the unit of work.
@@ -77,48 +77,52 @@ fn too_many() -> Problem {
 }
 
 /// Whether one more factor may be enrolled.
-pub(super) fn may_enrol(
+pub(super) async fn may_enrol(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    signed: &Signed,
     session: &Session,
     factors: &[Factor],
-    has_codes: bool,
-    now: Timestamp,
-    proof: Proof,
-) -> Result<Begun, Problem> {
+    proof: &Proof,
+) -> Result<(Begun, Vec<Event>), Problem> {
     if factors.iter().filter(|factor| factor.is_verified()).count() >= MAX_FACTORS {
         return Err(too_many());
     }
     if !factors.iter().any(Factor::is_verified) {
         // Where codes stand in for factors that were removed, one has to be proved first.
-        if session.standing == Standing::Owing && has_codes && !has_proved_one(session) {
-            proof.ask()?;
+        let mut events = Vec::new();
+        if owes(signed, session) && !session.has_second_factor() && tx.unused_codes(&session.user).await? > 0
+        {
+            events = proof.spend(ctx, tx).await?.events()?;
         }
-        return fresh(session, now).map(|()| Begun::First);
+        return fresh(session, ctx.now).map(|()| (Begun::First, events));
     }
-    if session.has_grace(GraceAct::Enrol, now) {
-        return Ok(Begun::Grace);
+    if session.has_grace(GraceAct::Enrol, ctx.now) {
+        return Ok((Begun::Grace, Vec::new()));
     }
-    if has_proved_one(session) && fresh(session, now).is_ok() {
-        return Ok(Begun::Proved);
+    if owes(signed, session) && session.has_second_factor() && fresh(session, ctx.now).is_ok() {
+        return Ok((Begun::Proved, Vec::new()));
     }
-    proof.ask().map(|()| Begun::Proved)
+    Ok((Begun::Proved, proof.spend(ctx, tx).await?.events()?))
 }
 
 /// Whether what was begun may be finished: leave may have been used up, or a first factor may be there meanwhile.
-fn may_finish(
+async fn may_finish(
+    ctx: &Ctx,
+    tx: &mut Tx,
     begun: Begun,
     session: &mut Session,
     has_factor: bool,
-    now: Timestamp,
-    proof: Proof,
-) -> Result<(), Problem> {
+    proof: &Proof,
+) -> Result<Vec<Event>, Problem> {
     match begun {
-        Begun::Proved => Ok(()),
-        Begun::First if !has_factor => Ok(()),
-        _ if session.has_grace(GraceAct::Enrol, now) => {
+        Begun::Proved => Ok(Vec::new()),
+        Begun::First if !has_factor => Ok(Vec::new()),
+        _ if session.has_grace(GraceAct::Enrol, ctx.now) => {
             session.spend(GraceAct::Enrol);
-            Ok(())
+            Ok(Vec::new())
         }
-        _ => proof.ask(),
+        _ => proof.spend(ctx, tx).await?.events(),
     }
 }
 
@@ -130,7 +134,7 @@ pub(super) async fn enrolled(
     (held, mut session): (Held, Session),
     factor: &Factor,
     begun: Begun,
-    proof: Proof,
+    proof: &Proof,
 ) -> Result<Vec<Event>, Problem> {
     let others = tx.factors(&session.user).await?;
     let verified = others.iter().filter(|other| other.is_verified() && other.id != factor.id).count();
@@ -138,8 +142,7 @@ pub(super) async fn enrolled(
         return Err(too_many());
     }
     let has_factor = verified > 0;
-    may_finish(begun, &mut session, has_factor, ctx.now, proof)?;
-    let mut events = Vec::new();
+    let mut events = may_finish(ctx, tx, begun, &mut session, has_factor, proof).await?;
     let recovering = session.grace.as_ref().is_some_and(|grace| grace.kind == GraceKind::Recovery);
     if !has_factor && recovering {
         session.spend(GraceAct::Enrol);
@@ -150,8 +153,7 @@ pub(super) async fn enrolled(
         FactorKind::Totp => Method::Totp,
         FactorKind::Webauthn => Method::Passkey,
     };
-    // What the session owes by today's policy, whatever it owed when it began.
-    let owing = session.standing == Standing::Owing || signed.session.standing == Standing::Owing;
+    let owing = owes(signed, &session);
     if !session.methods.contains(&method) {
         session.methods.push(method);
     }
@@ -174,22 +176,6 @@ pub(super) async fn enrolled(
     };
     events.push(Event::new(factor.id.as_str(), &data));
     Ok(events)
-}
-
-/// Uses a grace up, or asks for a proof.
-pub(super) async fn spend_or_ask(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    session: &mut Session,
-    act: GraceAct,
-    proof: Proof,
-) -> Result<(), Problem> {
-    if session.has_grace(act, ctx.now) {
-        session.spend(act);
-        tx.update_session(session).await?;
-        return Ok(());
-    }
-    proof.ask()
 }
 
 /// Ends the person's other sessions, as a change of what signs them in does.

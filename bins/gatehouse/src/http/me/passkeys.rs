@@ -1,7 +1,7 @@
 //! `/api/me/factors/passkeys`: enrolling a passkey or security key.
 
 use actix_web::{HttpResponse, post, web};
-use audit::{Audited, Unaudited};
+use audit::Audited;
 use credentials::{
     Attestation, Factor, FactorData, FactorId, FactorKind, FactorStore, PendingRegistration, TicketKind,
     TicketStore, default_name, user_handle,
@@ -79,8 +79,7 @@ pub(super) async fn begin_passkey(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, session) = hold(tx, &signed).await?;
         let factors = tx.factors(&session.user).await?;
-        let has_codes = tx.unused_codes(&session.user).await? > 0;
-        let begun = may_enrol(&session, &factors, has_codes, ctx.now, proof)?;
+        let (begun, events) = may_enrol(ctx, tx, &signed, &session, &factors, &proof).await?;
         let account = held.person.account();
         let shown = held.person.display_name.as_deref().unwrap_or(account);
         let present: Vec<_> = factors.iter().filter_map(Factor::passkey).cloned().collect();
@@ -92,7 +91,7 @@ pub(super) async fn begin_passkey(
         let state = serde_json::to_value(&pending).map_err(Problem::unforeseen)?;
         let ticket = ticket::mint(ctx, tx, TicketKind::PasskeyEnrolment, &session.user, state).await?;
         let setup = PasskeySetup { challenge_id: ticket.0, webauthn };
-        Ok::<_, Problem>(Audited::without(setup, Unaudited::StepTaken))
+        Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
     Ok(answer(&access.write(work).await?))
 }
@@ -157,7 +156,7 @@ pub(super) async fn verify_passkey(
             last_used_at: None,
             data: FactorData::Passkey(Box::new(passkey)),
         };
-        let events = enrolled(ctx, tx, &signed, held, &factor, begun, proof).await?;
+        let events = enrolled(ctx, tx, &signed, held, &factor, begun, &proof).await?;
         if !tx.insert_factor(&factor).await? {
             return Err(Problem::conflict("CONFLICT", "this passkey is enrolled already"));
         }

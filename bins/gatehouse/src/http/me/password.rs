@@ -39,6 +39,7 @@ struct Changed {
 #[utoipa::path(
     tag = "Profile",
     security(("sessionCookie" = [])),
+    request_body = PasswordBody,
     responses(
         (status = 200, description = "It is changed.", body = Changed),
         (status = 400, description = "The new password is not taken; `error` says why."),
@@ -51,16 +52,14 @@ pub(super) async fn change_password(
     site: web::Data<Site>,
     access: Access<OwnAccount>,
     proof: Proof,
-    body: Json<PasswordBody>,
+    body: Result<Json<PasswordBody>, Problem>,
 ) -> Result<HttpResponse, Problem> {
-    let PasswordBody { current_password, new_password } = body.0;
-    let (current, new) = (Secret::new(current_password), Secret::new(new_password));
     let signed = access.caller().clone();
-    let session = signed.session.clone();
+    let (session, shown) = (signed.session.clone(), proof.clone());
     let look = async move |ctx: &Ctx, tx: &mut Tx| {
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
         if has_factor {
-            proof.ask()?;
+            shown.ask()?;
         } else {
             fresh(&session, ctx.now)?;
         }
@@ -69,6 +68,9 @@ pub(super) async fn change_password(
         Ok::<_, Problem>((person, kept))
     };
     let (person, kept) = access.read(look).await?;
+    // A proof is asked for before anything is said about the body.
+    let PasswordBody { current_password, new_password } = body?.0;
+    let (current, new) = (Secret::new(current_password), Secret::new(new_password));
     let email = person.email.as_ref().map(Email::as_str);
     check_new_password(&new, email, signed.holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
@@ -80,15 +82,16 @@ pub(super) async fn change_password(
     let hashed = access.aside(site.hashing.hash(access.shared_env(), new)).await??;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = hold(tx, &signed).await?;
+        let mut events = Vec::new();
         if tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
-            proof.ask()?;
+            events = proof.spend(ctx, tx).await?.events()?;
         }
         // Another change may have been first: then this one was not asked about the password there is.
         if tx.password(&session.user).await? != kept {
             return Err(invalid_credentials());
         }
         tx.set_password(&session.user, &hashed, ctx.now).await?;
-        let mut events = vec![Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" })];
+        events.push(Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" }));
         events.extend(end_others(ctx, tx, &session, "PASSWORD_CHANGED").await?);
         Ok::<_, Problem>(Audited::of_changes((), events))
     };

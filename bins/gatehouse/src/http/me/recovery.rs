@@ -45,15 +45,18 @@ pub(super) async fn generate_recovery_codes(
             return Err(Problem::conflict("CONFLICT", "enrol a second factor first"));
         }
         // The grace is not used up: a lost page may be asked for again.
-        if !session.has_grace(GraceAct::GenerateCodes, ctx.now) {
-            proof.ask()?;
-        }
+        let mut events = if session.has_grace(GraceAct::GenerateCodes, ctx.now) {
+            Vec::new()
+        } else {
+            proof.spend(ctx, tx).await?.events()?
+        };
         let codes = recovery::new_codes(&*ctx.env);
         let hashes: Vec<_> =
             codes.iter().map(|code| recovery::hash(&ctx.tenant, &session.user, code.expose())).collect();
         tx.replace_codes(&session.user, &hashes).await?;
         let codes = Codes { codes: codes.iter().map(|code| code.expose().clone()).collect() };
-        Ok::<_, Problem>(Audited::new(codes, Event::new(session.user.as_str(), &RecoveryCodesGenerated {})))
+        events.push(Event::new(session.user.as_str(), &RecoveryCodesGenerated {}));
+        Ok::<_, Problem>(Audited::of_changes(codes, events))
     };
     Ok(answer(&access.write(work).await?))
 }

@@ -13,7 +13,7 @@ use store::Tx;
 use tokens::{Pat, PatId, PatStore, Scope, pat::NewPat};
 use utoipa::ToSchema;
 
-use super::factors::Deleted;
+use super::{factors::Deleted, guard::hold};
 use crate::http::{
     access::Access,
     body::{Json, answer},
@@ -119,17 +119,21 @@ pub(super) async fn create_token(
     let PatBody { name, scopes, expires_in_days } = body.0;
     let new = NewPat { name, scopes, expires_in_days };
     new.check()?;
-    if new.scopes.contains(&Scope::AdminTenant) {
+    let guarded = new.scopes.contains(&Scope::AdminTenant);
+    if guarded {
         if access.caller().holder.role != Role::Admin {
             return Err(Problem::forbidden("ROLE_REQUIRED", "admin:tenant is for administrators"));
         }
         proof.ask()?;
     }
-    let user = access.caller().session.user.clone();
+    let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (pat, raw) = tokens::pat::mint(ctx, tx, &user, new).await?;
-        let event = Event::new(pat.id.as_str(), &created(&pat));
-        Ok::<_, tokens::pat::Error>(Audited::new((pat, raw), event))
+        // Held, so that the tokens there are stay as many as are counted.
+        let (held, _) = hold(tx, &signed).await?;
+        let mut events = if guarded { proof.spend(ctx, tx).await?.events()? } else { Vec::new() };
+        let (pat, raw) = tokens::pat::mint(ctx, tx, &held.person.id, new).await?;
+        events.push(Event::new(pat.id.as_str(), &created(&pat)));
+        Ok::<_, Problem>(Audited::of_changes((pat, raw), events))
     };
     let (pat, raw) = access.write(work).await?;
     Ok(answer(&ShownPat::of(&pat, Some(raw.expose().to_owned()))))

@@ -1,7 +1,7 @@
 //! `/api/me/factors/totp`: enrolling an authenticator app.
 
 use actix_web::{HttpResponse, post, web};
-use audit::{Audited, Unaudited};
+use audit::Audited;
 use credentials::{
     Factor, FactorData, FactorId, FactorKind, FactorStore, TICKET_MINUTES, default_name, totp,
 };
@@ -68,8 +68,7 @@ pub(super) async fn begin_totp(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, session) = hold(tx, &signed).await?;
         let factors = tx.factors(&session.user).await?;
-        let has_codes = tx.unused_codes(&session.user).await? > 0;
-        let begun = may_enrol(&session, &factors, has_codes, ctx.now, proof)?;
+        let (begun, events) = may_enrol(ctx, tx, &signed, &session, &factors, &proof).await?;
         // One at a time: what was begun and not finished is forgotten.
         tx.drop_pending(&session.user).await?;
         let env: &dyn Env = &*ctx.env;
@@ -95,7 +94,7 @@ pub(super) async fn begin_totp(
             qr_svg: totp::qr_svg(&uri).ok_or_else(Problem::internal)?,
             otpauth_uri: uri.expose().clone(),
         };
-        Ok::<_, Problem>(Audited::without(setup, Unaudited::StepTaken))
+        Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
     Ok(answer(&access.write(work).await?))
 }
@@ -137,7 +136,7 @@ pub(super) async fn verify_totp(
             return Err(Problem::not_found());
         };
         let Some(step) = totp_step(&place, ctx, &factor, &code)? else { return Err(factor_invalid()) };
-        let events = enrolled(ctx, tx, &signed, held, &factor, Begun::of_step(last_step), proof).await?;
+        let events = enrolled(ctx, tx, &signed, held, &factor, Begun::of_step(last_step), &proof).await?;
         factor.verified_at = Some(ctx.now);
         factor.last_used_at = Some(ctx.now);
         factor.data = FactorData::Totp { sealed, last_step: step };

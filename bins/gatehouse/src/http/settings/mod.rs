@@ -1,5 +1,6 @@
 //! `/api/settings`: what administrators of a tenant decide.
 
+mod scim_tokens;
 mod sign_in_policy;
 mod user_acts;
 mod user_sessions;
@@ -22,5 +23,8 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(user_sessions::revoke_user_sessions)
         .service(user_sessions::revoke_user_session)
         .service(user_acts::reset_user_password)
-        .service(user_acts::reset_user_factors);
+        .service(user_acts::reset_user_factors)
+        .service(scim_tokens::list_scim_tokens)
+        .service(scim_tokens::create_scim_token)
+        .service(scim_tokens::revoke_scim_token);
 }

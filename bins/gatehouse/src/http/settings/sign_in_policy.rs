@@ -76,12 +76,16 @@ pub(super) async fn get_sign_in_policy(access: Access<Administer>) -> Result<Htt
 #[put("/api/settings/sign-in-policy")]
 pub(super) async fn put_sign_in_policy(
     access: Access<AdministerInPerson>,
-    _proof: StepUp<SignInPolicyChange>,
+    proof: StepUp<SignInPolicyChange>,
     body: Json<SignInPolicy>,
 ) -> Result<HttpResponse, Problem> {
     let policy = body.0;
     policy.check().map_err(|error| Problem::invalid_request(error.to_string()))?;
-    let work = async move |ctx: &Ctx, tx: &mut Tx| change(ctx, tx, policy).await;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = proof.spend(ctx, tx).await?;
+        let changed = change(ctx, tx, policy).await?;
+        Ok::<_, Problem>(spending.events()?.into_iter().fold(changed, Audited::and))
+    };
     Ok(answer(&access.write(work).await?))
 }
 

@@ -1,6 +1,7 @@
 //! `POST /api/settings/users/{id}/reset-password` and `…/reset-factors`
 
 use actix_web::{HttpResponse, post, web};
+use audit::Audited;
 use kernel::{Ctx, UserId};
 use serde::Serialize;
 use store::Tx;
@@ -53,12 +54,16 @@ struct FactorsReset {
 pub(super) async fn reset_user_password(
     site: web::Data<Site>,
     access: Access<AdministerInPerson>,
-    _proof: StepUp<UserAdminChange>,
+    proof: StepUp<UserAdminChange>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let sent = site.mail.is_some();
-    let work = async move |ctx: &Ctx, tx: &mut Tx| people::reset_password(ctx, tx, &id, sent).await;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = proof.spend(ctx, tx).await?;
+        let reset = people::reset_password(ctx, tx, &id, sent).await?;
+        Ok::<_, Problem>(spending.events()?.into_iter().fold(reset, Audited::and))
+    };
     let (person, kind, link) = access.write(work).await?;
     let link = people::deliver(&site, &person, kind, link).await?;
     Ok(answer(&PasswordReset { sent: link.is_none(), link }))
@@ -81,11 +86,15 @@ pub(super) async fn reset_user_password(
 #[post("/api/settings/users/{id}/reset-factors")]
 pub(super) async fn reset_user_factors(
     access: Access<AdministerInPerson>,
-    _proof: StepUp<UserAdminChange>,
+    proof: StepUp<UserAdminChange>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
-    let work = async move |ctx: &Ctx, tx: &mut Tx| people::reset_factors(ctx, tx, &id).await;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = proof.spend(ctx, tx).await?;
+        let reset = people::reset_factors(ctx, tx, &id).await?;
+        Ok::<_, Problem>(spending.events()?.into_iter().fold(reset, Audited::and))
+    };
     let removed = access.write(work).await?;
     Ok(answer(&FactorsReset { removed }))
 }

@@ -23,7 +23,7 @@ use crate::{
         paging::{Page, PageQuery},
         people::page,
         permissions::{Administer, AdministerInPerson},
-        step_up::{IfAsked, StepUp, UserAdminChange},
+        step_up::{IfAsked, Spending, StepUp, UserAdminChange},
     },
     people,
 };
@@ -156,10 +156,12 @@ pub(super) async fn invite_user(
     }
     let sent = site.mail.is_some();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = if role == Role::Admin { Some(proof.spend(ctx, tx).await?) } else { None };
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
+        let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
         let link = people::make_link(ctx, tx, &person, LinkKind::Invitation).await?;
-        let event = Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent });
-        Ok::<_, directory::Error>(Audited::new((person, link), event))
+        events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
+        Ok::<_, Problem>(Audited::of_changes((person, link), events))
     };
     let (person, link) = access.write(work).await?;
     let link = people::deliver(&site, &person, LinkKind::Invitation, link).await?;
@@ -216,16 +218,18 @@ pub(super) async fn patch_settings_user(
 ) -> Result<HttpResponse, Problem> {
     let UserBody { role, email, active } = body.0;
     let email = email.map(|email| email_of(&email)).transpose()?;
-    if role.is_some() || email.is_some() {
+    let guarded = role.is_some() || email.is_some();
+    if guarded {
         in_person(&access)?;
         proof.ask()?;
     }
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = if guarded { Some(proof.spend(ctx, tx).await?) } else { None };
         let before = directory::find_person(tx, &id).await?;
         let (role, active) = (role.unwrap_or(before.role), active.unwrap_or(before.active));
         let after = directory::change_person(ctx, tx, &before, role, email, active).await?;
-        let mut events = Vec::new();
+        let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
         if before.role != after.role {
             let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
             events.push(Event::new(id.as_str(), &data));
@@ -238,10 +242,7 @@ pub(super) async fn patch_settings_user(
             (false, true) => events.push(Event::new(id.as_str(), &UserReactivated {})),
             _ => {}
         }
-        if events.is_empty() {
-            return Ok(Audited::without(before, audit::Unaudited::NothingChanged));
-        }
-        Ok::<_, directory::Error>(Audited::of_changes(after, events))
+        Ok::<_, Problem>(Audited::of_changes(after, events))
     };
     Ok(answer(&ShownUser::of(access.write(work).await?, None)))
 }
@@ -263,14 +264,17 @@ pub(super) async fn patch_settings_user(
 #[delete("/api/settings/users/{id}")]
 pub(super) async fn delete_settings_user(
     access: Access<AdministerInPerson>,
-    _proof: StepUp<UserAdminChange>,
+    proof: StepUp<UserAdminChange>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = proof.spend(ctx, tx).await?;
         let person = directory::find_person(tx, &id).await?;
         directory::delete_person(ctx, tx, &person).await?;
-        Ok::<_, directory::Error>(Audited::new((), Event::new(id.as_str(), &UserDeleted {})))
+        let mut events = spending.events()?;
+        events.push(Event::new(id.as_str(), &UserDeleted {}));
+        Ok::<_, Problem>(Audited::of_changes((), events))
     };
     access.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))

@@ -10,15 +10,17 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use audit::{AuditStore, Audited, Event, StoredEntry, events::tenants::TenantCreated};
 use credentials::{Cost, Passwords, SignInPolicy, SignInStore};
 use directory::{NewPerson, NewTenant, Role, Tier};
 use gatehouse::{
     config::Raw,
-    http::{self, Parts, step_up::Proofs},
+    http::{self, Parts},
     keys::Keys,
 };
-use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId, Timestamp};
+use kernel::{Actor, Ctx, Env, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
+use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, Verified};
 use store::{
     DatabaseUrl, Store, Tx,
     testing::{Kind, TestDatabase},
@@ -45,15 +47,6 @@ pub(crate) const AUTH_SECRET: &str = "Pm3x-tests-only-uZ81q-0987-abcdefghij";
 
 /// What browsers call the servers of tests.
 pub(crate) const ORIGIN: &str = "http://localhost:8080";
-
-/// Takes the purpose's name for a proof of it: what guards ask for is tested without a ceremony.
-struct SaidAloud;
-
-impl Proofs for SaidAloud {
-    fn accepts(&self, purpose: &stepup::Purpose, presented: &str) -> bool {
-        presented == purpose.name || presented == "any"
-    }
-}
 
 /// The system's clock, moved.
 #[derive(Default)]
@@ -89,10 +82,41 @@ pub(crate) struct Person {
     pub(crate) password: &'static str,
 }
 
+fn masters() -> Vec<(String, Secret<Vec<u8>>)> {
+    vec![("test".to_owned(), Secret::new(vec![7; 32]))]
+}
+
+/// Everybody has proved whatever is asked for: what guards do with a proof is tested without a ceremony, the
+/// ceremonies in `api/auth/step_up`.
+struct Proved;
+
+#[async_trait]
+impl Ceremonies<Tx> for Proved {
+    async fn factors(&self, _: &Ctx, _: &mut Tx, _: &UserId) -> Result<Vec<Factor>, stepup::Error> {
+        Ok(vec![Factor::Webauthn])
+    }
+
+    async fn begin(&self, _: &Ctx, _: &mut Tx, _: &UserId) -> Result<Ceremony, stepup::Error> {
+        Ok(Ceremony::default())
+    }
+
+    async fn verify(
+        &self,
+        _: &Ctx,
+        _: &mut Tx,
+        _: &UserId,
+        _: Factor,
+        _: &Answer,
+        _: &serde_json::Value,
+    ) -> Result<bool, stepup::Error> {
+        Ok(true)
+    }
+}
+
 fn parts(database: &TestDatabase, env: &Arc<MovedEnv>) -> Parts {
     let secret = Secret::new(AUTH_SECRET.to_owned());
-    let keys = Keys::fixed(&[("test".to_owned(), Secret::new(vec![7; 32]))], &[secret]);
-    Parts { keys, store: database.store(), env: env.clone(), proofs: Box::new(SaidAloud) }
+    let keys = Keys::fixed(&masters(), &[secret]);
+    Parts { keys, store: database.store(), env: env.clone() }
 }
 
 /// A tenant with an identity provider.
@@ -197,7 +221,9 @@ impl Server {
     /// Another instance on the same database, with the same secrets and clock.
     pub(crate) fn second(&self, test: impl FnOnce(SocketAddr)) {
         let mut raw = Raw::default();
-        for (name, value) in [("bind", "127.0.0.1:0"), ("workers", "1"), ("base_url", ORIGIN)] {
+        for (name, value) in
+            [("bind", "127.0.0.1:0"), ("workers", "1"), ("base_url", ORIGIN), ("max_in_flight", "100000")]
+        {
             raw.set(name, value.to_owned()).unwrap();
         }
         let bound = {
@@ -249,6 +275,34 @@ impl Server {
         };
         let ctx = Ctx::new(self.env.clone(), tenant.clone(), Actor::system("test"));
         self.runtime.block_on(self.store.write(ctx, unit)).unwrap()
+    }
+
+    /// A token of a proof by whoever has this browser, from this machine.
+    pub(crate) fn proof(&self, browser: &Browser, purpose: &str) -> String {
+        let me = browser.get("/api/me").json();
+        let id = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let caller = stepup::Caller {
+            user: id(&me["id"]).parse().unwrap(),
+            session: browser.cookie("as_sid"),
+            ip: Some(std::net::Ipv4Addr::LOCALHOST.into()),
+        };
+        let purpose = *stepup::find(&stepup::PURPOSES, purpose).unwrap();
+        self.write(&id(&me["tenant"]["id"]).parse().unwrap(), async move |ctx, tx| {
+            let keys = SigningKeys::derive(&masters(), "step-up");
+            let begun = stepup::begin(ctx, tx, &Proved, &caller, &purpose).await.unwrap();
+            let answer = Answer::Credential(serde_json::Value::Null);
+            let attempt = Attempt { challenge: begun.id, factor: Factor::Webauthn, answer };
+            let purposes = &stepup::PURPOSES;
+            match stepup::verify(ctx, tx, &Proved, &keys, purposes, &caller, &attempt).await.unwrap() {
+                Verified::Right(granted) => Ok(granted.token.expose().clone()),
+                Verified::Wrong(_) => unreachable!("it was proved"),
+            }
+        })
+    }
+
+    /// The same browser with a proof, for one act.
+    pub(crate) fn proved(&self, browser: &Browser, purpose: &str) -> Browser {
+        browser.with("X-StepUp-Token", &self.proof(browser, purpose))
     }
 
     /// Disables a person, as a directory does.

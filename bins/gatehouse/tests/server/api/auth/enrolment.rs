@@ -198,7 +198,7 @@ fn codes_stand_in_for_a_factor_that_was_removed() {
         let codes = codes(&browser);
         server.policy(&tenant, |policy| policy.mfa.required = true);
         let id = browser.get("/api/me/factors").json()["factors"][0]["id"].as_str().unwrap().to_owned();
-        let proved = browser.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE");
+        let proved = server.proved(&browser, "ACCOUNT_SECURITY_CHANGE");
         assert_eq!(proved.delete(&format!("/api/me/factors/{id}")).status, 200);
         // The password alone does not enrol a new one.
         let thief = server.browser();
@@ -237,17 +237,18 @@ fn what_the_policy_requires_is_not_taken_away() {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         enrol_totp(server, &browser);
-        let proved = browser.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE");
+        let proved = server.proved(&browser, "ACCOUNT_SECURITY_CHANGE");
         let id = browser.get("/api/me/factors").json()["factors"][0]["id"].as_str().unwrap().to_owned();
         let path = format!("/api/me/factors/{id}");
         is(&browser.delete(&path), 401, "STEP_UP_REQUIRED");
-        is(&browser.with("X-StepUp-Token", "PAT_MINT_ADMIN").delete(&path), 401, "STEP_UP_REQUIRED");
-        is(&proved.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE").delete(&path), 401, "STEP_UP_REQUIRED");
+        is(&server.proved(&browser, "PAT_MINT_ADMIN").delete(&path), 401, "STEP_UP_INVALID");
+        is(&server.proved(&proved, "ACCOUNT_SECURITY_CHANGE").delete(&path), 401, "STEP_UP_INVALID");
         let asked = browser.delete("/api/me/factors");
         assert_eq!(asked.header("www-authenticate"), "StepUp purpose=ACCOUNT_SECURITY_CHANGE");
         assert_eq!(asked.json()["purpose"], "ACCOUNT_SECURITY_CHANGE");
         assert_eq!(asked.json().get("requiresPhishingResistant"), None);
 
+        // What is refused leaves the proof good for what follows.
         server.policy(&tenant, |policy| policy.mfa.required = true);
         is(&proved.delete("/api/me/factors"), 409, "POLICY_REQUIRES_MFA");
         is(&proved.delete(&path), 409, "LAST_FACTOR_POLICY_BLOCKED");

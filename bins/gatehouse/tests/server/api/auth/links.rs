@@ -57,7 +57,7 @@ fn an_invitation_becomes_a_person_with_a_password() {
         let refused =
             admin.post("/api/settings/users", &json!({ "email": "x@example.com", "role": "ADMIN" }));
         is(&refused, 401, "STEP_UP_REQUIRED");
-        let proved = admin.with("X-StepUp-Token", "USER_ADMIN_CHANGE");
+        let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
         let answer =
             proved.post("/api/settings/users", &json!({ "email": "x@example.com", "role": "ADMIN" }));
         assert_eq!(answer.json()["role"], "ADMIN");
@@ -73,9 +73,11 @@ fn a_reset_ends_sessions_asks_for_the_factor_and_is_told() {
         let secret = enrol_totp(server, &browser);
         let path = format!("/api/settings/users/{}/reset-password", ada.id);
         is(&admin.post(&path, &json!({})), 401, "STEP_UP_REQUIRED");
-        let proved = admin.with("X-StepUp-Token", "USER_ADMIN_CHANGE");
-        let first = token(&proved.post(&path, &json!({})).json()["link"]);
-        let second = token(&proved.post(&path, &json!({})).json()["link"]);
+        let reset = || {
+            let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
+            token(&proved.post(&path, &json!({})).json()["link"])
+        };
+        let (first, second) = (reset(), reset());
         let redeem = |token: &str| {
             let body = json!({ "token": token, "password": NEW });
             server.browser().post("/api/auth/links/redeem", &body)
@@ -84,7 +86,7 @@ fn a_reset_ends_sessions_asks_for_the_factor_and_is_told() {
         server.env.advance(Duration::from_hours(1));
         is(&redeem(&second), 401, "LINK_INVALID");
         let sign_in = first_step(server, &ada);
-        let third = token(&proved.post(&path, &json!({})).json()["link"]);
+        let third = reset();
         assert_eq!(browser.get("/api/me").status, 200, "until it is redeemed");
         let asked = redeem(&third).json();
         assert_eq!(asked["status"], "MFA_REQUIRED");
@@ -98,6 +100,7 @@ fn a_reset_ends_sessions_asks_for_the_factor_and_is_told() {
 
         let path = format!("/api/settings/users/{}/reset-factors", ada.id);
         is(&admin.post(&path, &json!({})), 401, "STEP_UP_REQUIRED");
+        let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
         assert_eq!(proved.post(&path, &json!({})).text, r#"{"removed":1}"#);
         is(&other.get("/api/me"), 401, "SESSION_REVOKED");
         let again = server.browser().sign_in(&ada.email, NEW).json();

@@ -8,3 +8,4 @@ mod mail;
 mod passkeys;
 mod races;
 mod sign_in;
+mod step_up;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Authenticator, Browser, on_both};
 
-fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
+pub(super) fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
     let begun = browser.post("/api/me/factors/passkeys/options", &json!({}));
     assert_eq!(begun.status, 200, "{}", begun.text);
     let begun = begun.json();
@@ -68,11 +68,7 @@ fn what_an_authenticator_does_not_prove_is_refused() {
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         let mut device = Authenticator::new();
         assert_eq!(enrol(&browser, &mut device).status, 200);
-        is(
-            &enrol(&browser.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE"), &mut device),
-            401,
-            "FACTOR_INVALID",
-        );
+        is(&enrol(&server.proved(&browser, "ACCOUNT_SECURITY_CHANGE"), &mut device), 401, "FACTOR_INVALID");
 
         let mut elsewhere = device.origin.clone();
         std::mem::swap(&mut device.origin, &mut elsewhere);
@@ -88,8 +84,8 @@ fn what_an_authenticator_does_not_prove_is_refused() {
         assert_eq!(first(&server.browser(), &mut device).1.json()["status"], "SIGNED_IN");
 
         let mut stranger = Authenticator::new();
-        let begun = browser
-            .with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE")
+        let begun = server
+            .proved(&browser, "ACCOUNT_SECURITY_CHANGE")
             .post("/api/me/factors/passkeys/options", &json!({}))
             .json();
         stranger.create(&begun["webauthn"]);

@@ -9,7 +9,11 @@ use super::enrolment::{codes, enrol_totp};
 use crate::support::{Answer, Browser, Server, code, on_both};
 
 /// Sends the same from as many threads at once, half of them to a second instance.
-fn at_once(server: &Server, many: usize, send: impl Fn(&Browser, usize) -> Answer + Sync) -> Vec<Answer> {
+pub(super) fn at_once(
+    server: &Server,
+    many: usize,
+    send: impl Fn(&Browser, usize) -> Answer + Sync,
+) -> Vec<Answer> {
     let mut answers = Vec::new();
     server.second(|second| {
         let barrier = Barrier::new(many);
@@ -31,7 +35,7 @@ fn at_once(server: &Server, many: usize, send: impl Fn(&Browser, usize) -> Answe
     answers
 }
 
-fn with_status(answers: &[Answer], status: u16) -> usize {
+pub(super) fn with_status(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
 

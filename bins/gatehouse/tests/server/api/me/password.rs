@@ -39,8 +39,10 @@ fn it_asks_for_a_fresh_sign_in_or_a_proof_and_ends_other_sessions() {
         assert_eq!(again.sign_in(&ada.email, NEW).status, 200);
         enrol_totp(server, &again);
         is(&change(&again, NEW, ada.password), 401, "STEP_UP_REQUIRED");
-        let proved = again.with("X-StepUp-Token", "ACCOUNT_SECURITY_CHANGE");
+        is(&again.post("/api/me/password", &json!({ "nonsense": 1 })), 401, "STEP_UP_REQUIRED");
+        let proved = server.proved(&again, "ACCOUNT_SECURITY_CHANGE");
         assert_eq!(change(&proved, NEW, ada.password).status, 200);
+        let proved = server.proved(&again, "ACCOUNT_SECURITY_CHANGE");
         for _ in 0..8 {
             is(&change(&proved, "wrong", NEW), 401, "INVALID_CREDENTIALS");
         }

@@ -53,7 +53,7 @@ fn the_last_administrator_stays_one() {
         let tenant = server.tenant("acme");
         let (first, browser) = server.signed_in(&tenant, "first@example.com", Role::Admin);
         let second = server.person(&tenant, "second@example.com", Role::Member);
-        let proved = browser.with("X-StepUp-Token", "USER_ADMIN_CHANGE");
+        let proved = server.proved(&browser, "USER_ADMIN_CHANGE");
         let path = |id: &kernel::UserId| format!("/api/settings/users/{id}");
         is(&patch(&browser, &path(&second.id), &json!({ "role": "ADMIN" })), 401, "STEP_UP_REQUIRED");
         for refused in [
@@ -69,6 +69,7 @@ fn the_last_administrator_stays_one() {
             );
         }
         assert_eq!(patch(&proved, &path(&second.id), &json!({ "role": "ADMIN" })).json()["role"], "ADMIN");
+        let proved = server.proved(&browser, "USER_ADMIN_CHANGE");
         assert_eq!(patch(&proved, &path(&first.id), &json!({ "role": "MEMBER" })).status, 200);
         let refused = browser.get("/api/settings/users");
         assert_eq!((refused.status, &refused.json()["reason"]), (403, &json!("ROLE_REQUIRED")), "at once");
@@ -81,7 +82,7 @@ fn an_address_moves_with_its_person_and_belongs_to_one() {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
-        let proved = browser.with("X-StepUp-Token", "USER_ADMIN_CHANGE");
+        let proved = server.proved(&browser, "USER_ADMIN_CHANGE");
         let path = format!("/api/settings/users/{}", ada.id);
         is(&patch(&proved, &path, &json!({ "email": "ADMIN@example.com" })), 409, "uniqueness");
         let moved = patch(&proved, &path, &json!({ "email": "lovelace@example.com" })).json();

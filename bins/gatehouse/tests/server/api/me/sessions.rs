@@ -5,7 +5,9 @@ use std::time::Duration;
 use directory::Role;
 use serde_json::json;
 
-use crate::support::{Answer, on_both};
+use store::testing::Kind;
+
+use crate::support::{Answer, Server, on_both};
 
 fn is(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
@@ -115,4 +117,31 @@ fn deactivation_throws_out_at_once_and_says_so() {
         is(&again.get("/api/me"), 401, "SESSION_REVOKED");
         is(&server.browser().sign_in(&ada.email, ada.password), 401, "INVALID_CREDENTIALS");
     });
+}
+
+#[test]
+fn the_place_of_a_session_is_shown_where_it_is_known() {
+    let places = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/places.mmdb");
+    for kind in Kind::ALL {
+        let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1"), ("geo_database", places)]);
+        let tenant = server.tenant("acme");
+        let ada = server.person(&tenant, "ada@example.com", Role::Member);
+        for (from, place, prefix) in [
+            ("203.0.113.9", json!("Zurich, Switzerland"), "203.0.113.0/24"),
+            ("2001:db8::9", json!("Portugal"), "2001:db8::/48"),
+            ("198.51.100.9", json!(null), "198.51.100.0/24"),
+        ] {
+            let browser = server.browser().with("X-Forwarded-For", from);
+            browser.sign_in(&ada.email, ada.password);
+            let shown = browser.get("/api/me/sessions").json()["sessions"].clone();
+            let own = shown.as_array().unwrap().iter().find(|session| session["current"] == true).unwrap();
+            assert_eq!((&own["location"], &own["ipPrefix"]), (&place, &json!(prefix)));
+        }
+        // Whoever travels is seen where they are.
+        let browser = server.browser().with("X-Forwarded-For", "198.51.100.9");
+        browser.sign_in(&ada.email, ada.password);
+        let moved = browser.with("X-Forwarded-For", "2001:db8:1::9");
+        let beat = moved.post("/api/me/sessions/heartbeat", &json!({})).json();
+        assert_eq!(beat["session"]["location"], "Portugal");
+    }
 }

@@ -84,7 +84,7 @@ fn tokens_of_administrators_are_minted_with_a_proof_and_end_with_the_role() {
         let asked = browser.post("/api/me/tokens", &body);
         is(&asked, 401, "STEP_UP_REQUIRED");
         assert_eq!(asked.header("www-authenticate"), "StepUp purpose=PAT_MINT_ADMIN");
-        let proved = browser.with("X-StepUp-Token", "PAT_MINT_ADMIN");
+        let proved = server.proved(&browser, "PAT_MINT_ADMIN");
         let token = proved.post("/api/me/tokens", &body).json()["token"].as_str().unwrap().to_owned();
         let by = server.anonymous().bearer(&token);
         assert_eq!(by.get("/api/settings/sign-in-policy").status, 200);

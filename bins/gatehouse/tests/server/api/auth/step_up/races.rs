@@ -1,0 +1,97 @@
+//! Everybody at once, on two instances: exactly as many win as may.
+
+use directory::Role;
+
+use super::{
+    super::{
+        enrolment::enrol_totp,
+        races::{at_once, with_status},
+    },
+    answer_with, challenge, consume,
+};
+use crate::support::{Answer, Browser, code, on_both};
+
+const SEAL: &str = "PAYROLL_SEAL";
+const TOKENS: usize = 200;
+const AT_ONCE: usize = 64;
+
+#[test]
+fn of_64_uses_of_each_of_200_tokens_one_wins() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let tokens: Vec<_> = (0..TOKENS).map(|_| server.proof(&browser, SEAL)).collect();
+        let cookies = browser.cookies.borrow().clone();
+        // Nobody waits for anybody: all go through the tokens in the same order.
+        let mut answers: Vec<Vec<(u16, String)>> = Vec::new();
+        server.second(|second| {
+            answers = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..AT_ONCE)
+                    .map(|index| {
+                        let address = if index % 2 == 0 { server.address } else { second };
+                        let (tokens, cookies) = (&tokens, cookies.clone());
+                        scope.spawn(move || {
+                            let browser = Browser::new(address);
+                            *browser.cookies.borrow_mut() = cookies;
+                            let seen = |answer: Answer| (answer.status, answer.text);
+                            tokens.iter().map(|token| seen(consume(&browser, token, SEAL))).collect()
+                        })
+                    })
+                    .collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+        });
+        for token in 0..TOKENS {
+            let of_token: Vec<_> = answers.iter().map(|answers| &answers[token]).collect();
+            assert_eq!(of_token.iter().filter(|(status, _)| *status == 200).count(), 1, "{of_token:?}");
+            let others = of_token.iter().filter(|(status, _)| *status != 200);
+            for (status, text) in others {
+                assert!(*status == 401 && text.contains("ALREADY_USED"), "{status} {text}");
+            }
+        }
+        let consumed =
+            server.entries(&tenant).iter().filter(|entry| entry.action == "ACCOUNT_STEPUP_CONSUMED").count();
+        assert_eq!(consumed, TOKENS);
+    });
+}
+
+#[test]
+fn of_64_wrong_codes_at_once_as_many_are_evaluated_as_may() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        enrol_totp(server, &browser);
+        server.env.advance(std::time::Duration::from_mins(6));
+        let asked: Vec<_> = (0..5).map(|_| challenge(&browser, SEAL).json()).collect();
+        let cookies = browser.cookies.borrow().clone();
+        let answers = at_once(server, AT_ONCE, |browser, index| {
+            *browser.cookies.borrow_mut() = cookies.clone();
+            answer_with(browser, &asked[index % asked.len()], "TOTP", "000000")
+        });
+        // A challenge that is dead by then was counted, too.
+        assert_eq!((with_status(&answers, 401), with_status(&answers, 429)), (10, 54), "{answers:?}");
+    });
+}
+
+#[test]
+fn one_code_at_once_for_signing_in_and_proving_is_good_for_one() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        let cookies = browser.cookies.borrow().clone();
+        let tickets: Vec<_> = (0..3)
+            .map(|_| server.browser().sign_in(&ada.email, ada.password).json()["ticket"].clone())
+            .collect();
+        let asked: Vec<_> = (0..3).map(|_| challenge(&browser, SEAL).json()).collect();
+        let now = code(&secret, server, 1);
+        let answers = at_once(server, 6, |browser, index| {
+            if let Some(ticket) = tickets.get(index) {
+                return browser.verify(ticket, "TOTP", &now);
+            }
+            *browser.cookies.borrow_mut() = cookies.clone();
+            answer_with(browser, &asked[index - 3], "TOTP", &now)
+        });
+        assert_eq!((with_status(&answers, 200), with_status(&answers, 401)), (1, 5), "{answers:?}");
+    });
+}

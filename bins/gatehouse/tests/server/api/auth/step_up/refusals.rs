@@ -1,0 +1,209 @@
+//! Each sentence of the threat model in `docs/step-up.md`, from outside.
+
+use std::time::Duration;
+
+use directory::Role;
+use serde_json::json;
+use store::testing::Kind;
+
+use super::{
+    super::enrolment::{codes, enrol_totp},
+    TOKEN, answer_with, challenge, consume, invalid, is, status, token,
+};
+use crate::support::{Server, code, on_both};
+
+const SEAL: &str = "PAYROLL_SEAL";
+
+#[test]
+fn a_stolen_token_is_worth_nothing_elsewhere_and_stays_its_owners() {
+    for kind in Kind::ALL {
+        let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1")]);
+        let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
+        let (ada, home) = server.signed_in(&acme, "ada@example.com", Role::Member);
+        let at = |browser: &crate::support::Browser, ip: &str| browser.with("X-Forwarded-For", ip);
+        let secret = enrol_totp(&server, &at(&home, "192.0.2.7"));
+        let here = at(&home, "192.0.2.7");
+        let token = token(&server, &here, &secret, SEAL);
+
+        // Another address, whichever; in its other form it is the same.
+        for elsewhere in ["192.0.2.8", "2001:db8::7", "::ffff:192.0.2.9"] {
+            invalid(&consume(&at(&home, elsewhere), &token, SEAL), "IP_MISMATCH");
+        }
+        // A proxy that hides the address: there is nothing to compare.
+        is(&consume(&at(&home, "unknown"), &token, SEAL), 400, "INVALID_REQUEST");
+        is(&challenge(&at(&home, "unknown"), SEAL), 400, "INVALID_REQUEST");
+        // Another session of the same person, and another person at the same address.
+        let second = server.browser();
+        at(&second, "192.0.2.7").sign_in(&ada.email, ada.password);
+        let (_, bob) = server.signed_in(&acme, "bob@example.com", Role::Admin);
+        let (_, eve) = server.signed_in(&globex, "eve@example.com", Role::Admin);
+        for other in [&bob, &eve] {
+            invalid(&consume(&at(other, "192.0.2.7"), &token, SEAL), "USER_MISMATCH");
+        }
+        let asked = at(&second, "192.0.2.7").sign_in(&ada.email, ada.password).json();
+        server.env.advance(Duration::from_secs(30));
+        let verified = server.browser();
+        let verified = at(&verified, "192.0.2.7");
+        verified.verify(&asked["ticket"], "TOTP", &code(&secret, &server, 0));
+        invalid(&consume(&verified, &token, SEAL), "SESSION_MISMATCH");
+        // Another act.
+        invalid(&consume(&here, &token, "PAYROLL_TRANSMIT_ACH"), "PURPOSE_MISMATCH");
+        // None of this has used it up, and the administrator knows of all.
+        assert_eq!(status(&here, SEAL)["active"], true);
+        assert_eq!(consume(&at(&home, "::ffff:192.0.2.7"), &token, SEAL).status, 200, "IPv4 in IPv6's form");
+        invalid(&consume(&here, &token, SEAL), "ALREADY_USED");
+        crate::support::eventually(|| {
+            let entries = server.entries(&acme);
+            let refused = entries.iter().filter(|entry| entry.action == "ACCOUNT_STEPUP_REFUSED");
+            let reasons: Vec<_> = refused.map(|entry| entry.metadata.clone()).collect();
+            ["IP_MISMATCH", "USER_MISMATCH", "SESSION_MISMATCH", "PURPOSE_MISMATCH", "ALREADY_USED"]
+                .iter()
+                .all(|reason| reasons.iter().any(|data| data.contains(reason)))
+        });
+    }
+}
+
+#[test]
+fn what_was_forged_or_is_late_is_refused() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        let token = token(server, &browser, &secret, SEAL);
+        for odd in
+            ["x", "stp1.a.b", &token[..token.len() - 1], &format!("{token}A"), &format!("{token}, {token}")]
+        {
+            invalid(&consume(&browser, odd, SEAL), "MALFORMED");
+        }
+        let twice = browser.with(TOKEN, &token).with(TOKEN, &token);
+        invalid(&twice.post("/api/auth/step-up/consume", &json!({ "purpose": SEAL })), "MALFORMED");
+        let (head, tag) = token.rsplit_once('.').unwrap();
+        let other = if tag.starts_with('A') { "B" } else { "A" };
+        invalid(&consume(&browser, &format!("{head}.{other}{}", &tag[1..]), SEAL), "SIGNATURE_INVALID");
+        let key = head.split('.').nth(1).unwrap();
+        let renamed = token.replacen(key, "other", 1);
+        invalid(&consume(&browser, &renamed, SEAL), "SIGNATURE_INVALID");
+        // Where none is needed it is passed over, good or not.
+        assert_eq!(browser.with(TOKEN, "nonsense").get("/api/me").status, 200);
+        // A minute, to the millisecond: a clock that is behind gives as much more, one ahead as much less.
+        server.env.advance(Duration::from_secs(59));
+        assert_eq!(status(&browser, SEAL)["active"], true);
+        server.env.advance(Duration::from_secs(1));
+        invalid(&consume(&browser, &token, SEAL), "EXPIRED");
+        assert_eq!(status(&browser, SEAL)["active"], false);
+    });
+}
+
+#[test]
+fn what_signed_one_in_has_changed_and_the_proof_is_void() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        let secret = enrol_totp(server, &browser);
+        let change = |purpose: &str| {
+            server.env.advance(Duration::from_mins(1));
+            token(server, &browser, &secret, purpose)
+        };
+        let id = browser.get("/api/me/factors").json()["factors"][0]["id"].as_str().unwrap().to_owned();
+        // The password.
+        let (sealing, changing) = (change(SEAL), server.proof(&browser, "ACCOUNT_SECURITY_CHANGE"));
+        let body = json!({ "currentPassword": ada.password, "newPassword": "words in another order" });
+        assert_eq!(browser.with(TOKEN, &changing).post("/api/me/password", &body).status, 200);
+        invalid(&consume(&browser, &sealing, SEAL), "REVOKED");
+        assert_eq!(status(&browser, SEAL)["active"], false);
+        // A reset by an administrator, redeemed or not, ends the session with it.
+        let sealing = change(SEAL);
+        let waiting = challenge(&browser, SEAL).json();
+        // A factor.
+        let removing = server.proof(&browser, "ACCOUNT_SECURITY_CHANGE");
+        assert_eq!(browser.with(TOKEN, &removing).delete(&format!("/api/me/factors/{id}")).status, 200);
+        invalid(&consume(&browser, &sealing, SEAL), "REVOKED");
+        is(&answer_with(&browser, &waiting, "TOTP", &code(&secret, server, 1)), 401, "TICKET_INVALID");
+        // The session: whoever has the token has no session to use it in, and the person is shown none.
+        let other = server.browser();
+        assert_eq!(other.sign_in(&ada.email, "words in another order").status, 200);
+        let sealing = server.proof(&browser, SEAL);
+        assert_eq!(status(&other, SEAL)["active"], true, "of the person, in whichever session");
+        other.delete(&format!("/api/me/sessions/{}", browser.cookie("as_sid")));
+        is(&consume(&browser, &sealing, SEAL), 401, "SESSION_REVOKED");
+        assert_eq!(status(&other, SEAL)["active"], false);
+    });
+}
+
+#[test]
+fn an_act_that_fails_leaves_the_proof_good() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        let proved = server.proved(&browser, "USER_ADMIN_CHANGE");
+        let own = format!("/api/settings/users/{}", ada.id);
+        is(&proved.send("PATCH", &own, Some(&json!({ "role": 7 }))), 400, "INVALID_REQUEST");
+        is(&proved.delete("/api/settings/users/usr_06gzkadrwwt5d9z93ens6801xc"), 404, "NOT_FOUND");
+        is(&proved.delete(&own), 409, "CONFLICT");
+        let invited = json!({ "email": ada.email, "role": "ADMIN" });
+        is(&proved.post("/api/settings/users", &invited), 409, "uniqueness");
+        let bob = server.person(&tenant, "bob@example.com", Role::Member);
+        assert_eq!(proved.delete(&format!("/api/settings/users/{}", bob.id)).status, 200);
+        // Used up, and what is wrong besides is still said first.
+        is(&proved.delete(&format!("/api/settings/users/{}", bob.id)), 404, "NOT_FOUND");
+        invalid(&proved.post(&format!("{own}/reset-factors"), &json!({})), "ALREADY_USED");
+    });
+}
+
+#[test]
+fn a_code_is_one_code_for_signing_in_and_proving() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        let recovery = codes(&browser);
+        let asked = challenge(&browser, SEAL).json();
+        is(&answer_with(&browser, &asked, "TOTP", &code(&secret, server, 0)), 401, "FACTOR_INVALID");
+        server.env.advance(Duration::from_secs(30));
+        let now = code(&secret, server, 0);
+        let ticket = server.browser().sign_in(&ada.email, ada.password).json()["ticket"].clone();
+        assert_eq!(server.browser().verify(&ticket, "TOTP", &now).status, 200);
+        is(&answer_with(&browser, &asked, "TOTP", &now), 401, "FACTOR_INVALID");
+        server.env.advance(Duration::from_secs(30));
+        let now = code(&secret, server, 0);
+        assert_eq!(answer_with(&browser, &asked, "TOTP", &now).status, 200);
+        let ticket = server.browser().sign_in(&ada.email, ada.password).json()["ticket"].clone();
+        is(&server.browser().verify(&ticket, "TOTP", &now), 401, "FACTOR_INVALID");
+        // Recovery codes sign in and prove nothing; none is used up by trying.
+        is(&answer_with(&browser, &asked, "RECOVERY_CODE", &recovery[0]), 403, "FACTOR_NOT_PERMITTED");
+        assert_eq!(server.browser().verify(&ticket, "RECOVERY_CODE", &recovery[0]).status, 200);
+    });
+}
+
+#[test]
+fn a_challenge_takes_five_wrong_codes_and_five_wait() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        server.env.advance(Duration::from_mins(5));
+        let asked = challenge(&browser, SEAL).json();
+        for _ in 0..5 {
+            is(&answer_with(&browser, &asked, "TOTP", "000000"), 401, "FACTOR_INVALID");
+        }
+        let right = code(&secret, server, 0);
+        is(&answer_with(&browser, &asked, "TOTP", &right), 401, "TICKET_INVALID");
+        server.env.advance(Duration::from_mins(5));
+        let first = challenge(&browser, SEAL).json();
+        for _ in 0..5 {
+            assert_eq!(challenge(&browser, SEAL).status, 200);
+        }
+        let right = code(&secret, server, 0);
+        is(&answer_with(&browser, &first, "TOTP", &right), 401, "TICKET_INVALID");
+        // Of another session it is none, and of another person's neither.
+        let asked = challenge(&browser, SEAL).json();
+        let ticket = server.browser().sign_in(&ada.email, ada.password).json()["ticket"].clone();
+        let other = server.browser();
+        assert_eq!(other.verify(&ticket, "TOTP", &code(&secret, server, 1)).status, 200);
+        is(&answer_with(&other, &asked, "TOTP", &right), 401, "TICKET_INVALID");
+        let (_, bob) = server.signed_in(&tenant, "bob@example.com", Role::Member);
+        is(&answer_with(&bob, &asked, "TOTP", &right), 401, "TICKET_INVALID");
+        server.env.advance(Duration::from_mins(5));
+        is(&answer_with(&browser, &asked, "TOTP", &code(&secret, server, 0)), 401, "TICKET_INVALID");
+    });
+}

@@ -1,0 +1,65 @@
+//! A payroll service in another process, in any language: it asks Gatehouse whether the person in front of it has just
+//! proved who they are. `remote GATEHOUSE LISTEN`, where GATEHOUSE has this service's address among its trusted proxies.
+//!
+//! The question goes from server to server, with the person's own cookies, token and address. **Never take
+//! "authorized" from a browser**: what a page says of it, anybody can say.
+#![expect(clippy::indexing_slicing, reason = "a JSON value indexed by a name it lacks is null, not a panic")]
+
+use std::net::SocketAddr;
+
+use axum::{
+    Json, Router,
+    extract::{ConnectInfo, State},
+    http::{HeaderMap, StatusCode},
+    routing::post,
+};
+use serde_json::{Value, json};
+
+/// What Gatehouse answers: `{authorized: true, tenantId, userId, purpose, factor, consumedAt}`, or a refusal.
+fn consume(gatehouse: &str, headers: &HeaderMap, person: SocketAddr) -> Option<(u16, Value)> {
+    let agent: ureq::Agent =
+        ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
+    let mut request = ureq::http::Request::builder()
+        .method("POST")
+        .uri(format!("{gatehouse}/api/auth/step-up/consume"))
+        .header("Content-Type", "application/json")
+        .header("X-Forwarded-For", person.ip().to_string());
+    for name in ["Cookie", "X-StepUp-Token"] {
+        for value in headers.get_all(name) {
+            request = request.header(name, value.as_bytes());
+        }
+    }
+    let body = json!({ "purpose": "PAYROLL_SEAL" }).to_string();
+    let mut answer = agent.run(request.body(body).ok()?).ok()?;
+    let text = answer.body_mut().read_to_string().ok()?;
+    Some((answer.status().as_u16(), serde_json::from_str(&text).ok()?))
+}
+
+async fn seal(
+    State(gatehouse): State<String>,
+    ConnectInfo(person): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+) -> (StatusCode, Json<Value>) {
+    let asked = tokio::task::spawn_blocking(move || consume(&gatehouse, &headers, person)).await;
+    match asked.ok().flatten() {
+        Some((200, proof)) if proof["authorized"] == true && proof["purpose"] == "PAYROLL_SEAL" => {
+            (StatusCode::OK, Json(json!({ "sealed": true, "by": proof["userId"], "with": proof["factor"] })))
+        }
+        // The refusal is the client's to act on: STEP_UP_REQUIRED leads it to a challenge.
+        Some((401, refusal)) => (StatusCode::UNAUTHORIZED, Json(refusal)),
+        // Without an answer nothing is sealed.
+        _ => (StatusCode::BAD_GATEWAY, Json(json!({ "error": "nobody could say whether this is allowed" }))),
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args().skip(1);
+    let (Some(gatehouse), Some(address)) = (words.next(), words.next()) else {
+        return Err("remote GATEHOUSE LISTEN".into());
+    };
+    let service = Router::new().route("/payroll/seal", post(seal)).with_state(gatehouse);
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    println!("listening on http://{}", listener.local_addr()?);
+    Ok(axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await?)
+}

@@ -1,0 +1,98 @@
+//! What every implementation of [`StepUpStore`] has to pass, and the target of the fuzzers.
+#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a suite speaks by panicking")]
+
+pub mod fuzz;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use kernel::{Ctx, Id, UserId};
+use serde_json::json;
+
+use crate::{Challenge, Factor, Grant, Spent, StepUpStore};
+
+fn grant(ctx: &Ctx, user: &UserId, session: &str, purpose: &str) -> Grant {
+    Grant {
+        id: Id::new(&*ctx.env),
+        user: user.clone(),
+        session: session.to_owned(),
+        purpose: purpose.to_owned(),
+        factor: Factor::Totp,
+        ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        issued_at: ctx.now,
+        expires_at: ctx.now.plus_millis(60_000),
+    }
+}
+
+/// Keeps, spends, takes back and forgets.
+pub async fn store(ctx: &Ctx, store: &mut dyn StepUpStore) {
+    let (ada, bob) = (UserId::new(&*ctx.env), UserId::new(&*ctx.env));
+    challenges(ctx, store, &ada, &bob).await;
+
+    let first = grant(ctx, &ada, "one", "SEAL");
+    store.insert_grant(&first).await.unwrap();
+    assert_eq!(store.freshest_grant(&ada, "SEAL", ctx.now).await.unwrap(), Some(first.clone()), "as it was");
+    for (user, purpose, now) in
+        [(&bob, "SEAL", ctx.now), (&ada, "SHIP", ctx.now), (&ada, "SEAL", first.expires_at)]
+    {
+        assert_eq!(store.freshest_grant(user, purpose, now).await.unwrap(), None);
+    }
+    let mut later = grant(ctx, &ada, "two", "SEAL");
+    later.issued_at = ctx.now.plus_millis(1000);
+    store.insert_grant(&later).await.unwrap();
+    let freshest = store.freshest_grant(&ada, "SEAL", ctx.now).await.unwrap();
+    assert_eq!(freshest.as_ref(), Some(&later));
+
+    assert_eq!(store.spend_grant(&later.id, ctx.now).await.unwrap(), Spent::Now);
+    assert_eq!(store.spend_grant(&later.id, ctx.now).await.unwrap(), Spent::Already);
+    assert_eq!(store.spend_grant(&Id::new(&*ctx.env), ctx.now).await.unwrap(), Spent::Revoked);
+    let freshest = store.freshest_grant(&ada, "SEAL", ctx.now).await.unwrap();
+    assert_eq!(freshest.as_ref(), Some(&first));
+
+    let others = grant(ctx, &bob, "three", "SEAL");
+    store.insert_grant(&others).await.unwrap();
+    assert_eq!(store.revoke_grants(&ada, ctx.now).await.unwrap(), 1);
+    assert_eq!(store.revoke_grants(&ada, ctx.now).await.unwrap(), 0);
+    assert_eq!(store.spend_grant(&first.id, ctx.now).await.unwrap(), Spent::Revoked);
+    assert_eq!(store.spend_grant(&later.id, ctx.now).await.unwrap(), Spent::Already);
+    assert_eq!(store.spend_grant(&others.id, ctx.now).await.unwrap(), Spent::Now);
+}
+
+async fn challenges(ctx: &Ctx, store: &mut dyn StepUpStore, ada: &UserId, bob: &UserId) {
+    let new = |user: &UserId, session: &str| Challenge {
+        id: Id::new(&*ctx.env),
+        user: user.clone(),
+        session: session.to_owned(),
+        purpose: "SEAL".to_owned(),
+        factors: vec![Factor::Webauthn, Factor::Totp],
+        state: json!({ "asked": [1, 2] }),
+        created_at: ctx.now,
+        wrong_answers: 0,
+    };
+    let mut challenge = new(ada, "one");
+    store.insert_challenge(&challenge, 2).await.unwrap();
+    challenge.wrong_answers = 3;
+    store.count_wrong_answer(&challenge).await.unwrap();
+    assert_eq!(store.challenge(&challenge.id).await.unwrap(), Some(challenge.clone()));
+    assert!(store.take_challenge(&challenge.id).await.unwrap());
+    assert!(!store.take_challenge(&challenge.id).await.unwrap());
+    assert_eq!(store.challenge(&challenge.id).await.unwrap(), None);
+
+    // The oldest of a session make room, and those of no other.
+    let other = new(bob, "two");
+    store.insert_challenge(&other, 2).await.unwrap();
+    let mut asked = Vec::new();
+    for millis in 0..4 {
+        let one = Challenge { created_at: ctx.now.plus_millis(millis), ..new(ada, "one") };
+        store.insert_challenge(&one, 2).await.unwrap();
+        asked.push(one.id);
+    }
+    let mut there = Vec::new();
+    for id in asked.iter().chain([&other.id]) {
+        there.push(store.challenge(id).await.unwrap().is_some());
+    }
+    assert_eq!(there, [false, false, true, true, true]);
+    store.revoke_grants(ada, ctx.now).await.unwrap();
+    for (id, stays) in asked.iter().zip([false; 4]).chain([(&other.id, true)]) {
+        assert_eq!(store.challenge(id).await.unwrap().is_some(), stays);
+    }
+}

@@ -1,0 +1,103 @@
+//! Storage that is gone with the process: for tests, and for services of one process.
+
+use async_trait::async_trait;
+use kernel::{StoreError, Timestamp, UserId};
+
+use crate::{Challenge, ChallengeId, Grant, GrantId, Spent, StepUpStore};
+
+/// Keeps everything in memory. What holds it (a mutex) is what makes it exact under parallel requests.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    challenges: Vec<Challenge>,
+    grants: Vec<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    grant: Grant,
+    spent: Option<Spent>,
+}
+
+impl MemoryStore {
+    /// Forgets what is over; a service calls it now and then.
+    pub fn tidy(&mut self, now: Timestamp) {
+        let minutes = crate::CHALLENGE_MINUTES;
+        self.challenges.retain(|challenge| now < challenge.created_at.plus_millis(minutes * 60_000));
+        self.grants.retain(|kept| now < kept.grant.expires_at);
+    }
+}
+
+#[async_trait]
+impl StepUpStore for MemoryStore {
+    async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> Result<(), StoreError> {
+        self.challenges.push(challenge.clone());
+        let mut left = usize::try_from(live).unwrap_or_default();
+        let of_session: Vec<_> =
+            self.challenges.iter().rev().map(|other| other.session == challenge.session).collect();
+        let mut stays: Vec<_> = of_session
+            .into_iter()
+            .map(|of_session| {
+                let stays = !of_session || left > 0;
+                left = left.saturating_sub(usize::from(of_session));
+                stays
+            })
+            .collect();
+        self.challenges.retain(|_| stays.pop().unwrap_or(true));
+        Ok(())
+    }
+
+    async fn challenge(&mut self, id: &ChallengeId) -> Result<Option<Challenge>, StoreError> {
+        Ok(self.challenges.iter().find(|challenge| challenge.id == *id).cloned())
+    }
+
+    async fn count_wrong_answer(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
+        for kept in self.challenges.iter_mut().filter(|kept| kept.id == challenge.id) {
+            kept.wrong_answers = challenge.wrong_answers;
+        }
+        Ok(())
+    }
+
+    async fn take_challenge(&mut self, id: &ChallengeId) -> Result<bool, StoreError> {
+        let before = self.challenges.len();
+        self.challenges.retain(|challenge| challenge.id != *id);
+        Ok(self.challenges.len() < before)
+    }
+
+    async fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
+        self.grants.push(Kept { grant: grant.clone(), spent: None });
+        Ok(())
+    }
+
+    async fn spend_grant(&mut self, id: &GrantId, _: Timestamp) -> Result<Spent, StoreError> {
+        let Some(kept) = self.grants.iter_mut().find(|kept| kept.grant.id == *id) else {
+            return Ok(Spent::Revoked);
+        };
+        let answer = kept.spent.unwrap_or(Spent::Now);
+        kept.spent.get_or_insert(Spent::Already);
+        Ok(answer)
+    }
+
+    async fn freshest_grant(
+        &mut self,
+        user: &UserId,
+        purpose: &str,
+        now: Timestamp,
+    ) -> Result<Option<Grant>, StoreError> {
+        let usable = |kept: &&Kept| {
+            let grant = &kept.grant;
+            kept.spent.is_none() && grant.user == *user && grant.purpose == purpose && now < grant.expires_at
+        };
+        let freshest = self.grants.iter().filter(usable).max_by_key(|kept| kept.grant.issued_at);
+        Ok(freshest.map(|kept| kept.grant.clone()))
+    }
+
+    async fn revoke_grants(&mut self, user: &UserId, _: Timestamp) -> Result<usize, StoreError> {
+        self.challenges.retain(|challenge| challenge.user != *user);
+        let mut count = 0;
+        for kept in self.grants.iter_mut().filter(|kept| kept.grant.user == *user && kept.spent.is_none()) {
+            kept.spent = Some(Spent::Revoked);
+            count += 1;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,121 @@
+//! What a proof is asked for, and which factors count for it.
+
+use serde::{Deserialize, Serialize};
+
+/// What a person proves who they are with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Factor {
+    /// A passkey or security key: resistant to phishing.
+    Webauthn,
+    /// A code of an authenticator app (RFC 6238).
+    Totp,
+}
+
+impl Factor {
+    /// As written in the API and in storage.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Webauthn => "WEBAUTHN",
+            Self::Totp => "TOTP",
+        }
+    }
+
+    /// From what is written.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Webauthn, Self::Totp].into_iter().find(|factor| factor.as_str() == text)
+    }
+
+    /// Whether it proves nothing to a page that pretends to be another.
+    pub fn is_phishing_resistant(self) -> bool {
+        self == Self::Webauthn
+    }
+}
+
+/// What a proof is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purpose {
+    /// As written in the API: `PAYROLL_SEAL`.
+    pub name: &'static str,
+    /// Whether only a passkey or security key counts.
+    pub phishing_resistant: bool,
+    /// How long a proof is good for, in seconds.
+    pub ttl_seconds: u32,
+    /// One sentence for the documentation.
+    pub description: &'static str,
+}
+
+impl Purpose {
+    /// Whether this factor counts.
+    pub fn accepts(&self, factor: Factor) -> bool {
+        !self.phishing_resistant || factor.is_phishing_resistant()
+    }
+}
+
+/// How long a proof is good for unless a purpose says otherwise.
+const TTL_SECONDS: u32 = 60;
+
+const fn purpose(name: &'static str, phishing_resistant: bool, description: &'static str) -> Purpose {
+    Purpose { name, phishing_resistant, ttl_seconds: TTL_SECONDS, description }
+}
+
+/// Sealing a payroll.
+pub const PAYROLL_SEAL: Purpose = purpose("PAYROLL_SEAL", false, "Sealing a payroll.");
+/// Sending payments.
+pub const PAYROLL_TRANSMIT_ACH: Purpose = purpose("PAYROLL_TRANSMIT_ACH", true, "Sending payments.");
+/// Erasing a person's data for good.
+pub const ERASURE_FINALIZE: Purpose = purpose("ERASURE_FINALIZE", true, "Erasing a person's data for good.");
+/// Countersigning an equity grant.
+pub const EQUITY_GRANT_COSIGN: Purpose =
+    purpose("EQUITY_GRANT_COSIGN", true, "Countersigning an equity grant.");
+/// Minting a personal access token that acts as an administrator.
+pub const PAT_MINT_ADMIN: Purpose =
+    purpose("PAT_MINT_ADMIN", false, "Minting a personal access token that acts as an administrator.");
+/// Minting a SCIM token.
+pub const SCIM_TOKEN_MINT: Purpose = purpose("SCIM_TOKEN_MINT", false, "Minting a SCIM token.");
+/// Changing one's own password or factors.
+pub const ACCOUNT_SECURITY_CHANGE: Purpose =
+    purpose("ACCOUNT_SECURITY_CHANGE", false, "Changing one's own password or factors.");
+/// Changing another person's role, address or credentials, or deleting them.
+pub const USER_ADMIN_CHANGE: Purpose = purpose(
+    "USER_ADMIN_CHANGE",
+    false,
+    "Changing another person's role, address or credentials, or deleting them.",
+);
+/// Changing the sign-in policy.
+pub const SIGN_IN_POLICY_CHANGE: Purpose =
+    purpose("SIGN_IN_POLICY_CHANGE", false, "Changing the sign-in policy.");
+/// Changing the network policy.
+pub const NETWORK_POLICY_CHANGE: Purpose =
+    purpose("NETWORK_POLICY_CHANGE", false, "Changing the network policy.");
+/// Changing the attestation policy.
+pub const ATTESTATION_POLICY_CHANGE: Purpose =
+    purpose("ATTESTATION_POLICY_CHANGE", false, "Changing the attestation policy.");
+/// Rotating a webhook's secret.
+pub const WEBHOOK_SECRET_ROTATE: Purpose =
+    purpose("WEBHOOK_SECRET_ROTATE", false, "Rotating a webhook's secret.");
+/// Changing an identity provider or an e-mail domain.
+pub const SSO_PROVIDER_CHANGE: Purpose =
+    purpose("SSO_PROVIDER_CHANGE", false, "Changing an identity provider or an e-mail domain.");
+
+/// All of this platform's.
+pub const PURPOSES: [Purpose; 13] = [
+    PAYROLL_SEAL,
+    PAYROLL_TRANSMIT_ACH,
+    ERASURE_FINALIZE,
+    EQUITY_GRANT_COSIGN,
+    PAT_MINT_ADMIN,
+    SCIM_TOKEN_MINT,
+    ACCOUNT_SECURITY_CHANGE,
+    USER_ADMIN_CHANGE,
+    SIGN_IN_POLICY_CHANGE,
+    NETWORK_POLICY_CHANGE,
+    ATTESTATION_POLICY_CHANGE,
+    WEBHOOK_SECRET_ROTATE,
+    SSO_PROVIDER_CHANGE,
+];
+
+/// The purpose of this name.
+pub fn find<'p>(purposes: &'p [Purpose], name: &str) -> Option<&'p Purpose> {
+    purposes.iter().find(|purpose| purpose.name == name)
+}

@@ -1,0 +1,208 @@
+//! Challenges that wait for an answer, and tokens that wait for their one use.
+
+use async_trait::async_trait;
+use chrono::NaiveDateTime;
+use diesel::{dsl, prelude::*};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp, UserId};
+use stepup::{Challenge, ChallengeId, Factor, Grant, GrantId, Spent, StepUpStore};
+
+use crate::{
+    Tx,
+    conn::{held, on},
+    error::corrupt,
+    json::{JsonText, json_text, read_json},
+    schema::{step_up_challenges as challenges, step_up_tokens as rows},
+};
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = challenges, treat_none_as_default_value = false)]
+struct ChallengeRow {
+    tenant_id: String,
+    id: String,
+    user_id: String,
+    session_id: String,
+    purpose: String,
+    factors: JsonText,
+    state: JsonText,
+    created_at: NaiveDateTime,
+    wrong_answers: i64,
+}
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = rows, treat_none_as_default_value = false)]
+struct GrantRow {
+    tenant_id: String,
+    id: String,
+    user_id: String,
+    session_id: String,
+    purpose: String,
+    factor: String,
+    ip: String,
+    issued_at: NaiveDateTime,
+    expires_at: NaiveDateTime,
+    used_at: Option<NaiveDateTime>,
+    revoked_at: Option<NaiveDateTime>,
+}
+
+impl GrantRow {
+    fn read(self) -> Result<Grant, StoreError> {
+        let bad = |column: &str, error: &dyn std::fmt::Display| corrupt(column, error);
+        Ok(Grant {
+            id: self.id.parse().map_err(|error| bad("step_up_tokens.id", &error))?,
+            user: self.user_id.parse().map_err(|error| bad("step_up_tokens.user_id", &error))?,
+            session: self.session_id,
+            purpose: self.purpose,
+            factor: Factor::parse(&self.factor).ok_or_else(|| bad("step_up_tokens.factor", &self.factor))?,
+            ip: self.ip.parse().map_err(|error| bad("step_up_tokens.ip", &error))?,
+            issued_at: Timestamp::from_naive(self.issued_at),
+            expires_at: Timestamp::from_naive(self.expires_at),
+        })
+    }
+}
+
+#[async_trait]
+impl StepUpStore for Tx {
+    async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> Result<(), StoreError> {
+        self.for_change()?;
+        let of_session = challenges::table
+            .filter(challenges::tenant_id.eq(self.tenant.as_str()))
+            .filter(challenges::session_id.eq(challenge.session.as_str()));
+        let newest_first = (challenges::created_at.desc(), challenges::id.desc());
+        let older = of_session.select(challenges::id).order(newest_first).offset(live - 1);
+        let older: Vec<String> = on!(&mut self.conn, c => older.limit(i64::MAX >> 1).load(c).await)?;
+        if !older.is_empty() {
+            let query = dsl::delete(of_session.filter(challenges::id.eq_any(older)));
+            on!(&mut self.conn, c => query.execute(c).await)?;
+        }
+        let row = ChallengeRow {
+            tenant_id: self.tenant.to_string(),
+            id: challenge.id.to_string(),
+            user_id: challenge.user.to_string(),
+            session_id: challenge.session.clone(),
+            purpose: challenge.purpose.clone(),
+            factors: json_text("step_up_challenges.factors", &challenge.factors)?,
+            state: json_text("step_up_challenges.state", &challenge.state)?,
+            created_at: challenge.created_at.naive(),
+            wrong_answers: challenge.wrong_answers,
+        };
+        let query = diesel::insert_into(challenges::table).values(&row);
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn challenge(&mut self, id: &ChallengeId) -> Result<Option<Challenge>, StoreError> {
+        let query = challenges::table.find((self.tenant.as_str(), id.as_str()));
+        let row: Option<ChallengeRow> =
+            held!(self, for_update, first, query.select(ChallengeRow::as_select()))?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(Challenge {
+            id: id.clone(),
+            user: row.user_id.parse().map_err(|error| corrupt("step_up_challenges.user_id", error))?,
+            session: row.session_id,
+            purpose: row.purpose,
+            factors: read_json("step_up_challenges.factors", &row.factors)?,
+            state: read_json("step_up_challenges.state", &row.state)?,
+            created_at: Timestamp::from_naive(row.created_at),
+            wrong_answers: row.wrong_answers,
+        }))
+    }
+
+    async fn count_wrong_answer(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = challenges::table.find((self.tenant.as_str(), challenge.id.as_str()));
+        let count = challenges::wrong_answers.eq(challenge.wrong_answers);
+        on!(&mut self.conn, c => diesel::update(row).set(count).execute(c).await)?;
+        Ok(())
+    }
+
+    async fn take_challenge(&mut self, id: &ChallengeId) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let row = challenges::table.find((self.tenant.as_str(), id.as_str()));
+        Ok(on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1)
+    }
+
+    async fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = GrantRow {
+            tenant_id: self.tenant.to_string(),
+            id: grant.id.to_string(),
+            user_id: grant.user.to_string(),
+            session_id: grant.session.clone(),
+            purpose: grant.purpose.clone(),
+            factor: grant.factor.as_str().to_owned(),
+            ip: grant.ip.to_string(),
+            issued_at: grant.issued_at.naive(),
+            expires_at: grant.expires_at.naive(),
+            used_at: None,
+            revoked_at: None,
+        };
+        let query = diesel::insert_into(rows::table).values(&row);
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn spend_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Spent, StoreError> {
+        self.for_change()?;
+        let row = rows::table.find((self.tenant.as_str(), id.as_str()));
+        let unused = row.filter(rows::used_at.is_null()).filter(rows::revoked_at.is_null());
+        let spend = diesel::update(unused).set(rows::used_at.eq(at.naive()));
+        if on!(&mut self.conn, c => spend.execute(c).await)? == 1 {
+            return Ok(Spent::Now);
+        }
+        let used = row.select(rows::used_at);
+        let used: Option<Option<NaiveDateTime>> = on!(&mut self.conn, c => used.first(c).await.optional())?;
+        Ok(if used.flatten().is_some() { Spent::Already } else { Spent::Revoked })
+    }
+
+    async fn freshest_grant(
+        &mut self,
+        user: &UserId,
+        purpose: &str,
+        now: Timestamp,
+    ) -> Result<Option<Grant>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::used_at.is_null())
+            .filter(rows::revoked_at.is_null())
+            .filter(rows::purpose.eq(purpose))
+            .filter(rows::expires_at.gt(now.naive()))
+            .order((rows::issued_at.desc(), rows::id.desc()));
+        let row = on!(&mut self.conn, c => query.select(GrantRow::as_select()).first(c).await.optional())?;
+        row.map(GrantRow::read).transpose()
+    }
+
+    async fn revoke_grants(&mut self, user: &UserId, at: Timestamp) -> Result<usize, StoreError> {
+        self.for_change()?;
+        let asked = challenges::table
+            .filter(challenges::tenant_id.eq(self.tenant.as_str()))
+            .filter(challenges::user_id.eq(user.as_str()));
+        on!(&mut self.conn, c => dsl::delete(asked).execute(c).await)?;
+        let unused = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::used_at.is_null())
+            .filter(rows::revoked_at.is_null());
+        let query = diesel::update(unused).set(rows::revoked_at.eq(at.naive()));
+        on!(&mut self.conn, c => query.execute(c).await)
+    }
+}
+
+impl Tx {
+    /// Takes back what was not used in a session that is over, and forgets its challenges.
+    pub(crate) async fn end_step_ups(&mut self, session: &str, at: Timestamp) -> Result<(), StoreError> {
+        let asked = challenges::table
+            .filter(challenges::tenant_id.eq(self.tenant.as_str()))
+            .filter(challenges::session_id.eq(session));
+        on!(&mut self.conn, c => dsl::delete(asked).execute(c).await)?;
+        let unused = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::session_id.eq(session))
+            .filter(rows::used_at.is_null())
+            .filter(rows::revoked_at.is_null());
+        let query = diesel::update(unused).set(rows::revoked_at.eq(at.naive()));
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,2 @@
+DROP TABLE step_up_tokens;
+DROP TABLE step_up_challenges;
