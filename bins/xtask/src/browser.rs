@@ -4,7 +4,7 @@ use std::{net::TcpListener, path::Path, process::Command};
 
 use crate::{
     node,
-    server::{AUTH_SECRET, Server, gatehouse, member, person, serve},
+    server::{AUTH_SECRET, CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},
     system,
 };
@@ -52,11 +52,11 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     std::fs::write(&policy, STRICT).map_err(|error| error.to_string())?;
     run(&["policy", "sign-in", "--tenant", "strict", "--file", &policy.display().to_string()])?;
     for name in ["ada", "both", "carol", "dave", "frank", "reset"] {
-        person(&program, &database, "acme", &format!("{name}@example.com"), PASSWORD)?;
+        person(&program, &database, CHEAP, "acme", &format!("{name}@example.com"), PASSWORD)?;
     }
-    person(&program, &database, "acme", "erin@example.com", PASSWORD)?;
+    person(&program, &database, CHEAP, "acme", "erin@example.com", PASSWORD)?;
     run(&["user", "role", "--tenant", "acme", "--email", "erin@example.com", "--role", "ADMIN"])?;
-    person(&program, &database, "strict", "both@example.com", PASSWORD)?;
+    person(&program, &database, CHEAP, "strict", "both@example.com", PASSWORD)?;
     run(&["user", "create", "--tenant", "strict", "--email", "invited@example.com"])?;
     let link = |tenant: &str, email: &str| -> Result<String> {
         member(&run(&["user", "reset", "--tenant", tenant, "--email", email])?, "link")
@@ -67,7 +67,7 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
 
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_BIND", address.to_string()).env("GATEHOUSE_BASE_URL", &base);
-    let _server = Server::start(command.env("GATEHOUSE_PASSWORD_COST", "64,1,1"))?;
+    let _server = Server::start(command.env("GATEHOUSE_PASSWORD_COST", CHEAP))?;
     let mut node = Command::new("node");
     node.current_dir(walk).arg("walk.mjs").args([&base, &pictures.display().to_string(), &facts]);
     sh::run(node.env("AUTH_SECRET", AUTH_SECRET))?;

@@ -31,6 +31,7 @@ cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch or token, fo
 cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
 cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
 cargo xtask bench auth         sessions, sign-ins, what their times tell, and a burst of 200
+cargo xtask bench stepup       proofs given and used, beside one insert
 cargo xtask bench overload     three times as much as the server can bear
 cargo xtask bench scim [ROW …]  100,000 users: look-ups, lists and changes, as a table; rows by how they begin";
 
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         ["chaos", name @ ..] if name.len() < 2 => chaos::run(name.first().copied()),
         ["bench", "path", rows @ ..] => bench::path(rows),
         ["bench", "auth"] => bench::auth(),
+        ["bench", "stepup"] => bench::stepup(),
         ["bench", "overload"] => bench::overload(),
         ["browser"] => browser::run(),
         ["fuzz", target, seconds @ ..] => fuzz::run(target, seconds.first().copied()),

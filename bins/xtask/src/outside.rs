@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::{
     node, python,
-    server::{AUTH_SECRET, Server, gatehouse, member, person, serve},
+    server::{AUTH_SECRET, Server, USUAL, gatehouse, member, person, serve},
     sh::{self, Result},
 };
 
@@ -38,7 +38,7 @@ fn on(database: &str, folder: &std::path::Path) -> Result<()> {
     gatehouse(&program, database, &["token", "revoke", "--id", &id])?;
     gatehouse(&program, database, &["tenant", "create", "--slug", "authjs", "--name", "Auth.js"])?;
     let (email, password) = ("ada@example.com", "a password for a neighbour");
-    person(&program, database, "authjs", email, password)?;
+    person(&program, database, USUAL, "authjs", email, password)?;
     let server = Server::start(&mut serve(&program, database, folder))?;
 
     let mut authjs = Command::new("node");

@@ -64,17 +64,24 @@ pub(crate) fn gatehouse(program: &Path, database: &str, words: &[&str]) -> Resul
 /// The secret of its sessions.
 pub(crate) const AUTH_SECRET: &str = "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi";
 
-/// Makes a person with a password.
+/// What a password costs to hash where that is not what is looked at.
+pub(crate) const CHEAP: &str = "64,1,1";
+/// What it costs by default.
+pub(crate) const USUAL: &str = "19456,2,1";
+
+/// Makes a person with a password, hashed at this cost.
 pub(crate) fn person(
     program: &Path,
     database: &str,
+    cost: &str,
     tenant: &str,
     email: &str,
     password: &str,
 ) -> Result<()> {
     let mut command = Command::new(program);
     command.args(["user", "create", "--tenant", tenant, "--email", email, "--password-stdin", "--json"]);
-    command.env("GATEHOUSE_DATABASE_URL", database).stdin(Stdio::piped()).stdout(Stdio::null());
+    command.env("GATEHOUSE_DATABASE_URL", database).env("GATEHOUSE_PASSWORD_COST", cost);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut process = command.spawn().map_err(|error| error.to_string())?;
     let mut input = process.stdin.take().ok_or("no standard input")?;
     writeln!(input, "{password}").map_err(|error| error.to_string())?;

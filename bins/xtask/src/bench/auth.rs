@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     cluster::{Cluster, Durability},
-    server::{Server, member, person, serve},
+    server::{Server, USUAL, member, person, serve},
     sh::{self, Result, cargo},
     system,
 };
@@ -99,7 +99,7 @@ impl House {
         // The users of a site, and its floor, are found by their ids.
         let Site { server, tenant, users, token, .. } = Site::start(&program, database, folder)?;
         for number in 0..PEOPLE {
-            person(&program, database, "bench", &email(number), PASSWORD)?;
+            person(&program, database, USUAL, "bench", &email(number), PASSWORD)?;
         }
         for number in BURST..DISABLED {
             let filter = format!("/api/scim/v2/Users?filter=userName%20eq%20%22{}%22", email(number));

@@ -286,6 +286,32 @@ pub(super) fn at_once(address: SocketAddr, requests: &[Vec<u8>]) -> Result<Vec<A
     runtime()?.block_on(all).map_err(|error| format!("{address}: {error}"))
 }
 
+/// Each request once, over `connections`: how long that took, and the answers in the order of the requests.
+pub(super) fn each(
+    address: SocketAddr,
+    connections: usize,
+    requests: &[Vec<u8>],
+) -> Result<(Run, Vec<Answer>)> {
+    let start = Instant::now();
+    let share = |connection: usize| async move {
+        let mut stream = BufReader::with_capacity(16 * 1024, connect(address).await?);
+        let (mut answers, mut line) = (Vec::new(), String::new());
+        for (number, request) in requests.iter().enumerate().skip(connection).step_by(connections) {
+            stream.write_all(request).await?;
+            answers.push((number, answer(&mut stream, &mut line).await?));
+        }
+        Ok::<_, std::io::Error>(answers)
+    };
+    let all = async { futures_util::future::try_join_all((0..connections).map(share)).await };
+    let answers = runtime()?.block_on(all).map_err(|error| format!("{address}: {error}"))?;
+    let seconds = start.elapsed().as_secs_f64();
+    let mut answers: Vec<_> = answers.into_iter().flatten().collect();
+    answers.sort_by_key(|(number, _)| *number);
+    let answers: Vec<_> = answers.into_iter().map(|(_, answer)| answer).collect();
+    let run = Run::of_latencies(answers.iter().map(|answer| answer.took.as_secs_f32()).collect());
+    Ok((Run { rate: answers.len() as f64 / seconds, ..run }, answers))
+}
+
 async fn ask(address: SocketAddr, request: &[u8]) -> std::io::Result<Answer> {
     let mut stream = BufReader::new(connect(address).await?);
     stream.write_all(request).await?;

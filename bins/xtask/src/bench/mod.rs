@@ -9,9 +9,11 @@ mod peer;
 mod pgbench;
 mod scim;
 mod site;
+mod stepup;
 mod table;
 
 pub(crate) use auth::run as auth;
 pub(crate) use overload::run as overload;
 pub(crate) use path::run as path;
 pub(crate) use scim::run as scim;
+pub(crate) use stepup::run as stepup;

@@ -1,0 +1,198 @@
+//! `cargo xtask bench stepup`: proofs given and used, beside one insert through a handler that does nothing else.
+
+use std::{
+    net::SocketAddr,
+    path::Path,
+    process::Command,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use data_encoding::BASE32_NOPAD;
+use totp_lite::{Sha1, totp_custom};
+
+use super::{
+    cpu, load,
+    site::{request, sql},
+    table::{Table, figure, median, ratio, render},
+};
+use crate::{
+    cluster::{Cluster, Durability},
+    server::{CHEAP, Server, gatehouse, member, person, serve},
+    sh::{self, Result, cargo},
+    system,
+};
+
+const ROUNDS: usize = 3;
+/// People of one round: each gives one proof in it, for a code is good once.
+const PEOPLE: usize = 400;
+const CONNECTIONS: usize = 16;
+const TIME: Duration = Duration::from_secs(3);
+const PASSWORD: &str = "a password that is long enough";
+const CHECKS: &str = "500000";
+
+pub(crate) fn run() -> Result<()> {
+    system::install(&system::BUILD)?;
+    system::install(&system::TEST)?;
+    for package in
+        [&["gatehouse"][..], &["store", "--example", "floor"], &["stepup", "--example", "check_cost"]]
+    {
+        sh::run(cargo().args(["build", "--locked", "--release", "--package"]).args(package))?;
+    }
+    let release = sh::root().join("target/release");
+    let cluster = Cluster::start(Durability::Steady)?;
+    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    println!("load average before: {}", cpu::load_average());
+    let checks: Result<Vec<f64>> = (0..5)
+        .map(|_| {
+            let said = sh::output(Command::new(release.join("examples/check_cost")).arg(CHECKS))?;
+            said.trim().parse::<f64>().map_err(|error| error.to_string())
+        })
+        .collect();
+    println!("looking at a token: {:.2} µs (bar 2)", median(&checks?));
+    sql(&cluster, "CREATE TABLE floor (id TEXT PRIMARY KEY, body TEXT NOT NULL)")?;
+    let sqlite = folder.join("bench.db");
+    for (name, database) in
+        [("PostgreSQL", cluster.url()), ("SQLite", format!("sqlite:{}", sqlite.display()))]
+    {
+        println!("\n## {name}\n");
+        let (server, people) = prepare(&release, &database, &folder)?;
+        let pid = (name == "PostgreSQL").then(|| cluster.pid());
+        let mut table = Table::new();
+        let mut floor = None;
+        if pid.is_some() {
+            // What its housekeeping does in the first minute of new tables.
+            sql(&cluster, "ANALYZE")?;
+            let mut command = Command::new(release.join("examples/floor"));
+            floor = Some(Server::start(command.arg(cluster.url()).arg(&sqlite).arg("-"))?);
+        }
+        for people in people.chunks(PEOPLE) {
+            if let Some(floor) = &floor {
+                let row = table.entry("01 actix, one insert".to_owned()).or_default();
+                let insert = |_| request("POST", "/postgres", "", "{}");
+                row.measure(floor.pid(), pid, || load::run(floor.address, CONNECTIONS, TIME, 201, &insert))?;
+            }
+            round(&server, pid, people, &mut table)?;
+        }
+        println!("{}", render(&table));
+        if floor.is_some() {
+            let rate = |name| figure(&table, name, |row| &row.rates);
+            let pair = 1.0 / (1.0 / rate("03") + 1.0 / rate("04"));
+            println!(
+                "given and used / two inserts: {:.2} (bar 0.5); used alone / one insert: {:.2}",
+                pair / (rate("01") / 2.0),
+                ratio(&table, "04", "01")
+            );
+        }
+    }
+    println!("load average after: {}", cpu::load_average());
+    let _removed = std::fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+/// Somebody with a session and an authenticator app.
+struct Somebody {
+    /// An address of their own, behind a proxy that is trusted.
+    from: usize,
+    cookies: String,
+    secret: Vec<u8>,
+}
+
+/// The code that an app shows, so many steps from now.
+#[expect(clippy::disallowed_methods, reason = "an app looks at its own clock")]
+fn code(secret: &[u8], steps: i64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    totp_custom::<Sha1>(30, 6, secret, now.saturating_add_signed(steps * 30))
+}
+
+impl Somebody {
+    fn post(&self, path: &str, more: &str, body: &str) -> Vec<u8> {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n\
+             X-Forwarded-For: 10.9.{}.{}\r\nCookie: {}\r\n{more}Content-Length: {}\r\n\r\n",
+            self.from / 256,
+            self.from % 256,
+            self.cookies,
+            body.len()
+        );
+        format!("{head}{body}").into_bytes()
+    }
+}
+
+fn good(answer: &load::Answer) -> Result<String> {
+    if answer.status == 200 { Ok(answer.text()) } else { Err(format!("{} {}", answer.status, answer.text())) }
+}
+
+/// A server, and people who are signed in and have an app.
+fn prepare(release: &Path, database: &str, folder: &Path) -> Result<(Server, Vec<Somebody>)> {
+    let program = release.join("gatehouse");
+    gatehouse(&program, database, &["migrate"])?;
+    gatehouse(&program, database, &["tenant", "create", "--slug", "bench", "--name", "Bench"])?;
+    for number in 0..PEOPLE * ROUNDS {
+        person(&program, database, CHEAP, "bench", &format!("person-{number}@example.com"), PASSWORD)?;
+    }
+    let mut command = serve(&program, database, folder);
+    let server = Server::start(
+        command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1/32").env("GATEHOUSE_PASSWORD_COST", CHEAP),
+    )?;
+    let mut people = Vec::new();
+    for from in 0..PEOPLE * ROUNDS {
+        let mut somebody = Somebody { from, cookies: String::new(), secret: Vec::new() };
+        let ask = |somebody: &Somebody, path: &str, body: &str| {
+            load::exchange(server.address, &somebody.post(path, "", body))
+        };
+        let body = format!(r#"{{"email":"person-{from}@example.com","password":"{PASSWORD}"}}"#);
+        let answer = ask(&somebody, "/api/auth/sign-in", &body)?;
+        good(&answer)?;
+        somebody.cookies = answer.cookies;
+        let setup = good(&ask(&somebody, "/api/me/factors/totp", "{}")?)?;
+        let secret = BASE32_NOPAD.decode(member(&setup, "secret")?.as_bytes());
+        somebody.secret = secret.map_err(|error| error.to_string())?;
+        // With the code of the step before, so that this one is left.
+        let body = format!(r#"{{"id":"{}","code":"{}"}}"#, member(&setup, "id")?, code(&somebody.secret, -1));
+        good(&ask(&somebody, "/api/me/factors/totp/verify", &body)?)?;
+        people.push(somebody);
+    }
+    Ok((server, people))
+}
+
+/// Everybody asks, answers, and uses the proof.
+fn round(server: &Server, database: Option<u32>, people: &[Somebody], table: &mut Table) -> Result<()> {
+    let mut step = |name: &str, requests: Vec<Vec<u8>>| -> Result<Vec<String>> {
+        let address: SocketAddr = server.address;
+        let mut texts = Vec::new();
+        let row = table.entry(name.to_owned()).or_default();
+        row.measure(server.pid(), database, || {
+            let (run, answers) = load::each(address, CONNECTIONS, &requests)?;
+            texts = answers.iter().map(good).collect::<Result<_>>()?;
+            Ok(run)
+        })?;
+        Ok(texts)
+    };
+    let purpose = r#"{"purpose":"PAYROLL_SEAL"}"#;
+    let ask = |somebody: &Somebody| somebody.post("/api/auth/step-up/challenge-options", "", purpose);
+    let asked = step("02 challenge-options", people.iter().map(ask).collect())?;
+    let answers: Result<Vec<_>> = people
+        .iter()
+        .zip(&asked)
+        .map(|(somebody, asked)| {
+            let body = format!(
+                r#"{{"challengeId":"{}","factor":"TOTP","code":"{}"}}"#,
+                member(asked, "challengeId")?,
+                code(&somebody.secret, 1)
+            );
+            Ok(somebody.post("/api/auth/step-up/verify", "", &body))
+        })
+        .collect();
+    let proofs = step("03 verify: a proof is given", answers?)?;
+    let uses: Result<Vec<_>> = people
+        .iter()
+        .zip(&proofs)
+        .map(|(somebody, proof)| {
+            let header = format!("X-StepUp-Token: {}\r\n", member(proof, "token")?);
+            Ok(somebody.post("/api/auth/step-up/consume", &header, purpose))
+        })
+        .collect();
+    step("04 consume: it is used", uses?)?;
+    Ok(())
+}
