@@ -106,6 +106,8 @@ pub(crate) async fn end_session(
     why: &'static str,
 ) -> Result<Audited<()>, sessions::Error> {
     let ended = sessions::revoke(ctx, tx, user, id).await?;
+    // An enrolment that was begun in it is not finished elsewhere.
+    tx.drop_pending(user).await?;
     let data = SessionRevoked { user: user.to_string(), why };
     let event = ended.then(|| Event::new(id.as_str(), &data));
     Ok(Audited::of_changes((), event.into_iter().collect()))

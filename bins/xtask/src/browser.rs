@@ -45,12 +45,16 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     let base = format!("http://localhost:{}", address.port());
     let run = |words: &[&str]| gatehouse(&program, &database, words);
     run(&["migrate"])?;
-    for (slug, name) in [("acme", "Acme"), ("strict", "Strict")] {
+    for (slug, name) in [("acme", "Acme"), ("asks", "Asks"), ("strict", "Strict")] {
         run(&["tenant", "create", "--slug", slug, "--name", name])?;
     }
     let policy = folder.join("policy.json");
     std::fs::write(&policy, STRICT).map_err(|error| error.to_string())?;
     run(&["policy", "sign-in", "--tenant", "strict", "--file", &policy.display().to_string()])?;
+    let asks = STRICT.replace(r#"["WEBAUTHN"]"#, r#"["WEBAUTHN", "TOTP"]"#);
+    std::fs::write(&policy, asks).map_err(|error| error.to_string())?;
+    run(&["policy", "sign-in", "--tenant", "asks", "--file", &policy.display().to_string()])?;
+    person(&program, &database, CHEAP, "asks", "gina@example.com", PASSWORD)?;
     for name in ["ada", "both", "carol", "dave", "frank", "reset"] {
         person(&program, &database, CHEAP, "acme", &format!("{name}@example.com"), PASSWORD)?;
     }

@@ -18,17 +18,12 @@ struct Attempts(BTreeMap<AttemptKey, Vec<i64>>);
 
 #[async_trait]
 impl AttemptStore for Attempts {
-    async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError> {
-        Ok(self.0.get(key).cloned().unwrap_or_default())
+    async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError> {
+        Ok(keys.iter().map(|key| self.0.get(key).cloned().unwrap_or_default()).collect())
     }
 
-    async fn keep_attempts(
-        &mut self,
-        key: &AttemptKey,
-        times: &[i64],
-        _: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.0.insert(*key, times.to_vec());
+    async fn keep_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> Result<(), StoreError> {
+        self.0.extend(kept.iter().map(|(key, times, _)| (*key, times.clone())));
         Ok(())
     }
 }

@@ -81,6 +81,13 @@ pub fn totp(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
     vec![by_origin, codes_of(tenant, user)]
 }
 
+/// Limits of a code for a fresh proof: 10 in 5 minutes by address, and by account together with other codes. What is
+/// proved keeps nobody at the same address from signing in.
+pub fn proof(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
+    let by_origin = Limit { key: AttemptKey::of(&["proof", origin]), most: 10, window: 5 * MINUTE };
+    vec![by_origin, codes_of(tenant, user)]
+}
+
 /// Limits of a recovery code: 5 in 5 minutes by address, and 10 by account together with other codes.
 pub fn recovery_code(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
     let by_origin = Limit { key: AttemptKey::of(&["recovery code", origin]), most: 5, window: 5 * MINUTE };
@@ -107,15 +114,11 @@ pub enum Taken {
 /// Where attempts of all tenants are counted.
 #[async_trait]
 pub trait AttemptStore: Send {
-    /// The times under this key in milliseconds, oldest first, held until the end of the unit of work.
-    async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError>;
-    /// Keeps the times under a key, which mean nothing any more from `until` on.
-    async fn keep_attempts(
-        &mut self,
-        key: &AttemptKey,
-        times: &[i64],
-        until: Timestamp,
-    ) -> Result<(), StoreError>;
+    /// The times under each of these keys, which come in order, in milliseconds, oldest first; held until the end of
+    /// the unit of work.
+    async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError>;
+    /// Keeps the times under each key, which mean nothing any more from its end on.
+    async fn keep_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> Result<(), StoreError>;
 }
 
 /// Takes an attempt from all limits, or from none.
@@ -127,26 +130,27 @@ pub async fn take(
     // In one order everywhere, so that two never wait for each other.
     limits.sort_unstable_by_key(|limit| limit.key);
     let present = now.unix_millis();
-    let mut counted = Vec::new();
     let mut wait = 0;
-    for limit in &limits {
-        let mut times = store.attempts(&limit.key).await?;
+    let keys: Vec<_> = limits.iter().map(|limit| limit.key).collect();
+    let mut counted = store.attempts(&keys).await?;
+    for (limit, times) in limits.iter().zip(&mut counted) {
         times.retain(|time| *time > present - limit.window);
         if times.len() >= limit.most {
             // The oldest of the last so many has to leave the window.
             let leaving = times.len().checked_sub(limit.most).and_then(|index| times.get(index)).copied();
             wait = wait.max(leaving.unwrap_or(present) + limit.window - present);
         }
-        counted.push(times);
     }
     if wait > 0 {
         let seconds = u64::try_from((wait + 999) / 1000).unwrap_or(1);
         return Ok(Taken::No { retry_after: seconds.max(1) });
     }
-    for (limit, mut times) in limits.iter().zip(counted) {
+    let with_this = |(limit, mut times): (&Limit, Vec<i64>)| {
         times.push(present);
-        store.keep_attempts(&limit.key, &times, now.plus_millis(limit.window)).await?;
-    }
+        (limit.key, times, now.plus_millis(limit.window))
+    };
+    let kept: Vec<_> = limits.iter().zip(counted).map(with_this).collect();
+    store.keep_attempts(&kept).await?;
     Ok(Taken::Yes)
 }
 
@@ -161,16 +165,14 @@ mod tests {
 
     #[async_trait]
     impl AttemptStore for Counted {
-        async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError> {
-            Ok(self.0.get(key).cloned().unwrap_or_default())
+        async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError> {
+            Ok(keys.iter().map(|key| self.0.get(key).cloned().unwrap_or_default()).collect())
         }
         async fn keep_attempts(
             &mut self,
-            key: &AttemptKey,
-            times: &[i64],
-            _: Timestamp,
+            kept: &[(AttemptKey, Vec<i64>, Timestamp)],
         ) -> Result<(), StoreError> {
-            self.0.insert(*key, times.to_vec());
+            self.0.extend(kept.iter().map(|(key, times, _)| (*key, times.clone())));
             Ok(())
         }
     }

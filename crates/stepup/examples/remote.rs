@@ -1,5 +1,5 @@
 //! A payroll service in another process, in any language: it asks Gatehouse whether the person in front of it has just
-//! proved who they are. `remote GATEHOUSE LISTEN`, where GATEHOUSE has this service's address among its trusted proxies.
+//! proved who they are. `remote GATEHOUSE LISTEN TENANT`, where GATEHOUSE has this service's address among its trusted proxies.
 //!
 //! The question goes from server to server, with the person's own cookies, token and address. **Never take
 //! "authorized" from a browser**: what a page says of it, anybody can say.
@@ -36,13 +36,14 @@ fn consume(gatehouse: &str, headers: &HeaderMap, person: SocketAddr) -> Option<(
 }
 
 async fn seal(
-    State(gatehouse): State<String>,
+    State((gatehouse, tenant)): State<(String, String)>,
     ConnectInfo(person): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
 ) -> (StatusCode, Json<Value>) {
     let asked = tokio::task::spawn_blocking(move || consume(&gatehouse, &headers, person)).await;
     match asked.ok().flatten() {
-        Some((200, proof)) if proof["authorized"] == true && proof["purpose"] == "PAYROLL_SEAL" => {
+        // A proof of somebody of another tenant is none for this payroll.
+        Some((200, proof)) if proof["purpose"] == "PAYROLL_SEAL" && proof["tenantId"] == tenant.as_str() => {
             (StatusCode::OK, Json(json!({ "sealed": true, "by": proof["userId"], "with": proof["factor"] })))
         }
         // The refusal is the client's to act on: STEP_UP_REQUIRED leads it to a challenge.
@@ -55,10 +56,10 @@ async fn seal(
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
-    let (Some(gatehouse), Some(address)) = (words.next(), words.next()) else {
-        return Err("remote GATEHOUSE LISTEN".into());
+    let (Some(gatehouse), Some(address), Some(tenant)) = (words.next(), words.next(), words.next()) else {
+        return Err("remote GATEHOUSE LISTEN TENANT".into());
     };
-    let service = Router::new().route("/payroll/seal", post(seal)).with_state(gatehouse);
+    let service = Router::new().route("/payroll/seal", post(seal)).with_state((gatehouse, tenant));
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!("listening on http://{}", listener.local_addr()?);
     Ok(axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await?)

@@ -28,6 +28,16 @@ pub struct Caller {
     pub ip: Option<IpAddr>,
 }
 
+impl Challenge {
+    /// Whether it waits for an answer of this caller's.
+    pub fn waits_for(&self, caller: &Caller, now: Timestamp) -> bool {
+        self.user == caller.user
+            && self.session == caller.session
+            && self.wrong_answers < MAX_WRONG_ANSWERS
+            && now < self.created_at.plus_millis(CHALLENGE_MINUTES * 60_000)
+    }
+}
+
 /// Why there is no challenge, or no token.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -177,15 +187,13 @@ pub async fn verify<S: StepUpStore>(
 ) -> Result<Verified, Error> {
     let ip = caller.ip.ok_or(Error::AddressUnknown)?;
     let found = store.challenge(&attempt.challenge).await?;
-    let ours = |challenge: &Challenge| {
-        challenge.user == caller.user
-            && challenge.session == caller.session
-            && challenge.wrong_answers < MAX_WRONG_ANSWERS
-            && ctx.now < challenge.created_at.plus_millis(CHALLENGE_MINUTES * 60_000)
-    };
-    let mut challenge = found.filter(ours).ok_or(Error::ChallengeInvalid)?;
+    let ours = found.filter(|challenge| challenge.waits_for(caller, ctx.now));
+    let mut challenge = ours.ok_or(Error::ChallengeInvalid)?;
     let purpose = find(purposes, &challenge.purpose).ok_or(Error::ChallengeInvalid)?;
-    if !challenge.factors.contains(&attempt.factor) || !purpose.accepts(attempt.factor) {
+    // Since it was asked, the tenant may have changed its mind, and the factor be gone.
+    let enrolled = ceremonies.factors(ctx, store, &caller.user).await?;
+    let counts = |factors: &[Factor]| factors.contains(&attempt.factor);
+    if !counts(&challenge.factors) || !counts(&enrolled) || !purpose.accepts(attempt.factor) {
         return Err(Error::FactorNotPermitted(attempt.factor, purpose.name));
     }
     let (factor, state) = (attempt.factor, &challenge.state);

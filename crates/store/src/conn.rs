@@ -88,21 +88,27 @@ impl Pg {
 macro_rules! on {
     ($conn:expr, $c:ident => $query:expr) => {
         match $conn {
-            $crate::conn::Conn::Postgres(pg) => {
-                let result = {
-                    let (begin, mut conn) = pg.begin();
-                    let $c = &mut conn;
-                    let (begun, result) = futures_util::future::join(begin, async { $query }).await;
-                    begun.and(result)
-                };
-                pg.note(result)
-            }
+            $crate::conn::Conn::Postgres(pg) => $crate::conn::on_postgres!(pg, $c => $query),
             $crate::conn::Conn::Sqlite($c) => $query,
         }
         .map_err($crate::error::store_error)
     };
 }
 pub(crate) use on;
+
+/// The same where only PostgreSQL can do it.
+macro_rules! on_postgres {
+    ($pg:expr, $c:ident => $query:expr) => {{
+        let result = {
+            let (begin, mut conn) = $pg.begin();
+            let $c = &mut conn;
+            let (begun, result) = futures_util::future::join(begin, async { $query }).await;
+            begun.and(result)
+        };
+        $pg.note(result)
+    }};
+}
+pub(crate) use on_postgres;
 
 /// Runs a query of rows that are held until the end of a unit of work that changes: `$lock` where several
 /// write. SQLite has one writer, and who only reads holds nothing.

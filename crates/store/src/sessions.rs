@@ -183,8 +183,9 @@ impl SessionStore for Tx {
         self.note_change(true);
         self.drop_tickets(user).await?;
         self.drop_pending(user).await?;
+        let ended = self.end_sessions(user, at, except).await?;
         // What was proved with what signed the person in until now is worth nothing any more.
         self.revoke_grants(user, at).await?;
-        self.end_sessions(user, at, except).await
+        Ok(ended)
     }
 }

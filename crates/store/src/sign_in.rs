@@ -12,8 +12,8 @@ use kernel::{StoreError, Timestamp, UserId};
 
 use crate::{
     Tx,
-    conn::{Conn, held, on},
-    error::corrupt,
+    conn::{Conn, held, on, on_postgres},
+    error::{corrupt, store_error},
     json::{JsonText, json_text, read_json},
     schema::{attempts, known_origins, notices, passwords, spent_challenges, tenants, tickets},
 };
@@ -217,41 +217,61 @@ impl TicketStore for Tx {
 
 #[async_trait]
 impl AttemptStore for Tx {
-    async fn attempts(&mut self, key: &AttemptKey) -> Result<Vec<i64>, StoreError> {
+    async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError> {
         self.for_change()?;
-        let query = attempts::table.find(&key.as_bytes()[..]).select(attempts::times);
-        if let Conn::Postgres(_) = &self.conn {
-            // A row to hold, whoever comes first. SQLite has one writer: nobody else is between reading and writing.
-            let row = AttemptRow {
-                key: key.as_bytes().to_vec(),
-                times: JsonText("[]".into()),
-                until: NaiveDateTime::default(),
-            };
-            let insert = diesel::insert_into(attempts::table).values(&row).on_conflict_do_nothing();
-            on!(&mut self.conn, c => insert.execute(c).await)?;
-        }
-        let kept: Option<JsonText> = held!(self, for_update, first, query)?;
-        kept.map_or_else(|| Ok(Vec::new()), |text| read_json("attempts.times", &text))
+        let found: Vec<(Vec<u8>, JsonText)> = match &mut self.conn {
+            // SQLite has one writer: nobody else is between reading and writing.
+            Conn::Sqlite(_) => {
+                let wanted = keys.iter().map(|key| key.as_bytes().to_vec());
+                let query = attempts::table.filter(attempts::key.eq_any(wanted));
+                on!(&mut self.conn, c => query.select((attempts::key, attempts::times)).load(c).await)?
+            }
+            Conn::Postgres(pg) => {
+                // Rows to hold, whoever comes first; in one order everywhere.
+                let empty = |key: &AttemptKey| AttemptRow {
+                    key: key.as_bytes().to_vec(),
+                    times: JsonText("[]".into()),
+                    until: NaiveDateTime::default(),
+                };
+                let rows: Vec<_> = keys.iter().map(empty).collect();
+                let insert = diesel::insert_into(attempts::table).values(&rows).on_conflict_do_nothing();
+                on_postgres!(pg, c => insert.execute(c).await).map_err(store_error)?;
+                let wanted = rows.iter().map(|row| row.key.clone());
+                let query = attempts::table.filter(attempts::key.eq_any(wanted)).order(attempts::key);
+                let query = query.select((attempts::key, attempts::times)).for_update();
+                on_postgres!(pg, c => query.load(c).await).map_err(store_error)?
+            }
+        };
+        let times = |key: &AttemptKey| {
+            let kept = found.iter().find(|(known, _)| *known == key.as_bytes()).map(|(_, times)| times);
+            kept.map_or_else(|| Ok(Vec::new()), |text| read_json("attempts.times", text))
+        };
+        keys.iter().map(times).collect()
     }
 
-    async fn keep_attempts(
-        &mut self,
-        key: &AttemptKey,
-        times: &[i64],
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn keep_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> Result<(), StoreError> {
         self.for_change()?;
-        let row = AttemptRow {
-            key: key.as_bytes().to_vec(),
-            times: json_text("attempts.times", times)?,
-            until: until.naive(),
+        let row = |(key, times, until): &(AttemptKey, Vec<i64>, Timestamp)| {
+            let times = json_text("attempts.times", times)?;
+            Ok::<_, StoreError>(AttemptRow { key: key.as_bytes().to_vec(), times, until: until.naive() })
         };
-        let query =
-            diesel::insert_into(attempts::table).values(&row).on_conflict(attempts::key).do_update().set((
-                attempts::times.eq(excluded(attempts::times)),
-                attempts::until.eq(excluded(attempts::until)),
-            ));
-        on!(&mut self.conn, c => query.execute(c).await)?;
+        let rows = kept.iter().map(row).collect::<Result<Vec<_>, _>>()?;
+        let newer =
+            (attempts::times.eq(excluded(attempts::times)), attempts::until.eq(excluded(attempts::until)));
+        match &mut self.conn {
+            Conn::Postgres(pg) => {
+                let query = diesel::insert_into(attempts::table).values(&rows);
+                let query = query.on_conflict(attempts::key).do_update().set(newer);
+                on_postgres!(pg, c => query.execute(c).await).map_err(store_error)?;
+            }
+            Conn::Sqlite(_) => {
+                for row in &rows {
+                    let query = diesel::insert_into(attempts::table).values(row);
+                    let query = query.on_conflict(attempts::key).do_update().set(newer);
+                    on!(&mut self.conn, c => query.execute(c).await)?;
+                }
+            }
+        }
         Ok(())
     }
 }

@@ -139,6 +139,7 @@ impl StepUpStore for Tx {
         };
         let query = diesel::insert_into(rows::table).values(&row);
         on!(&mut self.conn, c => query.execute(c).await)?;
+        self.note_change(true);
         Ok(())
     }
 
@@ -148,6 +149,7 @@ impl StepUpStore for Tx {
         let unused = row.filter(rows::used_at.is_null()).filter(rows::revoked_at.is_null());
         let spend = diesel::update(unused).set(rows::used_at.eq(at.naive()));
         if on!(&mut self.conn, c => spend.execute(c).await)? == 1 {
+            self.note_change(true);
             return Ok(Spent::Now);
         }
         let used = row.select(rows::used_at);

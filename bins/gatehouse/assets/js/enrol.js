@@ -1,21 +1,18 @@
-// A second factor before anything else; then recovery codes, then on.
+// A second factor before anything else; then recovery codes where they may be had, then on.
 
-import { Refusal } from "./api.js";
 import { onEnrolled, showCodes } from "./factors.js";
 import { $ } from "./page.js";
+import { mine } from "./session.js";
 
 const { next } = $("[data-next]").dataset;
 
 onEnrolled(async (what) => {
-  if (what === "kept") {
-    location.assign(next);
-    return;
+  if (what === "enrolled") {
+    try {
+      return await showCodes(mine);
+    } catch {
+      // Who enrols a further factor has codes already. Whoever has none is told on the page of their account.
+    }
   }
-  try {
-    await showCodes();
-  } catch (error) {
-    // A session begun with a recovery code has enrolled what was lost; the codes there are stay good.
-    if (!(error instanceof Refusal) || error.code !== "STEP_UP_REQUIRED") throw error;
-    location.assign(next);
-  }
+  location.replace(next);
 });

@@ -1,21 +1,23 @@
 // Enrolling second factors, and recovery codes: the same on every page that has the dialogs.
 
+import { Refusal } from "./api.js";
 import { $, copy, onAct, onSend, open } from "./page.js";
 import * as passkeys from "./passkeys.js";
 import { ask } from "./session.js";
 
 let app;
+let passkey;
 let codes = [];
-let done = () => {};
+let done = async () => {};
 
-/** What to do when a factor counts, with whether it is the first; and once codes are kept. */
+/** What to do when a factor counts ("enrolled"), and once codes are kept ("kept"). */
 export function onEnrolled(work) {
   done = work;
 }
 
-/** Shows new recovery codes until they are kept. */
-export async function showCodes() {
-  codes = (await ask("POST", "/api/me/recovery-codes")).codes;
+/** Shows new recovery codes until they are kept; they are asked for by `how`. */
+export async function showCodes(how = ask) {
+  codes = (await how("POST", "/api/me/recovery-codes")).codes;
   const dialog = open("codes");
   $("[data-codes]", dialog).replaceChildren(
     ...codes.map((code) => Object.assign(document.createElement("li"), { textContent: code })),
@@ -25,9 +27,12 @@ export async function showCodes() {
 }
 
 onAct("add-passkey", async () => {
-  const begun = await ask("POST", "/api/me/factors/passkeys/options");
-  const credential = await passkeys.create(begun.webauthn);
-  await ask("POST", "/api/me/factors/passkeys/verify", { challengeId: begun.challengeId, credential });
+  // What was begun is gone on with when the authenticator's question was closed: it may have cost a proof.
+  passkey ??= await ask("POST", "/api/me/factors/passkeys/options");
+  const credential = await passkeys.create(passkey.webauthn);
+  const { challengeId } = passkey;
+  passkey = undefined;
+  await ask("POST", "/api/me/factors/passkeys/verify", { challengeId, credential });
   await done("enrolled");
 });
 
@@ -42,13 +47,24 @@ onAct("add-app", async () => {
 
 onSend("app", async (fields, form) => {
   const code = fields.get("code").replaceAll(" ", "");
-  await ask("POST", "/api/me/factors/totp/verify", { id: app.id, code });
+  try {
+    await ask("POST", "/api/me/factors/totp/verify", { id: app.id, code });
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    throw new Refusal(-1, { error: "this took too long, or was begun again elsewhere; cancel and start over" });
+  }
   form.closest("dialog").close();
   await done("enrolled");
 });
 
 onSend("codes", async (_, form) => {
   form.closest("dialog").close();
+});
+
+document.getElementById("enrol-app")?.addEventListener("close", () => {
+  app = undefined;
+  $("[data-qr]").replaceChildren();
+  $("[data-secret]").textContent = "";
 });
 
 document.getElementById("codes")?.addEventListener("close", () => {

@@ -5,7 +5,8 @@ import { $, $$, during, onAct, onSend, refuse } from "./page.js";
 import * as passkeys from "./passkeys.js";
 
 const gate = $(".gate");
-const { next, tenant, goesOn } = gate.dataset;
+const { next, tenant } = gate.dataset;
+let { goesOn } = gate.dataset;
 const notices = {
   PASSWORD_RESET: "An administrator has reset your password since you were here last. If you did not ask for that, tell them.",
   FACTORS_RESET: "An administrator has removed your second factors since you were here last. Set up a new one under Security.",
@@ -22,16 +23,23 @@ function show(step) {
   ($("input:not([hidden])", section) ?? $("button, a", section))?.focus();
 }
 
+/** Leaves the page: what waits for this waits until it is gone. */
+function go(place) {
+  location.replace(place);
+  return new Promise(() => {});
+}
+
 /** Goes where the answer leads. */
 function follow(answer) {
   ticket = answer.ticket;
+  for (const form of $$("form", gate)) form.reset();
   switch (answer.status) {
     case "SIGNED_IN":
-      if (!answer.notice) return location.assign(next);
+      if (!answer.notice) return go(next);
       $("[data-notice]").textContent = notices[answer.notice] ?? answer.notice;
       return show("notice");
     case "ENROLMENT_REQUIRED":
-      return location.assign(`/auth/enrol?${new URLSearchParams({ next })}`);
+      return go(`/auth/enrol?${new URLSearchParams({ next })}`);
     case "TENANT_CHOICE":
       $("[data-tenants]").replaceChildren(...answer.tenants.map(({ slug, name }) => {
         const button = Object.assign(document.createElement("button"), { name: "tenant", value: slug });
@@ -62,16 +70,28 @@ function choose(factors) {
 
 /** Back to the beginning, with what there is to say. */
 function again(error) {
+  if (goesOn !== undefined && error?.code === "TICKET_INVALID") return goOn();
   $("#password").value = "";
   show("password");
   if (error) refuse($('[data-form="password"]'), error);
   offer();
 }
 
+/** Goes on with a session that owes a factor. */
+async function goOn() {
+  show("wait");
+  try {
+    await follow(await call("POST", "/api/auth/sign-in/continue"));
+  } catch (error) {
+    goesOn = undefined;
+    again(error.code === "UNAUTHENTICATED" ? undefined : error);
+  }
+}
+
 /** A step that needs the ticket: without a good one it begins anew. */
 async function step(path, body) {
   try {
-    follow(await call("POST", path, { ticket, ...body }));
+    await follow(await call("POST", path, { ticket, ...body }));
   } catch (error) {
     if (error.code === "TICKET_INVALID" || error.code === "ACCOUNT_DISABLED") return again(error);
     throw error;
@@ -83,7 +103,7 @@ onSend("password", async (fields) => {
   const email = fields.get("email").trim();
   const body = { email, password: fields.get("password"), ...(tenant && { tenant }) };
   try {
-    follow(await call("POST", "/api/auth/sign-in", body));
+    await follow(await call("POST", "/api/auth/sign-in", body));
   } catch (error) {
     offer();
     throw error;
@@ -106,27 +126,25 @@ onSend("WEBAUTHN", async () => {
 });
 
 onSend("link", async (fields) => {
-  const answer = await call("POST", "/api/auth/links/redeem", { token: link, password: fields.get("new-password") });
+  const answer = await call("POST", "/api/auth/links/redeem", { token: link, password: fields.get("password") });
   history.replaceState(null, "", location.pathname + location.search);
-  follow(answer);
+  await follow(answer);
 });
 
 onAct("again", () => again());
 onAct("passkey", async () => {
   stop();
   try {
-    await withPasskey();
+    const begun = await call("POST", "/api/auth/passkey/options");
+    await answered(begun, await passkeys.get(begun.webauthn));
   } catch (error) {
     offer();
     throw error;
   }
 });
 
-async function withPasskey(more) {
-  const begun = await call("POST", "/api/auth/passkey/options");
-  const credential = await passkeys.get(begun.webauthn, more);
-  follow(await call("POST", "/api/auth/passkey/verify", { challengeId: begun.challengeId, credential }));
-}
+const answered = async ({ challengeId }, credential) =>
+  follow(await call("POST", "/api/auth/passkey/verify", { challengeId, credential }));
 
 // Passkeys are offered where the address is typed, until another way is taken. A challenge lives five minutes.
 let offered;
@@ -140,35 +158,31 @@ function stop() {
 
 async function offer() {
   stop();
-  if (!(await passkeys.offersWhileTyping())) return;
-  const mine = new AbortController();
-  offered = mine;
+  const own = new AbortController();
+  offered = own;
   renewal = setTimeout(offer, 4 * 60_000);
+  let begun;
+  let credential;
   try {
-    await withPasskey({ mediation: "conditional", signal: mine.signal });
-  } catch (error) {
-    // Only what was chosen and then refused is worth a word.
-    if (error.status > 0 && offered === mine) {
-      refuse($('[data-form="password"]'), error);
-      offer();
-    }
+    if (!(await passkeys.offersWhileTyping()) || offered !== own) return;
+    begun = await call("POST", "/api/auth/passkey/options");
+    credential = await passkeys.get(begun.webauthn, { mediation: "conditional", signal: own.signal });
+  } catch {
+    // Nobody has asked for anything: it is offered again at the renewal.
+    return;
   }
+  stop();
+  const form = $('[data-form="password"]');
+  if (!(await during(form, null, () => answered(begun, credential)))) offer();
 }
 
 // A link that is opened where this page is open already.
-window.addEventListener("hashchange", () => location.reload());
+window.addEventListener("hashchange", () => { if (location.hash.startsWith("#link=")) location.reload(); });
 
 if (link) {
   show("link");
 } else if (goesOn !== undefined) {
-  show("wait");
-  during(gate, null, async () => {
-    try {
-      follow(await call("POST", "/api/auth/sign-in/continue"));
-    } catch (error) {
-      again(error.code === "UNAUTHENTICATED" ? undefined : error);
-    }
-  });
+  goOn();
 } else {
   show("password");
   offer();

@@ -8,6 +8,8 @@ export const $$ = (selector, within = document) => [...within.querySelectorAll(s
 /** Says in passing what has been done. */
 export function say(text) {
   const said = $("#said");
+  // Behind an open dialog nothing is seen or read out.
+  ($$("dialog[open]").at(-1) ?? document.body).append(said);
   said.textContent = text;
   clearTimeout(say.timer);
   say.timer = setTimeout(() => { said.textContent = ""; }, 4000);
@@ -22,7 +24,7 @@ export function refuse(part, error) {
   }
   const field = error.field && $(`[data-wrong="${error.field}"]`, part);
   const place = field || $("[data-refused]", part);
-  if (!place) throw error;
+  if (!place) return say(error.message);
   place.textContent = error.message;
   if (error.code === "REAUTH_REQUIRED") {
     const query = new URLSearchParams({ reason: error.code, next: location.pathname + location.search });
@@ -132,6 +134,14 @@ document.addEventListener("click", (event) => {
     button.setAttribute("aria-pressed", String(!shown));
   }
 });
+
+// What was typed into a dialog does not stay in it.
+document.addEventListener("close", (event) => {
+  for (const form of $$("form", event.target)) form.reset();
+}, true);
+
+// What the browser has kept of a page is not what is so now.
+window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 // A password that was shown is not shown again when the dialog is opened anew, nor sent as plain text to be kept.
 document.addEventListener("reset", (event) => {

@@ -1,46 +1,61 @@
-// Passkeys: what the browser asks of authenticators.
+// Passkeys: what the browser asks of authenticators. The conversions are our own: not every browser and password
+// manager has them, or has them right.
 
 import { Refusal } from "./api.js";
 
-const there = () => window.PublicKeyCredential?.parseRequestOptionsFromJSON !== undefined;
+const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+const text = (buffer) =>
+  btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const listed = (credentials) => credentials?.map((one) => ({ ...one, id: bytes(one.id) }));
 
-const trouble = (error) => {
-  if (error.name === "AbortError") return error;
-  const texts = {
-    NotAllowedError: "nothing was confirmed, or it took too long; try again",
-    InvalidStateError: "this authenticator is enrolled already",
-    SecurityError: "passkeys do not work at this address",
-    NotSupportedError: "this authenticator cannot be used here",
+/** What an authenticator has answered, as the server reads it (WebAuthn's JSON forms). */
+function answered(credential) {
+  const { response } = credential;
+  const members = ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
+  const given = members.filter((name) => response[name]).map((name) => [name, text(response[name])]);
+  return {
+    id: credential.id,
+    rawId: text(credential.rawId),
+    type: credential.type,
+    authenticatorAttachment: credential.authenticatorAttachment ?? undefined,
+    clientExtensionResults: credential.getClientExtensionResults(),
+    response: { ...Object.fromEntries(given), ...(response.getTransports && { transports: response.getTransports() }) },
   };
-  return new Refusal(-1, { error: texts[error.name] ?? "the passkey could not be used; try again", code: error.name });
+}
+
+const texts = {
+  NotAllowedError: "nothing was confirmed, or it took too long; try again",
+  InvalidStateError: "this authenticator is enrolled already",
+  SecurityError: "passkeys do not work at this address",
+  NotSupportedError: "this authenticator cannot be used here",
 };
 
-const needed = () => {
-  if (!there()) throw new Refusal(-1, { error: "this browser is too old for passkeys; use another factor or update it" });
-};
+async function asking(work) {
+  if (!window.PublicKeyCredential) throw new Refusal(-1, { error: "this browser knows no passkeys; use another factor" });
+  try {
+    return answered(await work());
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal(-1, { error: texts[error.name] ?? "the passkey could not be used; try again", code: error.name });
+  }
+}
 
 /** Makes a passkey as the server has asked. */
-export async function create(options) {
-  needed();
-  try {
-    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
-    return (await navigator.credentials.create({ publicKey })).toJSON();
-  } catch (error) {
-    throw trouble(error);
-  }
-}
+export const create = (options) => asking(() => navigator.credentials.create({
+  publicKey: {
+    ...options,
+    challenge: bytes(options.challenge),
+    user: { ...options.user, id: bytes(options.user.id) },
+    excludeCredentials: listed(options.excludeCredentials),
+  },
+}));
 
 /** Asks for one; `more` may have `mediation` and `signal`. */
-export async function get(options, more = {}) {
-  needed();
-  try {
-    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
-    return (await navigator.credentials.get({ publicKey, ...more })).toJSON();
-  } catch (error) {
-    throw trouble(error);
-  }
-}
+export const get = (options, more = {}) => asking(() => navigator.credentials.get({
+  publicKey: { ...options, challenge: bytes(options.challenge), allowCredentials: listed(options.allowCredentials) },
+  ...more,
+}));
 
 /** Whether passkeys can be offered while the address is typed. */
 export const offersWhileTyping = async () =>
-  there() && ((await PublicKeyCredential.isConditionalMediationAvailable?.()) ?? false);
+  (await window.PublicKeyCredential?.isConditionalMediationAvailable?.()) ?? false;

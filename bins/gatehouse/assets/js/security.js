@@ -1,22 +1,44 @@
 // One's own account: factors, password, sessions, tokens. After a change the server draws the page anew.
 
+import { Refusal } from "./api.js";
 import { onEnrolled, showCodes } from "./factors.js";
 import { $, $$, localise, onAct, onSend, open, say } from "./page.js";
-import { ask, beat } from "./session.js";
+import { ask, keepAlive } from "./session.js";
 
-/** Puts what the server draws now in the place of what is shown. */
+/** Puts what the server draws now in the place of what is shown, and the focus where it was. Never fails. */
 async function refresh() {
-  const answer = await fetch(location.pathname, { headers: { Accept: "text/html" }, cache: "no-store" });
-  if (answer.redirected) return location.assign(answer.url);
-  const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of $$("[data-part]")) {
-    const anew = $(`[data-part="${part.dataset.part}"]`, drawn);
-    if (anew) part.replaceChildren(...anew.childNodes);
+  const held = document.activeElement?.closest("[data-act]");
+  const row = held?.closest("[data-id]")?.dataset.id;
+  try {
+    const answer = await fetch(location.pathname, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (answer.redirected) return location.assign(answer.url);
+    if (!answer.ok) throw new Error(String(answer.status));
+    const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of $$("[data-part]")) {
+      const anew = $(`[data-part="${part.dataset.part}"]`, drawn);
+      if (anew) part.replaceChildren(...anew.childNodes);
+    }
+    localise();
+  } catch {
+    return say("It is done. Load the page again to see it.");
   }
-  localise();
+  if (held && !held.isConnected) {
+    const act = `[data-act="${held.dataset.act}"]`;
+    ($(`[data-id="${row}"] ${act}`) ?? (row ? undefined : $(act)) ?? $("h1")).focus();
+  }
 }
 
 const of = (button) => button.closest("[data-id]").dataset;
+
+/** Does something to what is shown, which may be gone since. */
+async function doing(work) {
+  try {
+    await work();
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    say("It was gone already.");
+  }
+}
 
 let chosen;
 let agreed;
@@ -31,8 +53,9 @@ function sure(question, consequence, yes, work) {
 }
 
 onSend("sure", async (_, form) => {
-  await agreed();
-  form.closest("dialog").close();
+  const work = agreed;
+  await doing(work);
+  if (agreed === work) form.closest("dialog").close();
   await refresh();
 });
 
@@ -51,7 +74,7 @@ onAct("rename-factor", async (button) => {
 });
 
 onSend("rename", async (fields, form) => {
-  await ask("PATCH", `/api/me/factors/${chosen.id}`, { name: fields.get("name") });
+  await doing(() => ask("PATCH", `/api/me/factors/${chosen.id}`, { name: fields.get("name") }));
   form.closest("dialog").close();
   await refresh();
 });
@@ -76,8 +99,13 @@ onAct("change-password", async () => {
 });
 
 onSend("change-password", async (fields, form) => {
-  const body = { currentPassword: fields.get("current-password"), newPassword: fields.get("new-password") };
-  await ask("POST", "/api/me/password", body);
+  const body = { currentPassword: fields.get("currentPassword"), newPassword: fields.get("newPassword") };
+  try {
+    await ask("POST", "/api/me/password", body);
+  } catch (error) {
+    if (error.code !== "INVALID_CREDENTIALS") throw error;
+    throw new Refusal(400, { error: "currentPassword: this is not your password" });
+  }
   form.closest("dialog").close();
   await refresh();
   say("The password is changed.");
@@ -86,8 +114,9 @@ onSend("change-password", async (fields, form) => {
 // Sessions.
 
 onAct("end-session", async (button) => {
-  const { signOut } = await ask("DELETE", `/api/me/sessions/${of(button).id}`);
-  if (signOut) return location.assign("/auth/login?reason=SIGNED_OUT");
+  let out;
+  await doing(async () => { out = (await ask("DELETE", `/api/me/sessions/${of(button).id}`)).signOut; });
+  if (out) return location.assign("/auth/login?reason=SIGNED_OUT");
   await refresh();
   say("The session is over.");
 });
@@ -103,8 +132,9 @@ onSend("new-token", async (fields, form) => {
   if (fields.get("expiresInDays")) body.expiresInDays = Number(fields.get("expiresInDays"));
   const made = await ask("POST", "/api/me/tokens", body);
   form.closest("dialog").close();
-  await refresh();
+  // Before anything that may fail: it is shown only now.
   $("[data-token]", open("made-token")).textContent = made.token;
+  await refresh();
 });
 
 onSend("made-token", async (_, form) => {
@@ -118,4 +148,4 @@ onAct("revoke-token", async (button) => {
   sure(`Revoke ${name}?`, "What uses it is refused from now on.", "Revoke", () => ask("DELETE", `/api/me/tokens/${id}`));
 });
 
-beat();
+keepAlive();

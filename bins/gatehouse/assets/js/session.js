@@ -1,4 +1,4 @@
-// Whoever is signed in: kept so while the page is open, thrown out when the session is ended elsewhere, signed out.
+// Whoever is signed in: their requests, kept alive while the page is open, thrown out when the session has ended.
 
 import { call } from "./api.js";
 import { onAct } from "./page.js";
@@ -7,48 +7,67 @@ import { prove } from "./stepup.js";
 const over = ["UNAUTHENTICATED", "SESSION_REVOKED", "ACCOUNT_DISABLED", "SSO_NOT_ALLOWED", "NOT_PROVISIONED"];
 
 /** To the sign-in page, and back here afterwards. */
-export function leave(reason) {
-  const query = new URLSearchParams({ next: location.pathname + location.search });
-  if (reason) query.set("reason", reason);
-  location.assign(`/auth/login?${query}`);
+function leave(reason) {
+  location.assign(`/auth/login?${new URLSearchParams({ next: location.pathname + location.search, reason })}`);
 }
 
-/**
- * The API on behalf of whoever is signed in: asks for a fresh proof where one is needed, and leaves the page when they
- * are not signed in any more.
- */
-export async function ask(method, path, body, headers) {
+/** The API on behalf of whoever is signed in: leaves the page when they are not any more. */
+export async function mine(method, path, body, headers) {
   try {
     return await call(method, path, body, headers);
   } catch (error) {
-    if (error.code === "STEP_UP_REQUIRED") {
-      return ask(method, path, body, { "X-StepUp-Token": await prove(error.purpose) });
-    }
     if (error.status === 401 && over.includes(error.code)) leave(error.code);
-    if (error.status === 403 && error.reason === "MFA_REQUIRED") location.reload();
     throw error;
+  }
+}
+
+// A proof that its act has not used up, because something else was wrong with it: in memory, and until it ends.
+let kept;
+
+/** The same; where an act needs a fresh proof, it is asked for, and the act repeated. */
+export async function ask(method, path, body) {
+  const act = `${method} ${path}`;
+  let proof = kept?.act === act && Date.now() < kept.until ? kept : undefined;
+  kept = undefined;
+  for (let proofs = 0; ; proofs += 1) {
+    try {
+      return await mine(method, path, body, proof && { "X-StepUp-Token": proof.token });
+    } catch (error) {
+      const again = proof && error.code === "STEP_UP_INVALID" && ["EXPIRED", "IP_MISMATCH"].includes(error.reason);
+      if ((error.code !== "STEP_UP_REQUIRED" && !again) || proofs > 1) {
+        if (error.code !== "STEP_UP_INVALID") kept = proof;
+        throw error;
+      }
+      const purpose = error.purpose || proof.purpose;
+      proof = { act, purpose, ...(await prove(purpose, mine)) };
+    }
   }
 }
 
 let timer;
 
-/** Keeps the session alive, and notices when it is over. */
-export async function beat() {
+/** Keeps the session alive, and notices when it is over or another's. */
+async function beat() {
   clearTimeout(timer);
   let next = 300;
   try {
-    next = (await ask("POST", "/api/me/sessions/heartbeat")).nextHeartbeatSeconds;
-  } catch {
-    // Asked again later: the server may be out of reach for a while.
+    const { session, nextHeartbeatSeconds } = await mine("POST", "/api/me/sessions/heartbeat");
+    if (session.id !== document.documentElement.dataset.session) location.reload();
+    next = nextHeartbeatSeconds;
+  } catch (error) {
+    // A factor is owed now. Whatever else it is, the server is asked again later.
+    if (error.reason === "MFA_REQUIRED") location.reload();
   }
   timer = setTimeout(beat, next * 1000);
 }
 
-// Whoever comes back to the page learns at once what has happened meanwhile.
-document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
-window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+/** From now on, until the page is left. Whoever comes back to it learns at once what has happened meanwhile. */
+export function keepAlive() {
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
+  beat();
+}
 
 onAct("sign-out", async () => {
-  await ask("POST", "/api/auth/sign-out");
+  await mine("POST", "/api/auth/sign-out");
   location.assign("/auth/login?reason=SIGNED_OUT");
 });

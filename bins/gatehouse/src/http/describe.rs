@@ -86,6 +86,7 @@ fn complete(document: &mut Value) {
     let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else { return };
     for (path, item) in paths {
         for operation in item.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+            proves(operation);
             add_common_answers(path, operation);
             for parameter in
                 operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten()
@@ -149,6 +150,31 @@ fn error_answer(scim: bool, status: &str, description: &str) -> Value {
     };
     let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
     json!({ "description": description, "content": { media: { "schema": schema } } })
+}
+
+/// Says of an operation that asks for a fresh proof where the proof goes.
+fn proves(operation: &mut Value) {
+    let refusal = operation.pointer("/responses/401/description").and_then(Value::as_str);
+    if !refusal.is_some_and(|refusal| refusal.contains("STEP_UP_REQUIRED")) {
+        return;
+    }
+    let header = json!({
+        "name": "X-StepUp-Token",
+        "in": "header",
+        "required": false,
+        "description": "The token of a step-up for the purpose that the refusal names; good once.",
+        "schema": { "type": "string" },
+    });
+    if let Some(parameters) = operation.get_mut("parameters").and_then(Value::as_array_mut) {
+        parameters.push(header);
+    } else {
+        put(operation, "/parameters", json!([header]));
+    }
+    let challenge = json!({
+        "description": "StepUp purpose=<purpose>, with STEP_UP_REQUIRED.",
+        "schema": { "type": "string" },
+    });
+    put(operation, "/responses/401/headers/WWW-Authenticate", challenge);
 }
 
 /// What proofs are asked for, and what each asks for.

@@ -158,6 +158,11 @@ impl Problem {
         Self::forbidden("CREDENTIAL_KIND", "this kind of credential is not for this operation")
     }
 
+    /// 403: the session owes a second factor.
+    pub(super) fn mfa_required() -> Self {
+        Self::forbidden("MFA_REQUIRED", "a second factor is owed: finish signing in first")
+    }
+
     /// 409 with a code of its own.
     pub(super) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, code, message)

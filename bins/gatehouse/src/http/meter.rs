@@ -27,6 +27,8 @@ const CONNECTIONS_MAX: &str = "gatehouse_database_connections_max";
 const WAITING: &str = "gatehouse_database_waiting";
 const OLDEST: &str = "gatehouse_database_oldest_wait_seconds";
 const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
+const EVENTS: &str = "gatehouse_events_total";
+const HASHING: &str = "gatehouse_passwords_waiting";
 const BUILD: &str = "gatehouse_build_info";
 
 /// Upper ends of the buckets, in seconds.
@@ -58,6 +60,8 @@ fn install() -> Option<PrometheusHandle> {
     describe_gauge!(WAITING, "Units of work that wait for a connection, a reader or the writer.");
     describe_gauge!(OLDEST, "Seconds that the first of them has waited.");
     describe_gauge!(CERTIFICATE, "When the server's certificate ends, in seconds since 1970.");
+    describe_counter!(EVENTS, "Entries of the ledger by requests, by code.");
+    describe_gauge!(HASHING, "Passwords that wait to be hashed.");
     describe_gauge!(BUILD, "1, with the version of the program and of its API description.");
     Some(handle)
 }
@@ -89,6 +93,18 @@ pub(super) fn database(figures: &Figures) {
         gauge!(WAITING, "for" => queue.name).set(count(queue.waiting));
         gauge!(OLDEST, "for" => queue.name).set(queue.oldest.as_secs_f64());
     }
+}
+
+/// Counts entries that were committed.
+pub(super) fn entered(codes: &[&'static str]) {
+    for code in codes {
+        counter!(EVENTS, "code" => *code).increment(1);
+    }
+}
+
+/// How many passwords wait.
+pub(super) fn passwords_waiting() -> Gauge {
+    gauge!(HASHING)
 }
 
 /// Says until when the server's certificate is good, in seconds since 1970.

@@ -70,9 +70,7 @@ fn any_session(caller: Caller) -> Result<Arc<Signed>, Problem> {
 fn complete(signed: Arc<Signed>) -> Result<Arc<Signed>, Problem> {
     match signed.session.standing {
         Standing::Full => Ok(signed),
-        Standing::Owing => {
-            Err(Problem::forbidden("MFA_REQUIRED", "a second factor is owed: finish signing in first"))
-        }
+        Standing::Owing => Err(Problem::mfa_required()),
     }
 }
 

@@ -4,7 +4,10 @@
 //! handler decide whether one is asked for. Either is used up in the unit of work of the act, by `spend`: what is
 //! found wrong with the request first leaves the token good, and of several who use one at once one succeeds.
 
-use std::marker::PhantomData;
+use std::{
+    future::{Ready, ready},
+    marker::PhantomData,
+};
 
 use actix_web::{
     FromRequest, HttpRequest,
@@ -16,14 +19,15 @@ use audit::{
     Event,
     events::step_up::{StepUpConsumed, StepUpRefused},
 };
-use kernel::{Ctx, StoreError};
-use std::future::{Ready, ready};
+use kernel::{Ctx, StoreError, UserId};
 use stepup::{Claims, Invalid, Purpose};
 use store::Tx;
+use tokens::Scope;
 
 use super::{
     Site,
     access::{self, Caller, Signed},
+    auth::hold,
     errors::Problem,
     shape::AreaProblem,
 };
@@ -91,15 +95,49 @@ impl Shown {
         }
     }
 
-    /// Uses the proof up in this unit of work.
+    /// Uses the proof up in this unit of work, which holds the person's row already: rows of people come first.
     pub(super) async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
         self.ask()?;
         let What::Good(claims) = &self.what else { return Ok(Spending(Ok(None))) };
-        let spent = stepup::spend(ctx, tx, claims).await?;
+        // The body may have taken its time to arrive.
+        let spent = if ctx.env.now() < claims.expires_at() {
+            stepup::spend(ctx, tx, claims).await?
+        } else {
+            Err(Invalid::Expired)
+        };
         Ok(Spending(spent.map(|()| Some(claims.clone())).map_err(|invalid| {
             let entry = entry(&claims.user.to_string(), &claims.session, &self.purpose, invalid);
             refusal(invalid, &entry)
         })))
+    }
+}
+
+impl Shown {
+    /// Holds the one who acts, and uses the proof up.
+    pub(super) async fn spend_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
+        if let What::Good(claims) = &self.what {
+            hold(tx, &claims.user).await?;
+        }
+        self.spend(ctx, tx).await
+    }
+
+    /// Holds the one who acts and the one it is about, in one order whoever they are, and uses the proof up.
+    pub(super) async fn spend_about(
+        &self,
+        ctx: &Ctx,
+        tx: &mut Tx,
+        whom: &UserId,
+    ) -> Result<Spending, Problem> {
+        if let What::Good(claims) = &self.what {
+            if *whom < claims.user {
+                directory::PeopleStore::person(tx, whom).await?;
+            }
+            hold(tx, &claims.user).await?;
+            if *whom > claims.user {
+                directory::PeopleStore::person(tx, whom).await?;
+            }
+        }
+        self.spend(ctx, tx).await
     }
 }
 
@@ -150,8 +188,8 @@ fn what(request: &HttpRequest, purpose: &Purpose) -> What {
     };
     let signed = match caller {
         Caller::Session(signed) => signed,
-        Caller::Pat(_) => return What::ByPat,
-        Caller::Scim(_) => return What::Nothing,
+        Caller::Pat(by) if by.pat.scopes.contains(&Scope::AdminTenant) => return What::ByPat,
+        Caller::Pat(_) | Caller::Scim(_) => return What::Nothing,
     };
     let checked = match presented(request.headers()) {
         None => return What::Nothing,
@@ -193,9 +231,19 @@ impl<P: For> FromRequest for StepUp<P> {
 }
 
 impl<P: For> StepUp<P> {
-    /// See [`Shown::spend`].
-    pub(super) async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
-        self.0.spend(ctx, tx).await
+    /// See [`Shown::spend_about`].
+    pub(super) async fn spend_about(
+        &self,
+        ctx: &Ctx,
+        tx: &mut Tx,
+        whom: &UserId,
+    ) -> Result<Spending, Problem> {
+        self.0.spend_about(ctx, tx, whom).await
+    }
+
+    /// See [`Shown::spend_alone`].
+    pub(super) async fn spend_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
+        self.0.spend_alone(ctx, tx).await
     }
 }
 
@@ -226,6 +274,21 @@ impl<P: For> IfAsked<P> {
     /// See [`Shown::spend`].
     pub(super) async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
         self.0.spend(ctx, tx).await
+    }
+
+    /// See [`Shown::spend_about`].
+    pub(super) async fn spend_about(
+        &self,
+        ctx: &Ctx,
+        tx: &mut Tx,
+        whom: &UserId,
+    ) -> Result<Spending, Problem> {
+        self.0.spend_about(ctx, tx, whom).await
+    }
+
+    /// See [`Shown::spend_alone`].
+    pub(super) async fn spend_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
+        self.0.spend_alone(ctx, tx).await
     }
 }
 

@@ -1,9 +1,10 @@
 //! `/auth/enrol`: a second factor before anything else, where the tenant asks for one.
 
-use actix_web::{HttpRequest, HttpResponse, get, web};
+use actix_web::{HttpRequest, HttpResponse, get, http::header, web};
 use askama::Template;
 use credentials::FactorKind;
 use kernel::Ctx;
+use sessions::Standing;
 use store::Tx;
 
 use super::{Shell, Who, draw, next};
@@ -36,16 +37,22 @@ async fn drawn(
     access: &Access<SigningIn>,
     request: &HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let user = access.caller().session.user.clone();
+    let next = next::local(&site.base_url, query(request, "next").as_deref());
+    let session = &access.caller().session;
+    if session.standing == Standing::Full {
+        // Nothing is owed (any more).
+        return Ok(HttpResponse::SeeOther().insert_header((header::LOCATION, next)).finish());
+    }
+    let user = session.user.clone();
     let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
     let person = access.read(find).await?;
     let tenant = access.own_tenant().await?;
     let mfa = &access.caller().holder.policy.mfa;
     let mut shell = Shell::new(site, "Set up a second factor", "enrol.js");
-    shell.person = Some(Who::of(&person, &tenant));
+    shell.person = Some(Who::of(&person, &tenant, &access.caller().session.id));
     draw(&Page {
         shell,
-        next: next::local(&site.base_url, query(request, "next").as_deref()),
+        next,
         account: person.account().to_owned(),
         takes_passkeys: mfa.accepts(FactorKind::Webauthn),
         takes_apps: mfa.accepts(FactorKind::Totp),

@@ -36,6 +36,13 @@ fn reason(code: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether this may be a tenant's slug or id: nobody writes a sentence of theirs on the page.
+fn is_name(tenant: &str) -> bool {
+    let letters =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    (1..=64).contains(&tenant.len()) && tenant.bytes().all(letters)
+}
+
 /// The sign-in page. Whatever credentials come along are not looked at.
 #[get("/auth/login")]
 pub(super) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, AreaProblem> {
@@ -43,7 +50,7 @@ pub(super) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result
     let page = Page {
         shell: Shell::new(&site, "Sign in", "login.js"),
         next: next::local(&site.base_url, asked("next").as_deref()),
-        tenant: asked("tenant").filter(|tenant| !tenant.is_empty() && tenant.len() <= 128),
+        tenant: asked("tenant").filter(|tenant| is_name(tenant)),
         reason: asked("reason").as_deref().and_then(reason),
         goes_on: asked("continue").is_some(),
     };

@@ -16,6 +16,7 @@ use actix_web::{
     web::{Redirect, ServiceConfig},
 };
 use askama::Template;
+use sessions::SessionId;
 
 pub(crate) use self::refusal::refusal;
 use crate::http::{Problem, Site};
@@ -56,12 +57,14 @@ struct Shell<'a> {
 struct Who {
     name: String,
     tenant: String,
+    /// Which session the page was drawn for: an open page notices when it is another.
+    session: String,
 }
 
 impl Who {
-    fn of(person: &directory::Person, tenant: &directory::Tenant) -> Self {
+    fn of(person: &directory::Person, tenant: &directory::Tenant, session: &SessionId) -> Self {
         let name = person.display_name.clone().unwrap_or_else(|| person.account().to_owned());
-        Self { name, tenant: tenant.name.clone() }
+        Self { name, tenant: tenant.name.clone(), session: session.to_string() }
     }
 }
 

@@ -109,7 +109,7 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
     let found = access.read(find).await?;
     let tenant = access.own_tenant().await?;
     let mut shell = Shell::new(site, "Security", "security.js");
-    shell.person = Some(Who::of(&found.person, &tenant));
+    shell.person = Some(Who::of(&found.person, &tenant, &signed.session.id));
     let now = access.env().now();
     draw(&Page {
         shell,

@@ -44,6 +44,8 @@ fn requests_are_counted_by_route_and_name_nobody() {
             r#"gatehouse_http_requests_total{method="-",route="-",status="404"}"#,
             r#"gatehouse_http_request_duration_seconds_bucket{method="GET",route="/api/scim/v2/Users/{id}",le="0.25"}"#,
             "gatehouse_http_requests_in_flight",
+            r#"gatehouse_events_total{code="ACCOUNT_USER_CREATED"}"#,
+            "gatehouse_passwords_waiting 0",
             "gatehouse_build_info{version=",
         ] {
             assert!(answer.text.contains(line), "{line} is not in\n{}", answer.text);

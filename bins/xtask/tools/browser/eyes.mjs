@@ -21,13 +21,17 @@ export async function somebody(browser, base) {
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: base });
   const page = await context.newPage();
   const complaints = [];
+  const answers = [];
+  page.on("response", (answer) => answers.push({ path: new URL(answer.url()).pathname, status: answer.status() }));
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
     // That a request was refused is what some steps are about.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
   });
   page.setDefaultTimeout(15_000);
-  return { context, page, complaints };
+  /** How often this path was answered with this status. */
+  const count = (path, status) => answers.filter((answer) => answer.path === path && answer.status === status).length;
+  return { context, page, complaints, count };
 }
 
 /** An authenticator inside the device, that says yes. */

@@ -20,7 +20,7 @@ const at = (page, path) => page.waitForURL((url) => url.pathname === path);
 
 const walks = {
   "enrol, sign out, passkey, password and code, revoked elsewhere, thrown out": async () => {
-    const { context, page, complaints } = await somebody(browser, base);
+    const { context, page, complaints, count } = await somebody(browser, base);
     const device = await authenticator(page);
     await page.goto("/");
     await at(page, "/auth/login");
@@ -119,9 +119,11 @@ const walks = {
     await by(page, "Generate new codes").click();
     await page.getByText("Confirm that it is you").waitFor();
     await see(page, "step-up-passkey");
+    const made = count("/api/me/recovery-codes", 200);
     await page.keyboard.press("Escape");
-    await page.getByText("10 unused recovery codes.").waitFor();
+    await page.locator("#step-up").waitFor({ state: "hidden" });
     await by(page, "Generate new codes").click();
+    assert.equal(count("/api/me/recovery-codes", 200), made, "without a proof there are no codes");
     await by(page, "Confirm").click();
     await page.getByText("Your recovery codes").waitFor();
     const newer = await page.locator("[data-codes] li").allTextContents();
@@ -174,7 +176,15 @@ const walks = {
     await two.page.getByLabel("Current password", { exact: true }).fill(facts.password);
     await two.page.getByLabel("New password", { exact: true }).fill("short");
     await by(two.page.locator("#change-password"), "Change password").click();
-    await two.page.locator("#change-password .note.bad, #change-password .wrong").filter({ hasText: "15 characters" }).waitFor();
+    await two.page.locator('#change-password [data-wrong="newPassword"]').filter({ hasText: "15 characters" }).waitFor();
+    await two.page.getByLabel("Current password", { exact: true }).fill("not mine");
+    await two.page.getByLabel("New password", { exact: true }).fill("quite another set of words");
+    await by(two.page.locator("#change-password"), "Change password").click();
+    await two.page.locator('#change-password [data-wrong="currentPassword"]').filter({ hasText: "not your password" }).waitFor();
+    await two.page.getByLabel("Current password", { exact: true }).fill(facts.password);
+    await two.page.getByLabel("New password", { exact: true }).fill("short");
+    await by(two.page.locator("#change-password"), "Change password").click();
+    await two.page.locator('#change-password [data-wrong="newPassword"]').filter({ hasText: "15 characters" }).waitFor();
     await see(two.page, "change-password");
     await two.page.getByLabel("New password", { exact: true }).fill("quite another set of words");
     await by(two.page.locator("#change-password"), "Change password").click();
@@ -206,7 +216,7 @@ const walks = {
     await page.getByText("to make a token that acts as an administrator").waitFor();
     await page.getByLabel("Code from your app").fill("000000");
     await by(page, "Confirm").click();
-    await page.getByText("This is not a code or passkey that is good now").waitFor();
+    await page.getByText("This code is wrong, or was used already").waitFor();
     await see(page, "step-up-code");
     await page.getByLabel("Code from your app").fill(code(secret, 1));
     await by(page, "Confirm").click();
@@ -248,7 +258,7 @@ const walks = {
     await see(page, "link");
     await page.getByLabel("New password", { exact: true }).fill("password");
     await by(page, "Set the password and sign in").click();
-    await page.locator('[data-step="link"] .note.bad, [data-step="link"] .wrong').filter({ hasText: /./ }).first().waitFor();
+    await page.locator('[data-step="link"] [data-wrong="password"]').filter({ hasText: /./ }).waitFor();
     await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
     await by(page, "Show new password").click();
     assert.equal(await page.getByLabel("New password", { exact: true }).getAttribute("type"), "text");
@@ -276,6 +286,33 @@ const walks = {
     await context.close();
   },
 
+  "an app is enrolled where one is asked for, and the page outlives a look elsewhere": async () => {
+    const { context, page, complaints } = await somebody(browser, base);
+    await signIn(page, "gina@example.com", facts.password, "/auth/login?next=/account/security");
+    await at(page, "/auth/enrol");
+    await page.locator("[data-act=add-app]").click();
+    await page.locator("#enrol-app svg").waitFor();
+    const secret = await page.locator("[data-secret]").textContent();
+    // To the telephone, or another tab, and back.
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await page.getByLabel("Code", { exact: true }).fill(code(secret));
+    await by(page, "Turn on").click();
+    await page.getByText("Your recovery codes").waitFor();
+    // Loaded again, the page asks for nothing any more.
+    await page.goto("/auth/enrol?next=/account/security");
+    await at(page, "/account/security");
+    await page.getByText("No recovery codes.").count();
+    assert.equal(await page.locator("[data-secret]").textContent(), "");
+    // Signed in anew by somebody else in another tab, this one notices.
+    const tab = await context.newPage();
+    await signIn(tab, "dave@example.com", facts.password, "/auth/login?next=/account/security");
+    await at(tab, "/account/security");
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await page.locator(".head").getByText("dave@example.com").waitFor();
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
   "one address in two organisations, and what a reset leaves to say": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     await signIn(page, "both@example.com", facts.password, "/auth/login?next=/account/security");
@@ -297,7 +334,7 @@ const walks = {
   },
 
   "nobody is led elsewhere, and what is not there is said": async () => {
-    const { context, page, complaints } = await somebody(browser, base);
+    const { context, page, complaints, count } = await somebody(browser, base);
     await signIn(page, "dave@example.com", facts.password, "/auth/login?next=https://evil.example/");
     await at(page, "/account/security");
     await page.goto("/no/such/page");
@@ -309,6 +346,8 @@ const walks = {
     const elsewhere = base.replace("localhost", "127.0.0.1");
     await page.goto(`${elsewhere}/auth/login`);
     await page.getByText("This server expects to be opened at").waitFor();
+    await see(page, "elsewhere");
+    assert.ok(count("/api/auth/passkey/options", 403) <= 3, "what is refused is not asked again and again");
     assert.deepEqual(complaints, []);
     await context.close();
   },

@@ -39,7 +39,7 @@ pub fn catalog() -> Catalog {
         .with::<credentials::FactorRemoved>()
         .with::<credentials::RecoveryCodesGenerated>()
         .with::<credentials::RecoveryCodeUsed>()
-        .with::<step_up::StepUpGranted>()
+        .with::<step_up::StepUpIssued>()
         .with::<step_up::StepUpFailed>()
         .with::<step_up::StepUpConsumed>()
         .with::<step_up::StepUpRefused>()

@@ -12,7 +12,7 @@ const TOKEN: &str = "sup_01jz9999999999999999999999";
 /// See [`EventData::DESCRIPTION`].
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StepUpGranted {
+pub struct StepUpIssued {
     /// Who gave it.
     pub user: String,
     /// In which session.
@@ -23,8 +23,8 @@ pub struct StepUpGranted {
     pub factor: &'static str,
 }
 
-impl EventData for StepUpGranted {
-    const CODE: &'static str = "ACCOUNT_STEPUP_GRANTED";
+impl EventData for StepUpIssued {
+    const CODE: &'static str = "ACCOUNT_STEPUP_ISSUED";
     const DESCRIPTION: &'static str = "A fresh proof was given for one act.";
     const RESOURCE_TYPE: &'static str = "step_up";
     const EXAMPLE_ID: &'static str = TOKEN;

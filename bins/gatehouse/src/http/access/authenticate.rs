@@ -74,7 +74,7 @@ impl Gate {
         };
         let ctx = self.ctx(tenant.clone(), actor, arrival);
         site.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
-        request.extensions_mut().insert(Pass { caller, ctx });
+        request.extensions_mut().insert(Pass { caller, ctx, peer: arrival.peer });
         Ok(tenant)
     }
 

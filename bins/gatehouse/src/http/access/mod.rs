@@ -31,6 +31,7 @@ use super::{
     auth::FactorName,
     errors::Problem,
     load::{Slot, Work},
+    meter,
     permissions::{OwnAccount, Permission, WritePermission},
     shape::AreaProblem,
 };
@@ -75,6 +76,8 @@ pub struct ByPat {
 struct Pass {
     caller: Caller,
     ctx: Ctx,
+    /// See [`Arrival::peer`].
+    peer: Option<IpAddr>,
 }
 
 /// A request as the middleware knows it.
@@ -109,6 +112,7 @@ pub struct Access<P: Permission> {
     gate: web::Data<Gate>,
     ctx: Ctx,
     caller: P::Caller,
+    peer: Option<IpAddr>,
     /// Of the request, for work that goes on without it.
     slot: Option<Slot>,
     permission: PhantomData<P>,
@@ -126,6 +130,7 @@ impl<P: Permission> FromRequest for Access<P> {
             (Some(pass), Some(gate)) => P::admit(pass.caller).map(|caller| Self {
                 gate,
                 ctx: pass.ctx,
+                peer: pass.peer,
                 caller,
                 slot,
                 permission: PhantomData,
@@ -202,10 +207,24 @@ impl<P: Permission> Access<P> {
 }
 
 impl<P: Permission<Caller = Arc<Signed>>> Access<P> {
+    /// Where attempts are counted to.
+    fn origin(&self) -> String {
+        attempts::origin(self.ctx.ip.or(self.peer))
+    }
+
     /// Takes an attempt at a factor of the caller's.
     pub(super) async fn attempt(&self, factor: FactorName) -> Result<(), Problem> {
-        let origin = attempts::origin(self.ctx.ip);
-        self.take(factor.limits(&self.ctx.tenant, &self.caller.session.user, &origin)).await
+        self.take(factor.limits(&self.ctx.tenant, &self.caller.session.user, &self.origin())).await
+    }
+
+    /// Takes an attempt at a fresh proof.
+    pub(super) async fn attempt_proof(&self, factor: FactorName) -> Result<(), Problem> {
+        let (tenant, user) = (&self.ctx.tenant, &self.caller.session.user);
+        self.take(match factor {
+            FactorName::Totp => attempts::proof(tenant, user, &self.origin()),
+            other => other.limits(tenant, user, &self.origin()),
+        })
+        .await
     }
 }
 
@@ -213,7 +232,7 @@ impl Access<OwnAccount> {
     /// Takes an attempt at the caller's own password.
     pub(super) async fn attempt_password(&self, person: &directory::Person) -> Result<(), Problem> {
         let key = person.email.as_ref().map_or_else(|| person.id.to_string(), kernel::Email::key);
-        self.take(attempts::password(&key, &attempts::origin(self.ctx.ip), true)).await
+        self.take(attempts::password(&key, &self.origin(), true)).await
     }
 }
 
@@ -244,10 +263,18 @@ where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
 {
-    if gate.store.finishes_alone() {
-        return gate.store.write(ctx, work).await;
-    }
-    finish(slot.and_then(Slot::held), async move { gate.store.write(ctx, work).await }).await
+    let counted = async move |ctx: &Ctx, tx: &mut Tx| {
+        let (value, events) = work(ctx, tx).await?.into_parts();
+        let codes: Vec<_> = events.iter().map(|event| event.code).collect();
+        Ok::<_, E>(Audited::of_changes((value, codes), events))
+    };
+    let (value, codes) = if gate.store.finishes_alone() {
+        gate.store.write(ctx, counted).await?
+    } else {
+        finish(slot.and_then(Slot::held), async move { gate.store.write(ctx, counted).await }).await?
+    };
+    meter::entered(&codes);
+    Ok(value)
 }
 
 /// Takes an attempt from these limits, in a unit of work of its own, or refuses with 429.
@@ -303,7 +330,7 @@ pub(super) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
 pub(super) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     actix_web::rt::spawn(async move {
         let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
-        if let Err(error) = gate.store.write(ctx, work).await {
+        if let Err(error) = write(gate, None, ctx, work).await {
             tracing::error!(%error, "an entry could not be written");
         }
     });

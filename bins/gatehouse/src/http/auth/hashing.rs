@@ -8,9 +8,10 @@ use std::{
 
 use credentials::{Passwords, Verdict};
 use kernel::{Env, Secret};
+use metrics::Gauge;
 use tokio::sync::oneshot;
 
-use crate::http::errors::Problem;
+use crate::http::{errors::Problem, meter};
 
 /// How much less than others these threads ask of the processors when both want them (see `nice(1)`).
 const NICENESS: i32 = 10;
@@ -21,6 +22,7 @@ type Work = Box<dyn FnOnce() + Send>;
 pub(in crate::http) struct Hashing {
     passwords: Passwords,
     queue: mpsc::Sender<Work>,
+    waiting: Gauge,
 }
 
 impl Hashing {
@@ -33,7 +35,7 @@ impl Hashing {
             let waiting = Arc::clone(&waiting);
             thread::Builder::new().name("hashing".into()).spawn(move || hash_in_turn(&waiting))?;
         }
-        Ok(Self { passwords, queue })
+        Ok(Self { passwords, queue, waiting: meter::passwords_waiting() })
     }
 
     async fn run<T: Send + 'static>(
@@ -41,8 +43,10 @@ impl Hashing {
         work: impl FnOnce(Passwords) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let (done, waits) = oneshot::channel();
-        let passwords = self.passwords;
+        let (passwords, waiting) = (self.passwords, self.waiting.clone());
+        waiting.increment(1.0);
         let work = move || {
+            waiting.decrement(1.0);
             // Nobody may be waiting any more: then it is not hashed for nothing.
             if !done.is_closed() {
                 let _nobody = done.send(work(passwords));

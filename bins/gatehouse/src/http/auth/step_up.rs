@@ -3,8 +3,9 @@
 use actix_web::{HttpRequest, HttpResponse, get, post, web};
 use audit::{
     Audited, Event, Unaudited,
-    events::step_up::{StepUpFailed, StepUpGranted},
+    events::step_up::{StepUpFailed, StepUpIssued},
 };
+use credentials::Assertion;
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -135,6 +136,7 @@ pub(super) async fn step_up_challenge_options(
     let purpose = purpose_of(&body.0.purpose)?;
     let caller = caller_of(access.caller(), access.ctx());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        super::hold(tx, &caller.user).await?;
         let begun = stepup::begin(ctx, tx, &SecondFactors(site), &caller, purpose).await?;
         Ok::<_, Problem>(Audited::without(begun, Unaudited::StepTaken))
     };
@@ -172,7 +174,11 @@ pub(super) async fn verify_step_up(
     let StepUpBody { challenge_id, factor: name, code, credential } = body.0;
     let answered = match Proof::of(name, code, credential)? {
         Proof::Code(code) => Answer::Code(code),
-        Proof::Credential(credential) => Answer::Credential(credential),
+        Proof::Credential(credential) => {
+            Assertion::read(&credential)
+                .map_err(|_| Problem::invalid_request("credential: not the answer of an authenticator"))?;
+            Answer::Credential(credential)
+        }
     };
     let factor = match name {
         FactorName::Webauthn => Factor::Webauthn,
@@ -184,15 +190,19 @@ pub(super) async fn verify_step_up(
     };
     let challenge: ChallengeId =
         challenge_id.parse().map_err(|_| Problem::from(stepup::Error::ChallengeInvalid))?;
-    let id = challenge.clone();
-    // What waits for no answer costs no attempt.
-    let find = async move |_: &Ctx, tx: &mut Tx| tx.challenge(&id).await;
-    let waiting = access.read(find).await?.filter(|waiting| waiting.user == access.caller().session.user);
-    if waiting.is_none() {
-        return Err(stepup::Error::ChallengeInvalid.into());
-    }
-    access.attempt(name).await?;
     let caller = caller_of(access.caller(), access.ctx());
+    if caller.ip.is_none() {
+        return Err(stepup::Error::AddressUnknown.into());
+    }
+    // What waits for no answer from here costs no attempt.
+    let id = challenge.clone();
+    let find = async move |_: &Ctx, tx: &mut Tx| tx.challenge(&id).await;
+    let waiting = access.read(find).await?.filter(|waiting| waiting.waits_for(&caller, access.ctx().now));
+    if !waiting.ok_or(stepup::Error::ChallengeInvalid)?.factors.contains(&factor) {
+        let message = "this factor does not count for the purpose";
+        return Err(Problem::denied("FACTOR_NOT_PERMITTED", message));
+    }
+    access.attempt_proof(name).await?;
     let attempt = Attempt { challenge, factor, answer: answered };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Whoever shuts the person out, or removes the factor, comes before or after.
@@ -212,7 +222,7 @@ pub(super) async fn verify_step_up(
                 Audited::new(None, Event::new(&user, &data))
             }
             Verified::Right(granted) => {
-                let data = StepUpGranted {
+                let data = StepUpIssued {
                     user,
                     session: granted.grant.session.clone(),
                     purpose: granted.grant.purpose.clone(),

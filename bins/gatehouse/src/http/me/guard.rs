@@ -11,7 +11,7 @@ use crate::http::{
     access::Signed,
     auth::{self, Held},
     errors::Problem,
-    step_up::{AccountSecurityChange, IfAsked},
+    step_up::{AccountSecurityChange, IfAsked, Spending},
 };
 
 /// How long after a sign-in the first factor may be enrolled, and a password changed where there is none.
@@ -81,29 +81,42 @@ pub(super) async fn may_enrol(
     ctx: &Ctx,
     tx: &mut Tx,
     signed: &Signed,
-    session: &Session,
+    (held, session): &(Held, Session),
     factors: &[Factor],
     proof: &Proof,
 ) -> Result<(Begun, Vec<Event>), Problem> {
+    let counts = |factor: &Factor| factor.is_verified() && held.policy.mfa.accepts(factor.kind());
+    let begun = if !factors.iter().any(Factor::is_verified) {
+        // Where codes stand in for factors that were removed, one has to be proved first.
+        let stands_in = owes(signed, session) && !session.has_second_factor();
+        if stands_in && tx.unused_codes(&session.user).await? > 0 {
+            return Err(Problem::mfa_required());
+        }
+        fresh(session, ctx.now)?;
+        Begun::First
+    } else if session.has_grace(GraceAct::Enrol, ctx.now) {
+        Begun::Grace
+    } else if !factors.iter().any(counts) {
+        // None can be proved any more: whoever has just signed in with the one there is enrols one that counts.
+        if !session.has_second_factor() {
+            return Err(reauth_required());
+        }
+        fresh(session, ctx.now)?;
+        Begun::Proved
+    } else if owes(signed, session) {
+        // What is there is proved by going on with the sign-in.
+        return Err(Problem::mfa_required());
+    } else {
+        Begun::Proved
+    };
+    let spending = match begun {
+        Begun::Proved if factors.iter().any(counts) => Some(proof.spend(ctx, tx).await?),
+        _ => None,
+    };
     if factors.iter().filter(|factor| factor.is_verified()).count() >= MAX_FACTORS {
         return Err(too_many());
     }
-    if !factors.iter().any(Factor::is_verified) {
-        // Where codes stand in for factors that were removed, one has to be proved first.
-        let mut events = Vec::new();
-        if owes(signed, session) && !session.has_second_factor() && tx.unused_codes(&session.user).await? > 0
-        {
-            events = proof.spend(ctx, tx).await?.events()?;
-        }
-        return fresh(session, ctx.now).map(|()| (Begun::First, events));
-    }
-    if session.has_grace(GraceAct::Enrol, ctx.now) {
-        return Ok((Begun::Grace, Vec::new()));
-    }
-    if owes(signed, session) && session.has_second_factor() && fresh(session, ctx.now).is_ok() {
-        return Ok((Begun::Proved, Vec::new()));
-    }
-    Ok((Begun::Proved, proof.spend(ctx, tx).await?.events()?))
+    Ok((begun, spending.map(Spending::events).transpose()?.unwrap_or_default()))
 }
 
 /// Whether what was begun may be finished: leave may have been used up, or a first factor may be there meanwhile.

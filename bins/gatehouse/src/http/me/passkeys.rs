@@ -77,9 +77,10 @@ pub(super) async fn begin_passkey(
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (held, session) = hold(tx, &signed).await?;
-        let factors = tx.factors(&session.user).await?;
-        let (begun, events) = may_enrol(ctx, tx, &signed, &session, &factors, &proof).await?;
+        let found = hold(tx, &signed).await?;
+        let factors = tx.factors(&found.1.user).await?;
+        let (begun, events) = may_enrol(ctx, tx, &signed, &found, &factors, &proof).await?;
+        let (held, session) = found;
         let account = held.person.account();
         let shown = held.person.display_name.as_deref().unwrap_or(account);
         let present: Vec<_> = factors.iter().filter_map(Factor::passkey).cloned().collect();

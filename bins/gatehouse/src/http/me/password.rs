@@ -85,6 +85,8 @@ pub(super) async fn change_password(
         let mut events = Vec::new();
         if tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
             events = proof.spend(ctx, tx).await?.events()?;
+        } else {
+            fresh(&session, ctx.now)?;
         }
         // Another change may have been first: then this one was not asked about the password there is.
         if tx.password(&session.user).await? != kept {

@@ -19,7 +19,7 @@ use crate::http::{
     body::{Json, answer},
     errors::Problem,
     permissions::OwnAccount,
-    step_up::{IfAsked, PatMintAdmin},
+    step_up::{IfAsked, PatMintAdmin, Spending},
 };
 
 /// A personal access token as its person is shown it.
@@ -130,8 +130,9 @@ pub(super) async fn create_token(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Held, so that the tokens there are stay as many as are counted.
         let (held, _) = hold(tx, &signed).await?;
-        let mut events = if guarded { proof.spend(ctx, tx).await?.events()? } else { Vec::new() };
+        let spending = if guarded { Some(proof.spend(ctx, tx).await?) } else { None };
         let (pat, raw) = tokens::pat::mint(ctx, tx, &held.person.id, new).await?;
+        let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
         events.push(Event::new(pat.id.as_str(), &created(&pat)));
         Ok::<_, Problem>(Audited::of_changes((pat, raw), events))
     };

@@ -66,9 +66,10 @@ pub(super) async fn begin_totp(
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (held, session) = hold(tx, &signed).await?;
-        let factors = tx.factors(&session.user).await?;
-        let (begun, events) = may_enrol(ctx, tx, &signed, &session, &factors, &proof).await?;
+        let found = hold(tx, &signed).await?;
+        let factors = tx.factors(&found.1.user).await?;
+        let (begun, events) = may_enrol(ctx, tx, &signed, &found, &factors, &proof).await?;
+        let (held, session) = found;
         // One at a time: what was begun and not finished is forgotten.
         tx.drop_pending(&session.user).await?;
         let env: &dyn Env = &*ctx.env;

@@ -17,7 +17,7 @@ use crate::http::{
     body::{Json, answer},
     errors::Problem,
     me::factors::Deleted,
-    permissions::AdministerInPerson,
+    permissions::{Administer, AdministerInPerson},
     step_up::{ScimTokenMint, StepUp},
 };
 
@@ -77,11 +77,11 @@ struct ScimTokenBody {
 /// List SCIM tokens
 #[utoipa::path(
     tag = "Settings",
-    security(("sessionCookie" = [])),
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses((status = 200, description = "Those in force.", body = ScimTokenList))
 )]
 #[get("/api/settings/scim-tokens")]
-pub(super) async fn list_scim_tokens(access: Access<AdministerInPerson>) -> Result<HttpResponse, Problem> {
+pub(super) async fn list_scim_tokens(access: Access<Administer>) -> Result<HttpResponse, Problem> {
     let found = access.read(async |_: &Ctx, tx: &mut Tx| tx.scim_tokens().await).await?;
     let tokens = found.iter().map(|token| ShownScimToken::of(token, None)).collect();
     Ok(answer(&ScimTokenList { tokens }))
@@ -107,8 +107,9 @@ pub(super) async fn create_scim_token(
 ) -> Result<HttpResponse, Problem> {
     let ScimTokenBody { name, create_conflict } = body.0;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let mut events = proof.spend(ctx, tx).await?.events()?;
+        let spending = proof.spend_alone(ctx, tx).await?;
         let (token, raw) = tokens::mint(ctx, tx, NewScimToken { name, create_conflict }).await?;
+        let mut events = spending.events()?;
         let data = ScimTokenCreated { create_conflict: token.create_conflict };
         events.push(Event::new(token.id.as_str(), &data));
         Ok::<_, Problem>(Audited::of_changes((token, raw), events))

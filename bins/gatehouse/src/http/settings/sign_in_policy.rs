@@ -82,7 +82,7 @@ pub(super) async fn put_sign_in_policy(
     let policy = body.0;
     policy.check().map_err(|error| Problem::invalid_request(error.to_string()))?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend(ctx, tx).await?;
+        let spending = proof.spend_alone(ctx, tx).await?;
         let changed = change(ctx, tx, policy).await?;
         Ok::<_, Problem>(spending.events()?.into_iter().fold(changed, Audited::and))
     };

@@ -60,7 +60,7 @@ pub(super) async fn reset_user_password(
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let sent = site.mail.is_some();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend(ctx, tx).await?;
+        let spending = proof.spend_about(ctx, tx, &id).await?;
         let reset = people::reset_password(ctx, tx, &id, sent).await?;
         Ok::<_, Problem>(spending.events()?.into_iter().fold(reset, Audited::and))
     };
@@ -91,7 +91,7 @@ pub(super) async fn reset_user_factors(
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend(ctx, tx).await?;
+        let spending = proof.spend_about(ctx, tx, &id).await?;
         let reset = people::reset_factors(ctx, tx, &id).await?;
         Ok::<_, Problem>(spending.events()?.into_iter().fold(reset, Audited::and))
     };

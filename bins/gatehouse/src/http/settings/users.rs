@@ -156,7 +156,7 @@ pub(super) async fn invite_user(
     }
     let sent = site.mail.is_some();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = if role == Role::Admin { Some(proof.spend(ctx, tx).await?) } else { None };
+        let spending = if role == Role::Admin { Some(proof.spend_alone(ctx, tx).await?) } else { None };
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
         let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
         let link = people::make_link(ctx, tx, &person, LinkKind::Invitation).await?;
@@ -225,7 +225,7 @@ pub(super) async fn patch_settings_user(
     }
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = if guarded { Some(proof.spend(ctx, tx).await?) } else { None };
+        let spending = if guarded { Some(proof.spend_about(ctx, tx, &id).await?) } else { None };
         let before = directory::find_person(tx, &id).await?;
         let (role, active) = (role.unwrap_or(before.role), active.unwrap_or(before.active));
         let after = directory::change_person(ctx, tx, &before, role, email, active).await?;
@@ -269,7 +269,7 @@ pub(super) async fn delete_settings_user(
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend(ctx, tx).await?;
+        let spending = proof.spend_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         directory::delete_person(ctx, tx, &person).await?;
         let mut events = spending.events()?;

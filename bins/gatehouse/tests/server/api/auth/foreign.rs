@@ -121,7 +121,7 @@ fn it_owes_a_factor_unless_the_neighbour_is_trusted_to_have_asked() {
         let foreign = with(server, json!({ "email": ada.email }));
         let refused = foreign.get("/api/me");
         assert_eq!((refused.status, &refused.json()["reason"]), (403, &json!("MFA_REQUIRED")));
-        is(&foreign.post("/api/me/factors/totp", &json!({})), 401, "STEP_UP_REQUIRED");
+        is(&foreign.post("/api/me/factors/totp", &json!({})), 403, "FORBIDDEN");
         let asked = foreign.post("/api/auth/sign-in/continue", &json!({})).json();
         assert_eq!((&asked["status"], &asked["factors"]), (&json!("MFA_REQUIRED"), &json!(["TOTP"])));
         let done = foreign.verify(&asked["ticket"], "TOTP", &code(&secret, server, 1));

@@ -63,10 +63,10 @@ fn an_act_is_refused_proved_and_done_once() {
         crate::support::eventually(|| {
             let entries = server.entries(&tenant);
             let of = |action: &str| entries.iter().filter(|entry| entry.action == action).count();
-            let counts = ["GRANTED", "FAILED", "CONSUMED", "REFUSED"];
+            let counts = ["ISSUED", "FAILED", "CONSUMED", "REFUSED"];
             counts.map(|what| of(&format!("ACCOUNT_STEPUP_{what}"))) == [1, 1, 1, 1]
         });
-        let granted = server.entry(&tenant, "ACCOUNT_STEPUP_GRANTED");
+        let granted = server.entry(&tenant, "ACCOUNT_STEPUP_ISSUED");
         assert!(granted.metadata.contains(ada.id.as_str()) && granted.metadata.contains("SCIM_TOKEN_MINT"));
         assert!(server.entry(&tenant, "ACCOUNT_STEPUP_REFUSED").metadata.contains("ALREADY_USED"));
     });
@@ -105,13 +105,19 @@ fn a_passkey_proves_what_resists_phishing() {
         assert_eq!((&done["userId"], &done["tenantId"]), (&json!(ada.id), &json!(tenant.id)));
         assert_eq!((&done["purpose"], &done["factor"]), (&json!(purpose), &json!("WEBAUTHN")));
         assert!(done["consumedAt"].as_str().unwrap().ends_with('Z'));
+        let odd = json!({ "challengeId": asked["challengeId"], "factor": "WEBAUTHN", "credential": {} });
+        is(&browser.post("/api/auth/step-up/verify", &odd), 400, "INVALID_REQUEST");
         // An answer to one challenge is none to another.
         let other = challenge(&browser, purpose).json();
         let body = json!({ "challengeId": other["challengeId"], "factor": "WEBAUTHN", "credential": body["credential"] });
         is(&browser.post("/api/auth/step-up/verify", &body), 401, "FACTOR_INVALID");
         // A purpose that takes both offers both, and what the tenant does not accept is not offered.
         assert_eq!(challenge(&browser, "PAYROLL_SEAL").json()["factors"], json!(["WEBAUTHN", "TOTP"]));
+        let waiting = challenge(&browser, "PAYROLL_SEAL").json();
         server.policy(&tenant, |policy| policy.mfa.accepted_factors = vec![FactorKind::Webauthn]);
+        server.env.advance(Duration::from_secs(30));
+        let right = code(&secret, server, 0);
+        is(&answer_with(&browser, &waiting, "TOTP", &right), 403, "FACTOR_NOT_PERMITTED");
         assert_eq!(challenge(&browser, "PAYROLL_SEAL").json()["factors"], json!(["WEBAUTHN"]));
     });
 }

@@ -66,7 +66,11 @@ fn another_process_seals_on_a_proof_that_it_asks_for() {
         let program = std::env::current_exe().unwrap();
         let program = program.parent().and_then(Path::parent).unwrap().join("examples/remote");
         let mut command = Command::new(program);
-        command.arg(format!("http://{}", server.address)).arg("127.0.0.1:0").stdout(Stdio::piped());
+        command
+            .arg(format!("http://{}", server.address))
+            .arg("127.0.0.1:0")
+            .arg(tenant.id.as_str())
+            .stdout(Stdio::piped());
         let mut running = Running(command.spawn().expect("`cargo test --workspace` builds the examples"));
         let mut said = String::new();
         BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
