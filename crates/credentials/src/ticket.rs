@@ -103,6 +103,8 @@ pub trait SignInStore: Send {
     async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError>;
     /// Keeps a password's hash.
     async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> Result<(), StoreError>;
+    /// Whether a person has signed in from an address before.
+    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError>;
     /// Notes that a person signed in from an address, and how well it was known.
     async fn note_origin(
         &mut self,

@@ -65,6 +65,13 @@ impl SignInStore for Tx {
         Ok(())
     }
 
+    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {
+        let row = known_origins::table.find((self.tenant.as_str(), user.as_str(), origin));
+        let known: Option<String> =
+            on!(&mut self.conn, c => row.select(known_origins::origin).first(c).await.optional())?;
+        Ok(known.is_some())
+    }
+
     async fn note_origin(
         &mut self,
         user: &UserId,

@@ -116,6 +116,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert_eq!(tx.note_origin(id, "here", ctx.now).await?, Familiarity::First);
     assert_eq!(tx.note_origin(id, "here", ctx.now).await?, Familiarity::Known);
     assert_eq!(tx.note_origin(id, "there", ctx.now).await?, Familiarity::New);
+    assert!(tx.knows_origin(id, "here").await? && !tx.knows_origin(id, "nowhere").await?);
     assert!(tx.spend_challenge(&[1; 32], ctx.now).await? && !tx.spend_challenge(&[1; 32], ctx.now).await?);
     assert_eq!(tx.sign_in_policy().await?, SignInPolicy::default());
     tx.set_sign_in_policy(&SignInPolicy::default()).await?;

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The first prepares statements on every connection and is not counted.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 4;
 /// Each gives one proof a round, for a code is good once.
 const PEOPLE: usize = 1000;
 const CONNECTIONS: usize = 16;

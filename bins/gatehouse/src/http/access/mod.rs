@@ -208,7 +208,7 @@ impl<P: Permission> Access<P> {
 
 impl<P: Permission<Caller = Arc<Signed>>> Access<P> {
     /// Where attempts are counted to.
-    fn origin(&self) -> String {
+    pub(super) fn origin(&self) -> String {
         attempts::origin(self.ctx.ip.or(self.peer))
     }
 
@@ -229,10 +229,14 @@ impl<P: Permission<Caller = Arc<Signed>>> Access<P> {
 }
 
 impl Access<OwnAccount> {
-    /// Takes an attempt at the caller's own password.
-    pub(super) async fn attempt_password(&self, person: &directory::Person) -> Result<(), Problem> {
+    /// Takes an attempt at the caller's own password, from an address that has signed them in before, or not.
+    pub(super) async fn attempt_password(
+        &self,
+        person: &directory::Person,
+        known: bool,
+    ) -> Result<(), Problem> {
         let key = person.email.as_ref().map_or_else(|| person.id.to_string(), kernel::Email::key);
-        self.take(attempts::password(&key, &self.origin(), true)).await
+        self.take(attempts::password(&key, &self.origin(), known)).await
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn change_password(
     body: Result<Json<PasswordBody>, Problem>,
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
-    let (session, shown) = (signed.session.clone(), proof.clone());
+    let (session, shown, origin) = (signed.session.clone(), proof.clone(), access.origin());
     let look = async move |ctx: &Ctx, tx: &mut Tx| {
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
         if has_factor {
@@ -65,16 +65,17 @@ pub(super) async fn change_password(
         }
         let person = directory::find_person(tx, &session.user).await?;
         let kept = tx.password(&session.user).await?;
-        Ok::<_, Problem>((person, kept))
+        let known = tx.knows_origin(&session.user, &origin).await?;
+        Ok::<_, Problem>((person, kept, known))
     };
-    let (person, kept) = access.read(look).await?;
+    let (person, kept, known) = access.read(look).await?;
     // A proof is asked for before anything is said about the body.
     let PasswordBody { current_password, new_password } = body?.0;
     let (current, new) = (Secret::new(current_password), Secret::new(new_password));
     let email = person.email.as_ref().map(Email::as_str);
     check_new_password(&new, email, signed.holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
-    access.attempt_password(&person).await?;
+    access.attempt_password(&person, known).await?;
     let verdicts = access.aside(site.hashing.verify(current, vec![kept.clone()])).await??;
     if !matches!(verdicts.first(), Some(Verdict::Right { .. })) {
         return Err(invalid_credentials());
