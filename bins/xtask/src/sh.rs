@@ -17,6 +17,12 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root());
+    // What `cargo run` says about us would be another environment to build scripts that watch theirs: they, and all
+    // that is built on them, would be built once more.
+    let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
+        command.env_remove(name);
+    }
     command
 }
 

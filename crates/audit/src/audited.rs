@@ -37,6 +37,12 @@ impl<T> Audited<T> {
         self
     }
 
+    /// Further events of the same change.
+    pub fn with(mut self, events: impl IntoIterator<Item = Event>) -> Self {
+        self.events.extend(events);
+        self
+    }
+
     /// A value that leaves no entry, and why.
     pub fn without(value: T, _reason: Unaudited) -> Self {
         Self { value, events: Vec::new() }

@@ -46,7 +46,7 @@ pub enum Error {
     NoFactorAvailable(&'static str),
     /// The factor does not count for the purpose.
     #[error("{factor} does not count for {purpose}", factor = .0.as_str(), purpose = .1)]
-    FactorNotPermitted(Factor, &'static str),
+    FactorNotPermitted(Factor, String),
     /// Not there, of another session, answered, too old, or dead.
     #[error("this challenge was answered, has ended, or is not of this session; begin again")]
     ChallengeInvalid,
@@ -61,7 +61,7 @@ pub enum Error {
     Store(#[from] StoreError),
     /// The ceremony itself failed, which says nothing about the answer.
     #[error("the ceremony failed: {0}")]
-    Ceremony(String),
+    Ceremony(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// What a browser is to ask authenticators, and what has to be remembered of it.
@@ -175,6 +175,27 @@ pub async fn begin<S: StepUpStore>(
     Ok(Begun { id: challenge.id, factors: challenge.factors, webauthn })
 }
 
+/// The challenge that waits for an answer of this caller's with this factor, held until the end of the unit of work.
+/// To be asked before an attempt is counted, too: what waits for no answer from here costs none.
+pub async fn waiting(
+    ctx: &Ctx,
+    store: &mut dyn StepUpStore,
+    caller: &Caller,
+    id: &ChallengeId,
+    factor: Factor,
+) -> Result<Challenge, Error> {
+    if caller.ip.is_none() {
+        return Err(Error::AddressUnknown);
+    }
+    let found = store.challenge(id).await?.filter(|challenge| challenge.waits_for(caller, ctx.now));
+    let challenge = found.ok_or(Error::ChallengeInvalid)?;
+    if challenge.factors.contains(&factor) {
+        Ok(challenge)
+    } else {
+        Err(Error::FactorNotPermitted(factor, challenge.purpose))
+    }
+}
+
 /// Looks at an answer: a right one becomes a token for one act of the purpose that was asked for.
 pub async fn verify<S: StepUpStore>(
     ctx: &Ctx,
@@ -186,17 +207,15 @@ pub async fn verify<S: StepUpStore>(
     attempt: &Attempt,
 ) -> Result<Verified, Error> {
     let ip = caller.ip.ok_or(Error::AddressUnknown)?;
-    let found = store.challenge(&attempt.challenge).await?;
-    let ours = found.filter(|challenge| challenge.waits_for(caller, ctx.now));
-    let mut challenge = ours.ok_or(Error::ChallengeInvalid)?;
+    let factor = attempt.factor;
+    let mut challenge = waiting(ctx, store, caller, &attempt.challenge, factor).await?;
     let purpose = find(purposes, &challenge.purpose).ok_or(Error::ChallengeInvalid)?;
     // Since it was asked, the tenant may have changed its mind, and the factor be gone.
     let enrolled = ceremonies.factors(ctx, store, &caller.user).await?;
-    let counts = |factors: &[Factor]| factors.contains(&attempt.factor);
-    if !counts(&challenge.factors) || !counts(&enrolled) || !purpose.accepts(attempt.factor) {
-        return Err(Error::FactorNotPermitted(attempt.factor, purpose.name));
+    if !enrolled.contains(&factor) || !purpose.accepts(factor) {
+        return Err(Error::FactorNotPermitted(factor, challenge.purpose));
     }
-    let (factor, state) = (attempt.factor, &challenge.state);
+    let state = &challenge.state;
     if !ceremonies.verify(ctx, store, &caller.user, factor, &attempt.answer, state).await? {
         challenge.wrong_answers += 1;
         store.count_wrong_answer(&challenge).await?;

@@ -29,7 +29,7 @@ mod token;
 
 pub use flow::{
     Answer, Attempt, Begun, CHALLENGE_MINUTES, Caller, Ceremonies, Ceremony, Error, Granted, MAX_LIVE,
-    MAX_WRONG_ANSWERS, Verified, begin, check, revoke, spend, status, verify,
+    MAX_WRONG_ANSWERS, Verified, begin, check, revoke, spend, status, verify, waiting,
 };
 pub use memory::MemoryStore;
 pub use purpose::{

@@ -182,7 +182,9 @@ async fn factors_are_not_traded_for_weaker_ones() {
     let begun = world.begin(&ERASURE_FINALIZE).await.unwrap();
     assert_eq!(begun.factors, [Factor::Webauthn]);
     let refused = world.answer(&world.ada.clone(), &code(&begun, "right")).await;
-    assert!(matches!(refused, Err(Error::FactorNotPermitted(Factor::Totp, "ERASURE_FINALIZE"))));
+    assert!(
+        matches!(refused, Err(Error::FactorNotPermitted(Factor::Totp, purpose)) if purpose == "ERASURE_FINALIZE")
+    );
     // A proof of a weaker purpose is none of a stronger one: the purpose is that of the challenge.
     let weak = world.granted(&PAYROLL_SEAL).await.token;
     let checked = world.check(&ERASURE_FINALIZE, &world.ada.clone(), weak.expose());
@@ -192,7 +194,9 @@ async fn factors_are_not_traded_for_weaker_ones() {
     let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
     assert_eq!((begun.factors.as_slice(), begun.webauthn.is_some()), (&[Factor::Webauthn][..], true));
     let refused = world.answer(&world.ada.clone(), &code(&begun, "right")).await;
-    assert!(matches!(refused, Err(Error::FactorNotPermitted(Factor::Totp, "PAYROLL_SEAL"))));
+    assert!(
+        matches!(refused, Err(Error::FactorNotPermitted(Factor::Totp, purpose)) if purpose == "PAYROLL_SEAL")
+    );
 }
 
 #[tokio::test]

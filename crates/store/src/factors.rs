@@ -12,6 +12,7 @@ use crate::{
     conn::{held, on},
     error::corrupt,
     json::{JsonText, json_text, read_json},
+    kept::Kept,
     schema::{factors, known_origins, passwords, personal_access_tokens, recovery_codes},
 };
 
@@ -101,7 +102,7 @@ impl Tx {
             .filter(personal_access_tokens::user_id.eq(user))
             .filter(personal_access_tokens::revoked_at.is_null());
         let revoked = personal_access_tokens::revoked_at.eq(at.naive());
-        on!(&mut self.conn, c => diesel::update(pats).set(revoked).execute(c).await)?;
+        on!(&mut self.conn, c => Kept(diesel::update(pats).set(revoked)).execute(c).await)?;
         Ok(())
     }
 }
@@ -169,7 +170,7 @@ impl FactorStore for Tx {
             passkey: passkey_of(factor)?,
         };
         let row = factors::table.find((self.tenant.as_str(), factor.id.as_str()));
-        on!(&mut self.conn, c => diesel::update(row).set(&changes).execute(c).await)?;
+        on!(&mut self.conn, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
         Ok(())
     }
 
@@ -179,7 +180,7 @@ impl FactorStore for Tx {
             .find((self.tenant.as_str(), factor.id.as_str()))
             .filter(factors::last_step.lt(step));
         let used = (factors::last_step.eq(step), factors::last_used_at.eq(at.naive()));
-        Ok(on!(&mut self.conn, c => diesel::update(row).set(used).execute(c).await)? == 1)
+        Ok(on!(&mut self.conn, c => Kept(diesel::update(row).set(used)).execute(c).await)? == 1)
     }
 
     async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError> {
@@ -236,7 +237,7 @@ impl FactorStore for Tx {
         let row = recovery_codes::table
             .find((self.tenant.as_str(), user.as_str(), &hash[..]))
             .filter(recovery_codes::used_at.is_null());
-        let query = diesel::update(row).set(recovery_codes::used_at.eq(at.naive()));
+        let query = Kept(diesel::update(row).set(recovery_codes::used_at.eq(at.naive())));
         let used = on!(&mut self.conn, c => query.execute(c).await)? == 1;
         Ok(self.note_change(used))
     }

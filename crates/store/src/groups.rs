@@ -21,6 +21,7 @@ use crate::{
     conn::{Conn, on},
     error::{corrupt, store_error},
     filter::{Dialect, Kind, Of},
+    kept::Kept,
     list::{Slice, load_and_count},
     schema::{group_members, groups},
 };
@@ -99,13 +100,13 @@ fn json(ids: impl Iterator<Item = impl AsRef<str>>) -> String {
 }
 
 /// A statement with texts bound to `$1`, `$2`, … (which SQLite writes `?1`: there `$1` is a name).
-fn bound<'q, DB>(text: &str, parameters: &[&'q str]) -> BoxedSqlQuery<'q, DB, SqlQuery>
+fn bound<'q, DB>(text: &str, parameters: &[&'q str]) -> Kept<BoxedSqlQuery<'q, DB, SqlQuery>>
 where
     DB: Backend + HasSqlType<Text>,
     str: ToSql<Text, DB>,
 {
     let query = diesel::sql_query(text).into_boxed();
-    parameters.iter().fold(query, |query, parameter| query.bind::<Text, _>(*parameter))
+    Kept(parameters.iter().fold(query, |query, parameter| query.bind::<Text, _>(*parameter)))
 }
 
 impl Tx {
@@ -198,7 +199,7 @@ impl GroupStore for Tx {
         self.for_change()?;
         let row = groups::table.find((self.tenant.as_str(), group.id.as_str()));
         let changes = GroupChanges::of(group);
-        if on!(&mut self.conn, c => diesel::update(row).set(changes).execute(c).await)? != 1 {
+        if on!(&mut self.conn, c => Kept(diesel::update(row).set(changes)).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a change of a group that the tenant does not have"));
         }
         self.note_change(true);

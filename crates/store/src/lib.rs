@@ -20,6 +20,7 @@ mod filter;
 mod groups;
 mod holders;
 mod json;
+mod kept;
 mod links;
 mod list;
 mod migrate;

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
 use tokens::{Pat, PatId, PatStore, Scope, TokenHash};
 
-use crate::{Tx, conn::on, error::corrupt, schema::personal_access_tokens as rows};
+use crate::{Tx, conn::on, error::corrupt, kept::Kept, schema::personal_access_tokens as rows};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = rows, treat_none_as_default_value = false)]
@@ -90,7 +90,7 @@ impl PatStore for Tx {
     async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError> {
         self.for_change()?;
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
-        let query = dsl::update(live).set(rows::revoked_at.eq(at.naive()));
+        let query = Kept(dsl::update(live).set(rows::revoked_at.eq(at.naive())));
         let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
         Ok(self.note_change(revoked))
     }

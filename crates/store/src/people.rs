@@ -12,6 +12,7 @@ use crate::{
     Tx,
     conn::{held, on},
     error::corrupt,
+    kept::Kept,
     schema::{tenants, users},
     users::UserRow,
 };
@@ -196,7 +197,7 @@ impl PeopleStore for Tx {
         if (before.role, before.break_glass) != (after.role, after.break_glass) {
             let row = users::table.find((self.tenant.as_str(), after.id.as_str()));
             let set = (users::role.eq(after.role.as_str()), users::break_glass.eq(after.break_glass));
-            on!(&mut self.conn, c => diesel::update(row).set(set).execute(c).await)?;
+            on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
         }
         Ok(true)
     }

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp};
 use tokens::{ScimToken, ScimTokenId, ScimTokenStore, TokenHash};
 
-use crate::{Tx, conn::on, error::corrupt, schema::scim_tokens};
+use crate::{Tx, conn::on, error::corrupt, kept::Kept, schema::scim_tokens};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = scim_tokens, treat_none_as_default_value = false)]
@@ -84,7 +84,7 @@ impl ScimTokenStore for Tx {
         let live = scim_tokens::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(scim_tokens::revoked_at.is_null());
-        let query = dsl::update(live).set(scim_tokens::revoked_at.eq(at.naive()));
+        let query = Kept(dsl::update(live).set(scim_tokens::revoked_at.eq(at.naive())));
         let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
         Ok(self.note_change(revoked))
     }

@@ -14,6 +14,7 @@ use crate::{
     conn::{held, on},
     error::corrupt,
     json::{JsonText, json_text, read_json},
+    kept::Kept,
     schema::{sessions as rows, users},
 };
 
@@ -86,7 +87,7 @@ impl Tx {
             .filter(rows::user_id.eq(user.as_str()))
             .filter(rows::revoked_at.is_null())
             .filter(rows::id.ne(except.map_or("", |id| id.as_str())));
-        let query = diesel::update(live).set(rows::revoked_at.eq(at.naive()));
+        let query = Kept(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
         let ended = on!(&mut self.conn, c => query.execute(c).await)?;
         self.note_change(ended > 0);
         Ok(ended as u64)
@@ -149,14 +150,14 @@ impl SessionStore for Tx {
             grace: session.grace.as_ref().map(|grace| json_text("sessions.grace", grace)).transpose()?,
         };
         let row = rows::table.find((self.tenant.as_str(), session.id.as_str()));
-        on!(&mut self.conn, c => diesel::update(row).set(&changes).execute(c).await)?;
+        on!(&mut self.conn, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
         Ok(())
     }
 
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
         self.for_change()?;
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
-        let query = diesel::update(live).set(rows::revoked_at.eq(at.naive()));
+        let query = Kept(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
         let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
         if revoked {
             self.end_step_ups(id.as_str(), at).await?;
@@ -178,7 +179,7 @@ impl SessionStore for Tx {
     ) -> Result<u64, StoreError> {
         self.for_change()?;
         let row = users::table.find((self.tenant.as_str(), user.as_str()));
-        let query = diesel::update(row).set(users::sessions_after.eq(at.naive()));
+        let query = Kept(diesel::update(row).set(users::sessions_after.eq(at.naive())));
         on!(&mut self.conn, c => query.execute(c).await)?;
         self.note_change(true);
         self.drop_tickets(user).await?;

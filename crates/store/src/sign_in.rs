@@ -15,6 +15,7 @@ use crate::{
     conn::{Conn, held, on, on_postgres},
     error::{corrupt, store_error},
     json::{JsonText, json_text, read_json},
+    kept::Kept,
     schema::{attempts, known_origins, notices, passwords, spent_challenges, tenants, tickets},
 };
 
@@ -53,14 +54,13 @@ impl SignInStore for Tx {
             passwords::hash.eq(hash),
             passwords::changed_at.eq(at.naive()),
         );
-        let query = diesel::insert_into(passwords::table)
-            .values(row)
-            .on_conflict((passwords::tenant_id, passwords::user_id))
-            .do_update()
-            .set((
-                passwords::hash.eq(excluded(passwords::hash)),
-                passwords::changed_at.eq(excluded(passwords::changed_at)),
-            ));
+        let newer = (
+            passwords::hash.eq(excluded(passwords::hash)),
+            passwords::changed_at.eq(excluded(passwords::changed_at)),
+        );
+        let insert = diesel::insert_into(passwords::table).values(row);
+        let query = insert.on_conflict((passwords::tenant_id, passwords::user_id)).do_update().set(newer);
+        let query = Kept(query);
         on!(&mut self.conn, c => query.execute(c).await)?;
         Ok(())
     }
@@ -126,7 +126,7 @@ impl SignInStore for Tx {
         self.for_change()?;
         let row = tenants::table.find(self.tenant.as_str());
         let text = json_text("tenants.sign_in_policy", policy)?;
-        let query = diesel::update(row).set(tenants::sign_in_policy.eq(text));
+        let query = Kept(diesel::update(row).set(tenants::sign_in_policy.eq(text)));
         on!(&mut self.conn, c => query.execute(c).await)?;
         self.note_change(true);
         Ok(())
@@ -150,11 +150,9 @@ impl SignInStore for Tx {
             notices::user_id.eq(user.as_str()),
             notices::notice.eq(notice),
         );
-        let query = diesel::insert_into(notices::table)
-            .values(row)
-            .on_conflict((notices::tenant_id, notices::user_id))
-            .do_update()
-            .set(notices::notice.eq(excluded(notices::notice)));
+        let insert = diesel::insert_into(notices::table).values(row);
+        let upsert = insert.on_conflict((notices::tenant_id, notices::user_id)).do_update();
+        let query = Kept(upsert.set(notices::notice.eq(excluded(notices::notice))));
         on!(&mut self.conn, c => query.execute(c).await)?;
         Ok(())
     }
@@ -208,7 +206,7 @@ impl TicketStore for Tx {
         let row = tickets::table.find((self.tenant.as_str(), &ticket.hash[..]));
         let state = json_text("tickets.state", &ticket.state)?;
         let changes = (tickets::state.eq(state), tickets::wrong_answers.eq(ticket.wrong_answers));
-        on!(&mut self.conn, c => diesel::update(row).set(changes).execute(c).await)?;
+        on!(&mut self.conn, c => Kept(diesel::update(row).set(changes)).execute(c).await)?;
         Ok(())
     }
 
@@ -234,19 +232,18 @@ impl AttemptStore for Tx {
                 on!(&mut self.conn, c => query.select((attempts::key, attempts::times)).load(c).await)?
             }
             Conn::Postgres(pg) => {
-                // Rows to hold, whoever comes first; in one order everywhere.
+                // Rows to hold, whoever comes first, in the order that keys come in everywhere.
                 let empty = |key: &AttemptKey| AttemptRow {
                     key: key.as_bytes().to_vec(),
                     times: JsonText("[]".into()),
                     until: NaiveDateTime::default(),
                 };
                 let rows: Vec<_> = keys.iter().map(empty).collect();
-                let insert = diesel::insert_into(attempts::table).values(&rows).on_conflict_do_nothing();
-                on_postgres!(pg, c => insert.execute(c).await).map_err(store_error)?;
-                let wanted = rows.iter().map(|row| row.key.clone());
-                let query = attempts::table.filter(attempts::key.eq_any(wanted)).order(attempts::key);
-                let query = query.select((attempts::key, attempts::times)).for_update();
-                on_postgres!(pg, c => query.load(c).await).map_err(store_error)?
+                let insert = diesel::insert_into(attempts::table).values(&rows);
+                let upsert = insert.on_conflict(attempts::key).do_update();
+                let hold = upsert.set(attempts::until.eq(attempts::until));
+                let hold = Kept(hold.returning((attempts::key, attempts::times)));
+                on_postgres!(pg, c => hold.get_results(c).await).map_err(store_error)?
             }
         };
         let times = |key: &AttemptKey| {
@@ -268,13 +265,13 @@ impl AttemptStore for Tx {
         match &mut self.conn {
             Conn::Postgres(pg) => {
                 let query = diesel::insert_into(attempts::table).values(&rows);
-                let query = query.on_conflict(attempts::key).do_update().set(newer);
+                let query = Kept(query.on_conflict(attempts::key).do_update().set(newer));
                 on_postgres!(pg, c => query.execute(c).await).map_err(store_error)?;
             }
             Conn::Sqlite(_) => {
                 for row in &rows {
                     let query = diesel::insert_into(attempts::table).values(row);
-                    let query = query.on_conflict(attempts::key).do_update().set(newer);
+                    let query = Kept(query.on_conflict(attempts::key).do_update().set(newer));
                     on!(&mut self.conn, c => query.execute(c).await)?;
                 }
             }

@@ -12,7 +12,9 @@ use crate::{
     conn::{held, on},
     error::corrupt,
     json::{JsonText, json_text, read_json},
+    kept::Kept,
     schema::{step_up_challenges as challenges, step_up_tokens as rows},
+    tx::Row,
 };
 
 #[derive(Insertable, Queryable, Selectable)]
@@ -31,7 +33,7 @@ struct ChallengeRow {
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = rows, treat_none_as_default_value = false)]
-struct GrantRow {
+pub(crate) struct GrantRow {
     tenant_id: String,
     id: String,
     user_id: String,
@@ -61,6 +63,36 @@ impl GrantRow {
     }
 }
 
+/// Inserts a token.
+macro_rules! insert_grant {
+    ($row:expr, $conn:expr) => {
+        diesel_async::RunQueryDsl::execute(
+            diesel::insert_into($crate::schema::step_up_tokens::table).values(&**$row),
+            $conn,
+        )
+        .await
+    };
+}
+pub(crate) use insert_grant;
+
+/// Forgets the challenges and takes back the unused tokens whose rows fit: how many tokens that were.
+macro_rules! take_back {
+    ($tx:expr, $at:expr, $of:expr) => {{
+        let (tx, (asked, given)) = ($tx, $of);
+        tx.for_change()?;
+        tx.flush().await?;
+        let asked = challenges::table.filter(challenges::tenant_id.eq(tx.tenant.as_str())).filter(asked);
+        on!(&mut tx.conn, c => dsl::delete(asked).execute(c).await)?;
+        let unused = rows::table
+            .filter(rows::tenant_id.eq(tx.tenant.as_str()))
+            .filter(given)
+            .filter(rows::used_at.is_null())
+            .filter(rows::revoked_at.is_null());
+        let query = Kept(diesel::update(unused).set(rows::revoked_at.eq($at.naive())));
+        on!(&mut tx.conn, c => query.execute(c).await)
+    }};
+}
+
 #[async_trait]
 impl StepUpStore for Tx {
     async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> Result<(), StoreError> {
@@ -70,7 +102,7 @@ impl StepUpStore for Tx {
             .filter(challenges::session_id.eq(challenge.session.as_str()));
         let newest_first = (challenges::created_at.desc(), challenges::id.desc());
         let older = of_session.select(challenges::id).order(newest_first).offset(live - 1);
-        let older: Vec<String> = on!(&mut self.conn, c => older.limit(i64::MAX >> 1).load(c).await)?;
+        let older: Vec<String> = on!(&mut self.conn, c => older.load(c).await)?;
         if !older.is_empty() {
             let query = dsl::delete(of_session.filter(challenges::id.eq_any(older)));
             on!(&mut self.conn, c => query.execute(c).await)?;
@@ -112,7 +144,7 @@ impl StepUpStore for Tx {
         self.for_change()?;
         let row = challenges::table.find((self.tenant.as_str(), challenge.id.as_str()));
         let count = challenges::wrong_answers.eq(challenge.wrong_answers);
-        on!(&mut self.conn, c => diesel::update(row).set(count).execute(c).await)?;
+        on!(&mut self.conn, c => Kept(diesel::update(row).set(count)).execute(c).await)?;
         Ok(())
     }
 
@@ -137,17 +169,17 @@ impl StepUpStore for Tx {
             used_at: None,
             revoked_at: None,
         };
-        let query = diesel::insert_into(rows::table).values(&row);
-        on!(&mut self.conn, c => query.execute(c).await)?;
+        self.later(Row::Grant(Box::new(row)));
         self.note_change(true);
         Ok(())
     }
 
     async fn spend_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Spent, StoreError> {
         self.for_change()?;
+        self.flush().await?;
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let unused = row.filter(rows::used_at.is_null()).filter(rows::revoked_at.is_null());
-        let spend = diesel::update(unused).set(rows::used_at.eq(at.naive()));
+        let spend = Kept(diesel::update(unused).set(rows::used_at.eq(at.naive())));
         if on!(&mut self.conn, c => spend.execute(c).await)? == 1 {
             self.note_change(true);
             return Ok(Spent::Now);
@@ -163,6 +195,7 @@ impl StepUpStore for Tx {
         purpose: &str,
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
+        self.flush().await?;
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
@@ -176,35 +209,15 @@ impl StepUpStore for Tx {
     }
 
     async fn revoke_grants(&mut self, user: &UserId, at: Timestamp) -> Result<usize, StoreError> {
-        self.for_change()?;
-        let asked = challenges::table
-            .filter(challenges::tenant_id.eq(self.tenant.as_str()))
-            .filter(challenges::user_id.eq(user.as_str()));
-        on!(&mut self.conn, c => dsl::delete(asked).execute(c).await)?;
-        let unused = rows::table
-            .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(rows::user_id.eq(user.as_str()))
-            .filter(rows::used_at.is_null())
-            .filter(rows::revoked_at.is_null());
-        let query = diesel::update(unused).set(rows::revoked_at.eq(at.naive()));
-        on!(&mut self.conn, c => query.execute(c).await)
+        let of_user = (challenges::user_id.eq(user.as_str()), rows::user_id.eq(user.as_str()));
+        take_back!(self, at, of_user)
     }
 }
 
 impl Tx {
     /// Takes back what was not used in a session that is over, and forgets its challenges.
-    pub(crate) async fn end_step_ups(&mut self, session: &str, at: Timestamp) -> Result<(), StoreError> {
-        let asked = challenges::table
-            .filter(challenges::tenant_id.eq(self.tenant.as_str()))
-            .filter(challenges::session_id.eq(session));
-        on!(&mut self.conn, c => dsl::delete(asked).execute(c).await)?;
-        let unused = rows::table
-            .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(rows::session_id.eq(session))
-            .filter(rows::used_at.is_null())
-            .filter(rows::revoked_at.is_null());
-        let query = diesel::update(unused).set(rows::revoked_at.eq(at.naive()));
-        on!(&mut self.conn, c => query.execute(c).await)?;
-        Ok(())
+    pub(crate) async fn end_step_ups(&mut self, session: &str, at: Timestamp) -> Result<usize, StoreError> {
+        let of_session = (challenges::session_id.eq(session), rows::session_id.eq(session));
+        take_back!(self, at, of_session)
     }
 }

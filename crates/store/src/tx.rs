@@ -9,6 +9,7 @@ use crate::{
     audit_entries::{self, EntryRow},
     conn::Conn,
     error::store_error,
+    step_up::{self, GrantRow},
     users::{self, EmailRow, SignInNameRow, UserUpdate},
 };
 
@@ -34,6 +35,7 @@ pub(crate) enum Row {
     SignInName(SignInNameRow),
     User(Box<UserUpdate>),
     Entry(EntryRow),
+    Grant(Box<GrantRow>),
 }
 
 impl Tx {
@@ -99,6 +101,7 @@ impl Tx {
                         Row::SignInName(row) => users::insert_sign_in_name!(row, conn),
                         Row::User(update) => users::update_user!(update, conn),
                         Row::Entry(row) => audit_entries::insert_entry!(row, conn),
+                        Row::Grant(row) => step_up::insert_grant!(row, conn),
                     }
                     .map_err(store_error)?;
                 }
@@ -135,6 +138,7 @@ async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<(
             Row::SignInName(row) => users::insert_sign_in_name!(row, &mut conn),
             Row::User(update) => users::update_user!(update, &mut conn),
             Row::Entry(row) => audit_entries::insert_entry!(row, &mut conn),
+            Row::Grant(row) => step_up::insert_grant!(row, &mut conn),
         }
     });
     futures_util::future::try_join_all(inserts).await.map(|_| ())

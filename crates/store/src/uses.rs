@@ -9,6 +9,7 @@ use kernel::{StoreError, Timestamp};
 use crate::{
     Tx,
     conn::on,
+    kept::Kept,
     schema::{
         attempts, links, personal_access_tokens as pats, scim_tokens, sessions, spent_challenges,
         step_up_challenges, step_up_tokens, tickets,
@@ -50,17 +51,17 @@ impl Tx {
                 UseOf::Session => {
                     let row = sessions::table.find((&tenant, id)).filter(sessions::last_seen_at.lt(at));
                     let set = (sessions::last_seen_at.eq(at), sessions::ip.eq(ip));
-                    on!(&mut self.conn, c => diesel::update(row).set(set).execute(c).await)?;
+                    on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
                 }
                 UseOf::Pat => {
                     let row = pats::table.find((&tenant, id));
                     let set = (pats::last_used_at.eq(at), pats::last_used_ip.eq(ip));
-                    on!(&mut self.conn, c => diesel::update(row).set(set).execute(c).await)?;
+                    on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
                 }
                 UseOf::ScimToken => {
                     let row = scim_tokens::table.find((&tenant, id));
                     let set = (scim_tokens::last_used_at.eq(at), scim_tokens::last_used_ip.eq(ip));
-                    on!(&mut self.conn, c => diesel::update(row).set(set).execute(c).await)?;
+                    on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
                 }
             }
         }

@@ -1,46 +1,16 @@
 //! `/api/developers`: the description of the API and the catalog of events.
 
-use actix_web::{
-    HttpRequest, HttpResponse, get,
-    http::header::{self, HeaderValue},
-    web,
-};
-use ring::digest;
+use actix_web::{HttpRequest, HttpResponse, get, web};
 use serde_json::{Value, json};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::{Site, describe::document};
+use super::{Site, describe::document, document::Document};
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
     config.service(get_openapi).service(get_events);
 }
 
-/// A document that is the same until the next release.
-struct Document {
-    text: web::Bytes,
-    etag: HeaderValue,
-}
-
-impl Document {
-    fn new(value: &Value) -> (Self, String) {
-        let text = value.to_string();
-        let hash = data_encoding::HEXLOWER.encode(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
-        let etag = HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""));
-        let short = hash.chars().take(12).collect();
-        (Self { text: web::Bytes::from(text), etag }, short)
-    }
-
-    fn answer(&self, request: &HttpRequest) -> HttpResponse {
-        let mut known =
-            request.headers().get_all(header::IF_NONE_MATCH).filter_map(|line| line.to_str().ok());
-        let same = |tag: &str| tag.trim().trim_start_matches("W/").as_bytes() == self.etag.as_bytes();
-        let fresh = known.any(|line| line.split(',').any(|tag| tag.trim() == "*" || same(tag)));
-        let mut answer = if fresh { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-        answer.insert_header((header::ETAG, self.etag.clone()));
-        answer.insert_header((header::CACHE_CONTROL, "no-cache"));
-        if fresh { answer.finish() } else { answer.content_type("application/json").body(self.text.clone()) }
-    }
-}
+const JSON: &str = "application/json";
 
 /// The two documents, made once.
 pub struct Documents {
@@ -54,8 +24,8 @@ impl Documents {
     /// Makes both.
     pub fn new() -> Self {
         let value = document();
-        let (openapi, hash) = Document::new(&value);
-        let (events, _) = Document::new(&events());
+        let (openapi, hash) = Document::new(JSON, value.to_string());
+        let (events, _) = Document::new(JSON, events().to_string());
         Self { value, openapi, events, spec_version: format!("1.0.0+{hash}") }
     }
 
@@ -90,7 +60,7 @@ pub fn events() -> Value {
             })
         })
         .collect();
-    let (_, hash) = Document::new(&json!(events));
+    let (_, hash) = Document::new(JSON, json!(events).to_string());
     json!({ "version": format!("1.0.0+{hash}"), "events": events })
 }
 

@@ -7,6 +7,7 @@ mod client_address;
 mod cookies;
 mod describe;
 mod discovery;
+mod document;
 mod entry;
 mod errors;
 mod lifecycle;
@@ -49,7 +50,9 @@ use self::{
 };
 use crate::{config::Settings, keys::Keys, mail::Mail, pages};
 
-pub(crate) use self::{access::lifetime, me::tokens::created as pat_created, settings::change_policy};
+pub(crate) use self::{
+    access::lifetime, document::Document, me::tokens::created as pat_created, settings::change_policy,
+};
 pub use self::{
     describe::document,
     discovery::{Documents, events},

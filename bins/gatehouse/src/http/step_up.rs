@@ -7,6 +7,7 @@
 use std::{
     future::{Ready, ready},
     marker::PhantomData,
+    ops::Deref,
 };
 
 use actix_web::{
@@ -19,7 +20,7 @@ use audit::{
     Event,
     events::step_up::{StepUpConsumed, StepUpRefused},
 };
-use kernel::{Ctx, StoreError, UserId};
+use kernel::{Ctx, UserId};
 use stepup::{Claims, Invalid, Purpose};
 use store::Tx;
 use tokens::Scope;
@@ -66,7 +67,7 @@ pub(super) fn caller_of(signed: &Signed, ctx: &Ctx) -> stepup::Caller {
 
 /// What a request shows for a purpose.
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub struct Shown {
     purpose: Purpose,
     what: What,
 }
@@ -98,7 +99,7 @@ impl Shown {
     /// Uses the proof up in this unit of work, which holds the person's row already: rows of people come first.
     pub(super) async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
         self.ask()?;
-        let What::Good(claims) = &self.what else { return Ok(Spending(Ok(None))) };
+        let What::Good(claims) = &self.what else { return Ok(Spending::none()) };
         // The body may have taken its time to arrive.
         let spent = if ctx.env.now() < claims.expires_at() {
             stepup::spend(ctx, tx, claims).await?
@@ -110,9 +111,7 @@ impl Shown {
             refusal(invalid, &entry)
         })))
     }
-}
 
-impl Shown {
     /// Holds the one who acts, and uses the proof up.
     pub(super) async fn spend_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
         if let What::Good(claims) = &self.what {
@@ -146,6 +145,11 @@ impl Shown {
 pub(super) struct Spending(Result<Option<Claims>, Problem>);
 
 impl Spending {
+    /// No proof was asked for.
+    pub(super) fn none() -> Self {
+        Self(Ok(None))
+    }
+
     /// The entry of its use, or 401 `STEP_UP_INVALID` where another was first: then nothing is done.
     pub(super) fn events(self) -> Result<Vec<Event>, Problem> {
         Ok(self.claims()?.iter().map(consumed).collect())
@@ -230,20 +234,11 @@ impl<P: For> FromRequest for StepUp<P> {
     }
 }
 
-impl<P: For> StepUp<P> {
-    /// See [`Shown::spend_about`].
-    pub(super) async fn spend_about(
-        &self,
-        ctx: &Ctx,
-        tx: &mut Tx,
-        whom: &UserId,
-    ) -> Result<Spending, Problem> {
-        self.0.spend_about(ctx, tx, whom).await
-    }
+impl<P: For> Deref for StepUp<P> {
+    type Target = Shown;
 
-    /// See [`Shown::spend_alone`].
-    pub(super) async fn spend_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
-        self.0.spend_alone(ctx, tx).await
+    fn deref(&self) -> &Shown {
+        &self.0
     }
 }
 
@@ -265,30 +260,11 @@ impl<P: For> Clone for IfAsked<P> {
     }
 }
 
-impl<P: For> IfAsked<P> {
-    /// See [`Shown::ask`].
-    pub(super) fn ask(&self) -> Result<(), Problem> {
-        self.0.ask()
-    }
+impl<P: For> Deref for IfAsked<P> {
+    type Target = Shown;
 
-    /// See [`Shown::spend`].
-    pub(super) async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
-        self.0.spend(ctx, tx).await
-    }
-
-    /// See [`Shown::spend_about`].
-    pub(super) async fn spend_about(
-        &self,
-        ctx: &Ctx,
-        tx: &mut Tx,
-        whom: &UserId,
-    ) -> Result<Spending, Problem> {
-        self.0.spend_about(ctx, tx, whom).await
-    }
-
-    /// See [`Shown::spend_alone`].
-    pub(super) async fn spend_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
-        self.0.spend_alone(ctx, tx).await
+    fn deref(&self) -> &Shown {
+        &self.0
     }
 }
 
@@ -300,16 +276,16 @@ impl From<stepup::Error> for Problem {
             stepup::Error::FactorNotPermitted(..) => Self::denied("FACTOR_NOT_PERMITTED", error.to_string()),
             stepup::Error::ChallengeInvalid => Self::refused("TICKET_INVALID", error.to_string()),
             stepup::Error::AddressUnknown => Self::invalid_request(format!("address: {error}")),
-            stepup::Error::NoKey | stepup::Error::Ceremony(_) => Self::unforeseen(error),
+            stepup::Error::Ceremony(cause) => match cause.downcast::<Self>() {
+                Ok(problem) => *problem,
+                Err(cause) => Self::unforeseen(cause),
+            },
+            stepup::Error::NoKey => Self::unforeseen(error),
         }
     }
 }
 
-/// A failed ceremony, of which storage being away is told apart.
-pub(super) fn ceremony(problem: &Problem) -> stepup::Error {
-    if problem.code() == "UNAVAILABLE" {
-        stepup::Error::Store(StoreError::Unavailable(problem.to_string().into()))
-    } else {
-        stepup::Error::Ceremony(problem.to_string())
-    }
+/// A ceremony that failed with this problem, which comes out of it as it went in.
+pub(super) fn ceremony(problem: Problem) -> stepup::Error {
+    stepup::Error::Ceremony(Box::new(problem))
 }

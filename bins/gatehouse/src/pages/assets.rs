@@ -1,9 +1,10 @@
 //! Styles, modules and pictures: in the program, so that they are of its version.
 
-use actix_web::{HttpRequest, HttpResponse, get, http::header, web};
-use ring::digest::{SHA256, digest};
+use std::sync::LazyLock;
 
-use crate::http::{AreaProblem, Problem};
+use actix_web::{HttpRequest, HttpResponse, get, web};
+
+use crate::http::{AreaProblem, Document, Problem};
 
 const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
@@ -25,23 +26,18 @@ const FILES: [(&str, &str, &str); 13] = [
     ("security.js", JS, include_str!("../../assets/js/security.js")),
 ];
 
+static DOCUMENTS: LazyLock<Vec<Document>> =
+    LazyLock::new(|| FILES.into_iter().map(|(_, kind, text)| Document::new(kind, text).0).collect());
+
 /// Asked for anew each time and sent when it has changed: pages and their modules are never of two versions.
 #[get("/assets/{file}")]
 pub(super) async fn asset(
     request: HttpRequest,
     file: web::Path<String>,
 ) -> Result<HttpResponse, AreaProblem> {
-    let Some((_, kind, text)) = FILES.into_iter().find(|(name, ..)| *name == *file) else {
-        return Err(AreaProblem::of(&request, Problem::not_found()));
-    };
-    let hash = digest(&SHA256, text.as_bytes());
-    let tag = header::EntityTag::new_strong(data_encoding::HEXLOWER.encode(hash.as_ref()));
-    let known = request.headers().get(header::IF_NONE_MATCH).and_then(|sent| sent.to_str().ok());
-    let mut answer =
-        if known == Some(&tag.to_string()) { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-    answer.insert_header((header::CACHE_CONTROL, "no-cache")).insert_header(header::ETag(tag.clone()));
-    if known == Some(&tag.to_string()) {
-        return Ok(answer.finish());
+    let place = FILES.iter().position(|(name, ..)| *name == *file);
+    match place.and_then(|place| DOCUMENTS.get(place)) {
+        Some(document) => Ok(document.answer(&request)),
+        None => Err(AreaProblem::of(&request, Problem::not_found())),
     }
-    Ok(answer.content_type(kind).body(text))
 }

@@ -48,7 +48,7 @@ struct Shell<'a> {
     /// What browsers must see before the path, or nothing that changes something is accepted.
     base_url: &'a str,
     /// The module that brings the page to life.
-    script: Option<&'static str>,
+    script: &'static str,
     /// Who is signed in.
     person: Option<Who>,
 }
@@ -70,7 +70,7 @@ impl Who {
 
 impl<'a> Shell<'a> {
     fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
-        Self { title, base_url: &site.base_url, script: Some(script), person: None }
+        Self { title, base_url: &site.base_url, script, person: None }
     }
 }
 

@@ -123,7 +123,7 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
             .factors
             .iter()
             .filter(|factor| factor.is_verified())
-            .map(|factor| row(factor, &policy.mfa))
+            .map(|factor| FactorRow::of(factor, &policy.mfa))
             .collect(),
         mfa: Mfa {
             required: policy.mfa.required,
@@ -137,15 +137,17 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
     })
 }
 
-fn row(factor: &Factor, mfa: &MfaPolicy) -> FactorRow {
-    FactorRow {
-        id: factor.id.to_string(),
-        name: factor.name.clone(),
-        is_passkey: factor.kind() == FactorKind::Webauthn,
-        synced: factor.passkey().is_some_and(credentials::Passkey::backup_eligible),
-        counts: mfa.accepts(factor.kind()),
-        created: factor.created_at.into(),
-        used: factor.last_used_at.map(Moment::from),
+impl FactorRow {
+    fn of(factor: &Factor, mfa: &MfaPolicy) -> Self {
+        Self {
+            id: factor.id.to_string(),
+            name: factor.name.clone(),
+            is_passkey: factor.kind() == FactorKind::Webauthn,
+            synced: factor.passkey().is_some_and(credentials::Passkey::backup_eligible),
+            counts: mfa.accepts(factor.kind()),
+            created: factor.created_at.into(),
+            used: factor.last_used_at.map(Moment::from),
+        }
     }
 }
 

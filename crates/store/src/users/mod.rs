@@ -16,6 +16,7 @@ use crate::{
     conn::{held, on},
     error::corrupt,
     filter::{Kind, Of},
+    kept::Kept,
     list::{Slice, load_and_count},
     schema::{group_members, groups, sign_in_names, user_emails, users},
     tx::Row,
@@ -241,7 +242,7 @@ impl UserStore for Tx {
             users::has_groups.eq(false),
             users::sessions_after.eq(at.naive()),
         );
-        if on!(&mut self.conn, c => diesel::update(row).set(gone).execute(c).await)? != 1 {
+        if on!(&mut self.conn, c => Kept(diesel::update(row).set(gone)).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a deletion of a user that the tenant does not have"));
         }
         self.note_change(true);

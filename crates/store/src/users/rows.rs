@@ -101,7 +101,8 @@ macro_rules! update_user {
         use diesel::prelude::*;
         use $crate::schema::users;
         let row = users::table.find((&$update.tenant_id, &$update.id)).filter(users::deleted_at.is_null());
-        diesel_async::RunQueryDsl::execute(diesel::update(row).set(&$update.changes), $conn).await
+        let update = $crate::kept::Kept(diesel::update(row).set(&$update.changes));
+        diesel_async::RunQueryDsl::execute(update, $conn).await
     }};
 }
 pub(crate) use update_user;

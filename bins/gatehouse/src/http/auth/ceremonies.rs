@@ -2,38 +2,48 @@
 
 use actix_web::web;
 use async_trait::async_trait;
-use credentials::{Factor as Enrolled, FactorKind, FactorStore, Passkey, SignInStore};
+use credentials::{Factor as Enrolled, FactorKind, FactorStore, Passkey};
 use kernel::{Ctx, UserId};
 use serde_json::Value;
 use stepup::{Answer, Ceremonies, Ceremony, Error, Factor};
 use store::Tx;
 
-use super::codes::{FactorName, Proof, proved};
+use super::{
+    codes::{FactorName, Proof, proved},
+    enter::Held,
+};
 use crate::http::{Site, errors::Problem, step_up::ceremony};
 
-/// The second factors of people.
-pub(super) struct SecondFactors(pub(super) web::Data<Site>);
+/// The second factors of a person who is held, as they are in this unit of work.
+pub(super) struct SecondFactors<'a> {
+    site: &'a web::Data<Site>,
+    held: &'a Held,
+    verified: Vec<Enrolled>,
+}
+
+impl<'a> SecondFactors<'a> {
+    pub(super) async fn of(site: &'a web::Data<Site>, tx: &mut Tx, held: &'a Held) -> Result<Self, Problem> {
+        let mut verified = tx.factors(&held.person.id).await?;
+        verified.retain(Enrolled::is_verified);
+        Ok(Self { site, held, verified })
+    }
+}
 
 #[async_trait]
-impl Ceremonies<Tx> for SecondFactors {
-    async fn factors(&self, _: &Ctx, tx: &mut Tx, user: &UserId) -> Result<Vec<Factor>, Error> {
-        let accepts = tx.sign_in_policy().await?.mfa;
-        let factors = tx.factors(user).await?;
+impl Ceremonies<Tx> for SecondFactors<'_> {
+    async fn factors(&self, _: &Ctx, _: &mut Tx, _: &UserId) -> Result<Vec<Factor>, Error> {
         let has = |kind| {
-            let counts = |factor: &Enrolled| factor.is_verified() && factor.kind() == kind;
-            accepts.accepts(kind) && factors.iter().any(counts)
+            self.held.policy.mfa.accepts(kind) && self.verified.iter().any(|factor| factor.kind() == kind)
         };
         let kinds = [(FactorKind::Webauthn, Factor::Webauthn), (FactorKind::Totp, Factor::Totp)];
         Ok(kinds.into_iter().filter(|(kind, _)| has(*kind)).map(|(_, factor)| factor).collect())
     }
 
-    async fn begin(&self, _: &Ctx, tx: &mut Tx, user: &UserId) -> Result<Ceremony, Error> {
-        let factors = tx.factors(user).await?;
-        let passkeys: Vec<Passkey> = factors.iter().filter_map(Enrolled::passkey).cloned().collect();
-        let passkeys_of = self.0.passkeys().map_err(|problem| ceremony(&problem))?;
-        let begun = passkeys_of.begin_assertion(&passkeys);
-        let (options, pending) = begun.map_err(|error| Error::Ceremony(error.to_string()))?;
-        let state = serde_json::to_value(&pending).map_err(|error| Error::Ceremony(error.to_string()))?;
+    async fn begin(&self, _: &Ctx, _: &mut Tx, _: &UserId) -> Result<Ceremony, Error> {
+        let passkeys: Vec<Passkey> = self.verified.iter().filter_map(Enrolled::passkey).cloned().collect();
+        let begun = self.site.passkeys().map_err(ceremony)?.begin_assertion(&passkeys);
+        let (options, pending) = begun.map_err(|error| ceremony(Problem::unforeseen(error)))?;
+        let state = serde_json::to_value(&pending).map_err(|error| Error::Ceremony(error.into()))?;
         Ok(Ceremony { options, state })
     }
 
@@ -41,7 +51,7 @@ impl Ceremonies<Tx> for SecondFactors {
         &self,
         ctx: &Ctx,
         tx: &mut Tx,
-        user: &UserId,
+        _: &UserId,
         factor: Factor,
         answer: &Answer,
         state: &Value,
@@ -54,7 +64,8 @@ impl Ceremonies<Tx> for SecondFactors {
             (Factor::Totp, Answer::Code(code)) => (FactorName::Totp, Proof::Code(code.clone())),
             _ => return Ok(false),
         };
-        let proved = proved(&self.0, ctx, tx, user, name, &proof, pending.as_ref()).await;
-        proved.map_err(|problem: Problem| ceremony(&problem))
+        let user = &self.held.person.id;
+        let proved = proved(self.site, ctx, tx, user, &self.verified, name, &proof, pending.as_ref()).await;
+        proved.map_err(ceremony)
     }
 }

@@ -90,19 +90,21 @@ impl Proof {
     }
 }
 
-/// Whether a person has proved a factor: it is used up by that, as far as it can be.
+/// Whether a person has proved a factor, one of those `verified`: it is used up by that, as far as it can be.
+#[expect(clippy::too_many_arguments, reason = "each is one thing that a proof needs")]
 pub(in crate::http) async fn proved(
     site: &web::Data<Site>,
     ctx: &Ctx,
     tx: &mut Tx,
     user: &UserId,
+    verified: &[Factor],
     factor: FactorName,
     proof: &Proof,
     pending: Option<&PendingAssertion>,
 ) -> Result<bool, Problem> {
     match (factor, proof) {
         (FactorName::Totp, Proof::Code(code)) => {
-            for known in tx.factors(user).await?.iter().filter(|known| known.is_verified()) {
+            for known in verified {
                 if let Some(step) = totp_step(site, ctx, known, code)? {
                     return Ok(tx.use_step(known, step, ctx.now).await?);
                 }

@@ -9,7 +9,7 @@ use credentials::Assertion;
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stepup::{Answer, Attempt, ChallengeId, Factor, Purpose, StepUpStore, Verified};
+use stepup::{Answer, Attempt, ChallengeId, Factor, Purpose, Verified};
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
@@ -136,8 +136,9 @@ pub(super) async fn step_up_challenge_options(
     let purpose = purpose_of(&body.0.purpose)?;
     let caller = caller_of(access.caller(), access.ctx());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        super::hold(tx, &caller.user).await?;
-        let begun = stepup::begin(ctx, tx, &SecondFactors(site), &caller, purpose).await?;
+        let held = super::hold(tx, &caller.user).await?;
+        let ceremonies = SecondFactors::of(&site, tx, &held).await?;
+        let begun = stepup::begin(ctx, tx, &ceremonies, &caller, purpose).await?;
         Ok::<_, Problem>(Audited::without(begun, Unaudited::StepTaken))
     };
     let begun = access.write(work).await?;
@@ -191,24 +192,16 @@ pub(super) async fn verify_step_up(
     let challenge: ChallengeId =
         challenge_id.parse().map_err(|_| Problem::from(stepup::Error::ChallengeInvalid))?;
     let caller = caller_of(access.caller(), access.ctx());
-    if caller.ip.is_none() {
-        return Err(stepup::Error::AddressUnknown.into());
-    }
-    // What waits for no answer from here costs no attempt.
-    let id = challenge.clone();
-    let find = async move |_: &Ctx, tx: &mut Tx| tx.challenge(&id).await;
-    let waiting = access.read(find).await?.filter(|waiting| waiting.waits_for(&caller, access.ctx().now));
-    if !waiting.ok_or(stepup::Error::ChallengeInvalid)?.factors.contains(&factor) {
-        let message = "this factor does not count for the purpose";
-        return Err(Problem::denied("FACTOR_NOT_PERMITTED", message));
-    }
+    let (id, whose) = (challenge.clone(), caller.clone());
+    let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::waiting(ctx, tx, &whose, &id, factor).await;
+    access.read(find).await?;
     access.attempt_proof(name).await?;
     let attempt = Attempt { challenge, factor, answer: answered };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Whoever shuts the person out, or removes the factor, comes before or after.
-        super::hold(tx, &caller.user).await?;
+        let held = super::hold(tx, &caller.user).await?;
         let keys = site.keys.newest_step_ups();
-        let ceremonies = SecondFactors(site.clone());
+        let ceremonies = SecondFactors::of(&site, tx, &held).await?;
         let purposes = &stepup::PURPOSES;
         let verified = stepup::verify(ctx, tx, &ceremonies, &keys, purposes, &caller, &attempt).await?;
         let user = caller.user.to_string();

@@ -113,7 +113,7 @@ async fn answered(
         let message = "this tenant does not accept that factor; use another of yours";
         return Err(Problem::denied("FACTOR_NOT_PERMITTED", message));
     }
-    if !proved(site, ctx, tx, user, factor, proof, so_far.pending.as_ref()).await? {
+    if !proved(site, ctx, tx, user, &verified, factor, proof, so_far.pending.as_ref()).await? {
         ticket::wrong(tx, kept).await?;
         let data = SignInFailed { reason: "FACTOR_INVALID", step: factor.as_str() };
         return Ok(Audited::new(Outcome::Wrong, Event::new(user.as_str(), &data)));

@@ -167,11 +167,11 @@ pub(super) async fn remove_factor(
         let found = find(&factors, &id);
         let lost = found.as_ref().ok().filter(|factor| older.is_some_and(|since| factor.created_at < since));
         let graced = lost.is_some() && session.has_grace(GraceAct::Remove, ctx.now);
-        let spending = if graced { None } else { Some(proof.spend(ctx, tx).await?) };
+        let spending = if graced { Spending::none() } else { proof.spend(ctx, tx).await? };
         let factor = found?;
         let codes = tx.unused_codes(&user).await?;
         may_remove(&held.policy.mfa, &factors, codes, &factor)?;
-        let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
+        let mut events = spending.events()?;
         if graced {
             session.spend(GraceAct::Remove);
             tx.update_session(&session).await?;

@@ -86,6 +86,7 @@ pub(super) async fn may_enrol(
     proof: &Proof,
 ) -> Result<(Begun, Vec<Event>), Problem> {
     let counts = |factor: &Factor| factor.is_verified() && held.policy.mfa.accepts(factor.kind());
+    let mut spending = Spending::none();
     let begun = if !factors.iter().any(Factor::is_verified) {
         // Where codes stand in for factors that were removed, one has to be proved first.
         let stands_in = owes(signed, session) && !session.has_second_factor();
@@ -107,16 +108,13 @@ pub(super) async fn may_enrol(
         // What is there is proved by going on with the sign-in.
         return Err(Problem::mfa_required());
     } else {
+        spending = proof.spend(ctx, tx).await?;
         Begun::Proved
-    };
-    let spending = match begun {
-        Begun::Proved if factors.iter().any(counts) => Some(proof.spend(ctx, tx).await?),
-        _ => None,
     };
     if factors.iter().filter(|factor| factor.is_verified()).count() >= MAX_FACTORS {
         return Err(too_many());
     }
-    Ok((begun, spending.map(Spending::events).transpose()?.unwrap_or_default()))
+    Ok((begun, spending.events()?))
 }
 
 /// Whether what was begun may be finished: leave may have been used up, or a first factor may be there meanwhile.

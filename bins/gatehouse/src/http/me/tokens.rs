@@ -130,9 +130,9 @@ pub(super) async fn create_token(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Held, so that the tokens there are stay as many as are counted.
         let (held, _) = hold(tx, &signed).await?;
-        let spending = if guarded { Some(proof.spend(ctx, tx).await?) } else { None };
+        let spending = if guarded { proof.spend(ctx, tx).await? } else { Spending::none() };
         let (pat, raw) = tokens::pat::mint(ctx, tx, &held.person.id, new).await?;
-        let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
+        let mut events = spending.events()?;
         events.push(Event::new(pat.id.as_str(), &created(&pat)));
         Ok::<_, Problem>(Audited::of_changes((pat, raw), events))
     };

@@ -84,7 +84,7 @@ pub(super) async fn put_sign_in_policy(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
         let changed = change(ctx, tx, policy).await?;
-        Ok::<_, Problem>(spending.events()?.into_iter().fold(changed, Audited::and))
+        Ok::<_, Problem>(changed.with(spending.events()?))
     };
     Ok(answer(&access.write(work).await?))
 }

@@ -1,7 +1,6 @@
 //! `POST /api/settings/users/{id}/reset-password` and `…/reset-factors`
 
 use actix_web::{HttpResponse, post, web};
-use audit::Audited;
 use kernel::{Ctx, UserId};
 use serde::Serialize;
 use store::Tx;
@@ -62,7 +61,7 @@ pub(super) async fn reset_user_password(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_about(ctx, tx, &id).await?;
         let reset = people::reset_password(ctx, tx, &id, sent).await?;
-        Ok::<_, Problem>(spending.events()?.into_iter().fold(reset, Audited::and))
+        Ok::<_, Problem>(reset.with(spending.events()?))
     };
     let (person, kind, link) = access.write(work).await?;
     let link = people::deliver(&site, &person, kind, link).await?;
@@ -93,7 +92,7 @@ pub(super) async fn reset_user_factors(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_about(ctx, tx, &id).await?;
         let reset = people::reset_factors(ctx, tx, &id).await?;
-        Ok::<_, Problem>(spending.events()?.into_iter().fold(reset, Audited::and))
+        Ok::<_, Problem>(reset.with(spending.events()?))
     };
     let removed = access.write(work).await?;
     Ok(answer(&FactorsReset { removed }))

@@ -156,9 +156,9 @@ pub(super) async fn invite_user(
     }
     let sent = site.mail.is_some();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = if role == Role::Admin { Some(proof.spend_alone(ctx, tx).await?) } else { None };
+        let spending = if role == Role::Admin { proof.spend_alone(ctx, tx).await? } else { Spending::none() };
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
-        let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
+        let mut events = spending.events()?;
         let link = people::make_link(ctx, tx, &person, LinkKind::Invitation).await?;
         events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
         Ok::<_, Problem>(Audited::of_changes((person, link), events))
@@ -225,11 +225,11 @@ pub(super) async fn patch_settings_user(
     }
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = if guarded { Some(proof.spend_about(ctx, tx, &id).await?) } else { None };
+        let spending = if guarded { proof.spend_about(ctx, tx, &id).await? } else { Spending::none() };
         let before = directory::find_person(tx, &id).await?;
         let (role, active) = (role.unwrap_or(before.role), active.unwrap_or(before.active));
         let after = directory::change_person(ctx, tx, &before, role, email, active).await?;
-        let mut events = spending.map(Spending::events).transpose()?.unwrap_or_default();
+        let mut events = spending.events()?;
         if before.role != after.role {
             let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
             events.push(Event::new(id.as_str(), &data));
