@@ -11,7 +11,11 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 /// `target/fuzz`, not into the corpus that is checked in.
 pub(crate) fn run(target: &str, seconds: Option<&str>) -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
-    let package = if target == "token" { "stepup" } else { "scim-core" };
+    let package = match target {
+        "token" => "stepup",
+        "cidr" => "netpolicy",
+        _ => "scim-core",
+    };
     let folder = root.join("crates").join(package).join("fuzz");
     let found = root.join("target/fuzz").join(target);
     std::fs::create_dir_all(&found).map_err(|error| error.to_string())?;

@@ -64,7 +64,10 @@ fn examples() -> Result<()> {
                 continue;
             };
             // Instruments of the measurements, and what serves until it is told to end: a test does that.
-            if ["floor", "seed", "hashmap", "payroll", "remote"].iter().any(|other| name == *other) {
+            if ["floor", "seed", "decision_cost", "hashmap", "payroll", "remote"]
+                .iter()
+                .any(|other| name == *other)
+            {
                 continue;
             }
             let mut command: Command = cargo();

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 /// Our crates and which of ours each may use. A crate that is not here fails the test: decide first.
-const ALLOWED: [(&str, &[&str]); 11] = [
+const ALLOWED: [(&str, &[&str]); 12] = [
     ("kernel", &[]),
     ("directory", &["kernel"]),
     ("tokens", &["kernel"]),
@@ -17,6 +17,7 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("sessions", &["kernel"]),
     ("credentials", &["kernel"]),
     ("stepup", &["kernel"]),
+    ("netpolicy", &["kernel"]),
     ("store", &["kernel", "directory", "tokens", "audit", "scim-core", "sessions", "credentials", "stepup"]),
     (
         "gatehouse",

@@ -1,0 +1,38 @@
+//! A program that may be reached from the office alone, and from nowhere else by mistake: no web, no database.
+//!
+//! `cargo run -p netpolicy --example embed`
+
+use std::{net::IpAddr, sync::Arc};
+
+use kernel::{Actor, Ctx, Env, SystemEnv, TenantId};
+use netpolicy::{By, Decision, Error, MemoryStore, Mode, Settings, Surface, add, set};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
+    let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("embed"));
+    let mut store = MemoryStore::default();
+    let (office, home): (IpAddr, IpAddr) = ("203.0.113.7".parse()?, "198.51.100.7".parse()?);
+    let on = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };
+
+    // Nobody could come in: refused, whoever asks.
+    let by = By { address: Some(home), acknowledged: false };
+    assert!(matches!(set(&mut store, by, on).await, Err(Error::Lockout)));
+
+    // From home it would shut out the one who does it; from the office it is done.
+    let rule = add(&ctx, &mut store, "203.0.113.0/24", "Office").await?;
+    assert!(matches!(set(&mut store, by, on).await, Err(Error::CallerNotCovered)));
+    set(&mut store, By { address: Some(office), ..by }, on).await?;
+
+    // The policy is made once, and asked at the door.
+    let policy = store.policy();
+    for (name, address) in [("the office", office), ("home", home)] {
+        let verdict = policy.decide(Some(address), Surface::Api, false);
+        println!("{name}: {:?}, {:?}", verdict.decision, verdict.reason);
+    }
+    let inside = policy.decide(Some(office), Surface::Api, false);
+    assert_eq!((inside.decision, inside.rule), (Decision::Allow, Some(0)));
+    assert_eq!(policy.decide(Some(home), Surface::Api, false).decision, Decision::Deny);
+    println!("let in by {} ({})", rule.cidr, rule.label);
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Changing a policy without locking anybody out by mistake.
+
+use std::net::IpAddr;
+
+use kernel::{Ctx, Id, StoreError};
+
+use crate::{
+    Cidr, Decision, Mode, NetworkPolicyStore, ParseCidrError, Policy, Rule, RuleId, Settings, Surface,
+};
+
+/// Rules of one tenant at most.
+pub const MAX_RULES: usize = 5_000;
+/// Characters of a label at most.
+pub const MAX_LABEL: usize = 100;
+
+/// Why a policy stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody could come in any more.
+    #[error("nobody could come in: add a rule first, or leave administrators their bypass")]
+    Lockout,
+    /// The one who changes it could not come in any more.
+    #[error("your own address would be shut out; add a rule for it, or acknowledge CALLER_NOT_COVERED")]
+    CallerNotCovered,
+    /// Not a range.
+    #[error(transparent)]
+    Cidr(#[from] ParseCidrError),
+    /// There is a rule with this range.
+    #[error("there is a rule for {0} already")]
+    Duplicate(Cidr),
+    /// There are as many rules as there may be.
+    #[error("there are {MAX_RULES} rules; remove one first")]
+    TooMany,
+    /// There is no such rule.
+    #[error("there is no such rule")]
+    NotFound,
+    /// What a rule is called is too long, or cannot be seen.
+    #[error("1 to {MAX_LABEL} characters, none of them a control character")]
+    Label,
+    /// What is stored could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Who changes a policy: an administrator.
+#[derive(Debug, Clone, Copy)]
+pub struct By {
+    /// From where; `None` where that is not known.
+    pub address: Option<IpAddr>,
+    /// Whether they know that they may shut themselves out.
+    pub acknowledged: bool,
+}
+
+/// Refuses what leaves no way in, and what shuts out the one who does it.
+fn guard(by: By, before: &Policy, after: &Policy, rules: usize) -> Result<(), Error> {
+    let settings = after.settings();
+    if settings.mode == Mode::Allowlist && rules == 0 && !settings.admin_bypass {
+        return Err(Error::Lockout);
+    }
+    let may = |policy: &Policy, surface| policy.decide(by.address, surface, true).decision == Decision::Allow;
+    let shuts_out = |surface: &Surface| may(before, *surface) && !may(after, *surface);
+    if !by.acknowledged && Surface::ALL.iter().any(shuts_out) {
+        return Err(Error::CallerNotCovered);
+    }
+    Ok(())
+}
+
+/// Sets everything but the rules: what it was before.
+pub async fn set(store: &mut dyn NetworkPolicyStore, by: By, settings: Settings) -> Result<Settings, Error> {
+    let before = store.network_settings_to_change().await?;
+    if settings == before {
+        return Ok(before);
+    }
+    let rules = store.network_rules().await?;
+    guard(by, &Policy::new(before, &rules), &Policy::new(settings, &rules), rules.len())?;
+    store.set_network_settings(&settings).await?;
+    Ok(before)
+}
+
+/// Adds a rule. More ranges never shut anybody out.
+pub async fn add(
+    ctx: &Ctx,
+    store: &mut dyn NetworkPolicyStore,
+    cidr: &str,
+    label: &str,
+) -> Result<Rule, Error> {
+    let (cidr, label) = (cidr.parse()?, checked(label)?);
+    store.network_settings_to_change().await?;
+    let rule = Rule { id: Id::new(&*ctx.env), cidr, label, created_at: ctx.now };
+    let full = store.count_network_rules().await? >= MAX_RULES;
+    if full && !store.network_rules().await?.iter().any(|other| other.cidr == cidr) {
+        return Err(Error::TooMany);
+    }
+    if full || !store.insert_network_rule(&rule).await? {
+        return Err(Error::Duplicate(cidr));
+    }
+    Ok(rule)
+}
+
+/// Gives a rule another label: the rule, and whether it is another.
+pub async fn rename(
+    store: &mut dyn NetworkPolicyStore,
+    id: &RuleId,
+    label: &str,
+) -> Result<(Rule, bool), Error> {
+    let label = checked(label)?;
+    store.network_settings_to_change().await?;
+    let found = store.network_rules().await?.into_iter().find(|rule| rule.id == *id);
+    let before = found.ok_or(Error::NotFound)?;
+    let changed = before.label != label;
+    let rule = Rule { label, ..before };
+    if changed {
+        store.rename_network_rule(&rule).await?;
+    }
+    Ok((rule, changed))
+}
+
+/// Removes a rule: which it was.
+pub async fn remove(store: &mut dyn NetworkPolicyStore, by: By, id: &RuleId) -> Result<Rule, Error> {
+    let settings = store.network_settings_to_change().await?;
+    let mut rules = store.network_rules().await?;
+    let before = Policy::new(settings, &rules);
+    let place = rules.iter().position(|rule| rule.id == *id).ok_or(Error::NotFound)?;
+    let removed = rules.remove(place);
+    guard(by, &before, &Policy::new(settings, &rules), rules.len())?;
+    store.delete_network_rule(id).await?;
+    Ok(removed)
+}
+
+fn checked(label: &str) -> Result<String, Error> {
+    let label = label.trim();
+    let good = !label.is_empty() && label.chars().count() <= MAX_LABEL && !label.contains(char::is_control);
+    if good { Ok(label.to_owned()) } else { Err(Error::Label) }
+}

@@ -1,0 +1,85 @@
+//! Ranges of addresses, read strictly and written in one way.
+
+use std::{fmt, net::IpAddr, str::FromStr};
+
+use cidr::{IpCidr, IpInet};
+
+/// The longest that a range can be written.
+const LONGEST: usize = "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128".len();
+
+/// A range of IPv4 or IPv6 addresses. Two that hold the same addresses are equal and written alike; those that map IPv4
+/// (`::ffff:0:0/96`) are of IPv4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cidr(IpCidr);
+
+/// Why a text is no range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ParseCidrError {
+    /// It is not written as one.
+    #[error(
+        "not a range of addresses; write it like 203.0.113.0/24 or 2001:db8::/32, or an address by itself"
+    )]
+    Malformed,
+    /// Its address lies inside of the range and does not begin it.
+    #[error("bits of a host are set; the range is written {0}")]
+    HostBits(Cidr),
+}
+
+impl Cidr {
+    /// The first address.
+    pub fn first(&self) -> IpAddr {
+        self.0.first_address()
+    }
+
+    /// The last address.
+    pub fn last(&self) -> IpAddr {
+        self.0.last_address()
+    }
+
+    /// How many bits all its addresses share.
+    pub fn prefix(&self) -> u8 {
+        self.0.network_length()
+    }
+
+    /// Whether an address lies in it; one that maps IPv4 is of IPv4, and in no range of IPv6.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.0.contains(&address.to_canonical())
+    }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.first(), self.prefix())
+    }
+}
+
+impl FromStr for Cidr {
+    type Err = ParseCidrError;
+
+    /// An address, or an address, `/` and a length: no spaces, signs, zone ids or leading zeros.
+    fn from_str(text: &str) -> Result<Self, ParseCidrError> {
+        if text.len() > LONGEST {
+            return Err(ParseCidrError::Malformed);
+        }
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| ParseCidrError::Malformed)?;
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        let length = length.map_or(Some(bits), |text| number(text).filter(|length| *length <= bits));
+        let mut length = length.ok_or(ParseCidrError::Malformed)?;
+        let mut canonical = address;
+        if let (IpAddr::V6(_), IpAddr::V4(mapped), 96..) = (address, address.to_canonical(), length) {
+            (canonical, length) = (mapped.into(), length - 96);
+        }
+        let inside = IpInet::new(canonical, length).map_err(|_| ParseCidrError::Malformed)?;
+        let range = Self(inside.network());
+        if range.first() == canonical { Ok(range) } else { Err(ParseCidrError::HostBits(range)) }
+    }
+}
+
+fn number(text: &str) -> Option<u8> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    if plain { text.parse().ok() } else { None }
+}

@@ -1,0 +1,38 @@
+//! Network policy: from which addresses a tenant may be reached, on each of its surfaces.
+//!
+//! A [`Policy`] is what a tenant has set ([`Settings`]) and its [`Rule`]s, ready to [decide](Policy::decide): in some
+//! tens of nanoseconds however many rules there are, without I/O, always. The same function answers who wants to know
+//! beforehand and who stands at the door. [`set`], [`add`], [`rename`] and [`remove`] change a policy behind
+//! [`NetworkPolicyStore`] ([`MemoryStore`] is one) and refuse what would lock everybody out, or the one who changes it.
+//!
+//! ```
+//! use netpolicy::{Cidr, Decision, Mode, Policy, Reason, Settings, Surface};
+//! let office: Cidr = "203.0.113.0/24".parse()?;
+//! let settings = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };
+//! let policy = Policy::of_ranges(settings, [office]);
+//! let inside = policy.decide(Some([203, 0, 113, 7].into()), Surface::Api, false);
+//! assert_eq!((inside.decision, inside.reason), (Decision::Allow, Reason::RuleMatch));
+//! let outside = policy.decide(Some([198, 51, 100, 7].into()), Surface::Api, false);
+//! assert_eq!((outside.decision, outside.reason), (Decision::Deny, Reason::NoRuleMatch));
+//! assert!("203.0.113.7/24".parse::<Cidr>().is_err(), "bits of a host are set");
+//! # Ok::<(), netpolicy::ParseCidrError>(())
+//! ```
+//!
+//! `examples/embed.rs` is a program that guards itself with it; nothing here knows of HTTP or databases.
+
+mod change;
+mod cidr;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod memory;
+mod policy;
+mod store;
+mod stretches;
+
+pub use change::{By, Error, MAX_LABEL, MAX_RULES, add, remove, rename, set};
+pub use cidr::{Cidr, ParseCidrError};
+pub use memory::MemoryStore;
+pub use policy::{
+    Decision, Enforcement, Mode, Policy, Reason, Rule, RuleId, RuleKind, Settings, Surface, Verdict,
+};
+pub use store::NetworkPolicyStore;

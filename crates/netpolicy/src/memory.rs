@@ -1,0 +1,64 @@
+//! Storage that is gone with the process: for tests, and for services of one process.
+
+use async_trait::async_trait;
+use kernel::StoreError;
+
+use crate::{NetworkPolicyStore, Policy, Rule, RuleId, Settings};
+
+/// Keeps everything in memory. What holds it (a mutex) is what keeps changes apart.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    settings: Settings,
+    rules: Vec<Rule>,
+}
+
+impl MemoryStore {
+    /// The policy as it is now, ready to decide.
+    pub fn policy(&self) -> Policy {
+        Policy::new(self.settings, &self.rules)
+    }
+}
+
+#[async_trait]
+impl NetworkPolicyStore for MemoryStore {
+    async fn network_settings(&mut self) -> Result<Settings, StoreError> {
+        Ok(self.settings)
+    }
+
+    async fn network_settings_to_change(&mut self) -> Result<Settings, StoreError> {
+        Ok(self.settings)
+    }
+
+    async fn set_network_settings(&mut self, settings: &Settings) -> Result<(), StoreError> {
+        self.settings = *settings;
+        Ok(())
+    }
+
+    async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError> {
+        Ok(self.rules.clone())
+    }
+
+    async fn count_network_rules(&mut self) -> Result<usize, StoreError> {
+        Ok(self.rules.len())
+    }
+
+    async fn insert_network_rule(&mut self, rule: &Rule) -> Result<bool, StoreError> {
+        let is_new = self.rules.iter().all(|other| other.cidr != rule.cidr);
+        if is_new {
+            self.rules.push(rule.clone());
+        }
+        Ok(is_new)
+    }
+
+    async fn rename_network_rule(&mut self, rule: &Rule) -> Result<(), StoreError> {
+        if let Some(kept) = self.rules.iter_mut().find(|kept| kept.id == rule.id) {
+            kept.label.clone_from(&rule.label);
+        }
+        Ok(())
+    }
+
+    async fn delete_network_rule(&mut self, id: &RuleId) -> Result<(), StoreError> {
+        self.rules.retain(|rule| rule.id != *id);
+        Ok(())
+    }
+}
