@@ -27,7 +27,7 @@ cargo xtask up                 build, make a demo tenant, serve on localhost:808
 cargo xtask test               everything CI checks, on both databases
 cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its address
 cargo xtask browser            the pages in Chromium, after `cargo build`; pictures in target/browser
-cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch or token, for a minute unless told otherwise
+cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch, token or cidr, for a minute unless told otherwise
 cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
 cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
 cargo xtask bench auth         sessions, sign-ins, what their times tell, and a burst of 200

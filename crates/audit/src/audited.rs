@@ -43,6 +43,11 @@ impl<T> Audited<T> {
         self
     }
 
+    /// The same with another value.
+    pub fn map<U>(self, other: impl FnOnce(T) -> U) -> Audited<U> {
+        Audited { value: other(self.value), events: self.events }
+    }
+
     /// A value that leaves no entry, and why.
     pub fn without(value: T, _reason: Unaudited) -> Self {
         Self { value, events: Vec::new() }

@@ -9,6 +9,8 @@ use tokens::{PatId, ScimToken, ScimTokenId, TokenHash};
 use crate::{
     conn::{Conn, on},
     error::{corrupt, store_error},
+    json::JsonText,
+    network::NetworkMark,
     schema::{personal_access_tokens as pats, scim_tokens, tenants},
     scim_tokens::ScimTokenRow,
     tenants::TenantRow,
@@ -20,18 +22,21 @@ pub struct Across {
 }
 
 impl Across {
-    /// The token with this hash in the tenant that the token names, revoked or not: one query.
+    /// The token with this hash in the tenant that the token names, revoked or not, and from where the tenant may be
+    /// reached: one query.
     pub async fn scim_token(
         &mut self,
         tenant: &TenantId,
         hash: &TokenHash,
-    ) -> Result<Option<ScimToken>, StoreError> {
+    ) -> Result<Option<(ScimToken, NetworkMark)>, StoreError> {
         let query = scim_tokens::table
+            .inner_join(tenants::table.on(tenants::id.eq(scim_tokens::tenant_id)))
             .filter(scim_tokens::tenant_id.eq(tenant.as_str()))
             .filter(scim_tokens::hash.eq(hash.as_bytes()));
-        let row: Option<ScimTokenRow> =
-            on!(&mut self.conn, c => query.select(ScimTokenRow::as_select()).first(c).await.optional())?;
-        row.map(ScimToken::try_from).transpose()
+        let row: Option<(ScimTokenRow, Option<JsonText>)> = on!(&mut self.conn, c => query
+            .select((ScimTokenRow::as_select(), tenants::network_policy))
+            .first(c).await.optional())?;
+        row.map(|(token, network)| Ok((token.try_into()?, NetworkMark::of(network)?))).transpose()
     }
 
     /// Nothing: whether the file can be read at all.

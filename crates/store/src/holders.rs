@@ -14,6 +14,7 @@ use crate::{
     conn::on,
     error::corrupt,
     json::JsonText,
+    network::NetworkMark,
     pats::PatRow,
     schema::{
         known_origins, passwords, personal_access_tokens, sessions as session_rows, sign_in_names, tenants,
@@ -42,6 +43,8 @@ pub struct Holder {
     pub deleted: bool,
     /// What the tenant asks for.
     pub policy: SignInPolicy,
+    /// From where the tenant may be reached.
+    pub network: NetworkMark,
 }
 
 /// What a password may open: a person of one tenant.
@@ -85,18 +88,24 @@ struct HolderRow {
     deleted_at: Option<NaiveDateTime>,
 }
 
-type AccountRow =
-    (HolderRow, Option<JsonText>, (String, String, String), bool, Option<String>, Option<String>);
-type ForeignRow = (HolderRow, Option<JsonText>, String, Option<NaiveDateTime>, Option<SessionRow>);
+/// What is read of a tenant with a credential.
+const POLICIES: (tenants::sign_in_policy, tenants::network_policy) =
+    (tenants::sign_in_policy, tenants::network_policy);
+
+/// A tenant's sign-in and network policy.
+type PoliciesRow = (Option<JsonText>, Option<JsonText>);
+type AccountRow = (HolderRow, PoliciesRow, (String, String, String), bool, Option<String>, Option<String>);
+type ForeignRow = (HolderRow, PoliciesRow, String, Option<NaiveDateTime>, Option<SessionRow>);
 
 impl HolderRow {
-    fn with(self, policy: Option<JsonText>) -> Result<Holder, StoreError> {
+    fn with(self, (policy, network): PoliciesRow) -> Result<Holder, StoreError> {
         Ok(Holder {
             user: self.id.parse().map_err(|error| corrupt("users.id", error))?,
             role: self.role.parse().map_err(|error| corrupt("users.role", error))?,
             active: self.active,
             deleted: self.deleted_at.is_some(),
             policy: policy_of(policy)?,
+            network: NetworkMark::of(network)?,
         })
     }
 }
@@ -120,10 +129,10 @@ impl Across {
                 .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
                 .filter(session_rows::tenant_id.eq(tenant.as_str()))
                 .filter(session_rows::id.eq(id.as_str()));
-        let row: Option<(SessionRow, HolderRow, Option<JsonText>)> = on!(&mut self.conn, c => query
-            .select((SessionRow::as_select(), HolderRow::as_select(), tenants::sign_in_policy))
+        let row: Option<(SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
+            .select((SessionRow::as_select(), HolderRow::as_select(), POLICIES))
             .first(c).await.optional())?;
-        row.map(|(session, holder, policy)| Ok((session.try_into()?, holder.with(policy)?))).transpose()
+        row.map(|(session, holder, policies)| Ok((session.try_into()?, holder.with(policies)?))).transpose()
     }
 
     /// The personal access token with this hash, revoked or not, and whose it is.
@@ -140,10 +149,10 @@ impl Across {
             .inner_join(tenants::table.on(tenants::id.eq(pats::tenant_id)))
             .filter(pats::tenant_id.eq(tenant.as_str()))
             .filter(pats::hash.eq(&hash.as_bytes()[..]));
-        let row: Option<(PatRow, HolderRow, Option<JsonText>)> = on!(&mut self.conn, c => query
-            .select((PatRow::as_select(), HolderRow::as_select(), tenants::sign_in_policy))
+        let row: Option<(PatRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
+            .select((PatRow::as_select(), HolderRow::as_select(), POLICIES))
             .first(c).await.optional())?;
-        row.map(|(pat, holder, policy)| Ok((pat.try_into()?, holder.with(policy)?))).transpose()
+        row.map(|(pat, holder, policies)| Ok((pat.try_into()?, holder.with(policies)?))).transpose()
     }
 
     /// The tenant of this short name or id.
@@ -187,7 +196,7 @@ impl Across {
         let rows: Vec<AccountRow> = on!(&mut self.conn, c => query
             .select((
                 HolderRow::as_select(),
-                tenants::sign_in_policy,
+                POLICIES,
                 (tenants::id, tenants::slug, tenants::name),
                 users::break_glass,
                 passwords::hash.nullable(),
@@ -237,7 +246,7 @@ impl Across {
         let mut rows: Vec<ForeignRow> = on!(&mut self.conn, c => query
             .select((
                 HolderRow::as_select(),
-                tenants::sign_in_policy,
+                POLICIES,
                 tenants::id,
                 users::sessions_after,
                 Option::<SessionRow>::as_select(),

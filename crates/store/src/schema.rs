@@ -8,6 +8,7 @@ diesel::table! {
         tier -> Text,
         created_at -> Timestamp,
         sign_in_policy -> Nullable<Json>,
+        network_policy -> Nullable<Json>,
     }
 }
 
@@ -255,6 +256,16 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    network_rules (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        cidr -> Text,
+        label -> Text,
+        created_at -> Timestamp,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     users,
@@ -276,5 +287,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     personal_access_tokens,
     known_origins,
     spent_challenges,
-    attempts
+    attempts,
+    network_rules
 );

@@ -26,7 +26,9 @@ use diesel::{
     sqlite::SqliteConnection,
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use directory::{Link, LinkKind, LinkStore, NewPerson, PeopleStore, Role};
+use directory::{
+    Link, LinkKind, LinkStore, NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier,
+};
 use kernel::{Actor, Ctx, Env, Id, StoreError, SystemEnv, TenantId};
 use scim_core::{
     Draft, Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserStore, schema::GROUPS,
@@ -155,6 +157,10 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert!(tx.take_ticket(&[2; 32]).await? && !tx.take_ticket(&[2; 32]).await?);
     tx.drop_tickets(id).await?;
     stepup::conformance::store(ctx, tx).await;
+    let new = NewTenant { slug: "acme".into(), name: "Acme".into(), tier: Tier::Standard };
+    let acme = Tenant { id: ctx.tenant.clone(), ..Tenant::new(&*ctx.env, new).unwrap() };
+    tx.insert_tenant(&acme).await?;
+    netpolicy::conformance::store(ctx, tx).await?;
 
     let factor = Factor {
         id: Id::new(&*ctx.env),

@@ -1,14 +1,15 @@
 //! `gatehouse policy`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use credentials::SignInPolicy;
 use kernel::Ctx;
+use netpolicy::{By, Mode, NetworkPolicyStore, Settings};
 use store::Tx;
 
 use super::{Office, Report, Result};
-use crate::http::change_policy;
+use crate::http::{change_network_policy, change_policy};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -21,15 +22,45 @@ pub(super) enum Command {
         #[arg(long, value_name = "JSON")]
         file: PathBuf,
     },
+    /// What a tenant's network policy does
+    #[command(subcommand)]
+    Network(Network),
+}
+
+#[derive(Subcommand)]
+pub(super) enum Network {
+    /// Let everybody in from everywhere again: for whoever is locked out. The rules stay
+    Off {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+    },
 }
 
 pub(super) async fn run(command: Command, office: &Office) -> Result<Report> {
-    let Command::SignIn { tenant, file } = command;
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    match command {
+        Command::SignIn { tenant, file } => sign_in(&tenant, &file, office).await,
+        Command::Network(Network::Off { tenant }) => network_off(&tenant, office).await,
+    }
+}
+
+async fn network_off(tenant: &str, office: &Office) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
+        let settings = Settings { mode: Mode::Off, ..tx.network_settings_to_change().await? };
+        change_network_policy(ctx, tx, By { address: None, acknowledged: true }, settings).await
+    });
+    let settings = write.await?;
+    let said = format!("{} lets everybody in from everywhere; its rules are kept", tenant.slug);
+    Ok(Report::new(serde_json::to_value(settings)?, said))
+}
+
+async fn sign_in(tenant: &str, file: &Path, office: &Office) -> Result<Report> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let policy: SignInPolicy =
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     policy.check().map_err(|error| format!("{}: {error}", file.display()))?;
-    let tenant = office.tenant(&tenant).await?;
+    let tenant = office.tenant(tenant).await?;
     let write =
         office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| change_policy(ctx, tx, policy).await);
     let policy = write.await?;

@@ -113,9 +113,9 @@ pub(super) async fn enter(
     if site.load.is_draining() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
-    if let (Some(Entry(event)), Ok(response)) = (entry, &answered)
-        && site.refusals.is_new(&event)
-        && let Some((_, ctx)) = access::passed(response.request())
+    if let (Some(Entry { event, ctx }), Ok(response)) = (entry, &answered)
+        && site.refusals.is_new(&event, arrival.ip)
+        && let Some(ctx) = ctx.or_else(|| access::passed(response.request()).map(|(_, ctx)| ctx))
     {
         access::enter(gate.clone(), ctx, event);
     }

@@ -14,7 +14,7 @@ use actix_web::{
     web::Bytes,
 };
 use audit::Event;
-use kernel::StoreError;
+use kernel::{Ctx, StoreError};
 use scim_core::ScimType;
 use serde_json::{Map, Value};
 
@@ -31,11 +31,22 @@ pub struct Problem {
     /// What a proof is asked for.
     purpose: Option<stepup::Purpose>,
     /// What the ledger is to say of the refusal.
-    entry: Option<Box<Event>>,
+    entry: Option<Box<Entry>>,
 }
 
 /// What the ledger is to say of a refusal: it travels with the answer to where it can be written.
-pub(super) struct Entry(pub(super) Event);
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) event: Event,
+    /// As whom; where that is not said, as the caller.
+    pub(super) ctx: Option<Ctx>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.event.fmt(f)
+    }
+}
 
 /// What went wrong, for the log alone: it travels with the answer to where the request's id is known.
 pub(super) struct Cause(pub(super) String);
@@ -72,6 +83,11 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "INVALID_REQUEST", message)
     }
 
+    /// 400 with a code of its own; `message` begins with the field's JSON path.
+    pub(super) fn bad(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
     /// 400 for a body that is not JSON.
     pub fn invalid_syntax(message: impl Into<String>) -> Self {
         Self { scim_type: Some(ScimType::InvalidSyntax), ..Self::invalid_request(message) }
@@ -88,7 +104,7 @@ impl Problem {
     /// 400 for a cursor that is not ours.
     pub(super) fn invalid_cursor() -> Self {
         let message = "cursor: not one of this list; begin again without it";
-        Self::new(StatusCode::BAD_REQUEST, "INVALID_CURSOR", message)
+        Self::bad("INVALID_CURSOR", message)
     }
 
     /// 401 with a code of its own.
@@ -134,12 +150,17 @@ impl Problem {
     pub(super) fn unknown_purpose() -> Self {
         let names: Vec<_> = stepup::PURPOSES.iter().map(|purpose| purpose.name).collect();
         let message = format!("purpose: write one of {}", names.join(", "));
-        Self::new(StatusCode::BAD_REQUEST, "UNKNOWN_PURPOSE", message)
+        Self::bad("UNKNOWN_PURPOSE", message)
     }
 
     /// The same, entered in the ledger of the caller's tenant.
     pub(super) fn entered(self, event: Event) -> Self {
-        Self { entry: Some(Box::new(event)), ..self }
+        Self { entry: Some(Box::new(Entry { event, ctx: None })), ..self }
+    }
+
+    /// The same, where there is no caller yet.
+    pub(super) fn entered_by(self, ctx: &Ctx, event: Event) -> Self {
+        Self { entry: Some(Box::new(Entry { event, ctx: Some(ctx.clone()) })), ..self }
     }
 
     /// 403 with a reason.
@@ -251,8 +272,8 @@ impl Problem {
         if let Some(cause) = &self.cause {
             answer.extensions_mut().insert(Cause(cause.clone()));
         }
-        if let Some(event) = &self.entry {
-            answer.extensions_mut().insert(Entry((**event).clone()));
+        if let Some(entry) = &self.entry {
+            answer.extensions_mut().insert((**entry).clone());
         }
     }
 

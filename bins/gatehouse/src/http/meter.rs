@@ -28,6 +28,7 @@ const WAITING: &str = "gatehouse_database_waiting";
 const OLDEST: &str = "gatehouse_database_oldest_wait_seconds";
 const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
 const EVENTS: &str = "gatehouse_events_total";
+const NETWORK: &str = "gatehouse_network_denials_total";
 const HASHING: &str = "gatehouse_passwords_waiting";
 const BUILD: &str = "gatehouse_build_info";
 
@@ -61,6 +62,7 @@ fn install() -> Option<PrometheusHandle> {
     describe_gauge!(OLDEST, "Seconds that the first of them has waited.");
     describe_gauge!(CERTIFICATE, "When the server's certificate ends, in seconds since 1970.");
     describe_counter!(EVENTS, "Entries of the ledger by requests, by code.");
+    describe_counter!(NETWORK, "Requests that a network policy refused, by surface.");
     describe_gauge!(HASHING, "Passwords that wait to be hashed.");
     describe_gauge!(BUILD, "1, with the version of the program and of its API description.");
     Some(handle)
@@ -100,6 +102,11 @@ pub(super) fn entered(codes: &[&'static str]) {
     for code in codes {
         counter!(EVENTS, "code" => *code).increment(1);
     }
+}
+
+/// A request that a network policy refused.
+pub(super) fn network_denied(surface: &'static str) {
+    counter!(NETWORK, "surface" => surface).increment(1);
 }
 
 /// How many passwords wait.

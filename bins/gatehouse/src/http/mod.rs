@@ -15,6 +15,7 @@ mod load;
 mod locations;
 mod me;
 mod meter;
+mod network;
 mod operations;
 mod paging;
 mod people;
@@ -51,7 +52,10 @@ use self::{
 use crate::{config::Settings, keys::Keys, mail::Mail, pages};
 
 pub(crate) use self::{
-    access::lifetime, document::Document, me::tokens::created as pat_created, settings::change_policy,
+    access::lifetime,
+    document::Document,
+    me::tokens::created as pat_created,
+    settings::{change_network_policy, change_policy},
 };
 pub use self::{
     describe::document,
@@ -83,6 +87,7 @@ pub(crate) struct Site {
     locations: Option<Locations>,
     last_uses: LastUses,
     refusals: refusals::Refusals,
+    networks: network::Networks,
     /// Looked at for figures and readiness, never used for a request.
     watched: Store,
     readiness: probes::Readiness,
@@ -126,6 +131,7 @@ impl Site {
             locations: settings.geo_database.as_deref().map(Locations::open).transpose()?,
             last_uses: LastUses::default(),
             refusals: refusals::Refusals::default(),
+            networks: network::Networks::default(),
             watched,
             readiness: probes::Readiness::default(),
             spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,

@@ -53,6 +53,11 @@ impl Person {
         &self.holder().policy
     }
 
+    /// Whether they are an administrator of the tenant.
+    pub(super) fn is_administrator(&self) -> bool {
+        self.holder().role == Role::Admin
+    }
+
     /// Whether they are here by a session.
     pub(super) fn has_session(&self) -> bool {
         matches!(self, Self::Session(_))
@@ -155,6 +160,13 @@ permission!(
 permission!(
     /// The tenant's settings, for administrators.
     write Administer => Person, |caller| person(caller, Scope::AdminTenant).and_then(administrator)
+);
+permission!(
+    /// To look at settings that concern everybody: by a session, or as an administrator by a token.
+    ReadSettings => Person, |caller| match caller {
+        Caller::Pat(_) => person(caller, Scope::AdminTenant).and_then(administrator),
+        other => any_session(other).and_then(complete).map(Person::Session),
+    }
 );
 permission!(
     /// Settings that no token may change, for administrators with a session.

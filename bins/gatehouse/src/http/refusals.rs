@@ -1,8 +1,9 @@
 //! Which refusals are entered in the ledger: the same one not again and again, or whoever is refused could fill it.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use audit::Event;
+use credentials::attempts;
 use moka::sync::Cache;
 
 /// How long the same refusal is not entered again.
@@ -20,9 +21,10 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// Whether this is to be entered.
-    pub(super) fn is_new(&self, event: &Event) -> bool {
-        let key = format!("{} {} {}", event.code, event.resource_id, event.data);
+    /// Whether this is to be entered, of a request from this address.
+    pub(super) fn is_new(&self, event: &Event, address: Option<IpAddr>) -> bool {
+        let from = attempts::origin(address);
+        let key = format!("{} {} {from} {}", event.code, event.resource_id, event.data);
         self.0.entry(key).or_insert(()).is_fresh()
     }
 }

@@ -18,7 +18,20 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     ("credentials", &["kernel"]),
     ("stepup", &["kernel"]),
     ("netpolicy", &["kernel"]),
-    ("store", &["kernel", "directory", "tokens", "audit", "scim-core", "sessions", "credentials", "stepup"]),
+    (
+        "store",
+        &[
+            "kernel",
+            "directory",
+            "tokens",
+            "audit",
+            "scim-core",
+            "sessions",
+            "credentials",
+            "stepup",
+            "netpolicy",
+        ],
+    ),
     (
         "gatehouse",
         &[
@@ -30,6 +43,7 @@ const ALLOWED: [(&str, &[&str]); 12] = [
             "sessions",
             "credentials",
             "stepup",
+            "netpolicy",
             "store",
         ],
     ),

@@ -25,7 +25,7 @@ const UNAUDITED: [(&str, &str); 5] = [
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
 /// Operations that read although they are sent a body.
-const READS: [&str; 3] = ["search_users", "search_groups", "search_all"];
+const READS: [&str; 4] = ["search_users", "search_groups", "search_all", "test_network_policy"];
 
 /// Kinds of credentials that the description knows, and that the callers below are made for.
 const KINDS: [&str; 3] = ["personalAccessToken", "scimToken", "sessionCookie"];
@@ -57,7 +57,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert!(operations.len() >= 70, "the document lists the operations: {}", operations.len());
+    assert!(operations.len() >= 76, "the document lists the operations: {}", operations.len());
     operations
 }
 
@@ -129,6 +129,14 @@ impl<'s> World<'s> {
                 let made = proved.post("/api/settings/scim-tokens", &json!({ "name": "Okta" }));
                 Some(vec![text(&made.json()["id"])])
             }
+            "/api/settings/network-policy/rules/{id}" => {
+                let before = self.pat.get("/api/settings/network-policy").json();
+                let count = before["rules"].as_array().unwrap().len();
+                let rule = json!({ "cidr": format!("10.1.0.{count}"), "label": "Office" });
+                let path = "/api/settings/network-policy/rules";
+                let made = self.pat.send("POST", path, Some("application/json"), &rule.to_string());
+                Some(vec![text(&made.json()["id"])])
+            }
             "/api/me/factors/{id}" => Some(vec![self.factor.clone()]),
             "/api/me/tokens/{id}" => {
                 Some(vec![text(&self.admin.get("/api/me/tokens").json()["tokens"][0]["id"])])
@@ -185,6 +193,14 @@ fn body(operation: &Operation) -> Option<Value> {
             "mfa": { "required": false, "acceptedFactors": ["WEBAUTHN", "TOTP"], "trustSsoMfa": false },
             "session": { "idleMinutes": 720, "absoluteDays": 30 },
         })),
+        "put_network_policy" => Some(json!({
+            "mode": "OFF",
+            "enforcement": { "SIGN_IN": true, "DASHBOARD": false, "API": true },
+            "adminBypass": true,
+        })),
+        "test_network_policy" => Some(json!({ "ip": "203.0.113.7" })),
+        "add_network_rule" => Some(json!({ "cidr": "203.0.113.0/24", "label": "Office" })),
+        "rename_network_rule" => Some(json!({ "label": "Head office" })),
         "begin_passkey_sign_in"
         | "continue_sign_in"
         | "sign_out"

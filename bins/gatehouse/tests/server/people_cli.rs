@@ -57,6 +57,20 @@ fn what_the_operator_does_counts_on_the_next_request() {
         std::fs::write(&policy, wanted.to_string().replace("60", "1")).unwrap();
         refused(&process, &["policy", "sign-in", "--tenant", "acme", "--file", file], "idleMinutes");
 
+        let locked = json!({
+            "mode": "ALLOWLIST",
+            "enforcement": { "SIGN_IN": true, "DASHBOARD": true, "API": true },
+            "adminBypass": false,
+            "acknowledge": ["CALLER_NOT_COVERED"],
+        });
+        let rule = json!({ "cidr": "203.0.113.0/24", "label": "Elsewhere" });
+        assert_eq!(by.post("/api/settings/network-policy/rules", &rule).status, 200);
+        assert_eq!(by.put("/api/settings/network-policy", &locked).status, 200);
+        assert_eq!(by.get("/api/me").json()["code"], "NETWORK_POLICY_BLOCKED");
+        assert_eq!(process.json(&["policy", "network", "off", "--tenant", "acme"])["mode"], "OFF");
+        let open = by.get("/api/settings/network-policy").json();
+        assert_eq!((&open["mode"], open["rules"].as_array().unwrap().len()), (&json!("OFF"), 1));
+
         let other = Browser::new(running.address);
         let again = || other.sign_in("ada@example.com", "a password for Ada here");
         assert_eq!(again().json()["code"], "SSO_REQUIRED");

@@ -46,6 +46,11 @@ pub fn catalog() -> Catalog {
         .with::<pats::PatCreated>()
         .with::<pats::PatRevoked>()
         .with::<policies::SignInPolicyChanged>()
+        .with::<policies::NetworkPolicyChanged>()
+        .with::<policies::NetworkPolicyBlocked>()
+        .with::<policies::NetworkRuleAdded>()
+        .with::<policies::NetworkRuleChanged>()
+        .with::<policies::NetworkRuleRemoved>()
         .with::<scim_tokens::ScimTokenCreated>()
         .with::<scim_tokens::ScimTokenRevoked>()
 }

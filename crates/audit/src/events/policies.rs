@@ -24,3 +24,105 @@ impl EventData for SignInPolicyChanged {
         Self { changed: vec!["mfa.required".into()] }
     }
 }
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkPolicyChanged {
+    /// Names of the settings that changed.
+    pub changed: Vec<String>,
+}
+
+impl EventData for NetworkPolicyChanged {
+    const CODE: &'static str = "ACCOUNT_NETWORK_POLICY_CHANGED";
+    const DESCRIPTION: &'static str = "The tenant's network policy changed.";
+    const RESOURCE_TYPE: &'static str = "tenant";
+    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
+
+    fn example() -> Self {
+        Self { changed: vec!["mode".into()] }
+    }
+}
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkPolicyBlocked {
+    /// `SIGN_IN`, `DASHBOARD` or `API`.
+    pub surface: &'static str,
+    /// The id of the person or the SCIM token that was refused.
+    pub credential: String,
+}
+
+impl EventData for NetworkPolicyBlocked {
+    const CODE: &'static str = "ACCOUNT_NETWORK_POLICY_BLOCKED";
+    const DESCRIPTION: &'static str = "Somebody was kept out by the tenant's network policy; the same from the same address is told once in a while.";
+    const RESOURCE_TYPE: &'static str = "tenant";
+    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
+
+    fn example() -> Self {
+        Self { surface: "DASHBOARD", credential: "usr_01jz2222222222222222222222".into() }
+    }
+}
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkRuleAdded {
+    /// Its range.
+    pub cidr: String,
+}
+
+impl EventData for NetworkRuleAdded {
+    const CODE: &'static str = "ACCOUNT_NETWORK_RULE_ADDED";
+    const DESCRIPTION: &'static str = "A range of addresses was added to the tenant's network policy.";
+    const RESOURCE_TYPE: &'static str = "network_rule";
+    const EXAMPLE_ID: &'static str = "nrl_01jz3333333333333333333333";
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
+
+    fn example() -> Self {
+        Self { cidr: "203.0.113.0/24".into() }
+    }
+}
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkRuleRemoved {
+    /// Its range.
+    pub cidr: String,
+}
+
+impl EventData for NetworkRuleRemoved {
+    const CODE: &'static str = "ACCOUNT_NETWORK_RULE_REMOVED";
+    const DESCRIPTION: &'static str = "A range of addresses was removed from the tenant's network policy.";
+    const RESOURCE_TYPE: &'static str = "network_rule";
+    const EXAMPLE_ID: &'static str = "nrl_01jz3333333333333333333333";
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
+
+    fn example() -> Self {
+        Self { cidr: "203.0.113.0/24".into() }
+    }
+}
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkRuleChanged {
+    /// Names of what changed.
+    pub changed: Vec<String>,
+}
+
+impl EventData for NetworkRuleChanged {
+    const CODE: &'static str = "ACCOUNT_NETWORK_RULE_CHANGED";
+    const DESCRIPTION: &'static str = "A rule of the tenant's network policy has another label.";
+    const RESOURCE_TYPE: &'static str = "network_rule";
+    const EXAMPLE_ID: &'static str = "nrl_01jz3333333333333333333333";
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
+
+    fn example() -> Self {
+        Self { changed: vec!["label".into()] }
+    }
+}

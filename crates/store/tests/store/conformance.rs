@@ -40,6 +40,21 @@ async fn step_ups() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn network_policies() {
+    on_both(async |world: World| {
+        let new = NewTenant { slug: "acme".into(), name: "Acme".into(), tier: Tier::Standard };
+        let acme = Tenant::new(&*world.env.clone(), new).unwrap();
+        let id = acme.id.clone();
+        let suite = world.change(&id, async move |ctx, tx| {
+            tx.insert_tenant(&acme).await?;
+            netpolicy::conformance::store(ctx, tx).await
+        });
+        suite.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tenants_tokens_and_people() {
     on_both(async |world: World| {
         let env = world.env.clone();
@@ -69,7 +84,7 @@ async fn tenants_tokens_and_people() {
         let (tenant, hash) = (acme.id.clone(), raw.hash());
         let find = async |across: &mut store::Across| across.scim_token(&tenant, &hash).await;
         let found = world.store.across(find).await.unwrap().unwrap();
-        assert_eq!(found, token);
+        assert_eq!((&found.0, found.1), (&token, store::NetworkMark::default()));
         let elsewhere = async |across: &mut store::Across| across.scim_token(&other, &hash).await;
         assert_eq!(world.store.across(elsewhere).await.unwrap(), None, "a token opens its own tenant only");
         let owner = async |across: &mut store::Across| across.tenant_of_scim_token(&token.id).await;

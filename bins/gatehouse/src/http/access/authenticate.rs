@@ -11,8 +11,9 @@ use actix_web::{
 use audit::{Audited, Event, events::sign_in::SessionStarted};
 use credentials::{FactorStore, SignInMode, SignInPolicy, attempts};
 use kernel::{Actor, Ctx, Email, Id, TenantId};
+use netpolicy::Surface;
 use sessions::{Claims, Lifetime, Method, NewSession, Session, SessionStore, Standing, device_label};
-use store::{Across, ForeignHolder, Holder, Tx};
+use store::{Across, ForeignHolder, Holder, NetworkMark, Tx};
 use tokens::{RawToken, TokenKind};
 
 use super::{Arrival, ByPat, Caller, Gate, Pass, Signed};
@@ -21,6 +22,7 @@ use crate::http::{
     auth::{came_from, hold},
     cookies,
     errors::Problem,
+    network::{self, Who},
     user_agent,
 };
 
@@ -62,17 +64,25 @@ impl Gate {
         headers: &HeaderMap,
         arrival: &Arrival,
     ) -> Result<TenantId, Problem> {
-        let (tenant, caller) = if headers.contains_key(header::AUTHORIZATION) {
+        let (tenant, caller, network) = if headers.contains_key(header::AUTHORIZATION) {
             self.by_token(headers).await?
         } else {
-            self.by_cookie(site, headers, arrival).await?
+            let (tenant, signed) = self.by_cookie(site, headers, arrival).await?;
+            let network = signed.holder.network;
+            (tenant, Caller::Session(Arc::new(signed)), network)
         };
-        let actor = match &caller {
-            Caller::Scim(token) => Actor::scim(token.id.to_string()),
-            Caller::Session(signed) => Actor::user(&signed.holder.user),
-            Caller::Pat(by) => Actor::user(&by.holder.user),
+        let (actor, surface, who) = match &caller {
+            Caller::Scim(token) => {
+                let id = token.id.as_str();
+                (Actor::scim(id.to_owned()), Surface::Api, Who { id, admin: false })
+            }
+            Caller::Session(signed) => {
+                (Actor::user(&signed.holder.user), Surface::Dashboard, Who::of(&signed.holder))
+            }
+            Caller::Pat(by) => (Actor::user(&by.holder.user), Surface::Api, Who::of(&by.holder)),
         };
         let ctx = self.ctx(tenant.clone(), actor, arrival);
+        site.networks.admit(&self.store, &ctx, network, surface, &who).await?;
         site.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
         request.extensions_mut().insert(Pass { caller, ctx, peer: arrival.peer });
         Ok(tenant)
@@ -90,7 +100,7 @@ impl Gate {
         }
     }
 
-    async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, Caller), Problem> {
+    async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, Caller, NetworkMark), Problem> {
         let mut sent = headers.get_all(header::AUTHORIZATION);
         let (Some(authorization), None) = (sent.next(), sent.next()) else {
             return Err(refused("given twice"));
@@ -104,14 +114,14 @@ impl Gate {
         match raw.kind() {
             TokenKind::Scim => {
                 let find = async |across: &mut Across| across.scim_token(tenant, &hash).await;
-                let Some(token) = self.store.across(find).await? else {
+                let Some((token, network)) = self.store.across(find).await? else {
                     return Err(refused("unknown token"));
                 };
                 if token.revoked_at.is_some() {
                     tracing::info!(token = %token.id, %tenant, "a revoked token was presented");
                     return Err(Problem::unauthenticated());
                 }
-                Ok((tenant.clone(), Caller::Scim(Arc::new(token))))
+                Ok((tenant.clone(), Caller::Scim(Arc::new(token)), network))
             }
             TokenKind::Pat => {
                 let find = async |across: &mut Across| across.pat(tenant, &hash).await;
@@ -125,7 +135,8 @@ impl Gate {
                 if !holder.active {
                     return Err(Problem::account_disabled());
                 }
-                Ok((tenant.clone(), Caller::Pat(Arc::new(ByPat { pat, holder }))))
+                let network = holder.network;
+                Ok((tenant.clone(), Caller::Pat(Arc::new(ByPat { pat, holder })), network))
             }
             TokenKind::Ticket | TokenKind::Link => Err(refused("a token of another kind")),
         }
@@ -136,7 +147,7 @@ impl Gate {
         site: &Site,
         headers: &HeaderMap,
         arrival: &Arrival,
-    ) -> Result<(TenantId, Caller), Problem> {
+    ) -> Result<(TenantId, Signed), Problem> {
         let sent = cookies::Sent::of(headers);
         let claims = match site.keys.read_cookie(&*self.env, site.cookie_name, &sent.pairs()) {
             Ok(Some(claims)) => claims,
@@ -148,7 +159,7 @@ impl Gate {
             None => self.foreign(site, &claims, headers, arrival).await?,
         };
         meet_policy(&mut signed.1)?;
-        Ok((signed.0, Caller::Session(Arc::new(signed.1))))
+        Ok(signed)
     }
 
     /// A token of ours: its row decides.
@@ -271,14 +282,15 @@ impl Gate {
         let origin = arrival.ip.map(|ip| attempts::origin(Some(ip)));
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             // Since the look-up the person may have been shut out, or the way closed.
-            let policy = hold(tx, &user).await?.policy;
+            let held = hold(tx, &user).await?;
             if tx.refused_until(&user).await?.is_some_and(|until| issued_at <= until) {
                 return Err(Problem::session_revoked());
             }
-            if policy.sign_in_mode == SignInMode::CredentialsOnly {
+            if held.policy.sign_in_mode == SignInMode::CredentialsOnly {
                 return Err(sso_not_allowed());
             }
-            let policy = policy.mfa;
+            network::admit_sign_in(ctx, tx, &held.person).await?;
+            let policy = held.policy.mfa;
             let has_factor = tx.factors(&user).await?.iter().any(credentials::Factor::is_verified);
             if (policy.required || has_factor) && !policy.trust_sso_mfa {
                 new.standing = Standing::Owing;

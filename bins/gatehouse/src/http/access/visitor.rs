@@ -6,11 +6,12 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
 use audit::Audited;
 use credentials::attempts::{self, Limit};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
-use store::{Across, Tx};
+use netpolicy::Surface;
+use store::{Account, Across, Tx};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Arrival, Gate, aside, attempt, enter, write};
-use crate::http::{errors::Problem, load::Slot, user_agent};
+use crate::http::{Site, errors::Problem, load::Slot, network::Who, user_agent};
 
 /// Somebody without a credential, on an operation that is about getting one.
 ///
@@ -82,6 +83,14 @@ impl Visitor {
     /// Waits for something that is neither storage nor the client, without holding the request's slot.
     pub(in crate::http) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
         aside(self.slot.as_ref(), waiting).await
+    }
+
+    /// Lets a person in whose first factor is proved, or refuses with 403.
+    pub(in crate::http) async fn admit(&self, site: &Site, account: &Account) -> Result<(), Problem> {
+        let holder = &account.holder;
+        let ctx = self.gate.ctx(account.tenant.clone(), Actor::user(&holder.user), &self.arrival);
+        let (store, who) = (&self.gate.store, Who::of(holder));
+        site.networks.admit(store, &ctx, holder.network, Surface::SignIn, &who).await
     }
 
     /// Takes an attempt from these limits, or refuses with 429.

@@ -18,7 +18,7 @@ use super::{
     enter::{Device, Proved, SignInAnswer, Step, hold, start},
     sign_in::sso_required,
 };
-use crate::http::{Site, access::Visitor, body::Json, errors::Problem};
+use crate::http::{Site, access::Visitor, body::Json, errors::Problem, network};
 
 /// A link and the password to set.
 #[derive(Deserialize, ToSchema)]
@@ -97,6 +97,7 @@ async fn redeem(
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
     let held = hold(tx, &link.user).await?;
+    network::admit_sign_in(ctx, tx, &held.person).await?;
     if !tx.take_link(&link.hash).await? {
         return Err(invalid());
     }

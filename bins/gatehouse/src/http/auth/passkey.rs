@@ -22,7 +22,7 @@ use crate::http::{
     access::Visitor,
     body::{Json, answer},
     errors::Problem,
-    sha256,
+    network, sha256,
 };
 
 /// How long an authenticator may take to answer, in milliseconds.
@@ -133,6 +133,7 @@ pub(super) async fn finish_passkey_sign_in(
         if !person.active {
             return Err(Problem::account_disabled());
         }
+        network::admit_sign_in(ctx, tx, &person).await?;
         let is_enough = policy.mfa.accepts(FactorKind::Webauthn) || !policy.mfa.required;
         let held = Held { person, policy };
         let methods = vec![Method::Passkey, Method::UserVerified];

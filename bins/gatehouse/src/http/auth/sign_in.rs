@@ -18,7 +18,7 @@ use crate::http::{
     access::Visitor,
     body::{Json, answer},
     errors::Problem,
-    sha256,
+    network, sha256,
 };
 
 /// E-mail and password.
@@ -121,11 +121,19 @@ pub(super) async fn sign_in(
         }
         refused.is_none()
     });
-    if fitting.len() > 1 {
-        return offer(&visitor, fitting.into_iter().map(|(account, _)| account).collect()).await;
+    let mut refusal = refusal.map(|(_, problem)| problem);
+    let mut admitted = Vec::new();
+    for (account, stale) in fitting {
+        match visitor.admit(&site, &account).await {
+            Ok(()) => admitted.push((account, stale)),
+            Err(problem) => refusal = Some(problem),
+        }
     }
-    let Some((account, stale)) = fitting.pop() else {
-        return Err(refusal.map_or_else(invalid_credentials, |(_, problem)| problem));
+    if admitted.len() > 1 {
+        return offer(&visitor, admitted.into_iter().map(|(account, _)| account).collect()).await;
+    }
+    let Some((account, stale)) = admitted.pop() else {
+        return Err(refusal.unwrap_or_else(invalid_credentials));
     };
     let newer = if stale {
         Some(visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??)
@@ -252,6 +260,7 @@ async fn go_on(
         if held.policy.requires_sso(held.person.break_glass) {
             return Err(sso_required());
         }
+        network::admit_sign_in(ctx, tx, &held.person).await?;
         if let Some(newer) = newer {
             tx.set_password(&whose, &newer, ctx.now).await?;
         }

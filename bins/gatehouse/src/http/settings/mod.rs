@@ -1,12 +1,16 @@
 //! `/api/settings`: what administrators of a tenant decide.
 
+mod network_policy;
+mod network_rules;
 mod scim_tokens;
 mod sign_in_policy;
 mod user_acts;
 mod user_sessions;
 mod users;
 
-pub(crate) use self::sign_in_policy::change as change_policy;
+pub(crate) use self::{
+    network_policy::change as change_network_policy, sign_in_policy::change as change_policy,
+};
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -14,6 +18,12 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
     config
         .service(sign_in_policy::get_sign_in_policy)
         .service(sign_in_policy::put_sign_in_policy)
+        .service(network_policy::get_network_policy)
+        .service(network_policy::put_network_policy)
+        .service(network_policy::test_network_policy)
+        .service(network_rules::add_network_rule)
+        .service(network_rules::rename_network_rule)
+        .service(network_rules::remove_network_rule)
         .service(users::list_settings_users)
         .service(users::invite_user)
         .service(users::get_settings_user)

@@ -2,3 +2,4 @@ pub(crate) mod auth;
 mod developers;
 mod me;
 mod scim;
+mod settings;

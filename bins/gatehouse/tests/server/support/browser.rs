@@ -71,6 +71,10 @@ impl Browser {
         self.send("POST", path, Some(body))
     }
 
+    pub(crate) fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, Some(body))
+    }
+
     pub(crate) fn delete(&self, path: &str) -> Answer {
         self.send("DELETE", path, None)
     }

@@ -12,7 +12,7 @@ use super::enrolment::enrol_totp;
 use crate::support::{AUTH_SECRET, Answer, Browser, Server, code, on_both};
 
 /// A cookie as the neighbour would mint it now.
-fn token(server: &Server, claims: Value) -> String {
+pub(crate) fn token(server: &Server, claims: Value) -> String {
     let keys = CookieKeys::new(&[Secret::new(AUTH_SECRET.to_owned())]);
     let Value::Object(claims) = claims else { panic!("claims are an object") };
     keys.mint(&*server.env, CookieName::Plain, claims, 30 * 24 * 3600).unwrap()

@@ -1,11 +1,11 @@
 //! `/api/auth`
 
 pub(crate) mod enrolment;
-mod foreign;
+pub(crate) mod foreign;
 mod limits;
 mod links;
 mod mail;
-mod passkeys;
+pub(crate) mod passkeys;
 mod races;
 mod sign_in;
 mod step_up;

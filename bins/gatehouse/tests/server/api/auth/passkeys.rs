@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Authenticator, Browser, on_both};
 
-pub(super) fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
+pub(crate) fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
     let begun = browser.post("/api/me/factors/passkeys/options", &json!({}));
     assert_eq!(begun.status, 200, "{}", begun.text);
     let begun = begun.json();
@@ -15,7 +15,7 @@ pub(super) fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
     browser.post("/api/me/factors/passkeys/verify", &body)
 }
 
-fn first(browser: &Browser, device: &mut Authenticator) -> (Value, Answer) {
+pub(crate) fn first(browser: &Browser, device: &mut Authenticator) -> (Value, Answer) {
     let begun = browser.post("/api/auth/passkey/options", &json!({})).json();
     let body = json!({ "challengeId": begun["challengeId"], "credential": device.get(&begun["webauthn"]) });
     let answer = browser.post("/api/auth/passkey/verify", &body);

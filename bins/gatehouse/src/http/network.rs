@@ -1,0 +1,129 @@
+//! From where a tenant may be reached: the policy at the door.
+//!
+//! What a tenant has set is found with each credential; its rules are kept here, ready to decide, until the version that
+//! comes with it is another. So a change is in force on the next request, on every instance, and a tenant without a
+//! policy waits for nothing.
+
+use std::{net::IpAddr, sync::Arc};
+
+use audit::{Event, events::policies::NetworkPolicyBlocked};
+use directory::{Person, Role};
+use kernel::{Ctx, StoreError, TenantId};
+use moka::sync::Cache;
+use netpolicy::{Decision, Mode, NetworkPolicyStore, Policy, Settings, Surface};
+use store::{Holder, NetworkMark, Store, Tx};
+
+use super::{errors::Problem, meter};
+
+/// Rules of all tenants that are kept ready, about.
+const KEPT: u64 = 1_000_000;
+
+/// Policies that are ready to decide.
+pub(super) struct Networks(Cache<TenantId, Arc<Ready>>);
+
+struct Ready {
+    version: u64,
+    rules: u32,
+    policy: Policy,
+}
+
+impl Default for Networks {
+    fn default() -> Self {
+        let weigh = |_: &TenantId, ready: &Arc<Ready>| ready.rules.saturating_add(1);
+        Self(Cache::builder().max_capacity(KEPT).weigher(weigh).build())
+    }
+}
+
+impl Networks {
+    /// Lets a request in, or refuses it with 403.
+    pub(super) async fn admit(
+        &self,
+        store: &Store,
+        ctx: &Ctx,
+        mark: NetworkMark,
+        surface: Surface,
+        who: &Who<'_>,
+    ) -> Result<(), Problem> {
+        // Nothing else is needed where nothing is looked at.
+        if mark.settings.mode == Mode::Off || !mark.settings.enforcement.of(surface) {
+            return Ok(());
+        }
+        let ready = self.ready(store, &ctx.tenant, mark).await?;
+        decided(&ready.policy, ctx, surface, who)
+    }
+
+    async fn ready(
+        &self,
+        store: &Store,
+        tenant: &TenantId,
+        mark: NetworkMark,
+    ) -> Result<Arc<Ready>, StoreError> {
+        if let Some(ready) = self.0.get(tenant).filter(|ready| ready.version == mark.version) {
+            return Ok(ready);
+        }
+        let find = async |tx: &mut Tx| tx.network_rules().await;
+        let rules = store.read::<_, StoreError>(tenant.clone(), find).await?;
+        // Rules that are newer than the version are found again under theirs.
+        let ready = Arc::new(Ready {
+            version: mark.version,
+            rules: u32::try_from(rules.len()).unwrap_or(u32::MAX),
+            policy: Policy::new(mark.settings, &rules),
+        });
+        self.0.insert(tenant.clone(), Arc::clone(&ready));
+        Ok(ready)
+    }
+}
+
+/// Who wants to come in, as the ledger is told of a refusal.
+pub(super) struct Who<'a> {
+    /// The id of the person or the token.
+    pub(super) id: &'a str,
+    /// Whether the bypass of administrators is theirs.
+    pub(super) admin: bool,
+}
+
+impl<'a> Who<'a> {
+    pub(super) fn of(holder: &'a Holder) -> Self {
+        Self { id: holder.user.as_str(), admin: holder.role == Role::Admin }
+    }
+}
+
+/// Lets somebody in who has proved a first factor, before there is a ticket or a session, or refuses with 403.
+pub(super) async fn admit_sign_in(ctx: &Ctx, tx: &mut Tx, person: &Person) -> Result<(), Problem> {
+    let settings = tx.network_settings().await?;
+    if settings.mode == Mode::Off || !settings.enforcement.of(Surface::SignIn) {
+        return Ok(());
+    }
+    let policy = Policy::new(settings, &tx.network_rules().await?);
+    let who = Who { id: person.id.as_str(), admin: person.role == Role::Admin };
+    decided(&policy, ctx, Surface::SignIn, &who)
+}
+
+fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &Who<'_>) -> Result<(), Problem> {
+    if policy.decide(ctx.ip, surface, who.admin).decision == Decision::Allow {
+        return Ok(());
+    }
+    meter::network_denied(surface.as_str());
+    let data = NetworkPolicyBlocked { surface: surface.as_str(), credential: who.id.to_owned() };
+    let event = Event::new(ctx.tenant.as_str(), &data);
+    Err(blocked().entered_by(ctx, event))
+}
+
+/// 403: says nothing of rules.
+fn blocked() -> Problem {
+    let message = "this tenant's network policy lets nobody in from this address; connect from a permitted network, \
+                   or ask an administrator";
+    Problem::denied("NETWORK_POLICY_BLOCKED", message)
+}
+
+/// What a policy decides about an address, without anybody at the door.
+pub(super) fn decide(
+    settings: Settings,
+    rules: &[netpolicy::Rule],
+    addresses: &[IpAddr],
+    surface: Surface,
+    as_admin: bool,
+) -> Vec<netpolicy::Verdict> {
+    let policy = Policy::new(settings, rules);
+    addresses.iter().map(|address| policy.decide(Some(*address), surface, as_admin)).collect()
+}

@@ -1,0 +1,3 @@
+//! What administrators decide for their tenant.
+
+mod network;

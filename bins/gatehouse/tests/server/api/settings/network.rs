@@ -1,0 +1,353 @@
+//! From where a tenant may be reached.
+
+use directory::Role;
+use serde_json::{Value, json};
+use store::testing::Kind;
+
+use crate::{
+    api::auth::{
+        foreign,
+        passkeys::{enrol, first},
+    },
+    support::{Answer, Authenticator, Browser, PASSWORD, Server, Tenant, on_both},
+};
+
+const POLICY: &str = "/api/settings/network-policy";
+const RULES: &str = "/api/settings/network-policy/rules";
+const TEST: &str = "/api/settings/network-policy/test";
+const OFFICE: &str = "203.0.113.7";
+const HOME: &str = "198.51.100.7";
+
+/// Runs a test on servers behind a trusted proxy.
+fn behind_a_proxy(test: impl Fn(&Server, &dyn Fn(&str) -> Browser)) {
+    for kind in Kind::ALL {
+        println!("on {kind:?}");
+        let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1")]);
+        test(&server, &|from| server.browser().with("X-Forwarded-For", from));
+    }
+}
+
+fn is(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
+}
+
+/// On, everywhere, or with these members otherwise.
+#[expect(clippy::needless_pass_by_value, reason = "written where it is called")]
+fn on(admin_bypass: bool, more: Value) -> Value {
+    let enforcement = json!({ "SIGN_IN": true, "DASHBOARD": true, "API": true });
+    let mut body = json!({ "mode": "ALLOWLIST", "enforcement": enforcement, "adminBypass": admin_bypass });
+    let members = body.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
+    body
+}
+
+/// An administrator's program, which needs no proof.
+fn program(server: &Server, tenant: &Tenant, from: &str) -> Browser {
+    let admin = server.person(tenant, &format!("program@{}.example", tenant.id.key()), Role::Admin);
+    let raw = server.write(&tenant.id, async move |ctx, tx| {
+        let scopes = vec![tokens::Scope::AdminTenant, tokens::Scope::ReadProfile];
+        let new = tokens::pat::NewPat { name: "program".into(), scopes, expires_in_days: None };
+        Ok(tokens::pat::mint(ctx, tx, &admin.id, new).await.unwrap().1)
+    });
+    let header = format!("Bearer {}", raw.expose());
+    server.browser().with("Authorization", &header).with("X-Forwarded-For", from)
+}
+
+#[test]
+fn it_is_read_by_everybody_and_set_by_administrators_with_a_proof() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
+        let off = json!({
+            "mode": "OFF",
+            "enforcement": { "SIGN_IN": true, "DASHBOARD": true, "API": true },
+            "adminBypass": true,
+        });
+        assert_eq!(member.get(POLICY).json(), off);
+        let mut with_rules = off.clone();
+        with_rules["rules"] = json!([]);
+        assert_eq!(admin.get(POLICY).json(), with_rules);
+        assert_eq!(member.put(POLICY, &off).json()["reason"], "ROLE_REQUIRED");
+        assert_eq!(member.post(RULES, &json!({})).json()["reason"], "ROLE_REQUIRED");
+
+        let asked = admin.put(POLICY, &on(true, json!({})));
+        is(&asked, 401, "STEP_UP_REQUIRED");
+        assert_eq!(asked.json()["purpose"], "NETWORK_POLICY_CHANGE");
+        let proved = || server.proved(&admin, "NETWORK_POLICY_CHANGE");
+        for (body, begins) in [
+            (json!({ "mode": "ALLOWLIST", "adminBypass": true }), "enforcement"),
+            (on(true, json!({ "mode": "DENYLIST" })), "mode"),
+            (on(true, json!({ "enforcement": { "SIGN_IN": true, "DASHBOARD": true } })), "enforcement"),
+            (on(true, json!({ "rules": [] })), "rules"),
+            (on(true, json!({ "acknowledge": ["EVERYTHING"] })), "acknowledge"),
+        ] {
+            let refused = proved().put(POLICY, &body);
+            is(&refused, 400, "INVALID_REQUEST");
+            let error = refused.json()["error"].as_str().unwrap().to_owned();
+            assert!(error.contains(begins), "{error}");
+        }
+
+        let added = proved().post(RULES, &json!({ "cidr": "127.0.0.1", "label": " This machine " }));
+        let rule = added.json();
+        assert_eq!((&rule["cidr"], &rule["label"]), (&json!("127.0.0.1/32"), &json!("This machine")));
+        let id = rule["id"].as_str().unwrap().to_owned();
+        let set = proved().put(POLICY, &on(false, json!({})));
+        assert_eq!((set.status, &set.json()["rules"][0]), (200, &rule), "{}", set.text);
+        let one = format!("{RULES}/{id}");
+        let renamed = proved().send("PATCH", &one, Some(&json!({ "label": "Here" })));
+        assert_eq!(renamed.json()["label"], "Here");
+        assert_eq!(proved().send("PATCH", &one, Some(&json!({ "label": "Here" }))).status, 200);
+        is(&proved().delete(&one), 409, "LOCKOUT_PROTECTION");
+        let off_again = proved().put(POLICY, &off);
+        assert_eq!(off_again.status, 200, "{}", off_again.text);
+        assert_eq!(proved().delete(&one).text, r#"{"deleted":true}"#);
+        is(&proved().delete(&one), 404, "NOT_FOUND");
+        is(&proved().send("PATCH", &one, Some(&json!({ "label": "x" }))), 404, "NOT_FOUND");
+
+        let entries = server.entries(&tenant);
+        let count = |action: &str| entries.iter().filter(|entry| entry.action == action).count();
+        assert_eq!(count("ACCOUNT_NETWORK_POLICY_CHANGED"), 2);
+        for action in ["ADDED", "CHANGED", "REMOVED"] {
+            assert_eq!(count(&format!("ACCOUNT_NETWORK_RULE_{action}")), 1, "{action}");
+        }
+    });
+}
+
+#[test]
+fn ranges_are_strict_canonical_and_unique() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let admin = program(server, &tenant, OFFICE);
+        let add = |cidr: &str| admin.post(RULES, &json!({ "cidr": cidr, "label": "x" }));
+        for odd in ["", "10.0.0.0/08", "10.0.0.0/+8", " 10.0.0.0/8", "10.0.0.0/33", "fe80::1%eth0", "office"]
+        {
+            let refused = add(odd);
+            is(&refused, 400, "INVALID_CIDR");
+            assert!(refused.json()["error"].as_str().unwrap().starts_with("cidr: "), "{}", refused.text);
+        }
+        let refused = add("203.0.113.7/24");
+        is(&refused, 400, "INVALID_CIDR");
+        assert!(refused.text.contains("203.0.113.0/24"), "{}", refused.text);
+        assert_eq!(add("203.0.113.0/24").status, 200);
+        is(&add("203.0.113.0/24"), 400, "DUPLICATE_CIDR");
+        is(&add("::ffff:203.0.113.0/120"), 400, "DUPLICATE_CIDR");
+        is(&admin.post(RULES, &json!({ "cidr": "192.0.2.1", "label": "" })), 400, "INVALID_REQUEST");
+        let other = server.tenant("other");
+        let theirs = program(server, &other, OFFICE);
+        assert_eq!(theirs.post(RULES, &json!({ "cidr": "203.0.113.0/24", "label": "x" })).status, 200);
+    });
+}
+
+#[test]
+fn a_test_tells_what_is_decided_and_members_no_rule() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let admin = program(server, &tenant, OFFICE);
+        let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
+        let asks = |body: Value| admin.post(TEST, &body).json();
+        assert_eq!(asks(json!({ "ip": HOME })), json!({ "decision": "ALLOW", "reason": "MODE_OFF" }));
+        for (cidr, label) in [("203.0.113.0/24", "Office"), ("203.0.0.0/16", "All"), ("127.0.0.1", "Here")] {
+            admin.post(RULES, &json!({ "cidr": cidr, "label": label }));
+        }
+        let enforcement = json!({ "SIGN_IN": false, "DASHBOARD": false, "API": true });
+        let body = on(true, json!({ "enforcement": enforcement }));
+        assert_eq!(admin.put(POLICY, &body).status, 200);
+        let matched = asks(json!({ "ip": OFFICE }));
+        assert_eq!((&matched["decision"], &matched["reason"]), (&json!("ALLOW"), &json!("RULE_MATCH")));
+        assert_eq!(matched["matchedRule"]["label"], "Office", "of several the smallest");
+        assert_eq!(asks(json!({ "ip": "::ffff:203.0.113.7" }))["reason"], "RULE_MATCH");
+        assert_eq!(asks(json!({ "ip": HOME })), json!({ "decision": "DENY", "reason": "NO_RULE_MATCH" }));
+        assert_eq!(asks(json!({ "ip": HOME, "asAdmin": true }))["reason"], "ADMIN_BYPASS");
+        assert_eq!(asks(json!({ "ip": HOME, "surface": "SIGN_IN" }))["reason"], "SURFACE_NOT_ENFORCED");
+        let seen = member.post(TEST, &json!({ "ip": OFFICE })).json();
+        assert_eq!(seen, json!({ "decision": "ALLOW", "reason": "RULE_MATCH" }));
+        assert!(member.get(POLICY).json().get("rules").is_none());
+
+        let several = asks(json!({ "ips": [OFFICE, HOME] }));
+        assert_eq!(
+            several,
+            json!({ "decisions": [
+                { "ip": OFFICE, "decision": "ALLOW", "reason": "RULE_MATCH" },
+                { "ip": HOME, "decision": "DENY", "reason": "NO_RULE_MATCH" },
+            ] })
+        );
+        assert_eq!(asks(json!({ "ips": [] })), json!({ "decisions": [] }));
+        for body in [
+            json!({}),
+            json!({ "ip": OFFICE, "ips": [OFFICE] }),
+            json!({ "ip": "office" }),
+            json!({ "ip": "203.0.113.0/24" }),
+            json!({ "ip": OFFICE, "surface": "DOOR" }),
+            json!({ "ips": vec![OFFICE; 1_001] }),
+        ] {
+            is(&admin.post(TEST, &body), 400, "INVALID_REQUEST");
+        }
+    });
+}
+
+#[test]
+fn it_is_in_force_on_the_next_request_on_every_surface_and_instance() {
+    behind_a_proxy(|server, from| {
+        let tenant = server.tenant("acme");
+        let (office, home) = (from(OFFICE), from(HOME));
+        let bob = server.person(&tenant, "bob@example.com", Role::Member);
+        assert_eq!(home.sign_in(&bob.email, PASSWORD).status, 200);
+        let inside = program(server, &tenant, OFFICE);
+        let (outside, unknown) = (inside.with("X-Forwarded-For", HOME), inside.with("X-Forwarded-For", "?"));
+        let provider = |from: &str| tenant.scim.with("X-Forwarded-For", from);
+        assert_eq!(inside.post(RULES, &json!({ "cidr": "203.0.113.0/24", "label": "Office" })).status, 200);
+        for caller in [&outside, &unknown] {
+            assert_eq!(caller.get("/api/me").status, 200, "nothing is looked at yet");
+        }
+
+        assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);
+        for refused in [home.get("/api/me"), outside.get("/api/me"), unknown.get("/api/me")] {
+            is(&refused, 403, "NETWORK_POLICY_BLOCKED");
+            assert!(refused.json().get("reason").is_none(), "nobody is told more");
+        }
+        let page = home.with("Accept", "text/html").get("/account/security");
+        assert_eq!((page.status, page.header("content-type")), (403, "text/html; charset=utf-8"));
+        let refused = provider(HOME).get("/api/scim/v2/Users");
+        is(&refused, 403, "NETWORK_POLICY_BLOCKED");
+        assert_eq!(refused.json()["status"], "403");
+        assert_eq!(inside.get("/api/me").status, 200);
+        assert_eq!(provider(OFFICE).get("/api/scim/v2/Users").status, 200);
+        assert_eq!(home.with("X-Forwarded-For", OFFICE).get("/api/me").status, 200, "the same session");
+        assert_eq!(server.anonymous().with("X-Forwarded-For", HOME).get("/auth/login").status, 200);
+        server.second(|second| {
+            // There nobody is a proxy: this machine asks.
+            is(&home.at(second).get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
+        });
+
+        // Signing in: before there is a ticket or a session, and only once the password is right.
+        is(&from(HOME).sign_in(&bob.email, "wrong"), 401, "INVALID_CREDENTIALS");
+        let refused = from(HOME).sign_in(&bob.email, PASSWORD);
+        is(&refused, 403, "NETWORK_POLICY_BLOCKED");
+        assert_eq!(refused.header("set-cookie"), "");
+        assert_eq!(office.sign_in(&bob.email, PASSWORD).json()["status"], "SIGNED_IN");
+        let foreign = foreign::token(server, json!({ "email": bob.email }));
+        for (from, status) in [(HOME, 403), (OFFICE, 200), (HOME, 403)] {
+            let browser = self::from(server, from);
+            browser.set("authjs.session-token", &foreign);
+            assert_eq!(browser.get("/api/me").status, status, "a neighbour's session from {from}");
+        }
+
+        // A surface that is not looked at is open.
+        let enforcement = json!({ "SIGN_IN": true, "DASHBOARD": false, "API": true });
+        assert_eq!(inside.put(POLICY, &on(false, json!({ "enforcement": enforcement }))).status, 200);
+        assert_eq!(home.get("/api/me").status, 200);
+        is(&outside.get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
+        // Administrators may have a way around, their tokens of provisioning have none, and nobody whom nobody knows.
+        assert_eq!(inside.put(POLICY, &on(true, json!({}))).status, 200);
+        assert_eq!(outside.get("/api/me").status, 200);
+        is(&unknown.get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
+        is(&home.get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
+        is(&provider(HOME).get("/api/scim/v2/Users"), 403, "NETWORK_POLICY_BLOCKED");
+        // A rule more.
+        assert_eq!(outside.post(RULES, &json!({ "cidr": HOME, "label": "Home" })).status, 200);
+        assert_eq!(home.get("/api/me").status, 200);
+        assert_eq!(provider(HOME).get("/api/scim/v2/Users").status, 200);
+        let other = server.tenant("other");
+        let theirs = other.scim.with("X-Forwarded-For", "192.0.2.1").get("/api/scim/v2/Users");
+        assert_eq!(theirs.status, 200, "other tenants are others");
+    });
+}
+
+#[test]
+fn every_way_to_sign_in_ends_at_the_first_factor() {
+    behind_a_proxy(|server, from| {
+        let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
+        let ada = server.person(&acme, "ada@example.com", Role::Member);
+        server.person(&globex, "ada@example.com", Role::Member);
+        let signed_in = from(OFFICE);
+        let body = json!({ "tenant": "acme", "email": ada.email, "password": PASSWORD });
+        assert_eq!(signed_in.post("/api/auth/sign-in", &body).json()["status"], "SIGNED_IN");
+        let mut device = Authenticator::new();
+        assert_eq!(enrol(&signed_in, &mut device).status, 200);
+        let inside = program(server, &acme, OFFICE);
+        let invited = inside.post("/api/settings/users", &json!({ "email": "new@example.com" })).json();
+        let token = invited["link"].as_str().unwrap().split_once("#link=").unwrap().1.to_owned();
+        inside.post(RULES, &json!({ "cidr": "203.0.113.0/24", "label": "Office" }));
+        assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);
+
+        // With a passkey, whatever comes of it otherwise.
+        is(&first(&from(HOME), &mut device).1, 403, "NETWORK_POLICY_BLOCKED");
+        assert_eq!(first(&from(OFFICE), &mut device).1.json()["status"], "SIGNED_IN");
+        // With a password that fits in two tenants, one of which is not reached from here: there is no choice.
+        let home = from(HOME);
+        assert_eq!(home.sign_in("ada@example.com", PASSWORD).json()["status"], "SIGNED_IN");
+        assert_eq!(home.get("/api/me").json()["tenant"]["slug"], "globex");
+        let choice = from(OFFICE).sign_in("ada@example.com", PASSWORD).json();
+        assert_eq!(choice["status"], "TENANT_CHOICE");
+        let body = json!({ "ticket": choice["ticket"], "tenant": "acme" });
+        is(&from(HOME).post("/api/auth/sign-in/tenant", &body), 403, "NETWORK_POLICY_BLOCKED");
+        // With a link, which stays good.
+        let redeem = |from: &Browser| {
+            from.post(
+                "/api/auth/links/redeem",
+                &json!({ "token": token, "password": "a password of some length" }),
+            )
+        };
+        is(&redeem(&from(HOME)), 403, "NETWORK_POLICY_BLOCKED");
+        assert_eq!(redeem(&from(OFFICE)).json()["status"], "SIGNED_IN");
+    });
+}
+
+fn from(server: &Server, address: &str) -> Browser {
+    server.browser().with("X-Forwarded-For", address)
+}
+
+#[test]
+fn refusals_are_entered_once_in_a_while_for_each_address() {
+    behind_a_proxy(|server, _| {
+        let tenant = server.tenant("acme");
+        let inside = program(server, &tenant, OFFICE);
+        inside.post(RULES, &json!({ "cidr": "203.0.113.0/24", "label": "Office" }));
+        inside.put(POLICY, &on(false, json!({})));
+        for _ in 0..20 {
+            for from in [HOME, "192.0.2.1"] {
+                assert_eq!(tenant.scim.with("X-Forwarded-For", from).get("/api/scim/v2/Users").status, 403);
+            }
+        }
+        let blocked = || {
+            let entries = server.entries(&tenant).into_iter();
+            entries.filter(|entry| entry.action == "ACCOUNT_NETWORK_POLICY_BLOCKED").collect::<Vec<_>>()
+        };
+        crate::support::eventually(|| blocked().len() == 2);
+        let entry = blocked().pop().unwrap();
+        assert_eq!((entry.actor_type.as_str(), entry.resource_type.as_str()), ("SCIM", "tenant"));
+        assert_eq!(entry.resource_id, tenant.id.as_str());
+        let metrics = server.anonymous().get("/metrics").text;
+        let count = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix(r#"gatehouse_network_denials_total{surface="API"} "#));
+        assert!(count.unwrap().parse::<u64>().unwrap() >= 40, "{count:?}");
+    });
+}
+
+#[test]
+fn nobody_is_locked_out_by_mistake() {
+    behind_a_proxy(|server, _| {
+        let tenant = server.tenant("acme");
+        let inside = program(server, &tenant, OFFICE);
+        let outside = inside.with("X-Forwarded-For", HOME);
+        is(&inside.put(POLICY, &on(false, json!({}))), 409, "LOCKOUT_PROTECTION");
+        let rule = inside.post(RULES, &json!({ "cidr": "203.0.113.0/24", "label": "Office" })).json();
+        inside.post(RULES, &json!({ "cidr": "192.0.2.0/24", "label": "Other" }));
+        let refused = outside.put(POLICY, &on(false, json!({})));
+        is(&refused, 409, "CONFLICT");
+        assert_eq!(refused.json()["reason"], "CALLER_NOT_COVERED");
+        assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);
+        let path = format!("{RULES}/{}", rule["id"].as_str().unwrap());
+        assert_eq!(inside.delete(&path).json()["reason"], "CALLER_NOT_COVERED");
+        is(&inside.delete(&format!("{path}?acknowledge=YES")), 400, "INVALID_REQUEST");
+        assert_eq!(inside.delete(&format!("{path}?acknowledge=CALLER_NOT_COVERED")).status, 200);
+        is(&inside.get(POLICY), 403, "NETWORK_POLICY_BLOCKED");
+        let there = inside.with("X-Forwarded-For", "192.0.2.1");
+        assert_eq!(there.put(POLICY, &on(true, json!({}))).status, 200);
+        let acknowledged = on(false, json!({ "acknowledge": ["CALLER_NOT_COVERED"] }));
+        assert_eq!(inside.put(POLICY, &acknowledged).status, 200, "by the bypass");
+        is(&inside.get(POLICY), 403, "NETWORK_POLICY_BLOCKED");
+    });
+}

@@ -1,0 +1,2 @@
+DROP TABLE network_rules;
+ALTER TABLE tenants DROP COLUMN network_policy;
