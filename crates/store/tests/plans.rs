@@ -216,6 +216,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     ];
     let uses = uses.map(|(of, id)| Use { of, id, at: ctx.now.plus_millis(60_000), ip: None });
     tx.note_uses(&uses).await?;
+    tx.recent(ctx.now.plus_millis(-1), ctx.now).await?;
     assert!(tx.revoke_pat(&pat.id, ctx.now).await?);
     tx.tidy(ctx.now).await?;
     tx.delete_person(&after, ctx.now).await?;

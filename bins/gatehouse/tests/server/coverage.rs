@@ -25,7 +25,8 @@ const UNAUDITED: [(&str, &str); 5] = [
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
 /// Operations that read although they are sent a body.
-const READS: [&str; 4] = ["search_users", "search_groups", "search_all", "test_network_policy"];
+const READS: [&str; 5] =
+    ["search_users", "search_groups", "search_all", "test_network_policy", "network_policy_impact"];
 
 /// Kinds of credentials that the description knows, and that the callers below are made for.
 const KINDS: [&str; 3] = ["personalAccessToken", "scimToken", "sessionCookie"];
@@ -57,7 +58,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert!(operations.len() >= 76, "the document lists the operations: {}", operations.len());
+    assert!(operations.len() >= 77, "the document lists the operations: {}", operations.len());
     operations
 }
 
@@ -197,6 +198,12 @@ fn body(operation: &Operation) -> Option<Value> {
             "mode": "OFF",
             "enforcement": { "SIGN_IN": true, "DASHBOARD": false, "API": true },
             "adminBypass": true,
+        })),
+        "network_policy_impact" => Some(json!({
+            "mode": "ALLOWLIST",
+            "enforcement": { "SIGN_IN": true, "DASHBOARD": true, "API": true },
+            "adminBypass": true,
+            "rules": ["203.0.113.0/24"],
         })),
         "test_network_policy" => Some(json!({ "ip": "203.0.113.7" })),
         "add_network_rule" => Some(json!({ "cidr": "203.0.113.0/24", "label": "Office" })),

@@ -1,5 +1,6 @@
 //! `/api/settings`: what administrators of a tenant decide.
 
+mod network_impact;
 mod network_policy;
 mod network_rules;
 mod scim_tokens;
@@ -21,6 +22,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(network_policy::get_network_policy)
         .service(network_policy::put_network_policy)
         .service(network_policy::test_network_policy)
+        .service(network_impact::network_policy_impact)
         .service(network_rules::add_network_rule)
         .service(network_rules::rename_network_rule)
         .service(network_rules::remove_network_rule)

@@ -29,7 +29,7 @@ const CALLER_NOT_COVERED: &str = "CALLER_NOT_COVERED";
 #[derive(ToSchema)]
 #[schema(rename_all = "SCREAMING_SNAKE_CASE", as = NetworkEnforcement)]
 #[expect(dead_code, reason = "describes netpolicy::Enforcement")]
-struct EnforcementShape {
+pub(super) struct EnforcementShape {
     /// When the first factor is proved.
     sign_in: bool,
     /// What a session cookie opens, pages included.

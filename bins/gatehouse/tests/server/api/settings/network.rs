@@ -299,6 +299,52 @@ fn from(server: &Server, address: &str) -> Browser {
 }
 
 #[test]
+fn who_would_be_shut_out_is_known_beforehand() {
+    behind_a_proxy(|server, from| {
+        let tenant = server.tenant("acme");
+        let (office, home) = (from(OFFICE), from(HOME));
+        let ada = server.person(&tenant, "ada@example.com", Role::Member);
+        let bob = server.person(&tenant, "bob@example.com", Role::Admin);
+        for (browser, person) in [(&office, &ada), (&home, &ada), (&home, &bob)] {
+            *browser.cookies.borrow_mut() = std::collections::BTreeMap::new();
+            assert_eq!(browser.sign_in(&person.email, PASSWORD).status, 200);
+        }
+        let inside = program(server, &tenant, OFFICE);
+        assert_eq!(inside.get("/api/me").status, 200);
+        assert_eq!(tenant.scim.with("X-Forwarded-For", HOME).get("/api/scim/v2/Users").status, 200);
+        let asks = |mut body: Value, rules: Value| {
+            body["rules"] = rules;
+            inside.post("/api/settings/network-policy/impact", &body)
+        };
+        let impact = || asks(on(true, json!({})), json!(["203.0.113.0/24"])).json();
+        // As it is written when there is time for it.
+        let id = tenant.token_id.to_string();
+        server.write(&tenant.id, async move |ctx, tx| {
+            let ip = Some(HOME.parse().unwrap());
+            tx.note_uses(&[store::Use { of: store::UseOf::ScimToken, id, at: ctx.now, ip }]).await
+        });
+        let found = impact();
+        let sessions = found["sessions"].as_array().unwrap();
+        assert_eq!(sessions.len(), 1, "not the administrator's, who has the bypass: {found}");
+        assert_eq!((&sessions[0]["userId"], &sessions[0]["ip"]), (&json!(ada.id.as_str()), &json!(HOME)));
+        assert_eq!(found["tokens"], json!([{ "id": tenant.token_id.as_str(), "kind": "SCIM", "ip": HOME }]));
+        let without = asks(on(false, json!({})), json!(["203.0.113.0/24"])).json();
+        assert_eq!(without["sessions"].as_array().unwrap().len(), 2);
+        let everybody = asks(on(false, json!({})), json!([])).json();
+        assert_eq!(everybody["sessions"].as_array().unwrap().len(), 3);
+        let off = asks(on(false, json!({ "mode": "OFF" })), json!([])).json();
+        assert_eq!(off, json!({ "sessions": [], "tokens": [] }));
+        let bad = asks(on(true, json!({})), json!(["203.0.113.0/24", "10.0.0.1/8"]));
+        is(&bad, 400, "INVALID_CIDR");
+        assert!(bad.json()["error"].as_str().unwrap().starts_with("rules[1]: "), "{}", bad.text);
+        // What was used long ago is not looked at.
+        server.env.advance(std::time::Duration::from_hours(31 * 24));
+        assert_eq!(asks(on(false, json!({})), json!([])).json()["sessions"], json!([]));
+        assert_eq!(inside.get(POLICY).json()["mode"], "OFF", "nothing has changed");
+    });
+}
+
+#[test]
 fn refusals_are_entered_once_in_a_while_for_each_address() {
     behind_a_proxy(|server, _| {
         let tenant = server.tenant("acme");

@@ -1,0 +1,93 @@
+//! From where credentials were used of late.
+
+use std::net::IpAddr;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use directory::Role;
+use kernel::{StoreError, Timestamp, UserId};
+
+use crate::{
+    Tx, UseOf,
+    conn::on,
+    error::corrupt,
+    schema::{personal_access_tokens as pats, scim_tokens, sessions, users},
+};
+
+/// Of one kind at most: of more, those that were made first.
+pub const MAX_RECENT: i64 = 10_000;
+
+/// A credential in force that was used of late.
+#[derive(Debug, Clone)]
+pub struct Recent {
+    /// What was used.
+    pub of: UseOf,
+    /// Its id.
+    pub id: String,
+    /// Whose it is, and what they may do; a SCIM token is nobody's.
+    pub holder: Option<(UserId, Role)>,
+    /// From where it was used last, if that is known.
+    pub ip: Option<IpAddr>,
+}
+
+/// Id, person, role, address.
+type HeldRow = (String, String, String, Option<String>);
+
+impl Recent {
+    fn held(of: UseOf, (id, user, role, ip): HeldRow) -> Result<Self, StoreError> {
+        let user = user.parse().map_err(|error| corrupt("users.id", error))?;
+        let role = role.parse().map_err(|error| corrupt("users.role", error))?;
+        Ok(Self { of, id, holder: Some((user, role)), ip: ip.and_then(|ip| ip.parse().ok()) })
+    }
+}
+
+impl Tx {
+    /// The credentials in force, of people who may sign in, that were used since then: sessions, then personal access
+    /// tokens, then SCIM tokens.
+    pub async fn recent(&mut self, since: Timestamp, now: Timestamp) -> Result<Vec<Recent>, StoreError> {
+        let (tenant, since, now): (_, NaiveDateTime, NaiveDateTime) =
+            (self.tenant.as_str().to_owned(), since.naive(), now.naive());
+        let of_sessions = sessions::table
+            .inner_join(
+                users::table
+                    .on(users::tenant_id.eq(sessions::tenant_id).and(users::id.eq(sessions::user_id))),
+            )
+            .filter(sessions::tenant_id.eq(&tenant))
+            .filter(sessions::revoked_at.is_null())
+            .filter(sessions::last_seen_at.ge(since))
+            .filter(users::active)
+            .order(sessions::id)
+            .select((sessions::id, users::id, users::role, sessions::ip))
+            .limit(MAX_RECENT);
+        let of_people = pats::table
+            .inner_join(
+                users::table.on(users::tenant_id.eq(pats::tenant_id).and(users::id.eq(pats::user_id))),
+            )
+            .filter(pats::tenant_id.eq(&tenant))
+            .filter(pats::revoked_at.is_null())
+            .filter(pats::expires_at.is_null().or(pats::expires_at.gt(now)))
+            .filter(pats::last_used_at.ge(since))
+            .filter(users::active)
+            .order(pats::id)
+            .select((pats::id, users::id, users::role, pats::last_used_ip))
+            .limit(MAX_RECENT);
+        let of_providers = scim_tokens::table
+            .filter(scim_tokens::tenant_id.eq(&tenant))
+            .filter(scim_tokens::revoked_at.is_null())
+            .filter(scim_tokens::last_used_at.ge(since))
+            .order(scim_tokens::id)
+            .select((scim_tokens::id, scim_tokens::last_used_ip))
+            .limit(MAX_RECENT);
+        let sessions: Vec<HeldRow> = on!(&mut self.conn, c => of_sessions.load(c).await)?;
+        let pats: Vec<HeldRow> = on!(&mut self.conn, c => of_people.load(c).await)?;
+        let providers: Vec<(String, Option<String>)> = on!(&mut self.conn, c => of_providers.load(c).await)?;
+        let sessions = sessions.into_iter().map(|row| Recent::held(UseOf::Session, row));
+        let pats = pats.into_iter().map(|row| Recent::held(UseOf::Pat, row));
+        let providers = providers.into_iter().map(|(id, ip)| {
+            let ip = ip.and_then(|ip| ip.parse().ok());
+            Ok(Recent { of: UseOf::ScimToken, id, holder: None, ip })
+        });
+        sessions.chain(pats).chain(providers).collect()
+    }
+}
