@@ -34,8 +34,14 @@ impl NetworkPolicyStore for MemoryStore {
         Ok(())
     }
 
+    async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError> {
+        Ok((self.settings, self.network_rules().await?))
+    }
+
     async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError> {
-        Ok(self.rules.clone())
+        let mut rules = self.rules.clone();
+        rules.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(rules)
     }
 
     async fn count_network_rules(&mut self) -> Result<usize, StoreError> {

@@ -14,6 +14,8 @@ pub trait NetworkPolicyStore: Send {
     async fn network_settings_to_change(&mut self) -> Result<Settings, StoreError>;
     /// Keeps what the tenant has set.
     async fn set_network_settings(&mut self, settings: &Settings) -> Result<(), StoreError>;
+    /// What the tenant has set and its rules, oldest first, as they were at one moment.
+    async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError>;
     /// The rules, oldest first.
     async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError>;
     /// How many rules there are.

@@ -97,6 +97,22 @@ impl NetworkPolicyStore for Tx {
         self.set_network_mark(Some(*settings)).await
     }
 
+    async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError> {
+        let query = tenants::table
+            .left_join(rows::table.on(rows::tenant_id.eq(tenants::id)))
+            .filter(tenants::id.eq(self.tenant.as_str()))
+            .order(rows::id);
+        let found: Vec<(Option<JsonText>, Option<RuleRow>)> = on!(&mut self.conn, c => query
+            .select((tenants::network_policy, Option::<RuleRow>::as_select()))
+            .load(c).await)?;
+        let (mut kept, mut rules) = (None, Vec::new());
+        for (policy, rule) in found {
+            kept = policy;
+            rules.extend(rule.map(Rule::try_from).transpose()?);
+        }
+        Ok((NetworkMark::of(kept)?.settings, rules))
+    }
+
     async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError> {
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).order(rows::id);
         let found: Vec<RuleRow> = on!(&mut self.conn, c => query.select(RuleRow::as_select()).load(c).await)?;

@@ -163,6 +163,11 @@ impl Problem {
         Self { entry: Some(Box::new(Entry { event, ctx: Some(ctx.clone()) })), ..self }
     }
 
+    /// What the ledger is to say, for whoever sees to it.
+    pub(super) fn take_event(&mut self) -> Option<Event> {
+        self.entry.take().map(|entry| entry.event)
+    }
+
     /// 403 with a reason.
     pub(super) fn forbidden(reason: impl Into<String>, message: impl Into<String>) -> Self {
         let problem = Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message);

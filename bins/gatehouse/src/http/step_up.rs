@@ -28,7 +28,6 @@ use tokens::Scope;
 use super::{
     Site,
     access::{self, Caller, Signed},
-    auth::hold,
     errors::Problem,
     shape::AreaProblem,
 };
@@ -116,7 +115,7 @@ impl Shown {
     /// Holds the one who acts, and uses the proof up.
     pub(super) async fn spend_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
         if let What::Good(claims) = &self.what {
-            hold(tx, &claims.user).await?;
+            hold_person(tx, &claims.user).await?;
         }
         self.spend(ctx, tx).await
     }
@@ -132,13 +131,20 @@ impl Shown {
             if *whom < claims.user {
                 directory::PeopleStore::person(tx, whom).await?;
             }
-            hold(tx, &claims.user).await?;
+            hold_person(tx, &claims.user).await?;
             if *whom > claims.user {
                 directory::PeopleStore::person(tx, whom).await?;
             }
         }
         self.spend(ctx, tx).await
     }
+}
+
+/// Holds the one who acts, and nothing of the tenant's: acts that change a policy hold that as a whole, and would wait for
+/// whoever shares it.
+async fn hold_person(tx: &mut Tx, user: &UserId) -> Result<(), Problem> {
+    let person = directory::PeopleStore::person(tx, user).await?;
+    person.filter(|person| person.active).map(drop).ok_or_else(Problem::account_disabled)
 }
 
 /// What became of a proof that was used: to be looked at right before the act.

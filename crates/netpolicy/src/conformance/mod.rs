@@ -13,6 +13,7 @@ use crate::{Cidr, Mode, NetworkPolicyStore, Rule, Settings};
 /// Where storage fails.
 pub async fn store(ctx: &Ctx, store: &mut dyn NetworkPolicyStore) -> Result<(), StoreError> {
     assert_eq!(store.network_settings().await?, Settings::default(), "nothing was set");
+    assert_eq!(store.network_policy().await?, (Settings::default(), Vec::new()));
     let settings = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };
     store.set_network_settings(&settings).await?;
     assert_eq!(store.network_settings().await?, settings);
@@ -34,6 +35,7 @@ pub async fn store(ctx: &Ctx, store: &mut dyn NetworkPolicyStore) -> Result<(), 
     both.sort_by(|one, other| one.id.cmp(&other.id));
     assert_eq!(ids(&store.network_rules().await?), ids(&both), "oldest first");
 
+    assert_eq!(store.network_policy().await?, (settings, both));
     let renamed = Rule { label: "Head office".into(), ..office.clone() };
     store.rename_network_rule(&renamed).await?;
     assert!(store.network_rules().await?.contains(&renamed));

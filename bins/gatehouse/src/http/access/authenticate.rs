@@ -245,6 +245,12 @@ impl Gate {
         if holder.policy.sign_in_mode == SignInMode::CredentialsOnly {
             return Err(sso_not_allowed());
         }
+        // Who is not let in gets no session.
+        let ctx = self.ctx(tenant.clone(), Actor::user(&holder.user), arrival);
+        let who = Who::of(&holder);
+        for surface in [Surface::SignIn, Surface::Dashboard] {
+            site.networks.admit(&self.store, &ctx, holder.network, surface, &who).await?;
+        }
         let made = self.begin_foreign(site, claims, &holder, tenant.clone(), headers, arrival).await?;
         // Another request with the same token may have been first.
         let session = match made {

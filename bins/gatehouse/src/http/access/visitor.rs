@@ -85,12 +85,24 @@ impl Visitor {
         aside(self.slot.as_ref(), waiting).await
     }
 
-    /// Lets a person in whose first factor is proved, or refuses with 403.
-    pub(in crate::http) async fn admit(&self, site: &Site, account: &Account) -> Result<(), Problem> {
+    /// Lets a person in whose first factor is proved, or tells why not: 403, which is entered already.
+    pub(in crate::http) async fn admit(
+        &self,
+        site: &Site,
+        account: &Account,
+    ) -> Result<Option<Problem>, Problem> {
         let holder = &account.holder;
         let ctx = self.gate.ctx(account.tenant.clone(), Actor::user(&holder.user), &self.arrival);
         let (store, who) = (&self.gate.store, Who::of(holder));
-        site.networks.admit(store, &ctx, holder.network, Surface::SignIn, &who).await
+        let Err(mut problem) = site.networks.admit(store, &ctx, holder.network, Surface::SignIn, &who).await
+        else {
+            return Ok(None);
+        };
+        let Some(event) = problem.take_event() else { return Err(problem) };
+        if site.refusals.is_new(&event, self.arrival.ip) {
+            enter(self.gate.clone(), ctx, event);
+        }
+        Ok(Some(problem))
     }
 
     /// Takes an attempt from these limits, or refuses with 429.

@@ -46,7 +46,7 @@ fn invalid() -> Problem {
         (status = 200, description = "How far it has come.", body = SignInAnswer),
         (status = 400, description = "The password is not taken; `error` says why."),
         (status = 401, description = "LINK_INVALID."),
-        (status = 403, description = "CROSS_SITE or SSO_REQUIRED."),
+        (status = 403, description = "CROSS_SITE or SSO_REQUIRED; NETWORK_POLICY_BLOCKED from elsewhere."),
         (status = 429, description = "Too many attempts."),
     )
 )]

@@ -88,7 +88,7 @@ pub(super) async fn begin_passkey_sign_in(
         (status = 200, description = "How far it has come.", body = SignInAnswer),
         (status = 400, description = "A field is missing or malformed."),
         (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or ACCOUNT_DISABLED."),
-        (status = 403, description = "CROSS_SITE or SSO_REQUIRED."),
+        (status = 403, description = "CROSS_SITE or SSO_REQUIRED; NETWORK_POLICY_BLOCKED from elsewhere."),
         (status = 429, description = "Too many attempts."),
     )
 )]

@@ -72,7 +72,7 @@ pub(super) fn sso_required() -> Problem {
         (status = 200, description = "How far it has come.", body = SignInAnswer),
         (status = 400, description = "A field is missing or malformed."),
         (status = 401, description = "INVALID_CREDENTIALS; with the right password ACCOUNT_DISABLED."),
-        (status = 403, description = "CROSS_SITE; SSO_REQUIRED where the tenant takes identity providers alone."),
+        (status = 403, description = "CROSS_SITE; SSO_REQUIRED where the tenant takes identity providers alone; NETWORK_POLICY_BLOCKED from elsewhere."),
         (status = 429, description = "Too many attempts."),
     )
 )]
@@ -125,8 +125,10 @@ pub(super) async fn sign_in(
     let mut admitted = Vec::new();
     for (account, stale) in fitting {
         match visitor.admit(&site, &account).await {
-            Ok(()) => admitted.push((account, stale)),
-            Err(problem) => refusal = Some(problem),
+            Ok(None) => admitted.push((account, stale)),
+            Ok(Some(blocked)) => refusal = Some(blocked),
+            // Which tenants there are to choose from is not known.
+            Err(problem) => return Err(problem),
         }
     }
     if admitted.len() > 1 {
@@ -207,7 +209,7 @@ async fn offer(visitor: &Visitor, accounts: Vec<Account>) -> Result<HttpResponse
         (status = 200, description = "How far it has come.", body = SignInAnswer),
         (status = 400, description = "A field is missing, or the tenant was not offered."),
         (status = 401, description = "TICKET_INVALID."),
-        (status = 403, description = "CROSS_SITE."),
+        (status = 403, description = "CROSS_SITE; NETWORK_POLICY_BLOCKED from elsewhere."),
         (status = 429, description = "Too many attempts."),
     )
 )]

@@ -137,7 +137,7 @@ pub(super) async fn step_up_challenge_options(
     let caller = caller_of(access.caller(), access.ctx());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let held = super::hold(tx, &caller.user).await?;
-        let ceremonies = SecondFactors::of(&site, tx, &held).await?;
+        let ceremonies = SecondFactors::of(&site, &held);
         let begun = stepup::begin(ctx, tx, &ceremonies, &caller, purpose).await?;
         Ok::<_, Problem>(Audited::without(begun, Unaudited::StepTaken))
     };
@@ -201,7 +201,7 @@ pub(super) async fn verify_step_up(
         // Whoever shuts the person out, or removes the factor, comes before or after.
         let held = super::hold(tx, &caller.user).await?;
         let keys = site.keys.newest_step_ups();
-        let ceremonies = SecondFactors::of(&site, tx, &held).await?;
+        let ceremonies = SecondFactors::of(&site, &held);
         let purposes = &stepup::PURPOSES;
         let verified = stepup::verify(ctx, tx, &ceremonies, &keys, purposes, &caller, &attempt).await?;
         let user = caller.user.to_string();

@@ -23,6 +23,7 @@ use crate::http::{
     access::{Access, Visitor},
     body::Json,
     errors::Problem,
+    network,
     permissions::SigningIn,
     user_agent,
 };
@@ -103,6 +104,8 @@ async fn answered(
     device: &Device,
 ) -> Result<Audited<Outcome>, Problem> {
     let held = hold(tx, user).await?;
+    // The policy may be another than when the ticket was minted, and the address.
+    network::admit_sign_in(ctx, tx, &held.person).await?;
     let kept = ticket::live(ctx, tx, hash, TicketKind::Factor).await?;
     let mut so_far: Proved = serde_json::from_value(kept.state.clone()).map_err(Problem::unforeseen)?;
     let policy = &held.policy;
@@ -155,6 +158,7 @@ pub(super) async fn continue_sign_in(
         let proved =
             Proved { methods: session.methods.clone(), pending: None, session: Some(session.id.clone()) };
         let held = hold(tx, &session.user).await?;
+        network::admit_sign_in(ctx, tx, &held.person).await?;
         match session.standing {
             Standing::Full => enter(ctx, tx, held, proved, Standing::Full, &device).await,
             Standing::Owing => start(&place, ctx, tx, held, proved, &device).await,

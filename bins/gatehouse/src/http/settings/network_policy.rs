@@ -140,10 +140,14 @@ struct MatchedRule {
     label: String,
 }
 
-/// What is decided about each of several.
+/// What is decided, about one address or about several.
 #[derive(Serialize, ToSchema)]
-struct NetworkDecisions {
-    decisions: Vec<DecisionOf>,
+#[serde(untagged)]
+enum NetworkTest {
+    /// With `ip`.
+    One(NetworkDecision),
+    /// With `ips`.
+    Several { decisions: Vec<DecisionOf> },
 }
 
 /// What is decided about one of several.
@@ -179,9 +183,8 @@ pub(super) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<By
 pub(super) async fn get_network_policy(access: Access<ReadSettings>) -> Result<HttpResponse, Problem> {
     let admin = access.caller().is_administrator();
     let find = async move |_: &Ctx, tx: &mut Tx| {
-        let settings = tx.network_settings().await?;
-        let rules = if admin { Some(tx.network_rules().await?) } else { None };
-        Ok::<_, Problem>((settings, rules))
+        let (settings, rules) = tx.network_policy().await?;
+        Ok::<_, Problem>((settings, Some(rules).filter(|_| admin)))
     };
     let (settings, rules) = access.read(find).await?;
     Ok(answer(&ShownPolicy::of(settings, rules.as_deref())))
@@ -246,7 +249,7 @@ pub(crate) async fn change(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     request_body = TestBody,
     responses(
-        (status = 200, description = "The decision; with `ips`, `{decisions}`.", body = NetworkDecision),
+        (status = 200, description = "The decision; with `ips`, `{decisions}`.", body = NetworkTest),
         (status = 400, description = "An address or the surface is malformed, or there are both or none of ip and ips."),
     )
 )]
@@ -272,10 +275,7 @@ pub(super) async fn test_network_policy(
         })
     };
     let addresses = asked.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-    let find = async |_: &Ctx, tx: &mut Tx| {
-        Ok::<_, Problem>((tx.network_settings().await?, tx.network_rules().await?))
-    };
-    let (settings, rules) = access.read(find).await?;
+    let (settings, rules) = access.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
     let surface = surface.unwrap_or(Surface::Api);
     let verdicts = network::decide(settings, &rules, &addresses, surface, as_admin);
     if several {
@@ -285,12 +285,12 @@ pub(super) async fn test_network_policy(
             reason: verdict.reason,
         };
         let decisions = asked.into_iter().zip(&verdicts).map(of).collect();
-        return Ok(answer(&NetworkDecisions { decisions }));
+        return Ok(answer(&NetworkTest::Several { decisions }));
     }
     let verdict = verdicts.first().ok_or_else(Problem::internal)?;
     let matched =
         verdict.rule.and_then(|place| rules.get(place)).filter(|_| access.caller().is_administrator());
-    Ok(answer(&NetworkDecision {
+    Ok(answer(&NetworkTest::One(NetworkDecision {
         decision: verdict.decision,
         reason: verdict.reason,
         matched_rule: matched.map(|rule| MatchedRule {
@@ -298,7 +298,7 @@ pub(super) async fn test_network_policy(
             cidr: rule.cidr.to_string(),
             label: rule.label.clone(),
         }),
-    }))
+    })))
 }
 
 impl From<netpolicy::Error> for Problem {

@@ -6,6 +6,6 @@ mod limits;
 mod links;
 mod mail;
 pub(crate) mod passkeys;
-mod races;
+pub(crate) mod races;
 mod sign_in;
 mod step_up;

@@ -9,7 +9,7 @@ use super::enrolment::{codes, enrol_totp};
 use crate::support::{Answer, Browser, Server, code, on_both};
 
 /// Sends the same from as many threads at once, half of them to a second instance.
-pub(super) fn at_once(
+pub(crate) fn at_once(
     server: &Server,
     many: usize,
     send: impl Fn(&Browser, usize) -> Answer + Sync,

@@ -8,6 +8,7 @@ use crate::{
     api::auth::{
         foreign,
         passkeys::{enrol, first},
+        races::at_once,
     },
     support::{Answer, Authenticator, Browser, PASSWORD, Server, Tenant, on_both},
 };
@@ -76,16 +77,19 @@ fn it_is_read_by_everybody_and_set_by_administrators_with_a_proof() {
         assert_eq!(asked.json()["purpose"], "NETWORK_POLICY_CHANGE");
         let proved = || server.proved(&admin, "NETWORK_POLICY_CHANGE");
         for (body, begins) in [
-            (json!({ "mode": "ALLOWLIST", "adminBypass": true }), "enforcement"),
-            (on(true, json!({ "mode": "DENYLIST" })), "mode"),
-            (on(true, json!({ "enforcement": { "SIGN_IN": true, "DASHBOARD": true } })), "enforcement"),
-            (on(true, json!({ "rules": [] })), "rules"),
-            (on(true, json!({ "acknowledge": ["EVERYTHING"] })), "acknowledge"),
+            (json!({ "mode": "ALLOWLIST", "adminBypass": true }), "body: missing field `enforcement`"),
+            (on(true, json!({ "mode": "DENYLIST" })), "mode: "),
+            (
+                on(true, json!({ "enforcement": { "SIGN_IN": true, "DASHBOARD": true } })),
+                "enforcement: missing field `API`",
+            ),
+            (on(true, json!({ "rules": [] })), "rules: "),
+            (on(true, json!({ "acknowledge": ["EVERYTHING"] })), "acknowledge: "),
         ] {
             let refused = proved().put(POLICY, &body);
             is(&refused, 400, "INVALID_REQUEST");
             let error = refused.json()["error"].as_str().unwrap().to_owned();
-            assert!(error.contains(begins), "{error}");
+            assert!(error.starts_with(begins), "{error}");
         }
 
         let added = proved().post(RULES, &json!({ "cidr": "127.0.0.1", "label": " This machine " }));
@@ -216,8 +220,19 @@ fn it_is_in_force_on_the_next_request_on_every_surface_and_instance() {
         assert_eq!(home.with("X-Forwarded-For", OFFICE).get("/api/me").status, 200, "the same session");
         assert_eq!(server.anonymous().with("X-Forwarded-For", HOME).get("/auth/login").status, 200);
         server.second(|second| {
-            // There nobody is a proxy: this machine asks.
-            is(&home.at(second).get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
+            // There nobody is a proxy: this machine asks, at an instance that keeps what it has read.
+            let there = || home.at(second).get("/api/me");
+            is(&there(), 403, "NETWORK_POLICY_BLOCKED");
+            let rule = inside.post(RULES, &json!({ "cidr": "127.0.0.1", "label": "Here" })).json();
+            assert_eq!(there().status, 200, "a rule more");
+            let path = format!("{RULES}/{}", rule["id"].as_str().unwrap());
+            assert_eq!(inside.delete(&path).status, 200);
+            is(&there(), 403, "NETWORK_POLICY_BLOCKED");
+            let enforcement = json!({ "SIGN_IN": true, "DASHBOARD": false, "API": true });
+            assert_eq!(inside.put(POLICY, &on(false, json!({ "enforcement": enforcement }))).status, 200);
+            assert_eq!(there().status, 200, "not looked at");
+            assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);
+            is(&there(), 403, "NETWORK_POLICY_BLOCKED");
         });
 
         // Signing in: before there is a ticket or a session, and only once the password is right.
@@ -369,6 +384,25 @@ fn refusals_are_entered_once_in_a_while_for_each_address() {
             .lines()
             .find_map(|line| line.strip_prefix(r#"gatehouse_network_denials_total{surface="API"} "#));
         assert!(count.unwrap().parse::<u64>().unwrap() >= 40, "{count:?}");
+    });
+}
+
+#[test]
+fn administrators_who_change_it_at_once_wait_for_each_other() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, ada) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        let (_, bob) = server.signed_in(&tenant, "bob@example.com", Role::Admin);
+        let cookies = [&ada, &bob].map(|browser| browser.cookies.borrow().clone());
+        for round in 0..10 {
+            let proofs = [&ada, &bob].map(|browser| server.proof(browser, "NETWORK_POLICY_CHANGE"));
+            let answers = at_once(server, 2, |browser, index| {
+                *browser.cookies.borrow_mut() = cookies[index].clone();
+                let rule = json!({ "cidr": format!("10.{round}.{index}.0/24"), "label": "x" });
+                browser.with("X-StepUp-Token", &proofs[index]).post(RULES, &rule)
+            });
+            assert!(answers.iter().all(|answer| answer.status == 200), "{round}: {answers:?}");
+        }
     });
 }
 
