@@ -15,7 +15,7 @@ use crate::{
     schema::{personal_access_tokens as pats, scim_tokens, sessions, users},
 };
 
-/// Of one kind at most: of more, those that were used last.
+/// Of one kind at most: of more, those that were made last.
 pub const MAX_RECENT: i64 = 10_000;
 
 /// A credential in force that was used of late.
@@ -57,7 +57,7 @@ impl Tx {
             .filter(sessions::revoked_at.is_null())
             .filter(sessions::last_seen_at.ge(since))
             .filter(users::active)
-            .order(sessions::last_seen_at.desc())
+            .order(sessions::id.desc())
             .select((sessions::id, users::id, users::role, sessions::ip))
             .limit(MAX_RECENT);
         let of_people = pats::table
@@ -69,14 +69,14 @@ impl Tx {
             .filter(pats::expires_at.is_null().or(pats::expires_at.gt(now)))
             .filter(pats::last_used_at.ge(since))
             .filter(users::active)
-            .order(pats::last_used_at.desc())
+            .order(pats::id.desc())
             .select((pats::id, users::id, users::role, pats::last_used_ip))
             .limit(MAX_RECENT);
         let of_providers = scim_tokens::table
             .filter(scim_tokens::tenant_id.eq(&tenant))
             .filter(scim_tokens::revoked_at.is_null())
             .filter(scim_tokens::last_used_at.ge(since))
-            .order(scim_tokens::last_used_at.desc())
+            .order(scim_tokens::id.desc())
             .select((scim_tokens::id, scim_tokens::last_used_ip))
             .limit(MAX_RECENT);
         let sessions: Vec<HeldRow> = on!(&mut self.conn, c => of_sessions.load(c).await)?;
