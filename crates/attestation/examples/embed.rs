@@ -1,0 +1,29 @@
+//! A program that enrols security keys certified under FIPS 140 and one make beside them: no web, no database.
+//!
+//! `cargo run -p attestation --example embed`
+
+use attestation::{Asked, Group, Mode, Policy, Reason, catalog};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let policy = Policy {
+        mode: Mode::Allowlist,
+        allowed_groups: vec![Group::FipsHardware],
+        allowed_aaguids: vec!["08987058-cadc-4b81-b6e1-30de50dcbe96".parse()?],
+        allow_platform_authenticators: true,
+        require_verified_attestation: true,
+        ..Policy::default()
+    };
+    let allowed = catalog().iter().filter(|known| policy.decide(&Asked::about(known.aaguid)).is_allowed());
+    let allowed: Vec<_> = allowed.collect();
+    for known in &allowed {
+        println!("{} ({}, {})", known.name, known.vendor, known.group.as_str());
+    }
+    assert!(allowed.iter().any(|known| known.name == "Windows Hello (hardware, TPM)"));
+
+    // What only says that it is one of them is none.
+    let Some(first) = allowed.first() else { return Err("the catalog has certified keys".into()) };
+    let claimed = Asked { proved: false, ..Asked::about(first.aaguid) };
+    assert_eq!(policy.decide(&claimed).reason(), Some(Reason::AllowlistNoMatch));
+    println!("without proof none of {} may be enrolled", allowed.len());
+    Ok(())
+}

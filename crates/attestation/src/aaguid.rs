@@ -1,0 +1,60 @@
+//! What an authenticator says it is (WebAuthn Level 3, section 6.5.1).
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// The identifier of a make of authenticators: 128 bits, written as a UUID (RFC 4122, section 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Aaguid(pub [u8; 16]);
+
+/// The text is not written as a UUID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a UUID; write it like 73bb0cd4-e502-49b8-9c6f-b59445bf720b")]
+pub struct ParseAaguidError;
+
+/// Where the groups of hexadecimal digits end, in bytes.
+const GROUPS: [usize; 5] = [4, 6, 8, 10, 16];
+
+impl FromStr for Aaguid {
+    type Err = ParseAaguidError;
+
+    /// In groups of 8, 4, 4, 4 and 12 hexadecimal digits, in any case of letters; no other form.
+    fn from_str(text: &str) -> Result<Self, ParseAaguidError> {
+        let mut bytes = [0; 16];
+        let mut digits = text.bytes();
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            if place > 0 && GROUPS.contains(&place) && digits.next() != Some(b'-') {
+                return Err(ParseAaguidError);
+            }
+            let mut digit = || digits.next().and_then(|digit| char::from(digit).to_digit(16));
+            let (Some(high), Some(low)) = (digit(), digit()) else { return Err(ParseAaguidError) };
+            *byte = u8::try_from(high * 16 + low).map_err(|_| ParseAaguidError)?;
+        }
+        if digits.next().is_none() { Ok(Self(bytes)) } else { Err(ParseAaguidError) }
+    }
+}
+
+impl fmt::Display for Aaguid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, byte) in self.0.iter().enumerate() {
+            if place > 0 && GROUPS.contains(&place) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Aaguid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Aaguid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}

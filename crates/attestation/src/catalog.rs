@@ -1,0 +1,101 @@
+//! Makes of authenticators that are known: a table in this crate, `catalog.tsv`, with where each line is from.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Aaguid;
+
+/// What kind of authenticator a make is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Group {
+    /// Security keys that are sold as certified under FIPS 140.
+    FipsHardware,
+    /// Other security keys.
+    Hardware,
+    /// Built into a device, and bound to it.
+    Platform,
+    /// Kept by a password manager on several devices.
+    Synced,
+}
+
+impl Group {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::FipsHardware, Self::Hardware, Self::Platform, Self::Synced];
+
+    /// Its name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FipsHardware => "FIPS_HARDWARE",
+            Self::Hardware => "HARDWARE",
+            Self::Platform => "PLATFORM",
+            Self::Synced => "SYNCED",
+        }
+    }
+}
+
+/// A make that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Authenticator {
+    /// What it says it is.
+    pub aaguid: Aaguid,
+    /// What it is called.
+    pub name: &'static str,
+    /// Who makes it.
+    pub vendor: &'static str,
+    /// What kind it is.
+    pub group: Group,
+}
+
+const TABLE: &str = include_str!("../catalog.tsv");
+
+static CATALOG: LazyLock<Vec<Authenticator>> =
+    LazyLock::new(|| TABLE.lines().skip(1).filter_map(read).collect());
+
+static PLACES: LazyLock<BTreeMap<Aaguid, usize>> =
+    LazyLock::new(|| (0..).zip(catalog()).map(|(place, known)| (known.aaguid, place)).collect());
+
+/// A line of the table: `aaguid group vendor name firmware sources doubt`, separated by tabs.
+fn read(line: &'static str) -> Option<Authenticator> {
+    let mut columns = line.split('\t');
+    let aaguid = columns.next()?.parse().ok()?;
+    let group = columns.next()?;
+    let group = Group::ALL.into_iter().find(|known| known.as_str() == group)?;
+    let (vendor, name) = (columns.next()?, columns.next()?);
+    Some(Authenticator { aaguid, name, vendor, group })
+}
+
+/// All makes that are known, by group, vendor and name.
+pub fn catalog() -> &'static [Authenticator] {
+    &CATALOG
+}
+
+/// The make with this identifier.
+pub fn find(aaguid: Aaguid) -> Option<&'static Authenticator> {
+    PLACES.get(&aaguid).and_then(|place| catalog().get(*place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_read_and_says_where_it_is_from() {
+        assert_eq!(catalog().len(), TABLE.lines().count() - 1, "a line that is not understood is missing");
+        assert_eq!(PLACES.len(), catalog().len(), "an identifier stands for one make");
+        assert!(catalog().len() > 150);
+        for line in TABLE.lines().skip(1) {
+            let columns: Vec<_> = line.split('\t').collect();
+            assert_eq!(columns.len(), 7, "{line}");
+            assert!(
+                !columns[5].is_empty() && columns[5].chars().all(|source| "AEFMPY".contains(source)),
+                "{line}"
+            );
+        }
+        for group in Group::ALL {
+            assert!(catalog().iter().any(|known| known.group == group), "{group:?}");
+            assert_eq!(serde_json::to_value(group).ok(), Some(group.as_str().into()));
+        }
+    }
+}

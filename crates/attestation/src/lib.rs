@@ -1,0 +1,27 @@
+//! Attestation policy: which authenticators may be enrolled as passkeys.
+//!
+//! What an authenticator is, it says by its [`Aaguid`]. The [catalog](catalog()) knows makes by theirs, in four groups; a
+//! [`Policy`] names groups and single makes, and [decides](Policy::decide) about one: without I/O, always. The same
+//! function answers who wants to know beforehand and who enrols.
+//!
+//! ```
+//! use attestation::{Asked, Group, Mode, Policy, Reason};
+//! let policy = Policy { mode: Mode::Allowlist, allowed_groups: vec![Group::FipsHardware], ..Policy::default() };
+//! let yubikey = "73bb0cd4-e502-49b8-9c6f-b59445bf720b".parse()?;
+//! assert!(policy.decide(&Asked::about(yubikey)).is_allowed());
+//! let google = "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4".parse()?;
+//! let verdict = policy.decide(&Asked::about(google));
+//! assert_eq!(verdict.reasons, [Reason::AllowlistNoMatch, Reason::SyncedPasskeyDenied]);
+//! assert_eq!(verdict.authenticator.map(|known| known.name), Some("Google Password Manager"));
+//! # Ok::<(), attestation::ParseAaguidError>(())
+//! ```
+//!
+//! An AAGUID is the authenticator's own word until its attestation is verified: [`Asked::proved`] says whether it was.
+
+mod aaguid;
+mod catalog;
+mod policy;
+
+pub use aaguid::{Aaguid, ParseAaguidError};
+pub use catalog::{Authenticator, Group, catalog, find};
+pub use policy::{Asked, Mode, Policy, Reason, Verdict};

@@ -1,0 +1,110 @@
+//! What a tenant has set, and the decision.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Aaguid, Authenticator, Group, find};
+
+/// Whether authenticators are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Mode {
+    /// Any may be enrolled.
+    #[default]
+    Off,
+    /// Those that are named alone.
+    Allowlist,
+}
+
+/// Which authenticators may be enrolled. By default any; once it is on, none until groups or makes are named.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Policy {
+    /// Whether authenticators are looked at.
+    pub mode: Mode,
+    /// Groups of the catalog whose makes may be.
+    pub allowed_groups: Vec<Group>,
+    /// Makes that may be beside them, whether the catalog knows them or not.
+    pub allowed_aaguids: Vec<Aaguid>,
+    /// Whether those may be that can be copied to other devices.
+    pub allow_synced_passkeys: bool,
+    /// Whether those may be that are built into a device.
+    pub allow_platform_authenticators: bool,
+    /// Whether what they are has to be proved.
+    pub require_verified_attestation: bool,
+}
+
+/// An authenticator that is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// What it says it is.
+    pub aaguid: Aaguid,
+    /// Whether it is built into a device; `None`: as the catalog has it, else not.
+    pub is_platform: Option<bool>,
+    /// Whether it can be copied to other devices; `None`: as the catalog has it, else not.
+    pub backup_eligible: Option<bool>,
+    /// Whether what it says it is was proved by its attestation.
+    pub proved: bool,
+}
+
+impl Asked {
+    /// What is known of a make by the catalog, and taken as proved.
+    pub fn about(aaguid: Aaguid) -> Self {
+        Self { aaguid, is_platform: None, backup_eligible: None, proved: true }
+    }
+}
+
+/// Why an authenticator may not be enrolled, in the order in which they are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Reason {
+    /// Neither its make nor its group is named; or what it is has to be proved, and is not.
+    AllowlistNoMatch,
+    /// It can be copied to other devices.
+    SyncedPasskeyDenied,
+    /// It is built into a device.
+    PlatformAuthenticatorDenied,
+}
+
+/// A decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// All that speaks against it, in order; nothing: it may be enrolled.
+    pub reasons: Vec<Reason>,
+    /// What the catalog knows of it.
+    pub authenticator: Option<&'static Authenticator>,
+}
+
+impl Verdict {
+    /// Whether it may be enrolled.
+    pub fn is_allowed(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    /// The first that speaks against it.
+    pub fn reason(&self) -> Option<Reason> {
+        self.reasons.first().copied()
+    }
+}
+
+impl Policy {
+    /// Whether an authenticator may be enrolled.
+    pub fn decide(&self, asked: &Asked) -> Verdict {
+        let authenticator = find(asked.aaguid);
+        if self.mode == Mode::Off {
+            return Verdict { reasons: Vec::new(), authenticator };
+        }
+        let group = authenticator.map(|known| known.group);
+        let named = self.allowed_aaguids.contains(&asked.aaguid)
+            || group.is_some_and(|group| self.allowed_groups.contains(&group));
+        let matches = named && (asked.proved || !self.require_verified_attestation);
+        let synced = asked.backup_eligible.unwrap_or(group == Some(Group::Synced));
+        let platform = asked.is_platform.unwrap_or(group == Some(Group::Platform));
+        let against = [
+            (!matches, Reason::AllowlistNoMatch),
+            (synced && !self.allow_synced_passkeys, Reason::SyncedPasskeyDenied),
+            (platform && !self.allow_platform_authenticators, Reason::PlatformAuthenticatorDenied),
+        ];
+        let reasons = against.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| reason).collect();
+        Verdict { reasons, authenticator }
+    }
+}
