@@ -23,6 +23,9 @@ pub(crate) fn run() -> Result<()> {
 /// What is off unless asked for is tested too.
 const OTLP: [&str; 2] = ["--features", "gatehouse/otlp"];
 
+/// The tests that run the compiler.
+const COMPILER: &str = "compile_fail";
+
 fn all(stages: &mut Stages) -> Result<()> {
     stages.run("install", || {
         system::install(&system::BUILD)?;
@@ -42,9 +45,14 @@ fn all(stages: &mut Stages) -> Result<()> {
     })?;
     let cluster = stages.run("start PostgreSQL", || Cluster::start(Durability::None))?;
     let url = cluster.url();
-    stages.run("tests, doc tests", || {
-        sh::run(cargo().args(["test", "--locked", "--workspace"]).args(OTLP).envs(cluster.variables()))
-    })?;
+    let test = || {
+        let mut command = cargo();
+        command.args(["test", "--locked", "--workspace"]).args(OTLP).envs(cluster.variables());
+        command
+    };
+    // The compiler takes the whole machine: nothing that has to be in time runs beside it.
+    stages.run("tests, doc tests", || sh::run(test().args(["--", "--skip", COMPILER])))?;
+    stages.run("must not compile", || sh::run(test().args(["--test", "server", COMPILER])))?;
     stages.run("examples", examples)?;
     stages.run("faults", chaos::short)?;
     stages.run("outside tools", || outside::run(&url))?;

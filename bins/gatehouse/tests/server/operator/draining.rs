@@ -14,6 +14,9 @@ use crate::support::{Caller, Process};
 
 const PUBLIC: &str = "/api/developers/events.json";
 
+/// How long the server drains: so long that a busy machine gets to all that is looked at meanwhile.
+const DRAIN: Duration = Duration::from_secs(4);
+
 /// Sends a request on a connection and reads the head of the answer; `None` when the connection is closed.
 fn ask(stream: &mut TcpStream, path: &str) -> Option<String> {
     write!(stream, "HEAD {path} HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
@@ -35,6 +38,11 @@ fn head(stream: &mut TcpStream) -> Option<String> {
 fn visitors(address: SocketAddr, answered: &AtomicUsize) {
     loop {
         match TcpStream::connect(address) {
+            // Reset, when the door was closed in the middle of the handshake.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => {
+                assert!(TcpStream::connect(address).is_err(), "cut off while somebody listens");
+                return;
+            }
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "nobody listens any more");
                 return;
@@ -56,7 +64,7 @@ fn visitors(address: SocketAddr, answered: &AtomicUsize) {
 #[test]
 fn whoever_is_served_notices_nothing() {
     for kind in Kind::ALL {
-        let process = Process::on(kind, &[("GATEHOUSE_DRAIN_SECONDS", "1")]);
+        let process = Process::on(kind, &[("GATEHOUSE_DRAIN_SECONDS", "4")]);
         let token = process.tenant("acme");
         let mut server = process.serve();
         let address = server.address;
@@ -76,23 +84,21 @@ fn whoever_is_served_notices_nothing() {
         let answered = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             let all: Vec<_> = (0..2).map(|_| scope.spawn(|| visitors(address, &answered))).collect();
-            super::until("visitors come", Duration::from_secs(5), || answered.load(Ordering::Relaxed) > 20);
+            super::until("visitors come", Duration::from_secs(30), || answered.load(Ordering::Relaxed) > 20);
             let told = Instant::now();
             server.ask_to_end();
-            super::until("it is not ready", Duration::from_millis(900), || {
-                caller.get("/readyz").status == 503
-            });
+            super::until("it is not ready", DRAIN, || caller.get("/readyz").status == 503);
             assert_eq!(caller.get("/readyz").json()["status"], "draining");
             assert_eq!(caller.get("/healthz").status, 200);
             let answer = caller.get(PUBLIC);
             assert_eq!((answer.status, answer.header("connection")), (200, "close"));
-            assert!(told.elapsed() < Duration::from_secs(1), "all this while it drains");
+            assert!(told.elapsed() < DRAIN, "all this while it drains");
             // The connection that was kept is answered once more, and told to be no longer kept.
             assert!(ask(&mut kept, "/healthz").unwrap().to_lowercase().contains("connection: close"));
             for visitor in all {
                 visitor.join().unwrap();
             }
-            assert!(told.elapsed() >= Duration::from_secs(1), "requests were taken for a second");
+            assert!(told.elapsed() >= DRAIN, "requests were taken all that time");
         });
         assert!(server.child.try_wait().unwrap().is_none(), "it waits for the change");
         assert!(!server.log().contains("ERROR"), "{}", server.log());
@@ -111,7 +117,7 @@ fn connections_on_which_nothing_is_asked_do_not_keep_it() {
     ask(&mut idle, "/healthz").unwrap();
     let (code, took) = server.terminate();
     assert_eq!(code, Some(0));
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < Duration::from_secs(8), "{took:?}");
     assert_eq!(head(&mut idle), None, "it is closed");
 }
 
@@ -122,8 +128,8 @@ fn a_second_signal_does_without_the_rest_of_the_time() {
     let mut server = process.serve();
     server.ask_to_end();
     let caller = Caller::anonymous(server.address);
-    super::until("it drains", Duration::from_secs(5), || caller.get("/readyz").status == 503);
+    super::until("it drains", Duration::from_secs(30), || caller.get("/readyz").status == 503);
     let (code, took) = server.terminate();
     assert_eq!(code, Some(0));
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }
