@@ -10,6 +10,7 @@ pub mod http;
 pub mod keys;
 pub mod logs;
 mod mail;
+mod makers;
 mod pages;
 mod people;
 pub mod secrets;

@@ -45,7 +45,7 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     let base = format!("http://localhost:{}", address.port());
     let run = |words: &[&str]| gatehouse(&program, &database, words);
     run(&["migrate"])?;
-    for (slug, name) in [("acme", "Acme"), ("asks", "Asks"), ("strict", "Strict")] {
+    for (slug, name) in [("acme", "Acme"), ("asks", "Asks"), ("strict", "Strict"), ("works", "Works")] {
         run(&["tenant", "create", "--slug", slug, "--name", name])?;
     }
     let policy = folder.join("policy.json");
@@ -62,6 +62,10 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     run(&["user", "role", "--tenant", "acme", "--email", "erin@example.com", "--role", "ADMIN"])?;
     person(&program, &database, CHEAP, "strict", "both@example.com", PASSWORD)?;
     run(&["user", "create", "--tenant", "strict", "--email", "invited@example.com"])?;
+    for name in ["hana", "ivan"] {
+        person(&program, &database, CHEAP, "works", &format!("{name}@example.com"), PASSWORD)?;
+    }
+    run(&["user", "role", "--tenant", "works", "--email", "hana@example.com", "--role", "ADMIN"])?;
     let link = |tenant: &str, email: &str| -> Result<String> {
         member(&run(&["user", "reset", "--tenant", tenant, "--email", email])?, "link")
     };

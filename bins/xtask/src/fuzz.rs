@@ -13,7 +13,8 @@ pub(crate) fn run(target: &str, seconds: Option<&str>) -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let package = match target {
         "token" => "stepup",
-        "cidr" => "netpolicy",
+        "cidr" | "proxies" => "netpolicy",
+        "mds" => "attestation",
         _ => "scim-core",
     };
     let folder = root.join("crates").join(package).join("fuzz");

@@ -17,11 +17,23 @@
 //! ```
 //!
 //! An AAGUID is the authenticator's own word until its attestation is verified: [`Asked::proved`] says whether it was.
+//! [`Roots`] are the certificates that may prove a make, from the FIDO Alliance's [metadata](mds) or from files.
+//!
+//! `examples/embed.rs` is a program that decides with it; nothing here knows of HTTP or databases.
 
 mod aaguid;
 mod catalog;
+mod change;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod mds;
 mod policy;
+mod roots;
+mod store;
 
 pub use aaguid::{Aaguid, ParseAaguidError};
 pub use catalog::{Authenticator, Group, catalog, find};
+pub use change::{Changed, Error, MAX_MAKES, set};
 pub use policy::{Asked, Mode, Policy, Reason, Verdict};
+pub use roots::{FileError, Roots};
+pub use store::AttestationPolicyStore;

@@ -74,6 +74,17 @@ pub struct Verdict {
     pub authenticator: Option<&'static Authenticator>,
 }
 
+impl Reason {
+    /// Its name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AllowlistNoMatch => "ALLOWLIST_NO_MATCH",
+            Self::SyncedPasskeyDenied => "SYNCED_PASSKEY_DENIED",
+            Self::PlatformAuthenticatorDenied => "PLATFORM_AUTHENTICATOR_DENIED",
+        }
+    }
+}
+
 impl Verdict {
     /// Whether it may be enrolled.
     pub fn is_allowed(&self) -> bool {
@@ -87,6 +98,35 @@ impl Verdict {
 }
 
 impl Policy {
+    /// The same with each group and make named once and in order.
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.allowed_groups.sort_unstable();
+        self.allowed_groups.dedup();
+        self.allowed_aaguids.sort_unstable();
+        self.allowed_aaguids.dedup();
+        self
+    }
+
+    /// Names of the settings that are others than before, as on the wire.
+    pub fn changed_from(&self, before: &Self) -> Vec<&'static str> {
+        let settings = [
+            ("mode", self.mode != before.mode),
+            ("allowedGroups", self.allowed_groups != before.allowed_groups),
+            ("allowedAaguids", self.allowed_aaguids != before.allowed_aaguids),
+            ("allowSyncedPasskeys", self.allow_synced_passkeys != before.allow_synced_passkeys),
+            (
+                "allowPlatformAuthenticators",
+                self.allow_platform_authenticators != before.allow_platform_authenticators,
+            ),
+            (
+                "requireVerifiedAttestation",
+                self.require_verified_attestation != before.require_verified_attestation,
+            ),
+        ];
+        settings.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
+    }
+
     /// Whether an authenticator may be enrolled.
     pub fn decide(&self, asked: &Asked) -> Verdict {
         let authenticator = find(asked.aaguid);

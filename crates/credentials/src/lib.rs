@@ -22,6 +22,7 @@
 
 pub mod attempts;
 mod factor;
+mod make;
 mod passkey;
 mod password;
 mod policy;
@@ -33,8 +34,9 @@ pub use factor::{
     Factor, FactorData, FactorId, FactorIdKind, FactorStore, MAX_FACTORS, NAME_MAX, Removal, default_name,
     may_remove, may_remove_all, name,
 };
+pub use make::{Aaguid, Makers, Trust};
 pub use passkey::{
-    Aaguid, Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
+    Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
     PendingRegistration, user_handle, user_of_handle,
 };
 pub use password::{Cost, PasswordError, Passwords, Verdict, Weak, check_new_password, password_min};

@@ -2,37 +2,23 @@
 
 use std::time::Duration;
 
-use data_encoding::HEXLOWER;
-use kernel::{TenantId, UserId};
+use kernel::{TenantId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
-use serde_cbor_2::Value as Cbor;
 use serde_json::Value;
 use url::Url;
 use webauthn_rs_core::{
     WebauthnCore,
     error::WebauthnError,
-    internals::AuthenticatorData,
     proto::{
-        AttestationConveyancePreference, AuthenticationState, Credential, ParsedAttestationData,
-        PublicKeyCredential, RegisterPublicKeyCredential, Registration, RegistrationState,
-        UserVerificationPolicy,
+        AttestationConveyancePreference, AuthenticationState, Credential, PublicKeyCredential,
+        RegisterPublicKeyCredential, RegistrationState, UserVerificationPolicy,
     },
 };
 
+use crate::make::{Aaguid, Makers, Trust, aaguid, own_certificate, trust, without_attestation};
+
 /// How long a person may take.
 const TIMEOUT: Duration = Duration::from_mins(5);
-
-/// The make of an authenticator (AAGUID), as it says itself; prints as a UUID.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Aaguid(pub [u8; 16]);
-
-impl std::fmt::Display for Aaguid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let hex = HEXLOWER.encode(&self.0);
-        let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| hex.get(range).unwrap_or_default());
-        f.write_str(&parts.join("-"))
-    }
-}
 
 /// Whether the make of an authenticator is asked for with proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +36,12 @@ pub struct Passkey {
     credential: Credential,
     /// The make as the authenticator has said it.
     pub aaguid: Aaguid,
+    /// How far that is known, as of its enrolment.
+    #[serde(default)]
+    pub trust: Trust,
+    /// Whether it is built into the device that the person used; `None` where their browser did not say.
+    #[serde(default)]
+    pub is_platform: Option<bool>,
 }
 
 impl PartialEq for Passkey {
@@ -72,11 +64,6 @@ impl Passkey {
     /// Whether it is copied now.
     pub fn backed_up(&self) -> bool {
         self.credential.backup_state
-    }
-
-    /// Whether the authenticator's maker has signed for it in any way.
-    pub fn is_attested(&self) -> bool {
-        !matches!(self.credential.attestation.data, ParsedAttestationData::None)
     }
 }
 
@@ -186,19 +173,37 @@ impl Passkeys {
     }
 
     /// The passkey that the authenticator has made.
+    ///
+    /// An attestation that is false is refused. One in a form that is not known here is none: whoever wanted to could
+    /// have left it away.
     pub fn finish_registration(
         &self,
         pending: &PendingRegistration,
         credential: &Value,
+        makers: &dyn Makers,
+        now: Timestamp,
     ) -> Result<Passkey, CeremonyError> {
         let malformed = |error: &dyn std::fmt::Display| CeremonyError::Malformed(error.to_string());
-        let answer =
+        let mut answer =
             RegisterPublicKeyCredential::deserialize(credential).map_err(|error| malformed(&error))?;
         let aaguid =
             aaguid(&answer.response.attestation_object).ok_or_else(|| malformed(&"no authenticator data"))?;
-        let credential =
-            self.core.register_credential(&answer, &pending.0, None).map_err(CeremonyError::Refused)?;
-        Ok(Passkey { credential, aaguid })
+        let mut made = self.core.register_credential(&answer, &pending.0, None);
+        if matches!(made, Err(WebauthnError::AttestationNotSupported)) {
+            let without = without_attestation(&answer.response.attestation_object);
+            answer.response.attestation_object =
+                without.ok_or_else(|| malformed(&"no authenticator data"))?;
+            made = self.core.register_credential(&answer, &pending.0, None);
+        }
+        let made = made.map_err(CeremonyError::Refused)?;
+        let own = own_certificate(&answer.response.attestation_object);
+        let trust = trust(&made.attestation.data, own, &makers.roots(aaguid), now);
+        let is_platform = match credential.get("authenticatorAttachment").and_then(Value::as_str) {
+            Some("platform") => Some(true),
+            Some("cross-platform") => Some(false),
+            _ => None,
+        };
+        Ok(Passkey { credential: made, aaguid, trust, is_platform })
     }
 
     /// Begins to ask for one of these passkeys; without any, for whichever the person picks. Then the
@@ -245,14 +250,6 @@ impl Passkeys {
 fn public_key(options: &impl Serialize) -> Value {
     let mut wrapped = serde_json::to_value(options).unwrap_or_default();
     wrapped.get_mut("publicKey").map(Value::take).unwrap_or_default()
-}
-
-/// The make in an attestation object: the library keeps it only where the maker has signed.
-fn aaguid(attestation_object: &[u8]) -> Option<Aaguid> {
-    let Cbor::Map(members) = serde_cbor_2::from_slice(attestation_object).ok()? else { return None };
-    let Cbor::Bytes(bytes) = members.get(&Cbor::Text("authData".into()))? else { return None };
-    let data = AuthenticatorData::<Registration>::try_from(bytes.as_slice()).ok()?;
-    data.acd.map(|data| Aaguid(data.aaguid))
 }
 
 /// The `user.id` of a person's passkeys: 52 characters that name tenant and person, and nothing personal.

@@ -26,6 +26,7 @@ mod cidr;
 pub mod conformance;
 mod memory;
 mod policy;
+mod proxies;
 mod store;
 mod stretches;
 
@@ -35,4 +36,5 @@ pub use memory::MemoryStore;
 pub use policy::{
     Decision, Enforcement, Mode, Policy, Reason, Rule, RuleId, RuleKind, Settings, Surface, Verdict,
 };
+pub use proxies::{Proxies, ProxyHeader};
 pub use store::NetworkPolicyStore;

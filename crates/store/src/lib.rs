@@ -10,8 +10,10 @@
 #![expect(clippy::duplicate_mod, reason = "users::refold is compiled once for each database")]
 
 mod across;
+mod attestation;
 mod audit_entries;
 mod conn;
+mod enrolled;
 mod error;
 mod examine;
 mod factors;
@@ -45,6 +47,7 @@ mod users;
 mod uses;
 
 pub use across::Across;
+pub use enrolled::EnrolledPasskey;
 pub use examine::{Examination, back_up_sqlite};
 pub use figures::{Figures, Queue};
 pub use holders::{Account, ForeignHolder, Holder};

@@ -9,6 +9,7 @@ diesel::table! {
         created_at -> Timestamp,
         sign_in_policy -> Nullable<Json>,
         network_policy -> Nullable<Json>,
+        attestation_policy -> Nullable<Json>,
     }
 }
 

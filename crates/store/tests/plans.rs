@@ -13,6 +13,7 @@ use std::{
     },
 };
 
+use attestation::{AttestationPolicyStore, Policy};
 use audit::{AuditStore, Audited, Event, events::users::UserDeactivated};
 use credentials::{
     Factor, FactorData, FactorStore, Familiarity, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
@@ -217,6 +218,10 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     let uses = uses.map(|(of, id)| Use { of, id, at: ctx.now.plus_millis(60_000), ip: None });
     tx.note_uses(&uses).await?;
     tx.recent(ctx.now.plus_millis(-1), ctx.now).await?;
+    let policy = Policy { require_verified_attestation: true, ..Policy::default() };
+    attestation::set(tx, policy.clone()).await.unwrap();
+    assert_eq!(tx.attestation_policy().await?, policy);
+    tx.enrolled_passkeys(None, 10).await?;
     assert!(tx.revoke_pat(&pat.id, ctx.now).await?);
     tx.tidy(ctx.now).await?;
     tx.delete_person(&after, ctx.now).await?;

@@ -1,63 +1,12 @@
 // One's own account: factors, password, sessions, tokens. After a change the server draws the page anew.
 
 import { Refusal } from "./api.js";
+import { doing, of, refresh, sure } from "./drawn.js";
 import { onEnrolled, showCodes } from "./factors.js";
-import { $, $$, localise, onAct, onSend, open, say } from "./page.js";
+import { $, $$, onAct, onSend, open, say } from "./page.js";
 import { ask, keepAlive } from "./session.js";
 
-/** Puts what the server draws now in the place of what is shown, and the focus where it was. Never fails. */
-async function refresh() {
-  const held = document.activeElement?.closest("[data-act]");
-  const row = held?.closest("[data-id]")?.dataset.id;
-  try {
-    const answer = await fetch(location.pathname, { headers: { Accept: "text/html" }, cache: "no-store" });
-    if (answer.redirected) return location.assign(answer.url);
-    if (!answer.ok) throw new Error(String(answer.status));
-    const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of $$("[data-part]")) {
-      const anew = $(`[data-part="${part.dataset.part}"]`, drawn);
-      if (anew) part.replaceChildren(...anew.childNodes);
-    }
-    localise();
-  } catch {
-    return say("It is done. Load the page again to see it.");
-  }
-  if (held && !held.isConnected) {
-    const act = `[data-act="${held.dataset.act}"]`;
-    ($(`[data-id="${row}"] ${act}`) ?? (row ? undefined : $(act)) ?? $("h1")).focus();
-  }
-}
-
-const of = (button) => button.closest("[data-id]").dataset;
-
-/** Does something to what is shown, which may be gone since. */
-async function doing(work) {
-  try {
-    await work();
-  } catch (error) {
-    if (error.status !== 404) throw error;
-    say("It was gone already.");
-  }
-}
-
 let chosen;
-let agreed;
-
-/** Asks whether something is to be done, and does it. */
-function sure(question, consequence, yes, work) {
-  const dialog = open("sure");
-  $("[data-question]", dialog).textContent = question;
-  $("[data-consequence]", dialog).textContent = consequence;
-  $("[data-yes]", dialog).textContent = yes;
-  agreed = work;
-}
-
-onSend("sure", async (_, form) => {
-  const work = agreed;
-  await doing(work);
-  if (agreed === work) form.closest("dialog").close();
-  await refresh();
-});
 
 // Factors.
 

@@ -26,7 +26,7 @@ let kept;
 
 /** The same; where an act needs a fresh proof, it is asked for, and the act repeated. */
 export async function ask(method, path, body) {
-  const act = `${method} ${path}`;
+  const act = `${method} ${path.split("?")[0]}`;
   let proof = kept?.act === act && Date.now() < kept.until ? kept : undefined;
   kept = undefined;
   for (let proofs = 0; ; proofs += 1) {

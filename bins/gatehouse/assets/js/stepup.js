@@ -10,6 +10,8 @@ const acts = {
   SCIM_TOKEN_MINT: "to make a token for an identity provider",
   USER_ADMIN_CHANGE: "to change somebody else's account",
   SIGN_IN_POLICY_CHANGE: "to change how everybody signs in",
+  NETWORK_POLICY_CHANGE: "to change from where everybody may come",
+  ATTESTATION_POLICY_CHANGE: "to change what may be enrolled as a passkey",
 };
 
 /**

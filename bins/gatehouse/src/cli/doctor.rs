@@ -18,7 +18,7 @@ use super::Report;
 use crate::{
     config::{Raw, SECRETS, Settings, Source},
     http::tls,
-    secrets,
+    makers, secrets,
 };
 
 /// How bad it is.
@@ -95,6 +95,7 @@ pub(super) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
             database(&mut findings, &settings, env).await;
             address(&mut findings, &settings);
             certificate(&mut findings, &settings, env);
+            authenticators(&mut findings, &settings, env);
             files(&mut findings);
         }
     }
@@ -259,6 +260,22 @@ fn certificate(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
             days if days < 0 => findings.fail("certificate", "it has ended"),
             days if days < SOON => findings.warn("certificate", format!("it ends in {days} days")),
             days => findings.ok("certificate", format!("it fits its key and ends in {days} days")),
+        },
+    }
+}
+
+fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
+    if settings.makers.is_empty() {
+        return;
+    }
+    match makers::load(&settings.makers, env.now()) {
+        Err(problem) => findings.fail("authenticators", problem),
+        Ok(loaded) => match loaded.metadata.filter(|metadata| metadata.is_overdue(env.now())) {
+            Some(metadata) => findings.warn(
+                "authenticators",
+                format!("there is newer metadata since {}: fetch it", metadata.next_update),
+            ),
+            None => findings.ok("authenticators", format!("{} makes can be proved", loaded.roots.makes())),
         },
     }
 }

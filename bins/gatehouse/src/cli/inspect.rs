@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use store::DatabaseUrl;
 
 use super::{Report, Result};
-use crate::config::{LogFormat, ProxyHeader, Raw};
+use crate::config::{LogFormat, Raw};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -35,10 +35,7 @@ pub(super) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
         "authSecret": secret(settings.auth_secret.is_some()),
         "masterKey": secret(settings.master_key.is_some()),
         "trustedProxies": settings.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "proxyHeader": match settings.proxy_header {
-            ProxyHeader::XForwardedFor => "X-Forwarded-For",
-            ProxyHeader::Forwarded => "Forwarded",
-        },
+        "proxyHeader": settings.proxy_header.as_str(),
         "metricsBind": settings.metrics_bind.map(|address| address.to_string()),
         "scimRates": settings.scim_rates,
         "tls": settings.tls.is_some(),

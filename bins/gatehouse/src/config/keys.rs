@@ -93,6 +93,21 @@ pub const KEYS: &[Key] = &[
         help: "SCIM requests a second of a FREE, a STANDARD and an ENTERPRISE tenant, on each instance; twice that at once.",
     },
     Key {
+        name: "attestation_metadata",
+        default: "none",
+        help: "File with the FIDO Alliance's metadata of authenticators (MDS3), which proves their makes. Read again when it changes.",
+    },
+    Key {
+        name: "attestation_metadata_root",
+        default: "the FIDO Alliance's",
+        help: "File with the root that has to have certified the signer of the metadata, in PEM.",
+    },
+    Key {
+        name: "attestation_roots",
+        default: "none",
+        help: "Folder of files (`*.pem`) with certificates that prove makes of authenticators: one named by a make's AAGUID that make, others any. Read again when it changes.",
+    },
+    Key {
         name: "tls_cert",
         default: "none: plain HTTP",
         help: "File with the server's certificate and those between it and the root, in PEM. Read again when it changes.",

@@ -8,6 +8,7 @@ use std::{fmt, net::SocketAddr, num::NonZeroU32, path::PathBuf, str::FromStr, ti
 use cidr::IpCidr;
 use credentials::Cost;
 use kernel::Secret;
+use netpolicy::ProxyHeader;
 use sessions::CookieName;
 use store::DatabaseUrl;
 
@@ -30,15 +31,6 @@ pub enum LogFormat {
     Pretty,
 }
 
-/// The header that trusted proxies write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProxyHeader {
-    /// `X-Forwarded-For`
-    XForwardedFor,
-    /// `Forwarded` (RFC 7239)
-    Forwarded,
-}
-
 /// Where the server's certificate is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
@@ -46,6 +38,17 @@ pub struct TlsFiles {
     pub cert: PathBuf,
     /// Its private key, in PEM.
     pub key: PathBuf,
+}
+
+/// Where it stands who is trusted to say of what make an authenticator is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MakerFiles {
+    /// The FIDO Alliance's metadata.
+    pub metadata: Option<PathBuf>,
+    /// The root of its signer, in PEM, where it is not the FIDO Alliance's.
+    pub metadata_root: Option<PathBuf>,
+    /// Folder with further roots, in PEM.
+    pub roots: Option<PathBuf>,
 }
 
 /// All settings, checked.
@@ -80,6 +83,8 @@ pub struct Settings {
     pub geo_database: Option<PathBuf>,
     /// See [`KEYS`]: of a FREE, a STANDARD and an ENTERPRISE tenant.
     pub scim_rates: [NonZeroU32; 3],
+    /// See [`KEYS`]: metadata, its root, and the folder of roots.
+    pub makers: MakerFiles,
     /// See [`KEYS`]: certificates and key.
     pub tls: Option<TlsFiles>,
     /// See [`KEYS`].
@@ -140,6 +145,7 @@ impl Raw {
             smtp_from: self.text("smtp_from").map(str::to_owned),
             geo_database: self.text("geo_database").map(PathBuf::from),
             scim_rates: self.rates("scim_rates")?.unwrap_or(SCIM_RATES),
+            makers: self.makers()?,
             tls: self.tls()?,
             drain: Duration::from_secs(self.count("drain_seconds", 0..=600)?.unwrap_or(5) as u64),
             max_in_flight: self.count("max_in_flight", 1..=100_000)?,
@@ -170,6 +176,19 @@ impl Raw {
             }
             _ => Err(Error::of("password_cost", "write KiB of memory, passes and lanes such as 19456,2,1")),
         }
+    }
+
+    fn makers(&self) -> Result<MakerFiles, Error> {
+        let path = |name| self.text(name).map(PathBuf::from);
+        let metadata = path("attestation_metadata");
+        let metadata_root = path("attestation_metadata_root");
+        if metadata.is_none() && metadata_root.is_some() {
+            return Err(Error::of(
+                "attestation_metadata",
+                "attestation_metadata_root is set, so set this too",
+            ));
+        }
+        Ok(MakerFiles { metadata, metadata_root, roots: path("attestation_roots") })
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Error> {
@@ -247,18 +266,6 @@ impl FromStr for LogFormat {
             "json" => Ok(Self::Json),
             "pretty" => Ok(Self::Pretty),
             _ => Err("write json or pretty"),
-        }
-    }
-}
-
-impl FromStr for ProxyHeader {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        match text.to_ascii_lowercase().as_str() {
-            "x-forwarded-for" => Ok(Self::XForwardedFor),
-            "forwarded" => Ok(Self::Forwarded),
-            _ => Err("write X-Forwarded-For or Forwarded"),
         }
     }
 }

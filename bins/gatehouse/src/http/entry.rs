@@ -79,11 +79,12 @@ pub(super) async fn enter(
     if let Some(slot) = &slot {
         request.extensions_mut().insert(slot.clone());
     }
+    let peer = request.peer_addr().map(|peer| peer.ip());
     let arrival = Arrival {
         request_id: Id::<Request>::new(gate.env()).to_string(),
         trace: trace::of(request.headers(), gate.env(), site.records_traces),
-        peer: request.peer_addr().map(|peer| peer.ip()),
-        ip: site.proxies.client(request.peer_addr().map(|peer| peer.ip()), request.headers()),
+        peer,
+        ip: site.client_address(peer, request.headers()),
     };
     let method = request.method().clone();
     let _answering = site.load.arrived();

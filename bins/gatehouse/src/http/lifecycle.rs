@@ -24,7 +24,7 @@ use tokio::{
 use utoipa_actix_web::AppExt;
 
 use super::{Site, access::Gate, entry, meter, probes, routes, tls::Certificate};
-use crate::{config::Settings, keys::Keys, logs, pages};
+use crate::{config::Settings, keys::Keys, logs, makers::Makers, pages};
 
 /// Requests that a worker answers at the same time unless the settings say otherwise.
 const IN_FLIGHT: usize = 64;
@@ -32,6 +32,8 @@ const IN_FLIGHT: usize = 64;
 const UPKEEP: Duration = Duration::from_secs(1);
 /// Seconds between two writings of last uses: with the grain of a minute, none is missed.
 const FLUSH: u32 = 15;
+/// Seconds between two looks at what proves makes of authenticators.
+const MAKERS: u32 = 15;
 /// Seconds between two looks for what has ended.
 const TIDY: u32 = 300;
 /// Connections that wait to be taken from the system.
@@ -102,7 +104,9 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
     // What a worker could not do, it could not do here either: then nothing starts.
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
-    let site = web::Data::new(Site::new(settings, base_url, keys, watched, limit)?);
+    let makers = Arc::new(Makers::new(&settings.makers, env.now()));
+    meter::makes(makers.count());
+    let site = web::Data::new(Site::new(settings, base_url, keys, watched, limit, makers)?);
     let metrics = settings.metrics_bind.map(|address| serve_metrics(address, site.clone())).transpose()?;
     let (metrics_address, metrics) = metrics.unzip();
     let chores = Chores {
@@ -242,6 +246,9 @@ async fn keep_up(site: web::Data<Site>, chores: Chores, certificate: Option<Arc<
             recorder.run_upkeep();
         }
         seconds = seconds.wrapping_add(1);
+        if seconds.is_multiple_of(MAKERS) {
+            chores.look_at_makers(&site).await;
+        }
         if seconds.is_multiple_of(FLUSH) {
             chores.flush(&site).await;
         }
@@ -263,6 +270,14 @@ impl Chores {
     async fn flush(&self, site: &Site) {
         if let Err(error) = site.last_uses.flush(&self.store, &self.env).await {
             tracing::warn!(%error, "last uses could not be written");
+        }
+    }
+
+    /// Reads again who may prove makes of authenticators: megabytes, so where nobody waits for it.
+    async fn look_at_makers(&self, site: &Site) {
+        let (makers, now) = (Arc::clone(&site.makers), self.env.now());
+        if let Ok(count) = tokio::task::spawn_blocking(move || makers.refresh(now)).await {
+            meter::makes(count);
         }
     }
 

@@ -29,6 +29,8 @@ const OLDEST: &str = "gatehouse_database_oldest_wait_seconds";
 const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
 const EVENTS: &str = "gatehouse_events_total";
 const NETWORK: &str = "gatehouse_network_denials_total";
+const ATTESTATION: &str = "gatehouse_attestation_denials_total";
+const MAKES: &str = "gatehouse_attestation_makes";
 const HASHING: &str = "gatehouse_passwords_waiting";
 const BUILD: &str = "gatehouse_build_info";
 
@@ -63,6 +65,8 @@ fn install() -> Option<PrometheusHandle> {
     describe_gauge!(CERTIFICATE, "When the server's certificate ends, in seconds since 1970.");
     describe_counter!(EVENTS, "Entries of the ledger by requests, by code.");
     describe_counter!(NETWORK, "Requests that a network policy refused, by surface.");
+    describe_counter!(ATTESTATION, "Passkeys that an attestation policy refused, by reason.");
+    describe_gauge!(MAKES, "Makes of authenticators that can be proved.");
     describe_gauge!(HASHING, "Passwords that wait to be hashed.");
     describe_gauge!(BUILD, "1, with the version of the program and of its API description.");
     Some(handle)
@@ -107,6 +111,16 @@ pub(super) fn entered(codes: &[&'static str]) {
 /// A request that a network policy refused.
 pub(super) fn network_denied(surface: &'static str) {
     counter!(NETWORK, "surface" => surface).increment(1);
+}
+
+/// A passkey that an attestation policy refused.
+pub(super) fn attestation_denied(reason: &'static str) {
+    counter!(ATTESTATION, "reason" => reason).increment(1);
+}
+
+/// How many makes of authenticators can be proved.
+pub(super) fn makes(count_of: usize) {
+    gauge!(MAKES).set(count(count_of));
 }
 
 /// How many passwords wait.

@@ -1,9 +1,9 @@
 //! The HTTP side: folder = URL.
 
 pub mod access;
+mod attestation;
 mod auth;
 mod body;
-mod client_address;
 mod cookies;
 mod describe;
 mod discovery;
@@ -40,22 +40,24 @@ use actix_web::{
     http::header::{self, HeaderMap, HeaderValue},
 };
 use credentials::{Passkeys, Passwords};
+use netpolicy::{Proxies, ProxyHeader};
 use ring::digest;
 use sessions::CookieName;
 use store::Store;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::{
-    auth::Hashing, client_address::Proxies, load::Load, locations::Locations, meter::Meter,
-    operations::Operations, rates::ScimRates, uses::LastUses,
+    auth::Hashing, load::Load, locations::Locations, meter::Meter, operations::Operations, rates::ScimRates,
+    uses::LastUses,
 };
-use crate::{config::Settings, keys::Keys, mail::Mail, pages};
+use crate::{config::Settings, keys::Keys, mail::Mail, makers::Makers, pages};
 
 pub(crate) use self::{
     access::lifetime,
+    attestation::known_as,
     document::Document,
     me::tokens::created as pat_created,
-    settings::{change_network_policy, change_policy},
+    settings::{AttestationImpact, change_network_policy, change_policy, impact_of},
 };
 pub use self::{
     describe::document,
@@ -88,6 +90,8 @@ pub(crate) struct Site {
     last_uses: LastUses,
     refusals: refusals::Refusals,
     networks: network::Networks,
+    /// Who is trusted to say of what make an authenticator is.
+    makers: Arc<Makers>,
     /// Looked at for figures and readiness, never used for a request.
     watched: Store,
     readiness: probes::Readiness,
@@ -107,6 +111,7 @@ impl Site {
         keys: Keys,
         watched: Store,
         limit: usize,
+        makers: Arc<Makers>,
     ) -> io::Result<Self> {
         let documents = Documents::new();
         meter::build(documents.spec_version());
@@ -132,6 +137,7 @@ impl Site {
             last_uses: LastUses::default(),
             refusals: refusals::Refusals::default(),
             networks: network::Networks::default(),
+            makers,
             watched,
             readiness: probes::Readiness::default(),
             spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
@@ -154,6 +160,20 @@ impl Site {
         self.passkeys
             .as_ref()
             .ok_or_else(|| Problem::conflict("CONFLICT", "passkeys need a base_url with the name of a host"))
+    }
+
+    /// Where a request comes from: the peer, or what trusted proxies say in the one header that they write.
+    fn client_address(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
+        let name = match self.proxies.header {
+            ProxyHeader::XForwardedFor => header::X_FORWARDED_FOR,
+            ProxyHeader::Forwarded => header::FORWARDED,
+        };
+        self.proxies.client(peer, headers.get_all(name).map(HeaderValue::as_bytes))
+    }
+
+    /// How many makes of authenticators can be proved here.
+    pub(crate) fn provable_makes(&self) -> usize {
+        self.makers.count()
     }
 
     /// `City, Country` of an address, where places are known.

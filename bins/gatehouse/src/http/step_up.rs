@@ -58,6 +58,7 @@ purposes! {
     UserAdminChange => USER_ADMIN_CHANGE,
     SignInPolicyChange => SIGN_IN_POLICY_CHANGE,
     NetworkPolicyChange => NETWORK_POLICY_CHANGE,
+    AttestationPolicyChange => ATTESTATION_POLICY_CHANGE,
 }
 
 /// Whose proof it is, as the crate knows them.

@@ -10,7 +10,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 
 /// File name, type, content.
-const FILES: [(&str, &str, &str); 13] = [
+const FILES: [(&str, &str, &str); 17] = [
     ("gatehouse.css", CSS, include_str!("../../assets/gatehouse.css")),
     ("parts.css", CSS, include_str!("../../assets/parts.css")),
     ("developers.css", CSS, include_str!("../../assets/developers.css")),
@@ -23,6 +23,10 @@ const FILES: [(&str, &str, &str); 13] = [
     ("enrol.js", JS, include_str!("../../assets/js/enrol.js")),
     ("session.js", JS, include_str!("../../assets/js/session.js")),
     ("stepup.js", JS, include_str!("../../assets/js/stepup.js")),
+    ("drawn.js", JS, include_str!("../../assets/js/drawn.js")),
+    ("policy.js", JS, include_str!("../../assets/js/policy.js")),
+    ("network.js", JS, include_str!("../../assets/js/network.js")),
+    ("authenticators.js", JS, include_str!("../../assets/js/authenticators.js")),
     ("security.js", JS, include_str!("../../assets/js/security.js")),
 ];
 

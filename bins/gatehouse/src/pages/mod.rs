@@ -2,9 +2,11 @@
 //! nothing from elsewhere.
 
 mod assets;
+mod authenticators;
 mod developers;
 mod enrol;
 mod login;
+mod network;
 mod next;
 mod refusal;
 mod security;
@@ -16,6 +18,7 @@ use actix_web::{
     web::{Redirect, ServiceConfig},
 };
 use askama::Template;
+use directory::Role;
 use sessions::SessionId;
 
 pub(crate) use self::refusal::refusal;
@@ -24,7 +27,7 @@ use crate::http::{Problem, Site};
 /// Pages for everybody, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{file}", "/auth/login"];
 /// Pages for those who have a session.
-pub(crate) const SIGNED_IN: [&str; 2] = [enrol::PATH, security::PATH];
+pub(crate) const SIGNED_IN: [&str; 4] = [enrol::PATH, security::PATH, network::PATH, authenticators::PATH];
 
 pub(crate) fn routes(config: &mut ServiceConfig) {
     config
@@ -33,7 +36,9 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(assets::asset)
         .service(login::login)
         .service(enrol::enrol)
-        .service(security::security);
+        .service(security::security)
+        .service(network::network)
+        .service(authenticators::authenticators);
 }
 
 /// Where people arrive who ask for nothing.
@@ -42,6 +47,10 @@ async fn home() -> Redirect {
     Redirect::to(security::PATH).see_other()
 }
 
+/// The pages of an administrator: where they are, and what they are called.
+const WAYS: [(&str, &str); 3] =
+    [(security::PATH, "Security"), (network::PATH, "Network"), (authenticators::PATH, "Authenticators")];
+
 /// What every page has.
 struct Shell<'a> {
     title: &'a str,
@@ -49,6 +58,8 @@ struct Shell<'a> {
     base_url: &'a str,
     /// The module that brings the page to life.
     script: &'static str,
+    /// Its path, where there are ways to others.
+    here: &'static str,
     /// Who is signed in.
     person: Option<Who>,
 }
@@ -57,6 +68,8 @@ struct Shell<'a> {
 struct Who {
     name: String,
     tenant: String,
+    /// Whether the settings are theirs.
+    admin: bool,
     /// Which session the page was drawn for: an open page notices when it is another.
     session: String,
 }
@@ -64,13 +77,14 @@ struct Who {
 impl Who {
     fn of(person: &directory::Person, tenant: &directory::Tenant, session: &SessionId) -> Self {
         let name = person.display_name.clone().unwrap_or_else(|| person.account().to_owned());
-        Self { name, tenant: tenant.name.clone(), session: session.to_string() }
+        let admin = person.role == Role::Admin;
+        Self { name, tenant: tenant.name.clone(), admin, session: session.to_string() }
     }
 }
 
 impl<'a> Shell<'a> {
     fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
-        Self { title, base_url: &site.base_url, script, person: None }
+        Self { title, base_url: &site.base_url, script, here: "", person: None }
     }
 }
 

@@ -10,7 +10,7 @@ use store::Tx;
 use tokens::{Pat, PatStore, Scope};
 
 use super::{Shell, Who, draw, times::Moment};
-use crate::http::{AreaProblem, Problem, Site, access::Access, lifetime, permissions::OwnAccount};
+use crate::http::{AreaProblem, Problem, Site, access::Access, known_as, lifetime, permissions::OwnAccount};
 
 pub(super) const PATH: &str = "/account/security";
 
@@ -40,6 +40,10 @@ struct FactorRow {
     id: String,
     name: String,
     is_passkey: bool,
+    /// What its make is called, where that is known.
+    make: Option<&'static str>,
+    /// How far it is known; nothing for an app.
+    trust: &'static str,
     /// Whether it can be copied to other devices.
     synced: bool,
     /// Whether the tenant takes it.
@@ -109,6 +113,7 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
     let found = access.read(find).await?;
     let tenant = access.own_tenant().await?;
     let mut shell = Shell::new(site, "Security", "security.js");
+    shell.here = PATH;
     shell.person = Some(Who::of(&found.person, &tenant, &signed.session.id));
     let now = access.env().now();
     draw(&Page {
@@ -143,6 +148,8 @@ impl FactorRow {
             id: factor.id.to_string(),
             name: factor.name.clone(),
             is_passkey: factor.kind() == FactorKind::Webauthn,
+            make: factor.passkey().and_then(known_as),
+            trust: factor.passkey().map_or("", |passkey| passkey.trust.as_str()),
             synced: factor.passkey().is_some_and(credentials::Passkey::backup_eligible),
             counts: mfa.accepts(factor.kind()),
             created: factor.created_at.into(),

@@ -18,7 +18,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("credentials", &["kernel"]),
     ("stepup", &["kernel"]),
     ("netpolicy", &["kernel"]),
-    ("attestation", &[]),
+    ("attestation", &["kernel"]),
     (
         "store",
         &[
@@ -31,6 +31,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
             "credentials",
             "stepup",
             "netpolicy",
+            "attestation",
         ],
     ),
     (
@@ -45,6 +46,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
             "credentials",
             "stepup",
             "netpolicy",
+            "attestation",
             "store",
         ],
     ),

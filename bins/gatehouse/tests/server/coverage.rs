@@ -25,8 +25,15 @@ const UNAUDITED: [(&str, &str); 5] = [
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
 /// Operations that read although they are sent a body.
-const READS: [&str; 5] =
-    ["search_users", "search_groups", "search_all", "test_network_policy", "network_policy_impact"];
+const READS: [&str; 7] = [
+    "search_users",
+    "search_groups",
+    "search_all",
+    "test_network_policy",
+    "network_policy_impact",
+    "test_attestation_policy",
+    "attestation_policy_impact",
+];
 
 /// Kinds of credentials that the description knows, and that the callers below are made for.
 const KINDS: [&str; 3] = ["personalAccessToken", "scimToken", "sessionCookie"];
@@ -205,6 +212,15 @@ fn body(operation: &Operation) -> Option<Value> {
             "adminBypass": true,
             "rules": ["203.0.113.0/24"],
         })),
+        "put_attestation_policy" | "attestation_policy_impact" => Some(json!({
+            "mode": "ALLOWLIST",
+            "allowedGroups": ["HARDWARE"],
+            "allowedAaguids": [],
+            "allowSyncedPasskeys": false,
+            "allowPlatformAuthenticators": false,
+            "requireVerifiedAttestation": true,
+        })),
+        "test_attestation_policy" => Some(json!({ "aaguid": "73bb0cd4-e502-49b8-9c6f-b59445bf720b" })),
         "test_network_policy" => Some(json!({ "ip": "203.0.113.7" })),
         "add_network_rule" => Some(json!({ "cidr": "203.0.113.0/24", "label": "Office" })),
         "rename_network_rule" => Some(json!({ "label": "Head office" })),

@@ -55,7 +55,13 @@ fn what_the_pages_need_is_served_and_asked_for_anew() {
         assert_eq!(anyone.get("/assets/icon.svg").header("content-type"), "image/svg+xml");
         assert_eq!(anyone.get("/assets/nothing.css").status, 404);
         // Whatever a page or a module names is there.
-        let mut left = vec!["/auth/login".to_owned(), "/developers".into(), "/assets/security.js".into()];
+        let mut left = vec![
+            "/auth/login".to_owned(),
+            "/developers".into(),
+            "/assets/security.js".into(),
+            "/assets/network.js".into(),
+            "/assets/authenticators.js".into(),
+        ];
         let mut seen = Vec::new();
         while let Some(path) = left.pop() {
             let file = anyone.get(&path);
@@ -195,5 +201,50 @@ fn what_is_not_there_is_a_page_for_people_and_an_envelope_for_programs() {
         assert!(page.header("content-security-policy").contains("script-src 'self'"));
         assert_eq!(server.anonymous().get("/no/such/page").json()["code"], "NOT_FOUND");
         assert_eq!(visitor(server).get("/api/no/such").json()["code"], "NOT_FOUND");
+    });
+}
+
+#[test]
+fn settings_are_shown_to_administrators_alone_and_escaped() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
+        for path in ["/settings/network", "/settings/authenticators"] {
+            leads_to(&visitor(server).get(path), &format!("/auth/login?next={}", path.replace('/', "%2F")));
+            let refused = looking(&member).get(path);
+            assert_eq!((refused.status, refused.text.contains("This is not for you")), (403, true));
+            let page = looking(&admin).get(path);
+            assert_eq!((page.status, page.header("cache-control")), (200, "no-store"), "{}", page.text);
+            assert!(page.text.contains(&format!("<a href=\"{path}\" aria-current=\"page\">")));
+        }
+        assert!(
+            !looking(&member).get("/account/security").text.contains("<nav"),
+            "there is nothing else for him"
+        );
+
+        let add = |cidr: &str, label: &str| {
+            let proved = server.proved(&admin, "NETWORK_POLICY_CHANGE");
+            let answer =
+                proved.post("/api/settings/network-policy/rules", &json!({ "cidr": cidr, "label": label }));
+            assert_eq!(answer.status, 200, "{}", answer.text);
+        };
+        for number in 0..100 {
+            add(&format!("10.0.{number}.0/24"), &format!("Branch {number}"));
+        }
+        let page = |query: &str| looking(&admin).get(&format!("/settings/network{query}")).text;
+        assert!(!page("").contains("Find a range"), "a hundred are shown");
+        add("127.0.0.0/8", "<i>Here</i>");
+        let all = page("");
+        assert!(all.contains("Find a range") && all.contains("1 more. Find them"));
+        let found = page("?q=%3CI%3E");
+        assert!(
+            found.contains("&#60;i&#62;Here&#60;/i&#62;") && found.contains("has your address"),
+            "{found}"
+        );
+        assert_eq!(page("?q=10.0.7.").matches("data-cidr").count(), 1);
+        assert!(
+            page("?q=%3Cnothing%3E").contains("No range and no label has <b>&#60;nothing&#62;</b> in it.")
+        );
     });
 }

@@ -18,6 +18,22 @@ async function signIn(page, email, password = facts.password, place = "/auth/log
 
 const at = (page, path) => page.waitForURL((url) => url.pathname === path);
 
+let works;
+
+/** The administrator of Works, with a passkey: one person, who goes from walk to walk. */
+async function administrator() {
+  if (works) return works;
+  const one = await somebody(browser, base);
+  await authenticator(one.page);
+  await signIn(one.page, "hana@example.com", facts.password, "/auth/login?next=/account/security");
+  await by(one.page, "Add a passkey").click();
+  await by(one.page, "I have kept them").click();
+  await one.page.getByText("10 unused recovery codes.").waitFor();
+  const confirm = () => by(one.page.locator("#step-up"), "Confirm").click();
+  works = { ...one, confirm };
+  return works;
+}
+
 const walks = {
   "enrol, sign out, passkey, password and code, revoked elsewhere, thrown out": async () => {
     const { context, page, complaints, count } = await somebody(browser, base);
@@ -331,6 +347,148 @@ const walks = {
     await at(page, "/account/security");
     assert.deepEqual(complaints, []);
     await context.close();
+  },
+
+  "an administrator sets from where people may come, and sees whom that shuts out": async () => {
+    const ivan = await somebody(browser, base);
+    await signIn(ivan.page, "ivan@example.com", facts.password, "/auth/login?next=/account/security");
+    await at(ivan.page, "/account/security");
+    assert.equal(await ivan.page.getByRole("navigation").count(), 0, "settings are not his");
+    await ivan.page.goto("/settings/network");
+    await ivan.page.getByText("administrators").waitFor();
+    await see(ivan.page, "not-an-administrator");
+    const { page, complaints, confirm } = await administrator();
+    await page.getByRole("link", { name: "Network" }).click();
+    await page.getByText("No range yet.").waitFor();
+    await see(page, "network-empty");
+    const save = by(page, "Save");
+    assert.ok(await save.isDisabled(), "nothing to save yet");
+
+    // Whom it would shut out is said before it is saved.
+    await page.getByLabel("From the ranges below alone").check();
+    await page.getByText("1 person with 1 session would be shut out").waitFor();
+    await page.locator("[data-impact] b").getByText("ivan@example.com").waitFor();
+    await see(page, "network-impact");
+    await page.getByLabel("Administrators may come from everywhere").uncheck();
+    await page.getByText("2 people with").waitFor();
+    await save.click();
+    await confirm();
+    await page.getByText("Nobody could come in").waitFor();
+    await see(page, "network-lockout");
+
+    // A range, while the form above waits.
+    await by(page, "Add a range").click();
+    await page.getByLabel("Addresses", { exact: true }).fill("127.0.0.1/8");
+    await page.getByLabel("Label").first().fill("This machine <b>");
+    await by(page, "Add").click();
+    await confirm();
+    await page.getByText("the range is written 127.0.0.0/8").waitFor();
+    await see(page, "network-add");
+    await page.getByText("Use mine, 127.0.0.1").click();
+    await by(page, "Add").click();
+    await page.getByText("has your address").waitFor();
+    await page.getByText("Nobody who was here in the last 30 days would be shut out.").waitFor();
+    await save.click();
+    await confirm();
+    await page.getByText("The policy is saved.").waitFor();
+    assert.ok(await page.getByLabel("From the ranges below alone").isChecked());
+
+    // The last range stays, and whoever would shut themselves out is asked once more.
+    await page.getByRole("button", { name: /^Remove This machine/ }).click();
+    await page.getByText("2 people with").waitFor();
+    await see(page, "network-remove");
+    await by(page.locator("#sure"), "Remove").click();
+    await confirm();
+    await page.locator("#sure").getByText("Nobody could come in").waitFor();
+    await by(page.locator("#sure"), "Cancel").click();
+    await by(page, "Add a range").click();
+    await page.getByLabel("Addresses", { exact: true }).fill("198.51.100.0/24");
+    await page.getByLabel("Label").first().fill("Elsewhere");
+    await by(page, "Add").click();
+    await confirm();
+    await page.getByText("Elsewhere", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Rename Elsewhere" }).click();
+    await page.locator("#new-label").fill("Branch office");
+    await by(page.locator("#rename"), "Rename").click();
+    await confirm();
+    await page.getByText("Branch office", { exact: true }).waitFor();
+    await page.getByRole("button", { name: /^Remove This machine/ }).click();
+    await by(page.locator("#sure"), "Remove").click();
+    await confirm();
+    await page.getByText("Shut yourself out?").waitFor();
+    await see(page, "network-shut-out");
+    await by(page.locator("#sure"), "Cancel").click();
+
+    await page.getByLabel("Address", { exact: true }).fill("203.0.113.9");
+    await by(page, "Test").click();
+    await page.getByText("No range has it.").waitFor();
+    await page.getByLabel("Address", { exact: true }).fill("198.51.100.9");
+    await by(page, "Test").click();
+    await page.getByText("By the range Branch office, 198.51.100.0/24.").waitFor();
+    await see(page, "network");
+
+    // Turned off by the form, undone, and turned off.
+    await page.getByLabel("From everywhere", { exact: true }).check();
+    await by(page, "Undo").click();
+    await page.locator("[name=mode][value=ALLOWLIST]:checked").waitFor();
+    await page.getByLabel("From everywhere", { exact: true }).check();
+    await save.click();
+    await confirm();
+    await page.getByText("looked at when the policy is on").waitFor();
+    assert.deepEqual(complaints, []);
+    await ivan.context.close();
+  },
+
+  "an administrator says which authenticators may be enrolled, and sees which passkeys that is about": async () => {
+    const { page, complaints, confirm } = await administrator();
+    await page.getByRole("link", { name: "Authenticators" }).click();
+    await page.getByText("1 passkey is enrolled.").waitFor();
+    await see(page, "authenticators");
+    const save = by(page, "Save");
+    await page.getByLabel("Those that are allowed here alone").check();
+    await page.getByText("Nothing is allowed:").waitFor();
+    await page.getByLabel("Other security keys").check();
+    await page.getByText("1 of 1 passkey would be refused").waitFor();
+    await see(page, "authenticators-impact");
+    await save.click();
+    await confirm();
+    await page.getByText("1 passkey would be refused today.").waitFor();
+
+    // Whoever comes with another one is told so.
+    const ivan = await somebody(browser, base);
+    await authenticator(ivan.page);
+    await signIn(ivan.page, "ivan@example.com", facts.password, "/auth/login?next=/account/security");
+    await by(ivan.page, "Add a passkey").click();
+    await ivan.page.getByText("This authenticator is not allowed here").waitFor();
+    await see(ivan.page, "passkey-refused");
+
+    // One make beside the groups.
+    await page.getByLabel("Find a make").fill("yubikey fips 5.7");
+    await page.getByText("No make is found.").waitFor();
+    await page.getByLabel("Find a make").fill("yubikey fips");
+    const shown = () => page.locator("[data-makes] > li:visible").count();
+    assert.ok((await shown()) > 1);
+    await see(page, "authenticators-found");
+    await page.getByLabel("Find a make").fill("");
+    await page.getByLabel("Group").selectOption("ENROLLED");
+    assert.equal(await shown(), 1);
+    await page.getByLabel("Allow Not in the catalog").check();
+    await page.getByText("it is built into a device").waitFor();
+    await page.getByLabel("Also what is built into a device").check();
+    await page.getByText("The one passkey that is enrolled would be accepted.").waitFor();
+    await page.getByLabel("Another make").fill("11111111-2222-4333-8444-555555555555");
+    await by(page, "Allow").click();
+    await page.getByLabel("Allow 11111111-2222-4333-8444-555555555555").waitFor();
+    await save.click();
+    await confirm();
+    await page.getByText("The policy is saved.").waitFor();
+    await page.getByText("and 2 that are not").waitFor();
+    await see(page, "authenticators-saved");
+    await by(ivan.page, "Add a passkey").click();
+    await ivan.page.getByText("Your recovery codes").waitFor();
+    assert.deepEqual([...complaints, ...ivan.complaints], []);
+    await page.context().close();
+    await ivan.context.close();
   },
 
   "nobody is led elsewhere, and what is not there is said": async () => {

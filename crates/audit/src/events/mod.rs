@@ -51,6 +51,8 @@ pub fn catalog() -> Catalog {
         .with::<policies::NetworkRuleAdded>()
         .with::<policies::NetworkRuleChanged>()
         .with::<policies::NetworkRuleRemoved>()
+        .with::<policies::AttestationPolicyChanged>()
+        .with::<policies::AttestationPolicyBlocked>()
         .with::<scim_tokens::ScimTokenCreated>()
         .with::<scim_tokens::ScimTokenRevoked>()
 }

@@ -126,3 +126,60 @@ impl EventData for NetworkRuleChanged {
         Self { changed: vec!["label".into()] }
     }
 }
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AttestationPolicyChanged {
+    /// Names of the settings that changed.
+    pub changed: Vec<String>,
+}
+
+impl EventData for AttestationPolicyChanged {
+    const CODE: &'static str = "ACCOUNT_ATTESTATION_POLICY_CHANGED";
+    const DESCRIPTION: &'static str = "The tenant's attestation policy changed.";
+    const RESOURCE_TYPE: &'static str = "tenant";
+    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
+
+    fn example() -> Self {
+        Self { changed: vec!["mode".into(), "allowedGroups".into()] }
+    }
+}
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AttestationPolicyBlocked {
+    /// Whose passkey it would have been.
+    pub user: String,
+    /// What the authenticator says it is.
+    pub aaguid: String,
+    /// How far that is known: `claimed`, `self`, `signed` or `trusted`.
+    pub trust: &'static str,
+    /// Whether it can be copied to other devices.
+    pub backup_eligible: bool,
+    /// Whether it is built into a device; `null` where that was not said.
+    pub is_platform_authenticator: Option<bool>,
+    /// All that speaks against it: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`, `PLATFORM_AUTHENTICATOR_DENIED`.
+    pub reasons: Vec<&'static str>,
+}
+
+impl EventData for AttestationPolicyBlocked {
+    const CODE: &'static str = "ACCOUNT_ATTESTATION_POLICY_BLOCKED";
+    const DESCRIPTION: &'static str = "A passkey was not enrolled because of the tenant's attestation policy; the same from the same address is told once in a while.";
+    const RESOURCE_TYPE: &'static str = "tenant";
+    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
+
+    fn example() -> Self {
+        Self {
+            user: "usr_01jz2222222222222222222222".into(),
+            aaguid: "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4".into(),
+            trust: "claimed",
+            backup_eligible: true,
+            is_platform_authenticator: Some(true),
+            reasons: vec!["ALLOWLIST_NO_MATCH", "SYNCED_PASSKEY_DENIED"],
+        }
+    }
+}

@@ -1,8 +1,9 @@
-//! Whatever is read as a range has one way to be written, and holds what a reference says.
+//! Whatever is read as a range has one way to be written, and holds what a reference says; whatever a client sends
+//! through a proxy, the proxy's word counts.
 
 use std::net::IpAddr;
 
-use crate::Cidr;
+use crate::{Cidr, Proxies, ProxyHeader};
 
 /// Reads bytes as a range.
 ///
@@ -47,4 +48,34 @@ pub fn holds(range: Cidr, address: IpAddr) -> bool {
     let bit = |octets: &[u8], at: usize| octets.get(at / 8).map(|octet| octet >> (7 - at % 8) & 1);
     first.len() == asked.len()
         && (0..usize::from(range.prefix())).all(|at| bit(&first, at) == bit(&asked, at))
+}
+
+/// Reads bytes as the lines of both headers, each line an own one.
+///
+/// # Panics
+/// Where a stranger is believed, a trusted proxy is taken for a client, or what the proxy has added is not what counts.
+pub fn proxies(data: &[u8]) {
+    let proxy = IpAddr::V4([10, 0, 0, 1].into());
+    let client = IpAddr::V4([203, 0, 113, 7].into());
+    let trusted: Vec<cidr::IpCidr> =
+        ["10.0.0.0/8", "2001:db8::/32"].iter().filter_map(|range| range.parse().ok()).collect();
+    assert_eq!(trusted.len(), 2);
+    let is_text = data.iter().all(|byte| (b' '..=b'~').contains(byte) || matches!(byte, b'\t' | b'\n'));
+    for (header, added) in
+        [(ProxyHeader::XForwardedFor, "203.0.113.7"), (ProxyHeader::Forwarded, "for=203.0.113.7")]
+    {
+        let proxies = Proxies { trusted: trusted.clone(), header };
+        let lines = || data.split(|byte| *byte == b'\n');
+        assert_eq!(
+            proxies.client(Some(client), lines()),
+            Some(client),
+            "a stranger's word counts for nothing"
+        );
+        if let Some(found) = proxies.client(Some(proxy), lines()) {
+            assert!(trusted.iter().all(|range| !range.contains(&found)), "{found} is a proxy");
+            assert_eq!(found, found.to_canonical());
+        }
+        let behind = proxies.client(Some(proxy), lines().chain([added.as_bytes()]));
+        assert_eq!(behind, Some(client).filter(|_| is_text), "the proxy's own line is the last");
+    }
 }

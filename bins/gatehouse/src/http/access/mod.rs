@@ -158,6 +158,11 @@ impl<P: Permission> Access<P> {
         &self.ctx
     }
 
+    /// From where the request comes, where that is known.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.ctx.ip
+    }
+
     /// Where time and randomness come from.
     pub(crate) fn env(&self) -> &dyn Env {
         &*self.gate.env

@@ -13,6 +13,7 @@ use super::guard::{Proof, end_others, hold};
 use crate::{
     http::{
         access::Access,
+        attestation::known_as,
         body::{Json, answer},
         errors::Problem,
         permissions::{OwnAccount, SigningIn},
@@ -39,6 +40,13 @@ pub(in crate::http) struct ShownFactor {
     /// The make of the authenticator, as it says itself; passkeys alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     aaguid: Option<String>,
+    /// How far its make is known: `claimed` by itself, `self`-signed, `signed` by somebody, or by somebody who is
+    /// `trusted` for it; passkeys alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<&'static str>,
+    /// The make's name, where the catalog knows it; passkeys alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authenticator: Option<&'static str>,
     /// Whether the passkey can be copied to other devices; passkeys alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     backup_eligible: Option<bool>,
@@ -55,6 +63,8 @@ impl ShownFactor {
             created_at: factor.created_at,
             last_used_at: factor.last_used_at,
             aaguid: passkey.map(|passkey| passkey.aaguid.to_string()),
+            trust: passkey.map(|passkey| passkey.trust.as_str()),
+            authenticator: passkey.and_then(known_as),
             backup_eligible: passkey.map(Passkey::backup_eligible),
         }
     }

@@ -1,10 +1,11 @@
 //! `/api/me/factors/passkeys`: enrolling a passkey or security key.
 
+use ::attestation::AttestationPolicyStore;
 use actix_web::{HttpResponse, post, web};
 use audit::Audited;
 use credentials::{
-    Attestation, Factor, FactorData, FactorId, FactorKind, FactorStore, PendingRegistration, TicketKind,
-    TicketStore, default_name, user_handle,
+    Factor, FactorData, FactorId, FactorKind, FactorStore, PendingRegistration, TicketKind, TicketStore,
+    default_name, user_handle,
 };
 use kernel::Ctx;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ use super::{
 use crate::http::{
     Site,
     access::Access,
+    attestation,
     auth::{factor_invalid, ticket},
     body::{Json, answer},
     errors::Problem,
@@ -85,8 +87,8 @@ pub(super) async fn begin_passkey(
         let shown = held.person.display_name.as_deref().unwrap_or(account);
         let present: Vec<_> = factors.iter().filter_map(Factor::passkey).cloned().collect();
         let handle = user_handle(&ctx.tenant, &session.user);
-        let ceremony =
-            place.passkeys()?.begin_registration(&handle, account, shown, &present, Attestation::None);
+        let attestation = attestation::conveyance(&tx.attestation_policy().await?);
+        let ceremony = place.passkeys()?.begin_registration(&handle, account, shown, &present, attestation);
         let (webauthn, registration) = ceremony.map_err(Problem::unforeseen)?;
         let pending = Pending { session: session.id.clone(), begun, registration };
         let state = serde_json::to_value(&pending).map_err(Problem::unforeseen)?;
@@ -107,6 +109,7 @@ pub(super) async fn begin_passkey(
         (status = 200, description = "It counts.", body = ShownFactor),
         (status = 400, description = "The answer or the name is malformed."),
         (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or STEP_UP_REQUIRED."),
+        (status = 403, description = "ATTESTATION_POLICY_BLOCKED, with the first reason: this authenticator may not be."),
         (status = 409, description = "The tenant has this passkey already."),
     )
 )]
@@ -137,7 +140,7 @@ pub(super) async fn verify_passkey(
         if session != signed.session.id || !tx.take_ticket(&hash).await? {
             return Err(ticket::invalid());
         }
-        let made = place.passkeys()?.finish_registration(&registration, &credential);
+        let made = place.passkeys()?.finish_registration(&registration, &credential, &*place.makers, ctx.now);
         let passkey = match made {
             Ok(passkey) => passkey,
             Err(credentials::CeremonyError::Malformed(why)) => {
@@ -148,6 +151,7 @@ pub(super) async fn verify_passkey(
                 return Err(factor_invalid());
             }
         };
+        attestation::admit(ctx, tx, &signed.session.user, &passkey).await?;
         let factor = Factor {
             id: FactorId::new(&*ctx.env),
             user: signed.session.user.clone(),

@@ -1,5 +1,7 @@
 //! `/api/settings`: what administrators of a tenant decide.
 
+mod attestation_impact;
+mod attestation_policy;
 mod network_impact;
 mod network_policy;
 mod network_rules;
@@ -10,7 +12,9 @@ mod user_sessions;
 mod users;
 
 pub(crate) use self::{
-    network_policy::change as change_network_policy, sign_in_policy::change as change_policy,
+    attestation_impact::{AttestationImpact, impact_of},
+    network_policy::change as change_network_policy,
+    sign_in_policy::change as change_policy,
 };
 
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -26,6 +30,10 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(network_rules::add_network_rule)
         .service(network_rules::rename_network_rule)
         .service(network_rules::remove_network_rule)
+        .service(attestation_policy::get_attestation_policy)
+        .service(attestation_policy::put_attestation_policy)
+        .service(attestation_policy::test_attestation_policy)
+        .service(attestation_impact::attestation_policy_impact)
         .service(users::list_settings_users)
         .service(users::invite_user)
         .service(users::get_settings_user)

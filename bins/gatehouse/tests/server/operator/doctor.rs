@@ -59,6 +59,11 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let failed: Vec<_> = bad.iter().filter(|(_, status, _)| status == "fail").collect();
     assert!(code == 1 && failed[0].2.contains("tls_cert: none.pem"), "{bad:?}");
 
+    process.set("GATEHOUSE_ATTESTATION_METADATA", "none.jwt");
+    let (code, bad) = sickness(&process);
+    let says = |words: &str| bad.iter().any(|(_, status, says)| status == "fail" && says.contains(words));
+    assert!(code == 1 && says("attestation_metadata: none.jwt: No such file"), "{bad:?}");
+
     process.set("GATEHOUSE_BIND", "here");
     let (code, bad) = sickness(&process);
     assert!(code == 1 && bad[0].2.starts_with("bind (GATEHOUSE_BIND): write an address"), "{bad:?}");

@@ -1,5 +1,7 @@
 //! An authenticator of our own: with whatever make, flags and counter a test needs.
 
+use std::rc::Rc;
+
 use data_encoding::BASE64URL_NOPAD;
 use ring::{
     digest::{SHA256, digest},
@@ -9,7 +11,7 @@ use ring::{
 use serde_cbor_2::Value as Cbor;
 use serde_json::{Value, json};
 
-use super::ORIGIN;
+use super::{Maker, ORIGIN};
 
 /// A passkey and the device that holds it.
 pub(crate) struct Authenticator {
@@ -22,6 +24,22 @@ pub(crate) struct Authenticator {
     pub(crate) backup_eligible: bool,
     pub(crate) backed_up: bool,
     pub(crate) origin: String,
+    pub(crate) attests: Attests,
+    /// What its browser says of where it is.
+    pub(crate) attachment: Option<&'static str>,
+}
+
+/// What an authenticator says to prove its make, when it is asked.
+pub(crate) enum Attests {
+    Nothing,
+    /// Signed with the key of the passkey.
+    Itself,
+    /// Signed by its maker.
+    By(Rc<Maker>),
+    /// In a form that nobody knows.
+    Oddly,
+    /// Signed with the key of the passkey, and about something else.
+    Falsely,
 }
 
 impl Authenticator {
@@ -40,6 +58,8 @@ impl Authenticator {
             backup_eligible: false,
             backed_up: false,
             origin: ORIGIN.to_owned(),
+            attests: Attests::Nothing,
+            attachment: Some("platform"),
         }
     }
 
@@ -60,6 +80,29 @@ impl Authenticator {
         data.extend_from_slice(&self.counter.to_be_bytes());
         data.extend(attested.unwrap_or_default());
         data
+    }
+
+    /// The form of the attestation, and the statement. A browser leaves away what was not asked for.
+    fn attestation(&self, options: &Value, data: &[u8], client: &[u8]) -> (&'static str, Cbor) {
+        let text = |text: &str| Cbor::Text(text.into());
+        let signed = [data, digest(&SHA256, client).as_ref()].concat();
+        let own = |bytes: &[u8]| self.key.sign(&SystemRandom::new(), bytes).unwrap().as_ref().to_vec();
+        let es256 = (text("alg"), Cbor::Integer(-7));
+        let signature = |bytes: Vec<u8>| (text("sig"), Cbor::Bytes(bytes));
+        if options["attestation"] != "direct" {
+            return ("none", Cbor::Map([].into()));
+        }
+        match &self.attests {
+            Attests::Nothing => ("none", Cbor::Map([].into())),
+            Attests::Itself => ("packed", Cbor::Map([es256, signature(own(&signed))].into())),
+            Attests::Falsely => ("packed", Cbor::Map([es256, signature(own(b"something else"))].into())),
+            Attests::By(maker) => {
+                let chain = Cbor::Array(vec![Cbor::Bytes(maker.certificate().to_vec())]);
+                let statement = [es256, signature(maker.sign(&signed)), (text("x5c"), chain)];
+                ("packed", Cbor::Map(statement.into()))
+            }
+            Attests::Oddly => ("compound", Cbor::Map([].into())),
+        }
     }
 
     /// What `navigator.credentials.create()` gives.
@@ -83,25 +126,23 @@ impl Authenticator {
         attested.extend_from_slice(&self.id);
         attested.extend(serde_cbor_2::to_vec(&cose).unwrap());
         let data = self.authenticator_data(options["rp"]["id"].as_str().unwrap(), Some(attested));
+        let client = self.client_data("webauthn.create", options);
+        let (form, statement) = self.attestation(options, &data, &client);
         let text = |text: &str| Cbor::Text(text.into());
         let object = Cbor::Map(
-            [
-                (text("fmt"), text("none")),
-                (text("attStmt"), Cbor::Map([].into())),
-                (text("authData"), Cbor::Bytes(data)),
-            ]
-            .into(),
+            [(text("fmt"), text(form)), (text("attStmt"), statement), (text("authData"), Cbor::Bytes(data))]
+                .into(),
         );
         let encode = |bytes: &[u8]| BASE64URL_NOPAD.encode(bytes);
         json!({
             "id": encode(&self.id),
             "rawId": encode(&self.id),
             "type": "public-key",
-            "authenticatorAttachment": "platform",
+            "authenticatorAttachment": self.attachment,
             "clientExtensionResults": {},
             "response": {
                 "attestationObject": encode(&serde_cbor_2::to_vec(&object).unwrap()),
-                "clientDataJSON": encode(&self.client_data("webauthn.create", options)),
+                "clientDataJSON": encode(&client),
                 "transports": ["internal"],
             },
         })

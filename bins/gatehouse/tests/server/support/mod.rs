@@ -4,13 +4,15 @@ mod authenticator;
 mod browser;
 mod client;
 mod mail;
+mod maker;
 mod process;
 mod server;
 
-pub(crate) use authenticator::Authenticator;
+pub(crate) use authenticator::{Attests, Authenticator};
 pub(crate) use browser::Browser;
 pub(crate) use client::{Answer, Caller};
 pub(crate) use mail::MailServer;
+pub(crate) use maker::Maker;
 pub(crate) use process::Process;
 pub(crate) use server::{AUTH_SECRET, ORIGIN, PASSWORD, Person, Server, Tenant, eventually, on_both};
 

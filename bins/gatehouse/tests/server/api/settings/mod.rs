@@ -1,3 +1,4 @@
 //! What administrators decide for their tenant.
 
+mod attestation;
 mod network;

@@ -1,0 +1,163 @@
+// The network policy: who may come in from where, and whom a change would shut out.
+
+import { doing, of, refresh, sure } from "./drawn.js";
+import { $, onAct, onSend, open, say } from "./page.js";
+import { count, element, policyForm } from "./policy.js";
+import { ask, keepAlive, mine } from "./session.js";
+
+const path = "/api/settings/network-policy";
+const form = $('[data-form="policy"]');
+const fields = () => form.elements;
+
+function body() {
+  const { mode, SIGN_IN, DASHBOARD, API, adminBypass } = fields();
+  const enforcement = { SIGN_IN: SIGN_IN.checked, DASHBOARD: DASHBOARD.checked, API: API.checked };
+  return { mode: mode.value, enforcement, adminBypass: adminBypass.checked };
+}
+
+const named = new Map();
+
+/** What a person is called. */
+async function nameOf(id) {
+  if (!named.has(id)) {
+    const found = mine("GET", `/api/settings/users/${id}`).then((user) => user.displayName || user.email || user.userName);
+    named.set(id, found.catch(() => id));
+  }
+  return named.get(id);
+}
+
+/** People that are listed at most. */
+const LISTED = 8;
+
+/** Whom it would shut out. */
+async function describe({ sessions, tokens }) {
+  if (sessions.length + tokens.length === 0) {
+    return [element("p", "Nobody who was here in the last 30 days would be shut out.")];
+  }
+  const people = Map.groupBy(sessions, (session) => session.userId);
+  const whom = [];
+  if (people.size > 0) whom.push(`${count(people.size, "person", "people")} with ${count(sessions.length, "session")}`);
+  if (tokens.length > 0) whom.push(count(tokens.length, "token"));
+  const from = (used) => [...new Set(used.map(({ ip }) => ip ?? "an unknown address"))].join(", ");
+  const lines = await Promise.all([...people].slice(0, LISTED).map(async ([id, own]) =>
+    element("li", element("b", await nameOf(id)), ` from ${from(own)}`)));
+  for (const { id, kind, ip } of tokens.slice(0, LISTED)) {
+    const what = kind === "SCIM" ? "SCIM token" : "Personal access token";
+    lines.push(element("li", `${what} `, element("code", id), ` from ${ip ?? "an unknown address"}`));
+  }
+  const more = people.size + tokens.length - lines.length;
+  if (more > 0) lines.push(element("li", `and ${more} more`));
+  return [
+    element("p", element("b", `${whom.join(" and ")} would be shut out`), ", judged by the address of their last use in the last 30 days:"),
+    element("ul", ...lines),
+  ];
+}
+
+/** What is kept, with these ranges. */
+async function withRanges(settings, but) {
+  const { rules } = await mine("GET", path);
+  return { ...settings, rules: rules.map((rule) => rule.cidr).filter((cidr) => cidr !== but) };
+}
+
+/** Does it; whoever would shut themselves out is asked once more. Answers whether it was done. */
+async function acknowledged(work) {
+  try {
+    await work(false);
+    return true;
+  } catch (error) {
+    if (error.reason !== "CALLER_NOT_COVERED") throw error;
+    sure(
+      "Shut yourself out?",
+      "Your own address is in no range. You would be refused from the next request on, and only somebody elsewhere or the operator of this server could undo it.",
+      "Do it all the same",
+      async () => {
+        await work(true);
+        await policy.settle();
+      },
+    );
+    return false;
+  }
+}
+
+const policy = policyForm({
+  path,
+  body,
+  impact: (settings) => withRanges(settings),
+  describe,
+  save: async (settings) => {
+    const done = await acknowledged((known) =>
+      ask("PUT", path, known ? { ...settings, acknowledge: ["CALLER_NOT_COVERED"] } : settings));
+    if (done) say("The policy is saved.");
+    return done;
+  },
+});
+
+// Ranges.
+
+/** Shows them anew, and leaves the form above as it is. */
+async function ranges() {
+  await refresh(["rules"]);
+  policy.changed();
+}
+
+onAct("add-rule", async () => {
+  open("add-rule");
+});
+
+document.addEventListener("click", (event) => {
+  const own = event.target.closest("[data-own]");
+  if (own) $("#rule-cidr").value = own.dataset.own;
+});
+
+onSend("add-rule", async (given, dialog) => {
+  await ask("POST", `${path}/rules`, { cidr: given.get("cidr").trim(), label: given.get("label") });
+  dialog.closest("dialog").close();
+  await ranges();
+  say("The range is added.");
+});
+
+let chosen;
+
+onAct("rename-rule", async (button) => {
+  chosen = of(button);
+  $("[name=label]", open("rename")).value = chosen.name;
+});
+
+onSend("rename", async (given, dialog) => {
+  await doing(() => ask("PATCH", `${path}/rules/${chosen.id}`, { label: given.get("label") }));
+  dialog.closest("dialog").close();
+  await ranges();
+});
+
+onAct("remove-rule", async (button) => {
+  const { id, name, cidr } = of(button);
+  const { mode, enforcement, adminBypass } = await mine("GET", path);
+  const impact = await mine("POST", `${path}/impact`, await withRanges({ mode, enforcement, adminBypass }, cidr));
+  const consequence = mode === "OFF" ? [element("p", "The policy is off: nothing changes for anybody.")] : await describe(impact);
+  sure(`Remove ${name}, ${cidr}?`, consequence, "Remove", async () => {
+    await acknowledged((known) => ask("DELETE", `${path}/rules/${id}${known ? "?acknowledge=CALLER_NOT_COVERED" : ""}`));
+    policy.changed();
+  });
+});
+
+// The test.
+
+const why = {
+  MODE_OFF: "The policy is off.",
+  SURFACE_NOT_ENFORCED: "Addresses are not looked at there.",
+  ADMIN_BYPASS: "Administrators may come from everywhere.",
+  NO_RULE_MATCH: "No range has it.",
+};
+
+onSend("test", async (given, test) => {
+  const asked = { ip: given.get("ip").trim(), surface: given.get("surface"), asAdmin: given.has("asAdmin") };
+  const place = $("[data-decision]", test);
+  place.hidden = true;
+  const { decision, reason, matchedRule } = await mine("POST", `${path}/test`, asked);
+  const badge = element("span", decision === "ALLOW" ? "let in" : "kept out");
+  badge.className = `badge ${decision === "ALLOW" ? "good" : "bad"}`;
+  place.replaceChildren(badge, " ", ...(matchedRule ? ["By the range ", element("b", matchedRule.label), ", ", element("code", matchedRule.cidr), "."] : [why[reason]]));
+  place.hidden = false;
+});
+
+keepAlive();

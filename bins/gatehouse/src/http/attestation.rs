@@ -1,0 +1,59 @@
+//! Which authenticators may be enrolled: the policy at the moment of enrolment.
+
+use attestation::{Asked, AttestationPolicyStore, Mode, Policy, Reason};
+use audit::{Event, events::policies::AttestationPolicyBlocked};
+use credentials::{Attestation, Passkey, Trust};
+use kernel::{Ctx, UserId};
+use store::Tx;
+
+use super::{errors::Problem, meter};
+
+/// What a passkey is to the policy.
+///
+/// That an authenticator is not built into a device is its browser's word alone: then what is known of its make decides.
+pub(super) fn asked(passkey: &Passkey) -> Asked {
+    Asked {
+        aaguid: attestation::Aaguid(passkey.aaguid.0),
+        is_platform: passkey.is_platform.filter(|platform| *platform),
+        backup_eligible: Some(passkey.backup_eligible()),
+        proved: passkey.trust == Trust::Trusted,
+    }
+}
+
+/// What the make of a passkey is called, where the catalog knows it.
+pub(crate) fn known_as(passkey: &Passkey) -> Option<&'static str> {
+    attestation::find(attestation::Aaguid(passkey.aaguid.0)).map(|known| known.name)
+}
+
+/// What is asked of an authenticator that is about to be enrolled.
+pub(super) fn conveyance(policy: &Policy) -> Attestation {
+    match policy.mode {
+        Mode::Off => Attestation::None,
+        Mode::Allowlist => Attestation::Direct,
+    }
+}
+
+/// Lets a passkey be enrolled, or refuses it with 403.
+pub(super) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passkey) -> Result<(), Problem> {
+    let verdict = tx.attestation_policy().await?.decide(&asked(passkey));
+    let Some(reason) = verdict.reason() else { return Ok(()) };
+    meter::attestation_denied(reason.as_str());
+    let data = AttestationPolicyBlocked {
+        user: user.to_string(),
+        aaguid: passkey.aaguid.to_string(),
+        trust: passkey.trust.as_str(),
+        backup_eligible: passkey.backup_eligible(),
+        is_platform_authenticator: passkey.is_platform,
+        reasons: verdict.reasons.iter().map(|reason| reason.as_str()).collect(),
+    };
+    let message = match reason {
+        Reason::AllowlistNoMatch => "this authenticator is not allowed here",
+        Reason::SyncedPasskeyDenied => "passkeys that can be copied to other devices are not allowed here",
+        Reason::PlatformAuthenticatorDenied => {
+            "authenticators that are built into a device are not allowed here"
+        }
+    };
+    let message = format!("{message}; use another one, or ask an administrator which ones may be");
+    let refused = Problem::denied("ATTESTATION_POLICY_BLOCKED", message).reason(reason.as_str());
+    Err(refused.entered(Event::new(ctx.tenant.as_str(), &data)))
+}

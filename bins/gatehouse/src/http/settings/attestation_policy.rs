@@ -1,0 +1,201 @@
+//! `/api/settings/attestation-policy`: which authenticators may be enrolled.
+
+use actix_web::{HttpResponse, get, post, put};
+use attestation::{
+    Aaguid, Asked, AttestationPolicyStore, Authenticator, Error, Group, Policy, Reason, catalog,
+};
+use audit::{Audited, Event, Unaudited, events::policies::AttestationPolicyChanged};
+use kernel::Ctx;
+use serde::{Deserialize, Serialize};
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::attestation_impact::{AttestationImpact, impact_of};
+use crate::http::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{Administer, ReadSettings},
+    step_up::{AttestationPolicyChange, StepUp},
+};
+
+/// Which authenticators may be enrolled.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = AttestationPolicy)]
+#[expect(dead_code, reason = "describes attestation::Policy")]
+pub(super) struct PolicyShape {
+    /// `OFF` or `ALLOWLIST`.
+    mode: String,
+    /// Groups of the catalog: `FIPS_HARDWARE`, `HARDWARE`, `PLATFORM`, `SYNCED`.
+    allowed_groups: Vec<String>,
+    /// Makes beside them; 1,000 at most.
+    allowed_aaguids: Vec<String>,
+    /// Whether those may be that can be copied to other devices.
+    allow_synced_passkeys: bool,
+    /// Whether those may be that are built into a device.
+    allow_platform_authenticators: bool,
+    /// Whether what they are has to be proved by their maker.
+    require_verified_attestation: bool,
+}
+
+/// A make of authenticators that is known.
+#[derive(Serialize, ToSchema)]
+pub(super) struct KnownAuthenticator {
+    /// A UUID.
+    #[schema(value_type = String, format = "uuid")]
+    aaguid: Aaguid,
+    name: &'static str,
+    vendor: &'static str,
+    /// `FIPS_HARDWARE`, `HARDWARE`, `PLATFORM` or `SYNCED`.
+    #[schema(value_type = String)]
+    group: Group,
+}
+
+impl From<&Authenticator> for KnownAuthenticator {
+    fn from(known: &Authenticator) -> Self {
+        let Authenticator { aaguid, name, vendor, group } = *known;
+        Self { aaguid, name, vendor, group }
+    }
+}
+
+/// The policy, and the makes that are known.
+#[derive(Serialize, ToSchema)]
+struct PolicyAndCatalog {
+    #[schema(value_type = PolicyShape)]
+    policy: Policy,
+    /// By group, vendor and name.
+    catalog: Vec<KnownAuthenticator>,
+}
+
+/// The policy, and what it does to the passkeys that are enrolled.
+#[derive(Serialize, ToSchema)]
+struct PolicyAndImpact {
+    #[schema(value_type = PolicyShape)]
+    policy: Policy,
+    #[serde(flatten)]
+    impact: AttestationImpact,
+}
+
+/// A question.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AttestationTestBody {
+    /// A UUID.
+    #[schema(value_type = String, format = "uuid")]
+    aaguid: Aaguid,
+    /// By default as the catalog has it, else false.
+    is_platform_authenticator: Option<bool>,
+    /// By default as the catalog has it, else false.
+    backup_eligible: Option<bool>,
+}
+
+/// What is decided.
+#[derive(Serialize, ToSchema)]
+struct AttestationDecision {
+    /// `ALLOW` or `DENY`.
+    decision: &'static str,
+    /// The first of the reasons.
+    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+    /// All that speaks against it, in this order: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`,
+    /// `PLATFORM_AUTHENTICATOR_DENIED`.
+    #[schema(value_type = Vec<String>)]
+    reasons: Vec<Reason>,
+    /// `null` where the catalog does not know it.
+    #[schema(required)]
+    authenticator: Option<KnownAuthenticator>,
+}
+
+/// Read the attestation policy
+///
+/// And the catalog of makes that are known.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    responses((status = 200, description = "The policy and the catalog.", body = PolicyAndCatalog))
+)]
+#[get("/api/settings/attestation-policy")]
+pub(super) async fn get_attestation_policy(access: Access<ReadSettings>) -> Result<HttpResponse, Problem> {
+    let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
+    let catalog = catalog().iter().map(KnownAuthenticator::from).collect();
+    Ok(answer(&PolicyAndCatalog { policy, catalog }))
+}
+
+/// Set the attestation policy
+///
+/// Needs a fresh proof (`ATTESTATION_POLICY_CHANGE`). In force from the next enrolment on: passkeys that are enrolled
+/// stay good. The answer counts and lists those that would be refused today.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    request_body = PolicyShape,
+    responses(
+        (status = 200, description = "The policy as it is now, and the passkeys that it would refuse.", body = PolicyAndImpact),
+        (status = 400, description = "A field is missing, unknown or malformed."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+    )
+)]
+#[put("/api/settings/attestation-policy")]
+pub(super) async fn put_attestation_policy(
+    access: Access<Administer>,
+    proof: StepUp<AttestationPolicyChange>,
+    body: Json<Policy>,
+) -> Result<HttpResponse, Problem> {
+    let policy = body.0;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = proof.spend_alone(ctx, tx).await?;
+        let changed = attestation::set(tx, policy).await?;
+        let settings: Vec<_> = changed.settings.into_iter().map(str::to_owned).collect();
+        let audited = if settings.is_empty() {
+            Audited::without(changed.policy, Unaudited::NothingChanged)
+        } else {
+            let data = AttestationPolicyChanged { changed: settings };
+            Audited::new(changed.policy, Event::new(ctx.tenant.as_str(), &data))
+        };
+        Ok::<_, Problem>(audited.with(spending.events()?))
+    };
+    let policy = access.write(work).await?;
+    // Afterwards, so that nobody who enrols waits for it.
+    let set = policy.clone();
+    let impact = access.read(async move |_: &Ctx, tx: &mut Tx| impact_of(tx, &set).await).await?;
+    Ok(answer(&PolicyAndImpact { policy, impact }))
+}
+
+/// Ask what the attestation policy decides
+///
+/// About an authenticator whose make is proved. The policy stays as it is.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    request_body = AttestationTestBody,
+    responses(
+        (status = 200, description = "The decision.", body = AttestationDecision),
+        (status = 400, description = "A field is missing, unknown or malformed."),
+    )
+)]
+#[post("/api/settings/attestation-policy/test")]
+pub(super) async fn test_attestation_policy(
+    access: Access<ReadSettings>,
+    body: Json<AttestationTestBody>,
+) -> Result<HttpResponse, Problem> {
+    let AttestationTestBody { aaguid, is_platform_authenticator, backup_eligible } = body.0;
+    let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
+    let asked = Asked { aaguid, is_platform: is_platform_authenticator, backup_eligible, proved: true };
+    let verdict = policy.decide(&asked);
+    Ok(answer(&AttestationDecision {
+        decision: if verdict.is_allowed() { "ALLOW" } else { "DENY" },
+        reason: verdict.reason(),
+        authenticator: verdict.authenticator.map(KnownAuthenticator::from),
+        reasons: verdict.reasons,
+    }))
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::TooMany => Self::invalid_request(format!("allowedAaguids: {error}")),
+            Error::Store(error) => error.into(),
+        }
+    }
+}

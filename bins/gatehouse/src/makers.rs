@@ -1,0 +1,239 @@
+//! Who is trusted to say of what make an authenticator is: the FIDO Alliance's metadata and certificates in files, read
+//! again when they change.
+//!
+//! What cannot be used is said in the log and by `gatehouse doctor`. It never keeps the server from starting: then
+//! nothing proves a make, and policies that want a proof refuse.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use attestation::{
+    Roots,
+    mds::{self, Metadata, Signer},
+};
+use credentials::Aaguid;
+use kernel::Timestamp;
+use ring::digest::{Context, SHA256};
+
+use crate::config::MakerFiles;
+
+/// The certificates in use.
+pub(crate) struct Makers {
+    files: MakerFiles,
+    current: RwLock<Arc<Roots>>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    digest: Vec<u8>,
+    /// What the log was told last.
+    problem: Option<String>,
+}
+
+/// What was read.
+pub(crate) struct Loaded {
+    pub(crate) roots: Roots,
+    pub(crate) metadata: Option<Metadata>,
+}
+
+impl Makers {
+    /// Reads what there is.
+    pub(crate) fn new(files: &MakerFiles, now: Timestamp) -> Self {
+        let makers = Self { files: files.clone(), current: RwLock::default(), seen: Mutex::default() };
+        makers.refresh(now);
+        makers
+    }
+
+    /// Looks whether the files have changed. What cannot be used changes nothing. How many makes can be proved.
+    pub(crate) fn refresh(&self, now: Timestamp) -> usize {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = Found::gather(&self.files).and_then(|found| {
+            let digest = found.digest();
+            if digest == seen.digest {
+                return Ok(None);
+            }
+            found.load(now).map(|loaded| Some((digest, loaded)))
+        });
+        match loaded {
+            Ok(None) => {}
+            Ok(Some((digest, loaded))) => {
+                (seen.digest, seen.problem) = (digest, None);
+                if !self.files.is_empty() {
+                    let metadata = loaded.metadata.as_ref();
+                    tracing::info!(
+                        makes = loaded.roots.makes(),
+                        number = metadata.map(|metadata| metadata.number),
+                        unread = metadata.map(|metadata| metadata.unread),
+                        "who may prove the makes of authenticators was read"
+                    );
+                }
+                if let Some(metadata) = loaded.metadata.as_ref().filter(|metadata| metadata.is_overdue(now)) {
+                    tracing::warn!(
+                        next_update = metadata.next_update,
+                        "there is newer metadata of authenticators; fetch it"
+                    );
+                }
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded.roots);
+            }
+            Err(problem) => {
+                if seen.problem.as_ref() != Some(&problem) {
+                    tracing::error!(problem, "what proves makes of authenticators cannot be used");
+                    seen.problem = Some(problem);
+                }
+            }
+        }
+        self.count()
+    }
+
+    /// How many makes can be proved.
+    pub(crate) fn count(&self) -> usize {
+        self.current().makes()
+    }
+
+    fn current(&self) -> Arc<Roots> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl credentials::Makers for Makers {
+    fn roots(&self, aaguid: Aaguid) -> Vec<Vec<u8>> {
+        self.current().of(attestation::Aaguid(aaguid.0)).map(<[u8]>::to_vec).collect()
+    }
+}
+
+/// Reads what is set; the problem names the setting and the file.
+pub(crate) fn load(files: &MakerFiles, now: Timestamp) -> Result<Loaded, String> {
+    Found::gather(files)?.load(now)
+}
+
+/// What is in the files.
+#[derive(Default)]
+struct Found {
+    metadata: Option<(String, Vec<u8>)>,
+    metadata_root: Option<(String, Vec<u8>)>,
+    /// Names without `.pem`, in order.
+    roots: Vec<(String, Vec<u8>)>,
+}
+
+impl Found {
+    fn gather(files: &MakerFiles) -> Result<Self, String> {
+        let read = |setting: &str, path: &Path| {
+            let place = format!("{setting}: {}", path.display());
+            std::fs::read(path)
+                .map(|content| (place.clone(), content))
+                .map_err(|error| format!("{place}: {error}"))
+        };
+        let mut found = Self {
+            metadata: files.metadata.as_deref().map(|path| read("attestation_metadata", path)).transpose()?,
+            metadata_root: files
+                .metadata_root
+                .as_deref()
+                .map(|path| read("attestation_metadata_root", path))
+                .transpose()?,
+            roots: Vec::new(),
+        };
+        let Some(folder) = &files.roots else { return Ok(found) };
+        let bad = |error: io::Error| format!("attestation_roots: {}: {error}", folder.display());
+        for entry in std::fs::read_dir(folder).map_err(bad)? {
+            let path = entry.map_err(bad)?.path();
+            if path.extension().is_some_and(|ending| ending == "pem") {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                found.roots.push((name, read("attestation_roots", &path)?.1));
+            }
+        }
+        found.roots.sort();
+        Ok(found)
+    }
+
+    fn digest(&self) -> Vec<u8> {
+        let mut context = Context::new(&SHA256);
+        for (name, content) in self.metadata.iter().chain(&self.metadata_root).chain(&self.roots) {
+            for part in [name.as_bytes(), content] {
+                context.update(&(part.len() as u64).to_le_bytes());
+                context.update(part);
+            }
+        }
+        context.finish().as_ref().to_vec()
+    }
+
+    fn load(&self, now: Timestamp) -> Result<Loaded, String> {
+        let mut loaded = Loaded { roots: Roots::default(), metadata: None };
+        if let Some((place, document)) = &self.metadata {
+            let signer = match &self.metadata_root {
+                None => Signer::fido().map_err(|error| error.to_string())?,
+                Some((place, pem)) => Signer::new(pem, None).map_err(|error| format!("{place}: {error}"))?,
+            };
+            let metadata = mds::read(document, &signer, now).map_err(|error| format!("{place}: {error}"))?;
+            loaded.roots.add_metadata(&metadata);
+            loaded.metadata = Some(metadata);
+        }
+        for (name, pem) in &self.roots {
+            let added = loaded.roots.add_file(name, pem);
+            added.map_err(|error| format!("attestation_roots: {name}.pem: {error}"))?;
+        }
+        Ok(loaded)
+    }
+}
+
+impl MakerFiles {
+    /// Whether nothing is set.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.metadata.is_none() && self.roots.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attestation::conformance::Authority;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn files_are_read_again_and_what_cannot_be_used_changes_nothing() {
+        let now: Timestamp = "2026-11-22T12:00:00.000Z".parse().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let files = MakerFiles {
+            metadata: Some(place("blob.jwt")),
+            metadata_root: Some(place("root.pem")),
+            roots: Some(folder.path().to_owned()),
+        };
+        let makers = Makers::new(&files, now);
+        assert_eq!(makers.count(), 0, "nothing is there yet, and the server starts");
+        assert!(load(&files, now).is_err_and(|problem| problem.starts_with("attestation_metadata: ")));
+
+        let authority = Authority::new("mds.example").unwrap();
+        let root: String = authority.root().lines().filter(|line| !line.starts_with("--")).collect();
+        let write = |makes: u8, next: &str| {
+            let entry = |make: u8| {
+                let aaguid = attestation::Aaguid([make; 16]);
+                let statement = json!({ "attestationRootCertificates": [root] });
+                json!({ "aaguid": aaguid, "metadataStatement": statement, "statusReports": [] })
+            };
+            let entries: Vec<_> = (0..makes).map(entry).collect();
+            let payload = json!({ "no": 1, "nextUpdate": next, "entries": entries });
+            std::fs::write(place("blob.jwt"), authority.sign(&payload).unwrap()).unwrap();
+        };
+        write(2, "2027-01-01");
+        assert_eq!(makers.refresh(now), 0, "its root is not there");
+        std::fs::write(place("root.pem"), authority.root()).unwrap();
+        assert_eq!((makers.refresh(now), makers.refresh(now)), (2, 2));
+        write(3, "2026-01-01");
+        assert_eq!(makers.refresh(now), 3, "what is overdue is used, and said to be");
+        std::fs::write(place("odd.pem"), "not PEM").unwrap();
+        assert_eq!(makers.refresh(now), 3);
+        assert!(load(&files, now).is_err_and(|problem| problem.starts_with("attestation_roots: odd.pem: ")));
+        std::fs::remove_file(place("odd.pem")).unwrap();
+        std::fs::write(place("blob.jwt"), "a.b.c").unwrap();
+        assert_eq!(makers.refresh(now), 3, "the document known goes on");
+        write(1, "2027-01-01");
+        assert_eq!(makers.refresh(now), 1);
+        let of = credentials::Makers::roots(&makers, Aaguid([0; 16]));
+        assert_eq!(of.len(), 2, "its own, and the one in the folder that is for all");
+    }
+}

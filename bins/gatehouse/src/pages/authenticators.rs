@@ -1,0 +1,142 @@
+//! `/settings/authenticators`: which authenticators may be enrolled.
+
+use std::collections::BTreeSet;
+
+use actix_web::{HttpRequest, HttpResponse, get, web};
+use askama::Template;
+use attestation::{Aaguid, AttestationPolicyStore, Authenticator, Group, Mode, Policy, catalog, find};
+use directory::Person;
+use kernel::Ctx;
+use store::Tx;
+
+use super::{Shell, Who, draw};
+use crate::http::{
+    AreaProblem, AttestationImpact, Problem, Site, access::Access, impact_of, permissions::AdministerInPerson,
+};
+
+pub(super) const PATH: &str = "/settings/authenticators";
+
+#[derive(Template)]
+#[template(path = "authenticators.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    policy: Policy,
+    is_on: bool,
+    groups: Vec<GroupRow>,
+    /// Passkeys that there are, and how many of them would be refused.
+    enrolled: usize,
+    refused: usize,
+    /// Makes whose word can be proved.
+    provable: usize,
+    /// Makes in the catalog, and others that are enrolled or allowed.
+    known: usize,
+    strangers: usize,
+    makes: Vec<MakeRow>,
+}
+
+struct GroupRow {
+    name: &'static str,
+    what: &'static str,
+    makes: usize,
+    allowed: bool,
+}
+
+struct MakeRow {
+    aaguid: Aaguid,
+    name: &'static str,
+    vendor: &'static str,
+    group: &'static str,
+    what: &'static str,
+    enrolled: usize,
+    refused: usize,
+    /// Whether it is allowed by itself.
+    named: bool,
+}
+
+struct Found {
+    person: Person,
+    policy: Policy,
+    impact: AttestationImpact,
+}
+
+/// The page of the attestation policy.
+#[get("/settings/authenticators")]
+pub(super) async fn authenticators(
+    site: web::Data<Site>,
+    access: Access<AdministerInPerson>,
+    request: HttpRequest,
+) -> Result<HttpResponse, AreaProblem> {
+    drawn(&site, &access).await.map_err(|problem| AreaProblem::of(&request, problem))
+}
+
+async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpResponse, Problem> {
+    let session = &access.caller().session;
+    let user = session.user.clone();
+    let read = async move |_: &Ctx, tx: &mut Tx| {
+        let person = directory::find_person(tx, &user).await?;
+        let policy = tx.attestation_policy().await?;
+        let impact = impact_of(tx, &policy).await?;
+        Ok::<_, Problem>(Found { person, policy, impact })
+    };
+    let Found { person, policy, impact } = access.read(read).await?;
+    let tenant = access.own_tenant().await?;
+    let mut shell = Shell::new(site, "Authenticators", "authenticators.js");
+    shell.here = PATH;
+    shell.person = Some(Who::of(&person, &tenant, &session.id));
+    let makes = makes(&policy, &impact);
+    let group = |group: Group| GroupRow {
+        name: group.as_str(),
+        what: what(group),
+        makes: catalog().iter().filter(|known| known.group == group).count(),
+        allowed: policy.allowed_groups.contains(&group),
+    };
+    draw(&Page {
+        shell,
+        is_on: policy.mode == Mode::Allowlist,
+        groups: Group::ALL.into_iter().map(group).collect(),
+        enrolled: impact.enrolled,
+        refused: impact.refused,
+        provable: site.provable_makes(),
+        known: catalog().len(),
+        strangers: makes.len() - catalog().len(),
+        makes,
+        policy,
+    })
+}
+
+fn what(group: Group) -> &'static str {
+    match group {
+        Group::FipsHardware => "Security keys certified under FIPS 140",
+        Group::Hardware => "Other security keys",
+        Group::Platform => "Built into a device, and bound to it",
+        Group::Synced => "Password managers, on several devices",
+    }
+}
+
+/// What is enrolled or allowed and not known, then the catalog, what is enrolled first.
+fn makes(policy: &Policy, impact: &AttestationImpact) -> Vec<MakeRow> {
+    let counts = |aaguid: Aaguid| {
+        let make = impact.makes.iter().find(|make| make.aaguid == aaguid);
+        make.map_or((0, 0), |make| (make.enrolled, make.refused))
+    };
+    let row = |aaguid: Aaguid, known: Option<&Authenticator>| {
+        let (enrolled, refused) = counts(aaguid);
+        MakeRow {
+            aaguid,
+            name: known.map_or("Not in the catalog", |known| known.name),
+            vendor: known.map_or("", |known| known.vendor),
+            group: known.map_or("", |known| known.group.as_str()),
+            what: known.map_or("", |known| what(known.group)),
+            enrolled,
+            refused,
+            named: policy.allowed_aaguids.contains(&aaguid),
+        }
+    };
+    let enrolled = impact.makes.iter().map(|make| make.aaguid);
+    let others: BTreeSet<_> = enrolled.chain(policy.allowed_aaguids.iter().copied()).collect();
+    let strangers =
+        others.into_iter().filter(|aaguid| find(*aaguid).is_none()).map(|aaguid| row(aaguid, None));
+    let mut known: Vec<_> = catalog().iter().map(|known| row(known.aaguid, Some(known))).collect();
+    known.sort_by_key(|make| make.enrolled == 0);
+    strangers.chain(known).collect()
+}

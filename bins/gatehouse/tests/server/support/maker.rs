@@ -1,0 +1,64 @@
+//! Somebody who makes authenticators, and signs for them.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CustomExtension, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    SigningKey, date_time_ymd,
+};
+
+/// A maker with a root, and the certificate of a batch of authenticators.
+pub(crate) struct Maker {
+    root: String,
+    certificate: Vec<u8>,
+    key: KeyPair,
+}
+
+impl Maker {
+    /// Of any make, with a certificate that is good for a century.
+    pub(crate) fn new() -> Self {
+        Self::of(None, 2100)
+    }
+
+    /// With a certificate for one make, until the end of a year.
+    pub(crate) fn of(aaguid: Option<[u8; 16]>, until: i32) -> Self {
+        let mut root = CertificateParams::default();
+        root.distinguished_name.push(DnType::CommonName, "Root of a maker");
+        root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        root.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let root_key = KeyPair::generate().unwrap();
+        let root_certificate = root.self_signed(&root_key).unwrap();
+        let mut batch = CertificateParams::default();
+        for (kind, value) in [
+            (DnType::CountryName, "SE"),
+            (DnType::OrganizationName, "Maker"),
+            (DnType::OrganizationalUnitName, "Authenticator Attestation"),
+            (DnType::CommonName, "Batch 1"),
+        ] {
+            batch.distinguished_name.push(kind, value);
+        }
+        batch.is_ca = IsCa::ExplicitNoCa;
+        batch.not_after = date_time_ymd(until, 12, 31);
+        // id-fido-gen-ce-aaguid: an OCTET STRING in the OCTET STRING.
+        let extension = |aaguid: [u8; 16]| {
+            let content = [&[4, 16], &aaguid[..]].concat();
+            CustomExtension::from_oid_content(&[1, 3, 6, 1, 4, 1, 45724, 1, 1, 4], content)
+        };
+        batch.custom_extensions.extend(aaguid.map(extension));
+        let key = KeyPair::generate().unwrap();
+        let certificate = batch.signed_by(&key, &Issuer::from_params(&root, &root_key)).unwrap();
+        Self { root: root_certificate.pem(), certificate: certificate.der().to_vec(), key }
+    }
+
+    /// Its root, in PEM.
+    pub(crate) fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// The certificate of the batch, in DER.
+    pub(crate) fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+
+    pub(crate) fn sign(&self, bytes: &[u8]) -> Vec<u8> {
+        self.key.sign(bytes).unwrap()
+    }
+}

@@ -1,0 +1,42 @@
+//! Changing a policy.
+
+use kernel::StoreError;
+
+use crate::{AttestationPolicyStore, Policy};
+
+/// Makes that one policy names at most.
+pub const MAX_MAKES: usize = 1_000;
+
+/// Why a policy stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It names more makes than may be.
+    #[error("{MAX_MAKES} makes at most")]
+    TooMany,
+    /// What is stored could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a change has come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The policy as it is now, each group and make named once and in order.
+    pub policy: Policy,
+    /// Names of the settings that are others than before; none: nothing was written.
+    pub settings: Vec<&'static str>,
+}
+
+/// Sets a policy.
+pub async fn set(store: &mut dyn AttestationPolicyStore, policy: Policy) -> Result<Changed, Error> {
+    let policy = policy.in_order();
+    if policy.allowed_aaguids.len() > MAX_MAKES {
+        return Err(Error::TooMany);
+    }
+    let before = store.attestation_policy_to_change().await?;
+    let settings = policy.changed_from(&before);
+    if !settings.is_empty() {
+        store.set_attestation_policy(&policy).await?;
+    }
+    Ok(Changed { policy, settings })
+}

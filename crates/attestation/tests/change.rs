@@ -1,0 +1,41 @@
+//! Changing a policy.
+
+use attestation::{Aaguid, Error, Group, MAX_MAKES, Mode, Policy, set};
+
+#[tokio::test]
+async fn a_change_is_kept_in_order_and_named() {
+    let mut kept = Policy::default();
+    let wanted = Policy {
+        mode: Mode::Allowlist,
+        allowed_groups: vec![Group::Synced, Group::FipsHardware, Group::Synced],
+        allowed_aaguids: vec![Aaguid([2; 16]), Aaguid([1; 16]), Aaguid([2; 16])],
+        require_verified_attestation: true,
+        ..Policy::default()
+    };
+    let changed = set(&mut kept, wanted.clone()).await.unwrap();
+    assert_eq!(changed.settings, ["mode", "allowedGroups", "allowedAaguids", "requireVerifiedAttestation"]);
+    assert_eq!(kept, changed.policy);
+    assert_eq!(kept.allowed_groups, [Group::FipsHardware, Group::Synced]);
+    assert_eq!(kept.allowed_aaguids, [Aaguid([1; 16]), Aaguid([2; 16])]);
+    // The same in another order is the same.
+    assert!(set(&mut kept, wanted).await.unwrap().settings.is_empty());
+    let other = Policy { allow_synced_passkeys: true, allow_platform_authenticators: true, ..kept.clone() };
+    let changed = set(&mut kept, other).await.unwrap();
+    assert_eq!(changed.settings, ["allowSyncedPasskeys", "allowPlatformAuthenticators"]);
+}
+
+#[tokio::test]
+async fn it_names_so_many_makes_and_no_more() {
+    let makes = |count: usize| {
+        let make = |number: usize| {
+            let mut bytes = [0; 16];
+            bytes[8..].copy_from_slice(&number.to_be_bytes());
+            Aaguid(bytes)
+        };
+        Policy { allowed_aaguids: (0..count).map(make).collect(), ..Policy::default() }
+    };
+    let mut kept = Policy::default();
+    assert!(set(&mut kept, makes(MAX_MAKES)).await.is_ok());
+    assert!(matches!(set(&mut kept, makes(MAX_MAKES + 1)).await, Err(Error::TooMany)));
+    assert_eq!(kept, makes(MAX_MAKES), "and nothing is changed by what is refused");
+}

@@ -1,0 +1,222 @@
+//! The FIDO Alliance's metadata: whom it is believed from, and what is read of it.
+#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use attestation::{
+    Aaguid, FileError, Roots,
+    conformance::{Authority, fuzz},
+    mds::{MdsError, Signer, read},
+};
+use data_encoding::BASE64URL_NOPAD;
+use kernel::Timestamp;
+use proptest::{
+    prelude::*,
+    strategy::ValueTree,
+    test_runner::{Config, TestRunner},
+};
+use rcgen::{CertificateParams, date_time_ymd};
+use serde_json::{Value, json};
+
+const NAME: &str = "mds.example";
+
+fn now() -> Timestamp {
+    "2026-11-22T12:00:00.000Z".parse().unwrap()
+}
+
+fn aaguid(first: u8) -> Aaguid {
+    let mut bytes = [0x11; 16];
+    bytes[0] = first;
+    Aaguid(bytes)
+}
+
+/// The certificate of a root in PEM as the entries have it.
+fn in_base64(pem: &str) -> String {
+    pem.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n")
+}
+
+fn document(entries: &Value) -> Value {
+    json!({ "legalHeader": "…", "no": 12, "nextUpdate": "2026-12-01", "entries": entries })
+}
+
+#[test]
+fn what_the_signer_says_is_read_and_the_rest_is_passed_over() {
+    let authority = Authority::new(NAME).unwrap();
+    let root = in_base64(authority.root());
+    let entry = |first: u8, statuses: &[&str]| {
+        let reports: Vec<_> = statuses
+            .iter()
+            .map(|status| json!({ "status": status, "effectiveDate": "2026-01-01" }))
+            .collect();
+        json!({
+            "aaguid": aaguid(first).to_string(),
+            "metadataStatement": {
+                "description": "A key", "icon": "data:…", "schema": 4,
+                "attestationRootCertificates": [root, "nonsense"],
+            },
+            "statusReports": reports,
+            "timeOfLastStatusChange": "2026-01-01",
+        })
+    };
+    let payload = document(&json!([
+        entry(1, &["FIDO_CERTIFIED_L1", "A_STATUS_OF_NEXT_YEAR"]),
+        entry(2, &["FIDO_CERTIFIED", "REVOKED"]),
+        entry(3, &["USER_KEY_PHYSICAL_COMPROMISE", "UPDATE_AVAILABLE"]),
+        { "attestationCertificateKeyIdentifiers": ["an older protocol"], "statusReports": [] },
+        { "aaguid": "not a UUID" },
+        "not an entry",
+        { "aaguid": aaguid(4).to_string(), "statusReports": [{ "status": "NOT_FIDO_CERTIFIED" }] },
+    ]));
+    let signer = Signer::new(authority.root().as_bytes(), Some(NAME)).unwrap();
+    let signed = authority.sign(&payload).unwrap();
+    let metadata = read(signed.as_bytes(), &signer, now()).unwrap();
+    assert_eq!((metadata.number, metadata.unread, metadata.makes.len()), (12, 2, 4));
+    assert_eq!(metadata.makes[&aaguid(1)].roots.len(), 1);
+    assert_eq!(metadata.makes[&aaguid(2)].broken.as_deref(), Some("REVOKED"));
+    assert!(!metadata.is_overdue(now()));
+    assert!(metadata.is_overdue("2026-12-02T00:00:00.000Z".parse().unwrap()));
+
+    let mut roots = Roots::default();
+    assert!(roots.is_empty());
+    roots.add_metadata(&metadata);
+    let proves = |roots: &Roots| (1..=4).map(|first| roots.of(aaguid(first)).count()).collect::<Vec<_>>();
+    assert_eq!(proves(&roots), [1, 0, 0, 0]);
+    // A file named by a make proves that one; another file proves all but what is broken.
+    roots.add_file(&aaguid(4).to_string(), authority.root().as_bytes()).unwrap();
+    assert_eq!(proves(&roots), [1, 0, 0, 1]);
+    roots.add_file("makers", authority.root().as_bytes()).unwrap();
+    assert_eq!(proves(&roots), [2, 0, 0, 2]);
+    assert_eq!(roots.add_file("empty", b""), Err(FileError::Empty));
+    assert_eq!(
+        roots.add_file("odd", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+        Err(FileError::Certificate)
+    );
+    assert!(matches!(roots.add_file("cut", b"-----BEGIN CERTIFICATE-----\nAA"), Err(FileError::Pem(_))));
+}
+
+#[test]
+fn rs256_is_believed_as_well() {
+    let signer = Signer::new(include_bytes!("data/rs256-root.pem"), Some(NAME)).unwrap();
+    let metadata = read(include_bytes!("data/rs256.jwt"), &signer, now()).unwrap();
+    let yubikey: Aaguid = "73bb0cd4-e502-49b8-9c6f-b59445bf720b".parse().unwrap();
+    assert_eq!((metadata.number, metadata.makes[&yubikey].roots.len()), (7, 1));
+}
+
+#[test]
+fn nobody_else_is_believed() {
+    let authority = Authority::new(NAME).unwrap();
+    let payload = document(&json!([]));
+    let signed = authority.sign(&payload).unwrap();
+    let own = Signer::new(authority.root().as_bytes(), Some(NAME)).unwrap();
+    assert!(read(signed.as_bytes(), &own, now()).is_ok());
+    // Another root, the built-in one, another name under the same root.
+    let other = Authority::new(NAME).unwrap();
+    let others = [
+        Signer::new(other.root().as_bytes(), None).unwrap(),
+        Signer::fido().unwrap(),
+        Signer::new(authority.root().as_bytes(), Some("mds.fidoalliance.org")).unwrap(),
+    ];
+    for signer in others {
+        assert!(matches!(read(signed.as_bytes(), &signer, now()), Err(MdsError::Signer(_))), "{signer:?}");
+    }
+    // A certificate that has ended.
+    let mut params = CertificateParams::new(vec![NAME.to_owned()]).unwrap();
+    params.not_after = date_time_ymd(2026, 11, 1);
+    let ended = Authority::certifying(params).unwrap();
+    let signer = Signer::new(ended.root().as_bytes(), None).unwrap();
+    let document = ended.sign(&payload).unwrap();
+    assert!(matches!(read(document.as_bytes(), &signer, now()), Err(MdsError::Signer(_))));
+    assert!(read(document.as_bytes(), &signer, "2026-10-01T00:00:00.000Z".parse().unwrap()).is_ok());
+    assert!(Signer::new(b"no PEM", None).is_err());
+}
+
+#[test]
+fn what_was_changed_is_not_believed() {
+    let authority = Authority::new(NAME).unwrap();
+    let signer = Signer::new(authority.root().as_bytes(), None).unwrap();
+    let signed = authority.sign(&document(&json!([]))).unwrap();
+    let parts: Vec<_> = signed.split('.').collect();
+    let part = |value: &Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
+    let header: Value =
+        serde_json::from_slice(&BASE64URL_NOPAD.decode(parts[0].as_bytes()).unwrap()).unwrap();
+    let with = |member: &str, value: Value| {
+        let mut header = header.clone();
+        header[member] = value;
+        format!("{}.{}.{}", part(&header), parts[1], parts[2])
+    };
+    let changed = format!("{}.{}.{}", parts[0], part(&document(&json!([{}]))), parts[2]);
+    assert!(matches!(read(changed.as_bytes(), &signer, now()), Err(MdsError::Signature)));
+    assert!(matches!(
+        read(with("alg", "none".into()).as_bytes(), &signer, now()),
+        Err(MdsError::Algorithm(_))
+    ));
+    assert!(matches!(
+        read(with("alg", "HS256".into()).as_bytes(), &signer, now()),
+        Err(MdsError::Algorithm(_))
+    ));
+    assert!(matches!(read(with("alg", "RS256".into()).as_bytes(), &signer, now()), Err(MdsError::Signature)));
+    assert!(matches!(read(with("x5c", json!([])).as_bytes(), &signer, now()), Err(MdsError::Malformed(_))));
+    let long = json!(vec![header["x5c"][0].clone(); 9]);
+    assert!(matches!(read(with("x5c", long).as_bytes(), &signer, now()), Err(MdsError::Malformed(_))));
+    for bytes in [&b""[..], b".", b"..", b"a.b", b"!.!.!", parts[0].as_bytes()] {
+        assert!(matches!(read(bytes, &signer, now()), Err(MdsError::Malformed(_))));
+    }
+    let signed = authority.sign(&json!({ "no": "seven" })).unwrap();
+    assert!(matches!(read(signed.as_bytes(), &signer, now()), Err(MdsError::Payload(_))));
+    // Every part, with one letter of it another: the last letter of a part may carry no bits.
+    let signed = authority.sign(&document(&json!([]))).unwrap();
+    proptest!(|(at in 0..signed.len(), letter in "[A-Za-z0-9_-]")| {
+        let mut other = signed.clone();
+        other.replace_range(at..=at, &letter);
+        prop_assert!(other == signed || read(other.as_bytes(), &signer, now()).is_err());
+    });
+}
+
+#[test]
+fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/mds");
+    let mut corpus: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
+    assert!(corpus.len() > 10);
+    corpus.push(include_bytes!("data/rs256.jwt").to_vec());
+    for input in &corpus {
+        fuzz::mds(input);
+    }
+    let pieces = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        ".",
+        "null",
+        "0",
+        "-1",
+        "1e999",
+        "\"aaguid\":",
+        "\"REVOKED\"",
+        "\\ud800",
+        "73bb0cd4-e502-49b8-9c6f-b59445bf720b",
+        "\"entries\":[{}],",
+        "MIIB",
+        "é",
+        "\0",
+    ]);
+    let changed = (prop::sample::select(corpus), any::<prop::sample::Index>(), 0..12_usize, pieces).prop_map(
+        |(mut input, at, over, piece)| {
+            let at = at.index(input.len() + 1);
+            let end = (at + over).min(input.len());
+            drop(input.splice(at..end, piece.bytes()));
+            input
+        },
+    );
+    let (mut runner, begun) = (TestRunner::new(Config::default()), Instant::now());
+    while begun.elapsed() < Duration::from_secs(5) {
+        fuzz::mds(&changed.new_tree(&mut runner).unwrap().current());
+    }
+}

@@ -1,0 +1,75 @@
+//! All passkeys of a tenant.
+
+use credentials::{FactorId, FactorKind, Passkey};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, UserId};
+
+use crate::{
+    Tx,
+    conn::on,
+    error::corrupt,
+    json::{JsonText, read_json},
+    schema::{factors, users},
+};
+
+/// A passkey, and whose it is.
+#[derive(Debug, Clone)]
+pub struct EnrolledPasskey {
+    /// Which factor it is.
+    pub id: FactorId,
+    /// Whose.
+    pub user: UserId,
+    /// What that person is called.
+    pub user_name: String,
+    /// What they call it.
+    pub name: String,
+    /// What is known of it.
+    pub passkey: Passkey,
+}
+
+/// Factor, person, name of the person, name of the factor, passkey.
+type Row = (String, String, String, String, JsonText);
+
+impl TryFrom<Row> for EnrolledPasskey {
+    type Error = StoreError;
+
+    fn try_from((id, user, user_name, name, passkey): Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: id.parse().map_err(|error| corrupt("factors.id", error))?,
+            user: user.parse().map_err(|error| corrupt("factors.user_id", error))?,
+            user_name,
+            name,
+            passkey: read_json("factors.passkey", &passkey)?,
+        })
+    }
+}
+
+impl Tx {
+    /// The passkeys of the tenant that were enrolled after this one, oldest first, so many at most.
+    pub async fn enrolled_passkeys(
+        &mut self,
+        after: Option<&FactorId>,
+        limit: i64,
+    ) -> Result<Vec<EnrolledPasskey>, StoreError> {
+        let tenant = self.tenant.as_str().to_owned();
+        let query = factors::table
+            .inner_join(
+                users::table.on(users::tenant_id.eq(factors::tenant_id).and(users::id.eq(factors::user_id))),
+            )
+            .filter(factors::tenant_id.eq(&tenant))
+            .filter(factors::id.gt(after.map_or("", FactorId::as_str)))
+            .filter(factors::kind.eq(FactorKind::Webauthn.as_str()))
+            .order(factors::id)
+            .select((
+                factors::id,
+                factors::user_id,
+                users::user_name,
+                factors::name,
+                factors::passkey.assume_not_null(),
+            ))
+            .limit(limit);
+        let rows: Vec<Row> = on!(&mut self.conn, c => query.load(c).await)?;
+        rows.into_iter().map(EnrolledPasskey::try_from).collect()
+    }
+}
