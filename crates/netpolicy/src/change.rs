@@ -105,8 +105,7 @@ pub async fn rename(
 ) -> Result<(Rule, bool), Error> {
     let label = checked(label)?;
     store.network_settings_to_change().await?;
-    let found = store.network_rules().await?.into_iter().find(|rule| rule.id == *id);
-    let before = found.ok_or(Error::NotFound)?;
+    let before = store.network_rule(id).await?.ok_or(Error::NotFound)?;
     let changed = before.label != label;
     let rule = Rule { label, ..before };
     if changed {

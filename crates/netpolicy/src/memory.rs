@@ -44,6 +44,10 @@ impl NetworkPolicyStore for MemoryStore {
         Ok(rules)
     }
 
+    async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError> {
+        Ok(self.rules.iter().find(|rule| rule.id == *id).cloned())
+    }
+
     async fn count_network_rules(&mut self) -> Result<usize, StoreError> {
         Ok(self.rules.len())
     }

@@ -87,6 +87,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether addresses are looked at on a surface.
+    pub fn looks_at(&self, surface: Surface) -> bool {
+        self.mode != Mode::Off && self.enforcement.of(surface)
+    }
+
     /// The names of the members that differ.
     pub fn changed_from(&self, before: &Self) -> Vec<&'static str> {
         let members = [

@@ -18,6 +18,8 @@ pub trait NetworkPolicyStore: Send {
     async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError>;
     /// The rules, oldest first.
     async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError>;
+    /// The rule with this id.
+    async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError>;
     /// How many rules there are.
     async fn count_network_rules(&mut self) -> Result<usize, StoreError>;
     /// Keeps a new rule; `false` where its range is another's already.

@@ -161,11 +161,17 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// Whether the session has been idle too long or is too old.
-    pub fn is_over(&self, session: &Session, now: Timestamp) -> bool {
+    /// Sessions that were last used after the first moment, and began after the second, are not over.
+    pub fn since(&self, now: Timestamp) -> (Timestamp, Timestamp) {
         let idle = (self.idle_minutes + SEEN_GRAIN_MINUTES) * 60_000;
         let absolute = self.absolute_days * 24 * 60 * 60_000;
-        now >= session.last_seen_at.plus_millis(idle) || now >= session.created_at.plus_millis(absolute)
+        (now.plus_millis(-idle), now.plus_millis(-absolute))
+    }
+
+    /// Whether the session has been idle too long or is too old.
+    pub fn is_over(&self, session: &Session, now: Timestamp) -> bool {
+        let (used, begun) = self.since(now);
+        session.last_seen_at <= used || session.created_at <= begun
     }
 }
 

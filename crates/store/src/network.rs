@@ -119,6 +119,13 @@ impl NetworkPolicyStore for Tx {
         found.into_iter().map(Rule::try_from).collect()
     }
 
+    async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError> {
+        let row = rows::table.find((self.tenant.as_str(), id.as_str()));
+        let found: Option<RuleRow> =
+            on!(&mut self.conn, c => row.select(RuleRow::as_select()).first(c).await.optional())?;
+        found.map(Rule::try_from).transpose()
+    }
+
     async fn count_network_rules(&mut self) -> Result<usize, StoreError> {
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).count();
         let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;

@@ -7,12 +7,13 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::Role;
 use kernel::{StoreError, Timestamp, UserId};
+use sessions::Lifetime;
 
 use crate::{
     Tx, UseOf,
     conn::on,
     error::corrupt,
-    schema::{personal_access_tokens as pats, scim_tokens, sessions, users},
+    schema::{personal_access_tokens as pats, scim_tokens, sessions as rows, users},
 };
 
 /// Of one kind at most: of more, those that were made last.
@@ -45,20 +46,26 @@ impl Recent {
 impl Tx {
     /// The credentials in force, of people who may sign in, that were used since then: sessions, then personal access
     /// tokens, then SCIM tokens.
-    pub async fn recent(&mut self, since: Timestamp, now: Timestamp) -> Result<Vec<Recent>, StoreError> {
+    pub async fn recent(
+        &mut self,
+        since: Timestamp,
+        now: Timestamp,
+        lifetime: Lifetime,
+    ) -> Result<Vec<Recent>, StoreError> {
+        let (used, begun) = lifetime.since(now);
         let (tenant, since, now): (_, NaiveDateTime, NaiveDateTime) =
             (self.tenant.as_str().to_owned(), since.naive(), now.naive());
-        let of_sessions = sessions::table
+        let of_sessions = rows::table
             .inner_join(
-                users::table
-                    .on(users::tenant_id.eq(sessions::tenant_id).and(users::id.eq(sessions::user_id))),
+                users::table.on(users::tenant_id.eq(rows::tenant_id).and(users::id.eq(rows::user_id))),
             )
-            .filter(sessions::tenant_id.eq(&tenant))
-            .filter(sessions::revoked_at.is_null())
-            .filter(sessions::last_seen_at.ge(since))
+            .filter(rows::tenant_id.eq(&tenant))
+            .filter(rows::revoked_at.is_null())
+            .filter(rows::last_seen_at.ge(since.max(used.naive())))
+            .filter(rows::created_at.gt(begun.naive()))
             .filter(users::active)
-            .order(sessions::id.desc())
-            .select((sessions::id, users::id, users::role, sessions::ip))
+            .order(rows::id.desc())
+            .select((rows::id, users::id, users::role, rows::ip))
             .limit(MAX_RECENT);
         let of_people = pats::table
             .inner_join(

@@ -35,7 +35,7 @@ use scim_core::{
     Draft, Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserStore, schema::GROUPS,
 };
 use serde_json::json;
-use sessions::{GraceKind, Method, NewSession, SessionStore, Standing};
+use sessions::{GraceKind, Lifetime, Method, NewSession, SessionStore, Standing};
 use store::{
     DatabaseUrl, Store, Use, UseOf,
     testing::{Kind, TestDatabase},
@@ -217,7 +217,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     ];
     let uses = uses.map(|(of, id)| Use { of, id, at: ctx.now.plus_millis(60_000), ip: None });
     tx.note_uses(&uses).await?;
-    tx.recent(ctx.now.plus_millis(-1), ctx.now).await?;
+    tx.recent(ctx.now.plus_millis(-1), ctx.now, Lifetime { idle_minutes: 5, absolute_days: 1 }).await?;
     let policy = Policy { require_verified_attestation: true, ..Policy::default() };
     attestation::set(tx, policy.clone()).await.unwrap();
     assert_eq!(tx.attestation_policy().await?, policy);

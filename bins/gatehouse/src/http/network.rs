@@ -4,13 +4,13 @@
 //! comes with it is another. So a change is in force on the next request, on every instance, and a tenant without a
 //! policy waits for nothing.
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use audit::{Event, events::policies::NetworkPolicyBlocked};
 use directory::{Person, Role};
 use kernel::{Ctx, StoreError, TenantId};
 use moka::sync::Cache;
-use netpolicy::{Decision, Mode, NetworkPolicyStore, Policy, Settings, Surface};
+use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
 use store::{Holder, NetworkMark, Store, Tx};
 
 use super::{errors::Problem, meter};
@@ -45,7 +45,7 @@ impl Networks {
         who: &Who<'_>,
     ) -> Result<(), Problem> {
         // Nothing else is needed where nothing is looked at.
-        if mark.settings.mode == Mode::Off || !mark.settings.enforcement.of(surface) {
+        if !mark.settings.looks_at(surface) {
             return Ok(());
         }
         let ready = self.ready(store, &ctx.tenant, mark).await?;
@@ -91,7 +91,7 @@ impl<'a> Who<'a> {
 /// Lets somebody in who has proved a first factor, before there is a ticket or a session, or refuses with 403.
 pub(super) async fn admit_sign_in(ctx: &Ctx, tx: &mut Tx, person: &Person) -> Result<(), Problem> {
     let settings = tx.network_settings().await?;
-    if settings.mode == Mode::Off || !settings.enforcement.of(Surface::SignIn) {
+    if !settings.looks_at(Surface::SignIn) {
         return Ok(());
     }
     let policy = Policy::new(settings, &tx.network_rules().await?);
@@ -114,16 +114,4 @@ fn blocked() -> Problem {
     let message = "this tenant's network policy lets nobody in from this address; connect from a permitted network, \
                    or ask an administrator";
     Problem::denied("NETWORK_POLICY_BLOCKED", message)
-}
-
-/// What a policy decides about an address, without anybody at the door.
-pub(super) fn decide(
-    settings: Settings,
-    rules: &[netpolicy::Rule],
-    addresses: &[IpAddr],
-    surface: Surface,
-    as_admin: bool,
-) -> Vec<netpolicy::Verdict> {
-    let policy = Policy::new(settings, rules);
-    addresses.iter().map(|address| policy.decide(Some(*address), surface, as_admin)).collect()
 }

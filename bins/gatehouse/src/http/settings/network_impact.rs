@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use actix_web::{HttpResponse, post};
+use credentials::SignInStore;
 use directory::Role;
 use kernel::Ctx;
 use netpolicy::{Cidr, Decision, Enforcement, MAX_RULES, Mode, Policy, Settings, Surface};
@@ -12,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::network_policy::EnforcementShape;
 use crate::http::{
-    access::Access,
+    access::{Access, lifetime},
     body::{Json, answer},
     errors::Problem,
     permissions::Administer,
@@ -95,7 +96,10 @@ pub(super) async fn network_policy_impact(
     };
     let ranges = rules.iter().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;
     let policy = Policy::of_ranges(Settings { mode, enforcement, admin_bypass }, ranges);
-    let find = async |ctx: &Ctx, tx: &mut Tx| tx.recent(ctx.now.plus_millis(-RECENT), ctx.now).await;
+    let find = async |ctx: &Ctx, tx: &mut Tx| {
+        let lifetime = lifetime(&tx.sign_in_policy().await?);
+        tx.recent(ctx.now.plus_millis(-RECENT), ctx.now, lifetime).await
+    };
     let mut recent = access.read(find).await?;
     recent.retain(|one| is_shut_out(&policy, one));
     let (mut sessions, mut tokens) = (Vec::new(), Vec::new());

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use actix_web::{HttpRequest, HttpResponse, get, post, put};
 use audit::{Audited, Event, Unaudited, events::policies::NetworkPolicyChanged};
 use kernel::{Ctx, Timestamp};
-use netpolicy::{By, Decision, Enforcement, Mode, NetworkPolicyStore, Reason, Rule, Settings, Surface};
+use netpolicy::{
+    By, Decision, Enforcement, Mode, NetworkPolicyStore, Policy, Reason, Rule, Settings, Surface,
+};
 use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
@@ -14,7 +16,6 @@ use crate::http::{
     access::Access,
     body::{Json, answer},
     errors::Problem,
-    network,
     permissions::{Administer, ReadSettings},
     query,
     step_up::{NetworkPolicyChange, StepUp},
@@ -277,7 +278,9 @@ pub(super) async fn test_network_policy(
     let addresses = asked.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     let (settings, rules) = access.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
     let surface = surface.unwrap_or(Surface::Api);
-    let verdicts = network::decide(settings, &rules, &addresses, surface, as_admin);
+    let policy = Policy::new(settings, &rules);
+    let decide = |address| policy.decide(Some(address), surface, as_admin);
+    let verdicts: Vec<_> = addresses.into_iter().map(decide).collect();
     if several {
         let of = |(ip, verdict): (String, &netpolicy::Verdict)| DecisionOf {
             ip,

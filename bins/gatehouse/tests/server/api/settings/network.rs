@@ -345,16 +345,20 @@ fn who_would_be_shut_out_is_known_beforehand() {
         assert_eq!(found["tokens"], json!([{ "id": tenant.token_id.as_str(), "kind": "SCIM", "ip": HOME }]));
         let without = asks(on(false, json!({})), json!(["203.0.113.0/24"])).json();
         assert_eq!(without["sessions"].as_array().unwrap().len(), 2);
-        let everybody = asks(on(false, json!({})), json!([])).json();
-        assert_eq!(everybody["sessions"].as_array().unwrap().len(), 3);
+        let nowhere = asks(on(false, json!({})), json!([])).json();
+        assert_eq!(nowhere["sessions"].as_array().unwrap().len(), 3);
         let off = asks(on(false, json!({ "mode": "OFF" })), json!([])).json();
         assert_eq!(off, json!({ "sessions": [], "tokens": [] }));
         let bad = asks(on(true, json!({})), json!(["203.0.113.0/24", "10.0.0.1/8"]));
         is(&bad, 400, "INVALID_CIDR");
         assert!(bad.json()["error"].as_str().unwrap().starts_with("rules[1]: "), "{}", bad.text);
-        // What was used long ago is not looked at.
+        // Sessions that idleness has ended are nobody's; what was used long ago is not looked at.
+        let everybody = || asks(on(false, json!({})), json!([])).json();
+        server.env.advance(std::time::Duration::from_hours(13));
+        assert_eq!(everybody()["sessions"], json!([]));
+        assert_eq!(everybody()["tokens"].as_array().unwrap().len(), 1);
         server.env.advance(std::time::Duration::from_hours(31 * 24));
-        assert_eq!(asks(on(false, json!({})), json!([])).json()["sessions"], json!([]));
+        assert_eq!(everybody(), json!({ "sessions": [], "tokens": [] }));
         assert_eq!(inside.get(POLICY).json()["mode"], "OFF", "nothing has changed");
     });
 }
