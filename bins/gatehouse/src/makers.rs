@@ -32,6 +32,10 @@ struct Seen {
     digest: Vec<u8>,
     /// What the log was told last.
     problem: Option<String>,
+    /// The edition in use, and the day by which there is a newer one.
+    edition: Option<(u64, String)>,
+    /// Whether the log was told that there is.
+    said_overdue: bool,
 }
 
 /// What was read.
@@ -51,32 +55,36 @@ impl Makers {
     /// Looks whether the files have changed. What cannot be used changes nothing. How many makes can be proved.
     pub(crate) fn refresh(&self, now: Timestamp) -> usize {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = seen.edition.as_ref().map(|(number, _)| *number);
         let loaded = Found::gather(&self.files).and_then(|found| {
             let digest = found.digest();
             if digest == seen.digest {
                 return Ok(None);
             }
-            found.load(now).map(|loaded| Some((digest, loaded)))
+            let loaded = found.load(now)?;
+            let number = loaded.metadata.as_ref().map(|metadata| metadata.number);
+            match (number, used) {
+                (Some(number), Some(used)) if number < used => Err(format!(
+                    "attestation_metadata: it is number {number}, and number {used} is in use: restart to go back"
+                )),
+                _ => Ok(Some((digest, loaded))),
+            }
         });
         match loaded {
-            Ok(None) => {}
+            Ok(None) => seen.problem = None,
             Ok(Some((digest, loaded))) => {
-                (seen.digest, seen.problem) = (digest, None);
                 if !self.files.is_empty() {
                     let metadata = loaded.metadata.as_ref();
                     tracing::info!(
                         makes = loaded.roots.makes(),
+                        of_any = loaded.roots.of_any(),
                         number = metadata.map(|metadata| metadata.number),
                         unread = metadata.map(|metadata| metadata.unread),
                         "who may prove the makes of authenticators was read"
                     );
                 }
-                if let Some(metadata) = loaded.metadata.as_ref().filter(|metadata| metadata.is_overdue(now)) {
-                    tracing::warn!(
-                        next_update = metadata.next_update,
-                        "there is newer metadata of authenticators; fetch it"
-                    );
-                }
+                let edition = loaded.metadata.map(|metadata| (metadata.number, metadata.next_update));
+                *seen = Seen { digest, problem: None, edition, said_overdue: false };
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded.roots);
             }
             Err(problem) => {
@@ -86,12 +94,27 @@ impl Makers {
                 }
             }
         }
+        let overdue = seen.edition.as_ref().is_some_and(|(_, next)| mds::is_over(next, now));
+        if overdue && !seen.said_overdue {
+            tracing::warn!("there is newer metadata of authenticators; fetch it");
+        }
+        seen.said_overdue = overdue;
         self.count()
     }
 
     /// How many makes can be proved.
     pub(crate) fn count(&self) -> usize {
         self.current().makes()
+    }
+
+    /// Whether any can be.
+    pub(crate) fn can_prove_any(&self) -> bool {
+        !self.current().is_empty()
+    }
+
+    /// Whether this one can be.
+    pub(crate) fn can_prove(&self, aaguid: Aaguid) -> bool {
+        self.current().of(attestation::Aaguid(aaguid.0)).next().is_some()
     }
 
     fn current(&self) -> Arc<Roots> {
@@ -115,6 +138,7 @@ pub(crate) fn load(files: &MakerFiles, now: Timestamp) -> Result<Loaded, String>
 struct Found {
     metadata: Option<(String, Vec<u8>)>,
     metadata_root: Option<(String, Vec<u8>)>,
+    signer: Option<String>,
     /// Names without `.pem`, in order.
     roots: Vec<(String, Vec<u8>)>,
 }
@@ -134,6 +158,7 @@ impl Found {
                 .as_deref()
                 .map(|path| read("attestation_metadata_root", path))
                 .transpose()?,
+            signer: files.signer.clone(),
             roots: Vec::new(),
         };
         let Some(folder) = &files.roots else { return Ok(found) };
@@ -163,10 +188,12 @@ impl Found {
     fn load(&self, now: Timestamp) -> Result<Loaded, String> {
         let mut loaded = Loaded { roots: Roots::default(), metadata: None };
         if let Some((place, document)) = &self.metadata {
-            let signer = match &self.metadata_root {
-                None => Signer::fido().map_err(|error| error.to_string())?,
-                Some((place, pem)) => Signer::new(pem, None).map_err(|error| format!("{place}: {error}"))?,
+            let (root_place, root) = match &self.metadata_root {
+                None => (place, mds::FIDO_ROOT),
+                Some((place, pem)) => (place, pem.as_slice()),
             };
+            let name = self.signer.as_deref().unwrap_or(mds::FIDO_NAME);
+            let signer = Signer::new(root, Some(name)).map_err(|error| format!("{root_place}: {error}"))?;
             let metadata = mds::read(document, &signer, now).map_err(|error| format!("{place}: {error}"))?;
             loaded.roots.add_metadata(&metadata);
             loaded.metadata = Some(metadata);
@@ -201,6 +228,7 @@ mod tests {
         let files = MakerFiles {
             metadata: Some(place("blob.jwt")),
             metadata_root: Some(place("root.pem")),
+            signer: Some("mds.example".into()),
             roots: Some(folder.path().to_owned()),
         };
         let makers = Makers::new(&files, now);
@@ -209,30 +237,34 @@ mod tests {
 
         let authority = Authority::new("mds.example").unwrap();
         let root: String = authority.root().lines().filter(|line| !line.starts_with("--")).collect();
-        let write = |makes: u8, next: &str| {
+        let write = |number: u64, makes: u8, next: &str| {
             let entry = |make: u8| {
                 let aaguid = attestation::Aaguid([make; 16]);
                 let statement = json!({ "attestationRootCertificates": [root] });
                 json!({ "aaguid": aaguid, "metadataStatement": statement, "statusReports": [] })
             };
             let entries: Vec<_> = (0..makes).map(entry).collect();
-            let payload = json!({ "no": 1, "nextUpdate": next, "entries": entries });
+            let payload = json!({ "no": number, "nextUpdate": next, "entries": entries });
             std::fs::write(place("blob.jwt"), authority.sign(&payload).unwrap()).unwrap();
         };
-        write(2, "2027-01-01");
+        write(5, 2, "2027-01-01");
         assert_eq!(makers.refresh(now), 0, "its root is not there");
         std::fs::write(place("root.pem"), authority.root()).unwrap();
         assert_eq!((makers.refresh(now), makers.refresh(now)), (2, 2));
-        write(3, "2026-01-01");
-        assert_eq!(makers.refresh(now), 3, "what is overdue is used, and said to be");
+        write(6, 3, "2026-01-01");
+        assert_eq!(makers.refresh(now), 3, "what is overdue is used");
         std::fs::write(place("odd.pem"), "not PEM").unwrap();
         assert_eq!(makers.refresh(now), 3);
         assert!(load(&files, now).is_err_and(|problem| problem.starts_with("attestation_roots: odd.pem: ")));
         std::fs::remove_file(place("odd.pem")).unwrap();
         std::fs::write(place("blob.jwt"), "a.b.c").unwrap();
         assert_eq!(makers.refresh(now), 3, "the document known goes on");
-        write(1, "2027-01-01");
+        write(5, 1, "2027-01-01");
+        assert_eq!(makers.refresh(now), 3, "an older edition may lack what is said to be broken");
+        write(7, 1, "2027-01-01");
         assert_eq!(makers.refresh(now), 1);
+        let other = MakerFiles { signer: None, ..files.clone() };
+        assert!(load(&other, now).is_err_and(|problem| problem.contains("its signer is not trusted")));
         let of = credentials::Makers::roots(&makers, Aaguid([0; 16]));
         assert_eq!(of.len(), 2, "its own, and the one in the folder that is for all");
     }

@@ -19,6 +19,13 @@ use crate::Aaguid;
 /// Certificates in a header at most.
 const MAX_CHAIN: usize = 8;
 
+/// The root that the FIDO Alliance names for its metadata, in PEM: GlobalSign R3, until March 2029.
+pub const FIDO_ROOT: &[u8] = include_bytes!("../fido-root.pem");
+/// The name of its service, which has to stand in the certificate of the signer.
+pub const FIDO_NAME: &str = "mds.fidoalliance.org";
+/// Why a make is broken whose entry could not be read: what stands in it may be just that.
+const UNREADABLE: &str = "UNREADABLE";
+
 /// What is said of makes whose word proves nothing any more: their keys are known to others, who holds them need not
 /// be the person, or they are no longer certified.
 const BROKEN: [&str; 5] = [
@@ -57,7 +64,7 @@ pub struct Make {
 #[derive(Debug, Clone)]
 pub struct Signer {
     root: CertificateDer<'static>,
-    name: Option<&'static str>,
+    name: Option<String>,
 }
 
 /// Why a document is not believed.
@@ -87,14 +94,14 @@ impl Signer {
     /// The FIDO Alliance: the name of its service, certified by the public authority that it names as its root. That
     /// authority certifies others as well, so the name counts.
     pub fn fido() -> Result<Self, MdsError> {
-        Self::new(include_bytes!("../fido-root.pem"), Some("mds.fidoalliance.org"))
+        Self::new(FIDO_ROOT, Some(FIDO_NAME))
     }
 
     /// Whoever a root, in PEM, has certified: under this name, or under any.
-    pub fn new(root: &[u8], name: Option<&'static str>) -> Result<Self, MdsError> {
+    pub fn new(root: &[u8], name: Option<&str>) -> Result<Self, MdsError> {
         let root = CertificateDer::from_pem_slice(root).map_err(|error| MdsError::Root(error.to_string()))?;
         anchor_from_trusted_cert(&root).map_err(|error| MdsError::Root(error.to_string()))?;
-        Ok(Self { root, name })
+        Ok(Self { root, name: name.map(str::to_owned) })
     }
 
     /// Whether this chain, the signer's own certificate first, leads to the root now.
@@ -124,8 +131,9 @@ impl Signer {
             None,
         )
         .map_err(MdsError::Signer)?;
-        let Some(name) = self.name else { return Ok(()) };
-        let name = ServerName::try_from(name).map_err(|_| MdsError::Malformed("no name of its signer"))?;
+        let Some(name) = &self.name else { return Ok(()) };
+        let name =
+            ServerName::try_from(name.as_str()).map_err(|_| MdsError::Malformed("no name of its signer"))?;
         end.verify_is_valid_for_subject_name(&name).map_err(MdsError::Signer)
     }
 }
@@ -149,7 +157,14 @@ struct Payload {
 #[serde(untagged)]
 enum Lenient {
     Entry(Entry),
+    Odd(Odd),
     Other(IgnoredAny),
+}
+
+/// An entry of which can be read what it is about.
+#[derive(Deserialize)]
+struct Odd {
+    aaguid: Aaguid,
 }
 
 #[derive(Deserialize)]
@@ -220,9 +235,17 @@ pub(crate) fn understand(payload: &[u8]) -> Result<Metadata, MdsError> {
     let Payload { no, next_update, entries } = serde_json::from_slice(payload).map_err(MdsError::Payload)?;
     let mut metadata = Metadata { number: no, next_update, makes: BTreeMap::new(), unread: 0 };
     for entry in entries {
-        let Lenient::Entry(entry) = entry else {
-            metadata.unread += 1;
-            continue;
+        let entry = match entry {
+            Lenient::Entry(entry) => entry,
+            Lenient::Odd(Odd { aaguid }) => {
+                metadata.unread += 1;
+                metadata.makes.entry(aaguid).or_default().broken.get_or_insert(UNREADABLE.to_owned());
+                continue;
+            }
+            Lenient::Other(_) => {
+                metadata.unread += 1;
+                continue;
+            }
         };
         let Some(aaguid) = entry.aaguid else { continue };
         let make = metadata.makes.entry(aaguid).or_default();
@@ -247,6 +270,11 @@ fn certificate(text: &str) -> Option<Vec<u8>> {
 impl Metadata {
     /// Whether there has to be a newer one.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
-        now.to_string().get(..10).is_some_and(|today| today > self.next_update.as_str())
+        is_over(&self.next_update, now)
     }
+}
+
+/// Whether a day, `YYYY-MM-DD`, is over.
+pub fn is_over(day: &str, now: Timestamp) -> bool {
+    now.to_string().get(..10).is_some_and(|today| today > day)
 }

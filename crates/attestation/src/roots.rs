@@ -71,8 +71,13 @@ impl Roots {
         self.by_make.is_empty() && self.of_all.is_empty()
     }
 
-    /// How many makes are named.
+    /// How many makes can be proved by certificates of their own.
     pub fn makes(&self) -> usize {
-        self.by_make.len()
+        self.by_make.keys().filter(|make| !self.broken.contains(make)).count()
+    }
+
+    /// How many certificates prove any make that is not broken.
+    pub fn of_any(&self) -> usize {
+        self.of_all.len()
     }
 }

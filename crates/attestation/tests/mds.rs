@@ -69,11 +69,13 @@ fn what_the_signer_says_is_read_and_the_rest_is_passed_over() {
         { "aaguid": "not a UUID" },
         "not an entry",
         { "aaguid": aaguid(4).to_string(), "statusReports": [{ "status": "NOT_FIDO_CERTIFIED" }] },
+        { "aaguid": aaguid(5).to_string(), "statusReports": [{ "state": "REVOKED" }] },
     ]));
     let signer = Signer::new(authority.root().as_bytes(), Some(NAME)).unwrap();
     let signed = authority.sign(&payload).unwrap();
     let metadata = read(signed.as_bytes(), &signer, now()).unwrap();
-    assert_eq!((metadata.number, metadata.unread, metadata.makes.len()), (12, 2, 4));
+    assert_eq!((metadata.number, metadata.unread, metadata.makes.len()), (12, 3, 5));
+    assert_eq!(metadata.makes[&aaguid(5)].broken.as_deref(), Some("UNREADABLE"), "it may say just that");
     assert_eq!(metadata.makes[&aaguid(1)].roots.len(), 1);
     assert_eq!(metadata.makes[&aaguid(2)].broken.as_deref(), Some("REVOKED"));
     assert!(!metadata.is_overdue(now()));
@@ -82,13 +84,14 @@ fn what_the_signer_says_is_read_and_the_rest_is_passed_over() {
     let mut roots = Roots::default();
     assert!(roots.is_empty());
     roots.add_metadata(&metadata);
-    let proves = |roots: &Roots| (1..=4).map(|first| roots.of(aaguid(first)).count()).collect::<Vec<_>>();
-    assert_eq!(proves(&roots), [1, 0, 0, 0]);
+    let proves = |roots: &Roots| (1..=5).map(|first| roots.of(aaguid(first)).count()).collect::<Vec<_>>();
+    assert_eq!(proves(&roots), [1, 0, 0, 0, 0]);
     // A file named by a make proves that one; another file proves all but what is broken.
     roots.add_file(&aaguid(4).to_string(), authority.root().as_bytes()).unwrap();
-    assert_eq!(proves(&roots), [1, 0, 0, 1]);
+    assert_eq!(proves(&roots), [1, 0, 0, 1, 0]);
     roots.add_file("makers", authority.root().as_bytes()).unwrap();
-    assert_eq!(proves(&roots), [2, 0, 0, 2]);
+    assert_eq!(proves(&roots), [2, 0, 0, 2, 0]);
+    assert_eq!((roots.makes(), roots.of_any()), (2, 1));
     assert_eq!(roots.add_file("empty", b""), Err(FileError::Empty));
     assert_eq!(
         roots.add_file("odd", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),

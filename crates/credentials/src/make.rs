@@ -12,6 +12,7 @@ use serde_cbor_2::Value as Cbor;
 use uuid::Uuid;
 use webauthn_rs_core::{
     attestation::verify_attestation_ca_chain,
+    error::WebauthnError,
     internals::AuthenticatorData,
     proto::{AttestationCaListBuilder, ParsedAttestationData, Registration},
 };
@@ -20,6 +21,11 @@ use webauthn_rs_core::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aaguid(pub [u8; 16]);
 
+impl Aaguid {
+    /// Of authenticators that do not say what they are.
+    pub const NONE: Self = Self([0; 16]);
+}
+
 impl std::fmt::Display for Aaguid {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let hex = HEXLOWER.encode(&self.0);
@@ -27,6 +33,9 @@ impl std::fmt::Display for Aaguid {
         f.write_str(&parts.join("-"))
     }
 }
+
+/// Certificates of an attestation at most: each is looked at while somebody waits.
+pub(crate) const MAX_CHAIN: usize = 8;
 
 /// How far it is known that an authenticator is of the make that it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -78,35 +87,60 @@ pub(crate) fn without_attestation(attestation_object: &[u8]) -> Option<Vec<u8>> 
     serde_cbor_2::to_vec(&Cbor::Map(members)).ok()
 }
 
-/// The first certificate of an attestation, in DER: that of the authenticator.
-pub(crate) fn own_certificate(attestation_object: &[u8]) -> Option<Vec<u8>> {
-    let Cbor::Map(members) = serde_cbor_2::from_slice(attestation_object).ok()? else { return None };
-    let Cbor::Map(statement) = members.get(&Cbor::Text("attStmt".into()))? else { return None };
-    let Cbor::Array(chain) = statement.get(&Cbor::Text("x5c".into()))? else { return None };
-    let Cbor::Bytes(own) = chain.first()? else { return None };
-    Some(own.clone())
+/// The certificates of an attestation, in DER: that of the authenticator first.
+pub(crate) fn chain(attestation_object: &[u8]) -> Vec<Vec<u8>> {
+    let member = |map: &Cbor, name: &str| match map {
+        Cbor::Map(members) => members.get(&Cbor::Text(name.into())).cloned(),
+        _ => None,
+    };
+    let read = serde_cbor_2::from_slice(attestation_object).ok();
+    let found = read.and_then(|object: Cbor| member(&member(&object, "attStmt")?, "x5c"));
+    let Some(Cbor::Array(chain)) = found else { return Vec::new() };
+    let bytes = chain.into_iter().map(|certificate| match certificate {
+        Cbor::Bytes(bytes) => bytes,
+        _ => Vec::new(),
+    });
+    bytes.collect()
+}
+
+/// Whether it is not the attestation that is false, but the library that does not know its form to the last.
+pub(crate) fn is_not_understood(error: &WebauthnError) -> bool {
+    matches!(
+        error,
+        WebauthnError::AttestationNotSupported
+            | WebauthnError::AttestationCertificateRequirementsNotMet
+            | WebauthnError::AttestationTpmPubAreaHashUnknown
+            | WebauthnError::COSEKeyInvalidAlgorithm
+            | WebauthnError::COSEKeyInvalidType
+    )
 }
 
 /// How far the make of an authenticator is known whose attestation is not false, by the roots of that make.
 pub(crate) fn trust(
     data: &ParsedAttestationData,
-    own: Option<Vec<u8>>,
+    chain: &[Vec<u8>],
     roots: &[Vec<u8>],
     now: Timestamp,
 ) -> Trust {
-    match data {
-        ParsedAttestationData::Basic(_)
-        | ParsedAttestationData::AttCa(_)
-        | ParsedAttestationData::AnonCa(_) => {}
+    let mut data = data.clone();
+    let certificates = match &mut data {
+        ParsedAttestationData::Basic(certificates)
+        | ParsedAttestationData::AttCa(certificates)
+        | ParsedAttestationData::AnonCa(certificates) => certificates,
         ParsedAttestationData::Self_ => return Trust::Itself,
         ParsedAttestationData::ECDAA | ParsedAttestationData::Uncertain | ParsedAttestationData::None => {
             return Trust::Claimed;
         }
+    };
+    match chain.iter().position(|certificate| roots.contains(certificate)) {
+        // A maker may name the certificates of its authenticators themselves.
+        Some(0) => return Trust::Trusted,
+        // What stands at and behind a root needs nobody's word any more.
+        Some(place) => certificates.truncate(place),
+        None => {}
     }
-    // A maker may name the certificates of its authenticators themselves.
-    if own.is_some_and(|own| roots.contains(&own)) {
-        return Trust::Trusted;
-    }
+    let Some(last) = certificates.last() else { return Trust::Signed };
+    let issuer = last.tbs_certificate().issuer().clone();
     let since = Duration::from_millis(u64::try_from(now.unix_millis()).unwrap_or_default());
     let now = SystemTime::UNIX_EPOCH + since;
     // One after the other: of several with the same name the library would look at one.
@@ -114,7 +148,9 @@ pub(crate) fn trust(
         let mut list = AttestationCaListBuilder::new();
         // One that the library does not understand proves nothing; it says so in the log.
         let _ = list.insert_device_der(root, Uuid::nil(), String::new(), BTreeMap::new());
-        matches!(verify_attestation_ca_chain(data, &list.build(), now), Ok(Some(_)))
+        let list = list.build();
+        list.cas().values().any(|root| *root.ca().tbs_certificate().subject() == issuer)
+            && matches!(verify_attestation_ca_chain(&data, &list, now), Ok(Some(_)))
     };
     if roots.iter().any(leads_to) { Trust::Trusted } else { Trust::Signed }
 }

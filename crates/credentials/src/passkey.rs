@@ -10,12 +10,15 @@ use webauthn_rs_core::{
     WebauthnCore,
     error::WebauthnError,
     proto::{
-        AttestationConveyancePreference, AuthenticationState, Credential, PublicKeyCredential,
-        RegisterPublicKeyCredential, RegistrationState, UserVerificationPolicy,
+        AttestationConveyancePreference, AttestationFormat, AuthenticationState, Credential,
+        ParsedAttestationData, PublicKeyCredential, RegisterPublicKeyCredential, RegistrationState,
+        UserVerificationPolicy,
     },
 };
 
-use crate::make::{Aaguid, Makers, Trust, aaguid, own_certificate, trust, without_attestation};
+use crate::make::{
+    Aaguid, MAX_CHAIN, Makers, Trust, aaguid, chain, is_not_understood, trust, without_attestation,
+};
 
 /// How long a person may take.
 const TIMEOUT: Duration = Duration::from_mins(5);
@@ -76,6 +79,9 @@ pub enum CeremonyError {
     /// What was sent is not the answer of an authenticator.
     #[error("not the answer of an authenticator: {0}")]
     Malformed(String),
+    /// What it says cannot be.
+    #[error("the answer of the authenticator contradicts itself: {0}")]
+    Contradiction(&'static str),
     /// It does not prove anything.
     #[error("the answer of the authenticator is refused: {0:?}")]
     Refused(WebauthnError),
@@ -174,8 +180,8 @@ impl Passkeys {
 
     /// The passkey that the authenticator has made.
     ///
-    /// An attestation that is false is refused. One in a form that is not known here is none: whoever wanted to could
-    /// have left it away.
+    /// An attestation that is false is refused. One that is not understood here is none: whoever wanted to could have
+    /// left it away. Of a true one is kept how far it makes the make known.
     pub fn finish_registration(
         &self,
         pending: &PendingRegistration,
@@ -186,18 +192,27 @@ impl Passkeys {
         let malformed = |error: &dyn std::fmt::Display| CeremonyError::Malformed(error.to_string());
         let mut answer =
             RegisterPublicKeyCredential::deserialize(credential).map_err(|error| malformed(&error))?;
-        let aaguid =
-            aaguid(&answer.response.attestation_object).ok_or_else(|| malformed(&"no authenticator data"))?;
+        let object = &answer.response.attestation_object;
+        let aaguid = aaguid(object).ok_or_else(|| malformed(&"no authenticator data"))?;
+        let chain = chain(object);
+        if chain.len() > MAX_CHAIN {
+            return Err(malformed(&"its attestation has too many certificates"));
+        }
         let mut made = self.core.register_credential(&answer, &pending.0, None);
-        if matches!(made, Err(WebauthnError::AttestationNotSupported)) {
+        if made.as_ref().is_err_and(is_not_understood) {
             let without = without_attestation(&answer.response.attestation_object);
             answer.response.attestation_object =
                 without.ok_or_else(|| malformed(&"no authenticator data"))?;
             made = self.core.register_credential(&answer, &pending.0, None);
         }
-        let made = made.map_err(CeremonyError::Refused)?;
-        let own = own_certificate(&answer.response.attestation_object);
-        let trust = trust(&made.attestation.data, own, &makers.roots(aaguid), now);
+        let mut made = made.map_err(CeremonyError::Refused)?;
+        // What is signed in this form does not say which make it is (WebAuthn Level 3, section 8.6).
+        if made.attestation_format == AttestationFormat::FIDOU2F && aaguid != Aaguid::NONE {
+            return Err(CeremonyError::Contradiction("it is of U2F and says which make it is"));
+        }
+        let trust = trust(&made.attestation.data, &chain, &makers.roots(aaguid), now);
+        // It has said what it had to say; certificates are long.
+        made.attestation.data = ParsedAttestationData::None;
         let is_platform = match credential.get("authenticatorAttachment").and_then(Value::as_str) {
             Some("platform") => Some(true),
             Some("cross-platform") => Some(false),

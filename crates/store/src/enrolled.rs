@@ -1,9 +1,10 @@
 //! All passkeys of a tenant.
 
-use credentials::{FactorId, FactorKind, Passkey};
+use credentials::{Aaguid, FactorId, FactorKind, Trust};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, UserId};
+use serde::Deserialize;
 
 use crate::{
     Tx,
@@ -24,8 +25,31 @@ pub struct EnrolledPasskey {
     pub user_name: String,
     /// What they call it.
     pub name: String,
-    /// What is known of it.
-    pub passkey: Passkey,
+    /// What the authenticator says it is.
+    pub aaguid: Aaguid,
+    /// How far that was known at its enrolment.
+    pub trust: Trust,
+    /// Whether it is built into a device, where that was said.
+    pub is_platform: Option<bool>,
+    /// Whether it can be copied to other devices.
+    pub backup_eligible: bool,
+}
+
+/// What of a passkey is looked at here: the rest is neither read nor checked.
+#[derive(Deserialize)]
+struct Facts {
+    aaguid: Aaguid,
+    #[serde(default)]
+    trust: Trust,
+    #[serde(default)]
+    is_platform: Option<bool>,
+    credential: Flags,
+}
+
+#[derive(Deserialize)]
+struct Flags {
+    #[serde(default)]
+    backup_eligible: bool,
 }
 
 /// Factor, person, name of the person, name of the factor, passkey.
@@ -35,12 +59,16 @@ impl TryFrom<Row> for EnrolledPasskey {
     type Error = StoreError;
 
     fn try_from((id, user, user_name, name, passkey): Row) -> Result<Self, StoreError> {
+        let facts: Facts = read_json("factors.passkey", &passkey)?;
         Ok(Self {
             id: id.parse().map_err(|error| corrupt("factors.id", error))?,
             user: user.parse().map_err(|error| corrupt("factors.user_id", error))?,
             user_name,
             name,
-            passkey: read_json("factors.passkey", &passkey)?,
+            aaguid: facts.aaguid,
+            trust: facts.trust,
+            is_platform: facts.is_platform,
+            backup_eligible: facts.credential.backup_eligible,
         })
     }
 }

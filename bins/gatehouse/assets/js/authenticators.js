@@ -105,7 +105,7 @@ document.addEventListener("submit", (event) => {
     $(".soft", row).replaceChildren(element("code", aaguid));
     box = $("[data-make]", row);
     box.dataset.make = aaguid;
-    box.setAttribute("aria-label", `Allow ${aaguid}`);
+    box.setAttribute("aria-label", `Allow what is not in the catalog, ${aaguid}`);
     $("[data-makes]", catalog).prepend(row);
   }
   box.checked = true;

@@ -59,8 +59,8 @@ async function withRanges(settings, but) {
   return { ...settings, rules: rules.map((rule) => rule.cidr).filter((cidr) => cidr !== but) };
 }
 
-/** Does it; whoever would shut themselves out is asked once more. Answers whether it was done. */
-async function acknowledged(work) {
+/** Does it; whoever would shut themselves out is asked once more. Answers whether it was done at once. */
+async function acknowledged(work, after) {
   try {
     await work(false);
     return true;
@@ -70,10 +70,8 @@ async function acknowledged(work) {
       "Shut yourself out?",
       "Your own address is in no range. You would be refused from the next request on, and only somebody elsewhere or the operator of this server could undo it.",
       "Do it all the same",
-      async () => {
-        await work(true);
-        await policy.settle();
-      },
+      () => work(true),
+      after,
     );
     return false;
   }
@@ -86,7 +84,7 @@ const policy = policyForm({
   describe,
   save: async (settings) => {
     const done = await acknowledged((known) =>
-      ask("PUT", path, known ? { ...settings, acknowledge: ["CALLER_NOT_COVERED"] } : settings));
+      ask("PUT", path, known ? { ...settings, acknowledge: ["CALLER_NOT_COVERED"] } : settings), () => policy.anew());
     if (done) say("The policy is saved.");
     return done;
   },
@@ -134,10 +132,8 @@ onAct("remove-rule", async (button) => {
   const { mode, enforcement, adminBypass } = await mine("GET", path);
   const impact = await mine("POST", `${path}/impact`, await withRanges({ mode, enforcement, adminBypass }, cidr));
   const consequence = mode === "OFF" ? [element("p", "The policy is off: nothing changes for anybody.")] : await describe(impact);
-  sure(`Remove ${name}, ${cidr}?`, consequence, "Remove", async () => {
-    await acknowledged((known) => ask("DELETE", `${path}/rules/${id}${known ? "?acknowledge=CALLER_NOT_COVERED" : ""}`));
-    policy.changed();
-  });
+  const remove = (known) => ask("DELETE", `${path}/rules/${id}${known ? "?acknowledge=CALLER_NOT_COVERED" : ""}`);
+  sure(`Remove ${name}, ${cidr}?`, consequence, "Remove", () => acknowledged(remove, ranges), ranges);
 });
 
 // The test.

@@ -1,7 +1,7 @@
 // The form of a policy: what a change would do is said before it is saved.
 
 import { refresh } from "./drawn.js";
-import { $, clear, onAct, onSend, refuse } from "./page.js";
+import { $, $$, clear, onAct, onSend, refuse } from "./page.js";
 import { mine } from "./session.js";
 
 /** An element with this text or these elements in it. */
@@ -21,31 +21,37 @@ export const count = (number, one, more = `${one}s`) => `${number} ${number === 
 export function policyForm({ path, body, impact, describe, save }) {
   const form = $('[data-form="policy"]');
   const place = $("[data-impact]", form);
+  const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
   let kept;
   let turn = 0;
   let timer;
 
+  const isChanged = () => JSON.stringify(body()) !== kept;
+
   const look = async () => {
-    const changed = JSON.stringify(body()) !== kept;
-    for (const button of [$("[data-save]", form), $('[data-act="undo"]', form)]) button.disabled = !changed;
-    const mineNow = (turn += 1);
+    clearTimeout(timer);
+    const own = (turn += 1);
+    const changed = isChanged();
+    // Not `disabled`: whoever has just pressed one stays where they are.
+    for (const button of buttons) button.setAttribute("aria-disabled", String(!changed));
     if (!changed) {
       place.hidden = true;
       return;
     }
     try {
       const drawn = await describe(await mine("POST", `${path}/impact`, await impact(body())));
-      if (mineNow !== turn) return;
+      if (own !== turn) return;
       clear(form);
       place.replaceChildren(...drawn);
       place.hidden = false;
     } catch (error) {
-      if (mineNow !== turn) return;
+      if (own !== turn) return;
       place.hidden = true;
       refuse(form, error);
     }
   };
 
+  /** What the server has drawn is what is kept. */
   const settle = () => {
     kept = JSON.stringify(body());
     return look();
@@ -57,16 +63,26 @@ export function policyForm({ path, body, impact, describe, save }) {
     timer = setTimeout(look, 120);
   };
 
+  /** Shows what is kept now in the place of what was changed. */
+  const anew = async () => {
+    if (await refresh()) await settle();
+  };
+
   form.addEventListener("change", changed);
   onSend("policy", async () => {
-    if (!(await save(body()))) return;
-    await refresh();
-    await settle();
+    if (!isChanged()) return;
+    const fields = $$("fieldset", form);
+    const wanted = body();
+    for (const field of fields) field.disabled = true;
+    try {
+      if (await save(wanted)) await anew();
+    } finally {
+      for (const field of fields) field.disabled = false;
+    }
   });
   onAct("undo", async () => {
-    await refresh();
-    await settle();
+    if (isChanged()) await anew();
   });
   settle();
-  return { changed, settle };
+  return { changed, anew };
 }

@@ -275,7 +275,14 @@ fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
                 "authenticators",
                 format!("there is newer metadata since {}: fetch it", metadata.next_update),
             ),
-            None => findings.ok("authenticators", format!("{} makes can be proved", loaded.roots.makes())),
+            None => findings.ok(
+                "authenticators",
+                format!(
+                    "{} makes can be proved by certificates of their own; {} certificates prove any",
+                    loaded.roots.makes(),
+                    loaded.roots.of_any()
+                ),
+            ),
         },
     }
 }

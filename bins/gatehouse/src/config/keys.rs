@@ -103,6 +103,11 @@ pub const KEYS: &[Key] = &[
         help: "File with the root that has to have certified the signer of the metadata, in PEM.",
     },
     Key {
+        name: "attestation_metadata_signer",
+        default: "mds.fidoalliance.org",
+        help: "The name that has to stand in the certificate of the metadata's signer.",
+    },
+    Key {
         name: "attestation_roots",
         default: "none",
         help: "Folder of files (`*.pem`) with certificates that prove makes of authenticators: one named by a make's AAGUID that make, others any. Read again when it changes.",

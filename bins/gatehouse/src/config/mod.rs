@@ -47,6 +47,8 @@ pub struct MakerFiles {
     pub metadata: Option<PathBuf>,
     /// The root of its signer, in PEM, where it is not the FIDO Alliance's.
     pub metadata_root: Option<PathBuf>,
+    /// The name of its signer, where it is not the FIDO Alliance's.
+    pub signer: Option<String>,
     /// Folder with further roots, in PEM.
     pub roots: Option<PathBuf>,
 }
@@ -188,7 +190,8 @@ impl Raw {
                 "attestation_metadata_root is set, so set this too",
             ));
         }
-        Ok(MakerFiles { metadata, metadata_root, roots: path("attestation_roots") })
+        let signer = self.text("attestation_metadata_signer").map(str::to_owned);
+        Ok(MakerFiles { metadata, metadata_root, signer, roots: path("attestation_roots") })
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Error> {

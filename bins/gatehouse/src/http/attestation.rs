@@ -4,19 +4,30 @@ use attestation::{Asked, AttestationPolicyStore, Mode, Policy, Reason};
 use audit::{Event, events::policies::AttestationPolicyBlocked};
 use credentials::{Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
-use store::Tx;
+use store::{EnrolledPasskey, Tx};
 
 use super::{errors::Problem, meter};
+use crate::makers::Makers;
 
 /// What a passkey is to the policy.
 ///
 /// That an authenticator is not built into a device is its browser's word alone: then what is known of its make decides.
-pub(super) fn asked(passkey: &Passkey) -> Asked {
+fn asked(passkey: &Passkey) -> Asked {
     Asked {
         aaguid: attestation::Aaguid(passkey.aaguid.0),
         is_platform: passkey.is_platform.filter(|platform| *platform),
         backup_eligible: Some(passkey.backup_eligible()),
         proved: passkey.trust == Trust::Trusted,
+    }
+}
+
+/// The same of one that is enrolled, if it were enrolled today: who is not trusted any more proves nothing.
+pub(super) fn asked_today(passkey: &EnrolledPasskey, makers: &Makers) -> Asked {
+    Asked {
+        aaguid: attestation::Aaguid(passkey.aaguid.0),
+        is_platform: passkey.is_platform.filter(|platform| *platform),
+        backup_eligible: Some(passkey.backup_eligible),
+        proved: passkey.trust == Trust::Trusted && makers.can_prove(passkey.aaguid),
     }
 }
 

@@ -171,9 +171,9 @@ impl Site {
         self.proxies.client(peer, headers.get_all(name).map(HeaderValue::as_bytes))
     }
 
-    /// How many makes of authenticators can be proved here.
-    pub(crate) fn provable_makes(&self) -> usize {
-        self.makers.count()
+    /// Whether any make of authenticators can be proved here.
+    pub(crate) fn can_prove_makes(&self) -> bool {
+        self.makers.can_prove_any()
     }
 
     /// `City, Country` of an address, where places are known.

@@ -44,23 +44,23 @@ impl Networks {
         surface: Surface,
         who: &Who<'_>,
     ) -> Result<(), Problem> {
-        // Nothing else is needed where nothing is looked at.
+        // Nothing else is needed where nothing is looked at: not even room for it in what every request carries along.
         if !mark.settings.looks_at(surface) {
             return Ok(());
         }
-        let ready = self.ready(store, &ctx.tenant, mark).await?;
+        let ready = match self.0.get(&ctx.tenant).filter(|ready| ready.version == mark.version) {
+            Some(ready) => ready,
+            None => Box::pin(self.read(store, &ctx.tenant, mark)).await?,
+        };
         decided(&ready.policy, ctx, surface, who)
     }
 
-    async fn ready(
+    async fn read(
         &self,
         store: &Store,
         tenant: &TenantId,
         mark: NetworkMark,
     ) -> Result<Arc<Ready>, StoreError> {
-        if let Some(ready) = self.0.get(tenant).filter(|ready| ready.version == mark.version) {
-            return Ok(ready);
-        }
         let find = async |tx: &mut Tx| tx.network_rules().await;
         let rules = store.read::<_, StoreError>(tenant.clone(), find).await?;
         // Rules that are newer than the version are found again under theirs.

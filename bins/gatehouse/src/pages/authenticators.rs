@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 use attestation::{Aaguid, AttestationPolicyStore, Authenticator, Group, Mode, Policy, catalog, find};
-use directory::Person;
 use kernel::Ctx;
 use store::Tx;
 
@@ -26,8 +25,8 @@ struct Page<'a> {
     /// Passkeys that there are, and how many of them would be refused.
     enrolled: usize,
     refused: usize,
-    /// Makes whose word can be proved.
-    provable: usize,
+    /// Whether any make can be proved.
+    can_prove: bool,
     /// Makes in the catalog, and others that are enrolled or allowed.
     known: usize,
     strangers: usize,
@@ -53,12 +52,6 @@ struct MakeRow {
     named: bool,
 }
 
-struct Found {
-    person: Person,
-    policy: Policy,
-    impact: AttestationImpact,
-}
-
 /// The page of the attestation policy.
 #[get("/settings/authenticators")]
 pub(super) async fn authenticators(
@@ -75,10 +68,10 @@ async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpR
     let read = async move |_: &Ctx, tx: &mut Tx| {
         let person = directory::find_person(tx, &user).await?;
         let policy = tx.attestation_policy().await?;
-        let impact = impact_of(tx, &policy).await?;
-        Ok::<_, Problem>(Found { person, policy, impact })
+        Ok::<_, Problem>((person, policy))
     };
-    let Found { person, policy, impact } = access.read(read).await?;
+    let (person, policy) = access.read(read).await?;
+    let impact = impact_of(site, access, &policy).await?;
     let tenant = access.own_tenant().await?;
     let mut shell = Shell::new(site, "Authenticators", "authenticators.js");
     shell.here = PATH;
@@ -96,7 +89,7 @@ async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpR
         groups: Group::ALL.into_iter().map(group).collect(),
         enrolled: impact.enrolled,
         refused: impact.refused,
-        provable: site.provable_makes(),
+        can_prove: site.can_prove_makes(),
         known: catalog().len(),
         strangers: makes.len() - catalog().len(),
         makes,

@@ -122,7 +122,7 @@ fn tenant(program: &Path, url: &str, slug: &str) -> Result<(String, String)> {
     person(program, url, CHEAP, slug, &email, "four tall blue towers")?;
     let of = ["--tenant", slug, "--email", &email];
     gatehouse(program, url, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
-    let minted = ["token", "pat", "--name", "bench", "--scope", "admin:tenant"];
+    let minted = ["token", "pat", "--name", "bench", "--scopes", "admin:tenant"];
     let pat = gatehouse(program, url, &[&minted[..], &of].concat())?;
     let scim = gatehouse(program, url, &["token", "scim", "--tenant", slug, "--name", "bench"])?;
     Ok((member(&scim, "token")?, member(&pat, "token")?))

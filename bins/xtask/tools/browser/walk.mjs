@@ -362,7 +362,7 @@ const walks = {
     await page.getByText("No range yet.").waitFor();
     await see(page, "network-empty");
     const save = by(page, "Save");
-    assert.ok(await save.isDisabled(), "nothing to save yet");
+    assert.equal(await save.getAttribute("aria-disabled"), "true", "nothing to save yet");
 
     // Whom it would shut out is said before it is saved.
     await page.getByLabel("From the ranges below alone").check();
@@ -435,6 +435,18 @@ const walks = {
     await save.click();
     await confirm();
     await page.getByText("looked at when the policy is on").waitFor();
+
+    // What is removed beside it leaves what is not saved yet as it is.
+    await page.getByLabel("Pages, and all that").uncheck();
+    await page.getByRole("button", { name: /^Remove Branch office/ }).click();
+    await page.getByText("The policy is off: nothing changes").waitFor();
+    await by(page.locator("#sure"), "Remove").click();
+    await confirm();
+    await page.getByText("1 range, looked at").waitFor();
+    assert.ok(!(await page.getByLabel("Pages, and all that").isChecked()));
+    assert.equal(await save.getAttribute("aria-disabled"), "false");
+    await by(page, "Undo").click();
+    await page.locator("[name=DASHBOARD]:checked").waitFor();
     assert.deepEqual(complaints, []);
     await ivan.context.close();
   },
@@ -453,6 +465,7 @@ const walks = {
     await save.click();
     await confirm();
     await page.getByText("1 passkey would be refused today.").waitFor();
+    await page.getByText("1 of which would be refused today").waitFor();
 
     // Whoever comes with another one is told so.
     const ivan = await somebody(browser, base);
@@ -472,13 +485,13 @@ const walks = {
     await page.getByLabel("Find a make").fill("");
     await page.getByLabel("Group").selectOption("ENROLLED");
     assert.equal(await shown(), 1);
-    await page.getByLabel("Allow Not in the catalog").check();
+    await page.getByLabel("Allow Not in the catalog, 01020304").check();
     await page.getByText("it is built into a device").waitFor();
     await page.getByLabel("Also what is built into a device").check();
     await page.getByText("The one passkey that is enrolled would be accepted.").waitFor();
     await page.getByLabel("Another make").fill("11111111-2222-4333-8444-555555555555");
     await by(page, "Allow").click();
-    await page.getByLabel("Allow 11111111-2222-4333-8444-555555555555").waitFor();
+    await page.getByLabel("Allow what is not in the catalog, 11111111-2222-4333-8444-555555555555").waitFor();
     await save.click();
     await confirm();
     await page.getByText("The policy is saved.").waitFor();

@@ -156,7 +156,8 @@ impl Gate {
         };
         let mut signed = match claims.text("sid") {
             Some(sid) => self.own(&claims, sid, &sent).await?,
-            None => self.foreign(site, &claims, headers, arrival).await?,
+            // Rare and large: on its own.
+            None => Box::pin(self.foreign(site, &claims, headers, arrival)).await?,
         };
         meet_policy(&mut signed.1)?;
         Ok(signed)

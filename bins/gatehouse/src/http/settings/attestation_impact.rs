@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use actix_web::{HttpResponse, post};
+use actix_web::{HttpResponse, post, web};
 use attestation::{Aaguid, Policy, Reason, find};
-use kernel::{Ctx, StoreError};
+use kernel::Ctx;
 use serde::Serialize;
 use store::{EnrolledPasskey, Tx};
 use utoipa::ToSchema;
 
 use super::attestation_policy::{KnownAuthenticator, PolicyShape};
 use crate::http::{
+    Site,
     access::Access,
-    attestation::asked,
+    attestation::asked_today,
     body::{Json, answer},
     errors::Problem,
-    permissions::Administer,
+    permissions::{Administer, Permission},
 };
 
 /// Passkeys that are listed at most; all are counted.
@@ -83,25 +84,30 @@ pub(crate) struct RefusedPasskey {
 )]
 #[post("/api/settings/attestation-policy/impact")]
 pub(super) async fn attestation_policy_impact(
+    site: web::Data<Site>,
     access: Access<Administer>,
     body: Json<Policy>,
 ) -> Result<HttpResponse, Problem> {
-    let policy = body.0;
-    let impact = access.read(async move |_: &Ctx, tx: &mut Tx| impact_of(tx, &policy).await).await?;
-    Ok(answer(&impact))
+    Ok(answer(&impact_of(&site, &access, &body.0).await?))
 }
 
-/// Looks at every passkey of the tenant.
-pub(crate) async fn impact_of(tx: &mut Tx, policy: &Policy) -> Result<AttestationImpact, StoreError> {
+/// Looks at every passkey of the tenant, some at a time: however many there are, nobody waits for all of them.
+pub(crate) async fn impact_of<P: Permission>(
+    site: &Site,
+    access: &Access<P>,
+    policy: &Policy,
+) -> Result<AttestationImpact, Problem> {
     let mut impact = AttestationImpact::default();
     let mut makes: BTreeMap<Aaguid, (usize, usize)> = BTreeMap::new();
     let mut last = None;
     loop {
-        let some = tx.enrolled_passkeys(last.as_ref(), AT_ONCE).await?;
+        let after = last.clone();
+        let read = async move |_: &Ctx, tx: &mut Tx| tx.enrolled_passkeys(after.as_ref(), AT_ONCE).await;
+        let some = access.read(read).await?;
         let Some(newest) = some.last() else { break };
         last = Some(newest.id.clone());
         for enrolled in some {
-            let asked = asked(&enrolled.passkey);
+            let asked = asked_today(&enrolled, &site.makers);
             let reasons = policy.decide(&asked).reasons;
             let (of_make, refused) = makes.entry(asked.aaguid).or_default();
             *of_make += 1;
@@ -131,8 +137,8 @@ fn shown(enrolled: EnrolledPasskey, reason: Reason, reasons: Vec<Reason>) -> Ref
         user_id: enrolled.user.to_string(),
         user_name: enrolled.user_name,
         name: enrolled.name,
-        aaguid: Aaguid(enrolled.passkey.aaguid.0),
-        trust: enrolled.passkey.trust.as_str(),
+        aaguid: Aaguid(enrolled.aaguid.0),
+        trust: enrolled.trust.as_str(),
         reason,
         reasons,
     }

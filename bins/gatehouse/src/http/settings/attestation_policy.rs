@@ -1,6 +1,6 @@
 //! `/api/settings/attestation-policy`: which authenticators may be enrolled.
 
-use actix_web::{HttpResponse, get, post, put};
+use actix_web::{HttpResponse, get, post, put, web};
 use attestation::{
     Aaguid, Asked, AttestationPolicyStore, Authenticator, Error, Group, Policy, Reason, catalog,
 };
@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::attestation_impact::{AttestationImpact, impact_of};
 use crate::http::{
+    Site,
     access::Access,
     body::{Json, answer},
     errors::Problem,
@@ -138,11 +139,14 @@ pub(super) async fn get_attestation_policy(access: Access<ReadSettings>) -> Resu
 )]
 #[put("/api/settings/attestation-policy")]
 pub(super) async fn put_attestation_policy(
+    site: web::Data<Site>,
     access: Access<Administer>,
     proof: StepUp<AttestationPolicyChange>,
     body: Json<Policy>,
 ) -> Result<HttpResponse, Problem> {
-    let policy = body.0;
+    let policy = body.0.in_order();
+    // Before the change: what cannot be counted is not changed without being told.
+    let impact = impact_of(&site, &access, &policy).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
         let changed = attestation::set(tx, policy).await?;
@@ -156,9 +160,6 @@ pub(super) async fn put_attestation_policy(
         Ok::<_, Problem>(audited.with(spending.events()?))
     };
     let policy = access.write(work).await?;
-    // Afterwards, so that nobody who enrols waits for it.
-    let set = policy.clone();
-    let impact = access.read(async move |_: &Ctx, tx: &mut Tx| impact_of(tx, &set).await).await?;
     Ok(answer(&PolicyAndImpact { policy, impact }))
 }
 

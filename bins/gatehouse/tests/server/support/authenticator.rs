@@ -36,8 +36,12 @@ pub(crate) enum Attests {
     Itself,
     /// Signed by its maker.
     By(Rc<Maker>),
+    /// Signed by its maker in the form of U2F, which says nothing of makes.
+    U2f(Rc<Maker>),
     /// In a form that nobody knows.
     Oddly,
+    /// Signed by its maker, with more certificates than anybody needs.
+    Long(Rc<Maker>),
     /// Signed with the key of the passkey, and about something else.
     Falsely,
 }
@@ -98,6 +102,18 @@ impl Authenticator {
             Attests::Falsely => ("packed", Cbor::Map([es256, signature(own(b"something else"))].into())),
             Attests::By(maker) => {
                 let chain = Cbor::Array(vec![Cbor::Bytes(maker.certificate().to_vec())]);
+                let statement = [es256, signature(maker.sign(&signed)), (text("x5c"), chain)];
+                ("packed", Cbor::Map(statement.into()))
+            }
+            Attests::U2f(maker) => {
+                let (rp_id_hash, client) = (&data[..32], digest(&SHA256, client));
+                let signed = [&[0], rp_id_hash, client.as_ref(), &self.id, self.key.public_key().as_ref()];
+                let chain = Cbor::Array(vec![Cbor::Bytes(maker.certificate().to_vec())]);
+                let statement = [signature(maker.sign(&signed.concat())), (text("x5c"), chain)];
+                ("fido-u2f", Cbor::Map(statement.into()))
+            }
+            Attests::Long(maker) => {
+                let chain = Cbor::Array(vec![Cbor::Bytes(maker.certificate().to_vec()); 9]);
                 let statement = [es256, signature(maker.sign(&signed)), (text("x5c"), chain)];
                 ("packed", Cbor::Map(statement.into()))
             }

@@ -21,6 +21,8 @@ const IMPACT: &str = "/api/settings/attestation-policy/impact";
 const FIPS: &str = "73bb0cd4-e502-49b8-9c6f-b59445bf720b";
 const HARDWARE: &str = "cb69481e-8ff7-4039-93ec-0a2729a154a8";
 const WINDOWS: &str = "08987058-cadc-4b81-b6e1-30de50dcbe96";
+/// What authenticators say that do not say what they are.
+const NOTHING: &str = "00000000-0000-0000-0000-000000000000";
 const GOOGLE: &str = "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4";
 
 fn is(answer: &Answer, status: u16, code: &str) {
@@ -292,6 +294,7 @@ fn proofs(any: &Maker, fips: &Maker, revoked: &Maker) -> (tempfile::TempDir, Vec
         ("attestation_roots", path("roots")),
         ("attestation_metadata", path("blob.jwt")),
         ("attestation_metadata_root", path("root.pem")),
+        ("attestation_metadata_signer", "mds.example".to_owned()),
     ];
     (folder, settings)
 }
@@ -339,11 +342,19 @@ fn how_far_a_make_is_known_is_kept_with_the_passkey() {
         trusted(HARDWARE, by(&metadata), "signed");
         trusted(HARDWARE, by(&any), "signed");
         // What is signed falsely, or for another make, is not enrolled at all.
-        for attests in [Attests::Falsely, by(&of_another)] {
+        for attests in [Attests::Falsely, by(&of_another), Attests::U2f(Rc::clone(&fips))] {
             let mut device = key(FIPS);
             device.attests = attests;
             is(&newcomer(server, &tenant, &mut device).1, 401, "FACTOR_INVALID");
         }
+        let mut device = key(FIPS);
+        device.attests = Attests::Long(Rc::clone(&any));
+        is(&newcomer(server, &tenant, &mut device).1, 400, "INVALID_REQUEST");
+        // U2F proves a maker and no make.
+        let mut device = key(NOTHING);
+        device.attests = Attests::U2f(Rc::clone(&any));
+        let refused = newcomer(server, &tenant, &mut device).1;
+        assert_eq!(refused.json()["reason"], "ALLOWLIST_NO_MATCH", "{}", refused.text);
 
         let proof = on(
             json!({ "allowedGroups": groups, "allowPlatformAuthenticators": true, "requireVerifiedAttestation": true }),
