@@ -107,6 +107,23 @@ pub struct StoredEntry {
     pub leaf: Vec<u8>,
 }
 
+impl From<&Entry> for StoredEntry {
+    fn from(entry: &Entry) -> Self {
+        Self {
+            id: entry.id.to_string(),
+            timestamp: entry.timestamp,
+            actor_type: entry.actor.kind.as_str().to_owned(),
+            actor_id: entry.actor.id.clone(),
+            action: entry.event.code.to_owned(),
+            resource_type: entry.event.resource_type.to_owned(),
+            resource_id: entry.event.resource_id.clone(),
+            ip: entry.ip.map(|ip| ip.to_string()),
+            metadata: entry.event.data.clone(),
+            leaf: entry.leaf().to_vec(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! The audit ledger's writing side: what an entry is, how it is hashed, and the one registry of
+//! The audit ledger: what an entry is, how it is hashed, how entries are found, and the one registry of
 //! event codes from which the catalog, the API description and the documentation are generated.
 //!
 //! A change is not finished without its entry: a unit of work answers with an [`Audited`] value,
@@ -17,8 +17,12 @@ mod entry;
 mod event;
 pub mod events;
 mod leaf;
+mod memory;
+mod query;
 
 pub use audited::{Audited, Unaudited};
 pub use catalog::{Catalog, EventSpec};
 pub use entry::{AuditId, AuditStore, Entry, StoredEntry};
 pub use event::{Event, EventData};
+pub use memory::MemoryLedger;
+pub use query::{AuditQueryStore, Filter, FilterError, Found, Listed, MAX_SCANNED, MAX_TEXT, Position, find};

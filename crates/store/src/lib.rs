@@ -12,6 +12,7 @@
 mod across;
 mod attestation;
 mod audit_entries;
+mod audit_query;
 mod conn;
 mod enrolled;
 mod error;

@@ -14,7 +14,7 @@ use std::{
 };
 
 use attestation::{AttestationPolicyStore, Policy};
-use audit::{AuditStore, Audited, Event, events::users::UserDeactivated};
+use audit::{AuditQueryStore, AuditStore, Audited, Event, Filter, Position, events::users::UserDeactivated};
 use credentials::{
     Factor, FactorData, FactorStore, Familiarity, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
     attempts,
@@ -218,6 +218,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     let uses = uses.map(|(of, id)| Use { of, id, at: ctx.now.plus_millis(60_000), ip: None });
     tx.note_uses(&uses).await?;
     tx.recent(ctx.now.plus_millis(-1), ctx.now, Lifetime { idle_minutes: 5, absolute_days: 1 }).await?;
+    entries_are_found(ctx, tx).await?;
     let policy = Policy { require_verified_attestation: true, ..Policy::default() };
     attestation::set(tx, policy.clone()).await.unwrap();
     assert_eq!(tx.attestation_policy().await?, policy);
@@ -227,6 +228,32 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     tx.delete_person(&after, ctx.now).await?;
     assert_eq!(tx.password(id).await?, None);
     assert_eq!(tx.person(id).await?, None);
+    Ok(())
+}
+
+/// The ledger, by each of its indexes.
+async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+    let position = Position { timestamp: ctx.now, id: "aud_1".into() };
+    let text = || Some("x".to_owned());
+    let filters = [
+        Filter::default(),
+        Filter { actor: text(), ..Filter::default() },
+        Filter { actions: Some(vec!["A".into()]), ..Filter::default() },
+        Filter { actions: Some(vec!["A".into(), "B".into()]), resource_type: text(), ..Filter::default() },
+        Filter { resource_id: text(), text: text(), ..Filter::default() },
+        Filter { actor: text(), actions: Some(vec!["A".into(), "B".into()]), ..Filter::default() },
+        Filter { from: Some(ctx.now), to: Some(ctx.now), text: text(), ..Filter::default() },
+    ];
+    for filter in &filters {
+        for after in [None, Some(&position)] {
+            tx.entries(filter, after, None, 10).await?;
+            tx.entries(filter, after, Some(&position), 10).await?;
+            let range = Filter { text: None, resource_type: None, ..filter.clone() };
+            if range.actions.as_ref().is_none_or(|actions| actions.len() == 1) {
+                tx.further(&range, after, 10).await?;
+            }
+        }
+    }
     Ok(())
 }
 

@@ -60,11 +60,16 @@ impl Page {
         self.limit
     }
 
+    /// What stands in the cursor, if there is one and it is of this tenant.
+    pub(super) fn opened(&self, site: &Site, tenant: &TenantId) -> Result<Option<&str>, Problem> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        site.keys.open_cursor(tenant, cursor).map(Some).ok_or_else(Problem::invalid_cursor)
+    }
+
     /// What the page before has ended with.
     pub(super) fn after<T: FromStr>(&self, site: &Site, tenant: &TenantId) -> Result<Option<T>, Problem> {
-        let Some(cursor) = &self.cursor else { return Ok(None) };
-        let opened = site.keys.open_cursor(tenant, cursor).and_then(|last| last.parse().ok());
-        opened.map(Some).ok_or_else(Problem::invalid_cursor)
+        let Some(last) = self.opened(site, tenant)? else { return Ok(None) };
+        last.parse().map(Some).map_err(|_| Problem::invalid_cursor())
     }
 
     /// The page of what was found, one more than the limit if there is a next one, and its cursor.

@@ -46,11 +46,11 @@ static SHAPES: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
 
 impl Condition {
     /// An empty one, to be written.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { pieces: Vec::new(), is_kept: false }
     }
 
-    pub(super) fn sql(&mut self, text: &str) {
+    pub(crate) fn sql(&mut self, text: &str) {
         if let Some(Piece::Sql(last)) = self.pieces.last_mut() {
             last.push_str(text);
         } else {
@@ -58,11 +58,11 @@ impl Condition {
         }
     }
 
-    pub(super) fn text(&mut self, value: &str) {
+    pub(crate) fn text(&mut self, value: &str) {
         self.pieces.push(Piece::Text(value.to_owned()));
     }
 
-    pub(super) fn time(&mut self, value: NaiveDateTime) {
+    pub(crate) fn time(&mut self, value: NaiveDateTime) {
         self.pieces.push(Piece::Time(value));
     }
 
@@ -71,7 +71,7 @@ impl Condition {
     }
 
     /// Decides whether statements with it are kept prepared.
-    pub(super) fn finish(mut self) -> Self {
+    pub(crate) fn finish(mut self) -> Self {
         let values = self.pieces.iter().filter(|piece| !matches!(piece, Piece::Sql(_))).count();
         if values > MAX_VALUES {
             return self;

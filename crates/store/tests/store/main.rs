@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::manual_assert, reason = "tests speak by panicking")]
 
 mod atomic;
+mod audit;
 mod conformance;
 mod dialects;
 mod filters;

@@ -2,6 +2,7 @@
 
 mod attestation_impact;
 mod attestation_policy;
+mod audit_log;
 mod network_impact;
 mod network_policy;
 mod network_rules;
@@ -34,6 +35,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(attestation_policy::put_attestation_policy)
         .service(attestation_policy::test_attestation_policy)
         .service(attestation_impact::attestation_policy_impact)
+        .service(audit_log::get_audit_log)
         .service(users::list_settings_users)
         .service(users::invite_user)
         .service(users::get_settings_user)

@@ -1,4 +1,5 @@
 //! What administrators decide for their tenant.
 
 mod attestation;
+mod audit_log;
 mod network;

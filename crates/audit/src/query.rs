@@ -1,0 +1,214 @@
+//! Finding entries: what is looked for, and pages of it.
+
+use async_trait::async_trait;
+use kernel::{StoreError, Timestamp};
+
+use crate::{Catalog, StoredEntry};
+
+/// Entries whose text is looked at for one page at most.
+pub const MAX_SCANNED: usize = 50_000;
+/// Entries whose text is looked at in one statement.
+const SCANNED_AT_ONCE: usize = 5_000;
+/// Characters of a text that is looked for, at most.
+pub const MAX_TEXT: usize = 200;
+
+/// What entries are looked for: all that is said applies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// The id of who acted.
+    pub actor: Option<String>,
+    /// Codes of what happened, in order and each once.
+    pub actions: Option<Vec<String>>,
+    /// The type of the resource.
+    pub resource_type: Option<String>,
+    /// The id of the resource.
+    pub resource_id: Option<String>,
+    /// In action, resource or metadata, small or capital letters alike (ASCII).
+    pub text: Option<String>,
+    /// From then on.
+    pub from: Option<Timestamp>,
+    /// Before then.
+    pub to: Option<Timestamp>,
+}
+
+/// Where an entry stands in the ledger by time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// When.
+    pub timestamp: Timestamp,
+    /// Which of those at the same time.
+    pub id: String,
+}
+
+/// An entry as it is listed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// As it was written.
+    pub entry: StoredEntry,
+    /// What the one who acted is called today; no part of the ledger.
+    pub actor_name: Option<String>,
+}
+
+impl Listed {
+    /// Where it stands.
+    pub fn position(&self) -> Position {
+        Position { timestamp: self.entry.timestamp, id: self.entry.id.clone() }
+    }
+}
+
+/// A page of what was found, newest first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// The entries.
+    pub entries: Vec<Listed>,
+    /// After which the next page begins, if there may be one.
+    pub next: Option<Position>,
+    /// Where the look at texts has stopped before there was a page.
+    pub scan_stopped_at: Option<Timestamp>,
+}
+
+/// What is looked for in `action` is not written as it has to be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FilterError {
+    /// Not a list of codes and prefixes.
+    #[error("{0:?} is neither a code nor a beginning of codes with * at its end")]
+    Action(String),
+    /// Too long to be looked for.
+    #[error("{MAX_TEXT} characters at most")]
+    Text,
+}
+
+impl Filter {
+    /// Looks for these actions: codes, or beginnings of codes with `*` at their end, separated by commas. A beginning
+    /// stands for the codes of the catalog that it begins; one that begins all of them for anything.
+    pub fn with_actions(mut self, words: &str, catalog: &Catalog) -> Result<Self, FilterError> {
+        let is_code = |word: &str| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
+        };
+        let codes = || catalog.specs().iter().map(|spec| spec.code);
+        let mut actions = Vec::new();
+        for word in words.split(',').map(str::trim) {
+            match word.strip_suffix('*') {
+                Some(beginning) if beginning.is_empty() || is_code(beginning) => {
+                    let begun = codes().filter(|code| code.starts_with(beginning));
+                    let before = actions.len();
+                    actions.extend(begun.map(str::to_owned));
+                    if actions.len() - before == catalog.specs().len() {
+                        return Ok(Self { actions: None, ..self });
+                    }
+                }
+                None if is_code(word) => actions.push(word.to_owned()),
+                _ => return Err(FilterError::Action(word.to_owned())),
+            }
+        }
+        actions.sort_unstable();
+        actions.dedup();
+        self.actions = Some(actions);
+        Ok(self)
+    }
+
+    /// Looks for this text.
+    pub fn with_text(mut self, text: &str) -> Result<Self, FilterError> {
+        if text.chars().count() > MAX_TEXT {
+            return Err(FilterError::Text);
+        }
+        self.text = Some(text.to_ascii_lowercase()).filter(|text| !text.is_empty());
+        Ok(self)
+    }
+
+    /// What storages find by an index, and in order: the entries that a look at texts goes through.
+    fn range(&self) -> Self {
+        let mut range = Self { from: self.from, to: self.to, ..Self::default() };
+        if self.resource_id.is_some() {
+            range.resource_id.clone_from(&self.resource_id);
+        } else if self.actor.is_some() {
+            range.actor.clone_from(&self.actor);
+        } else if self.actions.as_ref().is_some_and(|actions| actions.len() == 1) {
+            range.actions.clone_from(&self.actions);
+        }
+        range
+    }
+
+    /// Whether nothing can be found.
+    pub fn is_empty(&self) -> bool {
+        self.actions.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// Whether an entry is looked for: the meaning that every storage has to keep to.
+    pub fn matches(&self, entry: &StoredEntry) -> bool {
+        let is = |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|wanted| wanted == value);
+        let text = |wanted: &String| {
+            let all = [&*entry.action, &entry.resource_type, &entry.resource_id, &entry.metadata].join(" ");
+            all.to_ascii_lowercase().contains(wanted)
+        };
+        is(&self.actor, &entry.actor_id)
+            && self.actions.as_ref().is_none_or(|actions| actions.contains(&entry.action))
+            && is(&self.resource_type, &entry.resource_type)
+            && is(&self.resource_id, &entry.resource_id)
+            && self.from.is_none_or(|from| entry.timestamp >= from)
+            && self.to.is_none_or(|to| entry.timestamp < to)
+            && self.text.as_ref().is_none_or(text)
+    }
+}
+
+/// Where one tenant's entries are looked for.
+#[async_trait]
+pub trait AuditQueryStore: Send {
+    /// Entries that match, newest first: those after a position, up to and with another, so many at most.
+    async fn entries(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        until: Option<&Position>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, StoreError>;
+    /// Where the entry stands that comes so many after a position, of those of an actor, a resource or an action, at a
+    /// time; `None` where there are fewer.
+    async fn further(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        count: usize,
+    ) -> Result<Option<Position>, StoreError>;
+}
+
+/// A page of what matches, newest first, after a position.
+///
+/// Texts are looked for in [`MAX_SCANNED`] entries at most: then the page says where it has stopped, and the next one
+/// goes on there.
+pub async fn find(
+    store: &mut dyn AuditQueryStore,
+    filter: &Filter,
+    after: Option<Position>,
+    limit: usize,
+) -> Result<Found, StoreError> {
+    if filter.is_empty() {
+        return Ok(Found::default());
+    }
+    if filter.text.is_none() {
+        let entries = store.entries(filter, after.as_ref(), None, limit + 1).await?;
+        return Ok(cut(entries, limit));
+    }
+    let range = filter.range();
+    let (mut after, mut entries, mut scanned) = (after, Vec::new(), 0);
+    loop {
+        let until = store.further(&range, after.as_ref(), SCANNED_AT_ONCE).await?;
+        let wanted = limit + 1 - entries.len();
+        entries.extend(store.entries(filter, after.as_ref(), until.as_ref(), wanted).await?);
+        scanned += SCANNED_AT_ONCE;
+        let Some(until) = until.filter(|_| entries.len() <= limit) else { return Ok(cut(entries, limit)) };
+        if scanned >= MAX_SCANNED {
+            let stopped = until.timestamp;
+            return Ok(Found { entries, next: Some(until), scan_stopped_at: Some(stopped) });
+        }
+        after = Some(until);
+    }
+}
+
+/// The page of what was found, one more than the limit if there is a next one.
+fn cut(mut entries: Vec<Listed>, limit: usize) -> Found {
+    let more = entries.len() > limit;
+    entries.truncate(limit);
+    let next = entries.last().filter(|_| more).map(Listed::position);
+    Found { entries, next, scan_stopped_at: None }
+}

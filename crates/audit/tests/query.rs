@@ -1,0 +1,99 @@
+//! Finding entries.
+#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+
+use std::sync::Arc;
+
+use audit::{
+    AuditStore, Entry, Event, Filter, FilterError, MAX_SCANNED, MemoryLedger, Position,
+    events::{catalog, users::UserDeactivated},
+    find,
+};
+use kernel::{Actor, Ctx, Env, ManualEnv, TenantId, Timestamp};
+
+fn actions(words: &str) -> Option<Vec<String>> {
+    Filter::default().with_actions(words, &catalog()).unwrap().actions
+}
+
+#[test]
+fn a_list_of_codes_and_beginnings_is_one_of_codes() {
+    let two = Some(vec!["ACCOUNT_GROUP_CREATED".to_owned(), "ACCOUNT_PAT_REVOKED".to_owned()]);
+    assert_eq!(actions("ACCOUNT_PAT_REVOKED, ACCOUNT_GROUP_CREATED,ACCOUNT_PAT_REVOKED"), two);
+    let groups =
+        ["ACCOUNT_GROUP_CREATED", "ACCOUNT_GROUP_DELETED", "ACCOUNT_GROUP_UPDATED"].map(str::to_owned);
+    assert_eq!(actions("ACCOUNT_GROUP_*"), Some(groups.to_vec()));
+    assert_eq!(actions("ACCOUNT_GROUP_*,ACCOUNT_GROUP_CREATED"), Some(groups.to_vec()));
+    assert_eq!(actions("*"), None, "all of them are any");
+    assert_eq!(actions("ACCOUNT_*"), None);
+    assert_eq!(actions("NOTHING_*"), Some(Vec::new()), "a beginning of nothing finds nothing");
+    assert_eq!(actions("service.payroll.sealed"), Some(vec!["service.payroll.sealed".to_owned()]));
+    for odd in ["", "A,,B", "ACCOUNT_*_CREATED", "**", "A B", "ä", "*A"] {
+        let refused = Filter::default().with_actions(odd, &catalog());
+        assert!(matches!(refused, Err(FilterError::Action(_))), "{odd}");
+    }
+    assert_eq!(Filter::default().with_text(&"x".repeat(201)), Err(FilterError::Text));
+}
+
+async fn ledger(count: usize, env: &Arc<ManualEnv>) -> MemoryLedger {
+    let mut ledger = MemoryLedger::default();
+    let tenant = TenantId::new(&**env);
+    for number in 0..count {
+        let ctx = Ctx::new(Arc::clone(env) as Arc<dyn Env>, tenant.clone(), Actor::system("test"));
+        let entry = Entry::new(&ctx, Event::new(format!("usr_{number}"), &UserDeactivated {}));
+        ledger.append(&[entry]).await.unwrap();
+    }
+    ledger
+}
+
+#[tokio::test]
+async fn pages_neither_repeat_nor_leave_out() {
+    let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+    let mut ledger = ledger(25, &env).await;
+    let filter = Filter::default();
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let found = find(&mut ledger, &filter, after, 10).await.unwrap();
+        seen.extend(found.entries.into_iter().map(|listed| listed.entry.id));
+        // What comes meanwhile is newer than the page, and is not on those that follow.
+        let ctx = Ctx::new(env.clone() as Arc<dyn Env>, TenantId::new(&*env), Actor::system("test"));
+        let ctx = Ctx { now: ctx.now.plus_millis(1), ..ctx };
+        ledger.append(&[Entry::new(&ctx, Event::new("usr_x", &UserDeactivated {}))]).await.unwrap();
+        after = found.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let mut unique = seen.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!((seen.len(), unique.len()), (25, 25));
+}
+
+#[tokio::test]
+async fn a_look_at_texts_stops_and_goes_on() {
+    let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+    let mut ledger = ledger(MAX_SCANNED + 10, &env).await;
+    // The oldest, which stand at the very end: all are of one moment, so that ids order them.
+    let all = find(&mut ledger, &Filter::default(), None, MAX_SCANNED + 10).await.unwrap().entries;
+    let last = &all.last().unwrap().entry.resource_id;
+    let filter = Filter::default().with_text(&format!("{} ", last.to_uppercase())).unwrap();
+    let found = find(&mut ledger, &filter, None, 50).await.unwrap();
+    assert!(found.entries.is_empty());
+    assert_eq!(found.scan_stopped_at, Some("2026-01-01T00:00:00.000Z".parse::<Timestamp>().unwrap()));
+    let stopped: Position = found.next.unwrap();
+    assert_eq!(stopped.id, all.get(MAX_SCANNED - 1).unwrap().entry.id);
+    let found = find(&mut ledger, &filter, Some(stopped), 50).await.unwrap();
+    let ids: Vec<_> = found.entries.iter().map(|listed| &listed.entry.resource_id).collect();
+    assert_eq!((ids, found.next, found.scan_stopped_at), (vec![last], None, None));
+    // A page that is full says nothing of where it stopped.
+    let filter = Filter::default().with_text("account_user_deactivated").unwrap();
+    let found = find(&mut ledger, &filter, None, 50).await.unwrap();
+    assert_eq!((found.entries.len(), found.scan_stopped_at), (50, None));
+    assert!(found.next.is_some());
+    assert!(
+        find(&mut ledger, &Filter { actions: Some(Vec::new()), ..Filter::default() }, None, 5)
+            .await
+            .unwrap()
+            .entries
+            .is_empty()
+    );
+}

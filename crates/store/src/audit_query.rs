@@ -1,0 +1,190 @@
+//! Entries of the ledger as they are looked for.
+
+use async_trait::async_trait;
+use audit::{AuditQueryStore, Filter, Listed, Position, StoredEntry};
+use chrono::NaiveDateTime;
+use diesel::{
+    dsl::sql,
+    prelude::*,
+    sql_types::{Nullable, Text},
+};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use crate::{
+    Tx,
+    audit_entries::EntryRow,
+    conn::on,
+    filter::{Condition, Dialect},
+    schema::audit_entries as rows,
+};
+
+/// Of more codes than this those of a time are gone through; of fewer, each by its own index.
+const CODES_BY_INDEX: usize = 24;
+
+/// What the one who acted is called: a person who is not deleted, or a SCIM token.
+const ACTOR_NAME: &str = "COALESCE(\
+    (SELECT users.user_name FROM users WHERE users.tenant_id = audit_entries.tenant_id \
+     AND users.id = audit_entries.actor_id AND users.deleted_at IS NULL), \
+    (SELECT scim_tokens.name FROM scim_tokens WHERE scim_tokens.tenant_id = audit_entries.tenant_id \
+     AND scim_tokens.id = audit_entries.actor_id))";
+
+/// What is looked for, and between which positions; of one code where `action` says so.
+///
+/// One column finds the entries, in order: the resource, or who acted, or one code, or else the time. What is asked
+/// beside it is looked at in each of them.
+fn condition(
+    dialect: Dialect,
+    filter: &Filter,
+    action: Option<&str>,
+    after: Option<&Position>,
+    until: Option<&Position>,
+) -> Condition {
+    let mut condition = Condition::new();
+    condition.sql("1 = 1");
+    let single = [
+        ("resource_id", filter.resource_id.as_deref()),
+        ("actor_id", filter.actor.as_deref()),
+        ("action", action),
+    ];
+    let mut found = false;
+    for (column, value) in single {
+        let Some(value) = value else { continue };
+        asks(&mut condition, dialect, column, found);
+        condition.sql(" = ");
+        condition.text(value);
+        found = true;
+    }
+    if let Some(kind) = &filter.resource_type {
+        asks(&mut condition, dialect, "resource_type", true);
+        condition.sql(" = ");
+        condition.text(kind);
+    }
+    if let (Some(actions), None) = (&filter.actions, action) {
+        asks(&mut condition, dialect, "action", true);
+        condition.sql(" IN (");
+        for (place, action) in actions.iter().enumerate() {
+            condition.sql(if place == 0 { "" } else { ", " });
+            condition.text(action);
+        }
+        condition.sql(")");
+    }
+    for (operator, time) in [(">=", filter.from), ("<", filter.to)] {
+        if let Some(time) = time {
+            condition.sql(&format!(" AND audit_entries.created_at {operator} "));
+            condition.time(time.naive());
+        }
+    }
+    for (operator, position) in [("<", after), (">=", until)] {
+        if let Some(Position { timestamp, id }) = position {
+            condition.sql(&format!(" AND (audit_entries.created_at, audit_entries.id) {operator} ("));
+            condition.time(timestamp.naive());
+            condition.sql(", ");
+            condition.text(id);
+            condition.sql(")");
+        }
+    }
+    if let Some(text) = &filter.text {
+        condition.sql(
+            " AND lower(audit_entries.action || ' ' || audit_entries.resource_type || ' ' || \
+             audit_entries.resource_id || ' ' || CAST(audit_entries.metadata AS TEXT)) LIKE ",
+        );
+        condition.text(&format!("%{}%", escaped(text)));
+        condition.sql(" ESCAPE '!'");
+    }
+    condition.finish()
+}
+
+/// Names a column that is asked about; beside another one, so that SQLite does not find by it.
+fn asks(condition: &mut Condition, dialect: Dialect, column: &str, beside: bool) {
+    let beside = if beside && dialect == Dialect::Sqlite { "+" } else { "" };
+    condition.sql(&format!(" AND {beside}audit_entries.{column}"));
+}
+
+/// The only code that is looked for.
+fn only(filter: &Filter) -> Option<&str> {
+    match filter.actions.as_deref() {
+        Some([action]) => Some(action),
+        _ => None,
+    }
+}
+
+/// A text in a pattern of LIKE.
+fn escaped(text: &str) -> String {
+    text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
+}
+
+impl Tx {
+    /// The same for one code, or for those of the filter.
+    async fn listed(
+        &mut self,
+        condition: Condition,
+        limit: i64,
+    ) -> Result<Vec<(EntryRow, Option<String>)>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(condition)
+            .order((rows::created_at.desc(), rows::id.desc()))
+            .limit(limit);
+        on!(&mut self.conn, c => query
+            .select((EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
+            .load(c).await)
+    }
+}
+
+fn listed((row, actor_name): (EntryRow, Option<String>)) -> Listed {
+    Listed { entry: StoredEntry::from(row), actor_name }
+}
+
+#[async_trait]
+impl AuditQueryStore for Tx {
+    async fn entries(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        until: Option<&Position>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.conn.dialect());
+        // Of several codes each is found by its index, and of those the newest: together they would be sorted.
+        let each = match &filter.actions {
+            Some(actions) if filter.actor.is_none() && filter.resource_id.is_none() => {
+                actions.len() <= CODES_BY_INDEX
+            }
+            _ => false,
+        };
+        let mut found = Vec::new();
+        if each {
+            for action in filter.actions.iter().flatten() {
+                let condition = condition(dialect, filter, Some(action), after, until);
+                found.extend(self.listed(condition, most).await?.into_iter().map(listed));
+            }
+            found.sort_by_key(|listed: &Listed| std::cmp::Reverse(listed.position()));
+            found.truncate(limit);
+        } else {
+            let condition = condition(dialect, filter, only(filter), after, until);
+            found.extend(self.listed(condition, most).await?.into_iter().map(listed));
+        }
+        Ok(found)
+    }
+
+    async fn further(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        count: usize,
+    ) -> Result<Option<Position>, StoreError> {
+        let Some(before) = count.checked_sub(1).and_then(|before| i64::try_from(before).ok()) else {
+            return Ok(None);
+        };
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(condition(self.conn.dialect(), filter, only(filter), after, None))
+            .order((rows::created_at.desc(), rows::id.desc()))
+            .select((rows::created_at, rows::id))
+            .offset(before);
+        let found: Option<(NaiveDateTime, String)> =
+            on!(&mut self.conn, c => query.first(c).await.optional())?;
+        Ok(found.map(|(time, id)| Position { timestamp: Timestamp::from_naive(time), id }))
+    }
+}

@@ -1,0 +1,166 @@
+//! Entries are found alike on both databases and in memory.
+
+use std::sync::Arc;
+
+use audit::{
+    AuditStore, Audited, Entry, Event, Filter, Listed, MemoryLedger, Position, Unaudited,
+    events::{
+        pats::PatRevoked,
+        users::{UserDeactivated, UserUpdated},
+    },
+    find,
+};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId, Timestamp};
+use proptest::{
+    prelude::*,
+    strategy::ValueTree,
+    test_runner::{Config, TestRunner},
+};
+use store::Tx;
+
+use crate::support::{World, on_both};
+
+/// Few values, so that filters find something, and several entries are of one moment.
+fn entry(env: &Arc<dyn Env>, tenant: &TenantId, (actor, what, about, time): (u8, u8, u8, u8)) -> Entry {
+    let actor = match actor {
+        0 => Actor::scim("sct_1"),
+        number => Actor { id: format!("usr_{number}"), ..Actor::system("x") },
+    };
+    let ctx = Ctx::new(Arc::clone(env), tenant.clone(), actor);
+    let now = Timestamp::from_unix_millis(1_700_000_000_000 + i64::from(time));
+    let event = match what {
+        0 => Event::new(format!("usr_{about}"), &UserDeactivated {}),
+        1 => Event::new(format!("usr_{about}"), &UserUpdated { changed: vec!["Name_100%!".into()] }),
+        _ => Event::new(format!("ptk_{about}"), &PatRevoked { user: format!("usr_{about}") }),
+    };
+    Entry::new(&Ctx { now, ..ctx }, event)
+}
+
+fn filters() -> impl Strategy<Value = Filter> {
+    let time = || {
+        prop::option::of((0..16_i64).prop_map(|time| Timestamp::from_unix_millis(1_700_000_000_000 + time)))
+    };
+    let text =
+        |words: Vec<&'static str>| prop::option::of(prop::sample::select(words).prop_map(str::to_owned));
+    let codes =
+        ["ACCOUNT_USER_DEACTIVATED", "ACCOUNT_USER_UPDATED", "ACCOUNT_PAT_REVOKED", "ACCOUNT_NOTHING_DONE"];
+    let actions = prop::option::of(prop::sample::subsequence(codes.to_vec(), 1..=4));
+    (
+        text(vec!["sct_1", "usr_1", "usr_2", "usr_9"]),
+        actions,
+        text(vec!["user", "personalAccessToken", "group"]),
+        text(vec!["usr_1", "ptk_1", "usr_9"]),
+        text(vec!["name_100%!", "usr_1", "%", "_", "!", "personalaccess", "account_user", "'"]),
+        time(),
+        time(),
+    )
+        .prop_map(|(actor, actions, resource_type, resource_id, text, from, to)| Filter {
+            actor,
+            actions: actions.map(|actions| {
+                let mut actions: Vec<_> = actions.into_iter().map(str::to_owned).collect();
+                actions.sort_unstable();
+                actions
+            }),
+            resource_type,
+            resource_id,
+            text,
+            from,
+            to,
+        })
+}
+
+async fn appended(world: &World, tenant: &TenantId, entries: Vec<Entry>) {
+    let ctx = Ctx { tenant: tenant.clone(), ..world.ctx() };
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        tx.append(&entries).await?;
+        Ok::<_, StoreError>(Audited::without((), Unaudited::StepTaken))
+    };
+    world.store.write(ctx, work).await.unwrap();
+}
+
+async fn page(
+    world: &World,
+    tenant: &TenantId,
+    filter: &Filter,
+    after: Option<Position>,
+    limit: usize,
+) -> audit::Found {
+    let filter = filter.clone();
+    let find = async move |tx: &mut Tx| find(tx, &filter, after, limit).await;
+    world.store.read::<_, StoreError>(tenant.clone(), find).await.unwrap()
+}
+
+fn ids(entries: &[Listed]) -> Vec<&str> {
+    entries.iter().map(|listed| listed.entry.id.as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_filter_finds_what_it_means_page_by_page() {
+    on_both(async |world: World| {
+        let mut runner = TestRunner::new(Config::default());
+        let ctx = world.ctx();
+        let (tenant, other) = (ctx.tenant.clone(), TenantId::new(&*ctx.env));
+        let of = (0..4_u8, 0..3_u8, 0..4_u8, 0..16_u8);
+        let mut entries = |tenant: &TenantId, count: usize| {
+            let values = prop::collection::vec(of.clone(), count).new_tree(&mut runner).unwrap().current();
+            values.into_iter().map(|value| entry(&ctx.env, tenant, value)).collect::<Vec<_>>()
+        };
+        let own = entries(&tenant, 300);
+        let strangers = entries(&other, 50);
+        appended(&world, &tenant, own.clone()).await;
+        appended(&world, &other, strangers).await;
+        let mut memory = MemoryLedger::default();
+        memory.append(&own).await.unwrap();
+        for _ in 0..150 {
+            let filter = filters().new_tree(&mut runner).unwrap().current();
+            let (mut after, mut seen) = (None, 0);
+            loop {
+                let here = page(&world, &tenant, &filter, after.clone(), 20).await;
+                let there = find(&mut memory, &filter, after, 20).await.unwrap();
+                assert_eq!(ids(&here.entries), ids(&there.entries), "{filter:?}");
+                assert_eq!((&here.next, here.scan_stopped_at), (&there.next, there.scan_stopped_at));
+                for (here, there) in here.entries.iter().zip(&there.entries) {
+                    assert_eq!(here.entry, there.entry, "read back as it was written");
+                }
+                seen += here.entries.len();
+                after = here.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            let all = own.iter().filter(|entry| filter.matches(&(*entry).into())).count();
+            assert_eq!(seen, all, "{filter:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_keep_their_promise_while_entries_come_late() {
+    on_both(async |world: World| {
+        let ctx = world.ctx();
+        let tenant = ctx.tenant.clone();
+        let at = |time: u8| entry(&ctx.env, &tenant, (1, 0, 1, time));
+        let first: Vec<_> = (0..40).map(|number| at(number * 2)).collect();
+        let promised: Vec<_> = first.iter().map(|entry| entry.id.to_string()).collect();
+        appended(&world, &tenant, first).await;
+        let (mut seen, mut after, mut time) = (Vec::new(), None, 79);
+        loop {
+            let found = page(&world, &tenant, &Filter::default(), after, 7).await;
+            seen.extend(found.entries.iter().map(|listed| listed.entry.id.clone()));
+            after = found.next;
+            if after.is_none() {
+                break;
+            }
+            // A unit of work that began long ago ends now, before and behind where the reader is.
+            appended(&world, &tenant, vec![at(time), at(1), at(200)]).await;
+            time -= 2;
+        }
+        let mut unique = seen.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), seen.len(), "nothing twice");
+        assert!(promised.iter().all(|id| seen.contains(id)), "and nothing left out that was there");
+    })
+    .await;
+}

@@ -1,0 +1,4 @@
+DROP INDEX audit_entries_time;
+DROP INDEX audit_entries_actor;
+DROP INDEX audit_entries_action;
+DROP INDEX audit_entries_resource;
