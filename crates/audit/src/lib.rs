@@ -13,6 +13,7 @@
 
 mod audited;
 mod catalog;
+pub mod csv;
 mod entry;
 mod event;
 pub mod events;

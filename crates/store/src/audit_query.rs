@@ -132,6 +132,37 @@ impl Tx {
     }
 }
 
+impl Tx {
+    /// Entries that match, newest first, without names; of several codes, those of a time are gone through.
+    pub(crate) async fn in_order(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(condition(self.conn.dialect(), filter, only(filter), after, None))
+            .order((rows::created_at.desc(), rows::id.desc()))
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        let found: Vec<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        Ok(found.into_iter().map(|row| listed((row, None))).collect())
+    }
+
+    /// Whether more entries match than so many.
+    pub(crate) async fn has_more_than(&mut self, filter: &Filter, most: usize) -> Result<bool, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(condition(self.conn.dialect(), filter, only(filter), None, None))
+            .order((rows::created_at.desc(), rows::id.desc()))
+            .select(rows::id)
+            .offset(i64::try_from(most).unwrap_or(i64::MAX));
+        let beyond: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        Ok(beyond.is_some())
+    }
+}
+
 fn listed((row, actor_name): (EntryRow, Option<String>)) -> Listed {
     Listed { entry: StoredEntry::from(row), actor_name }
 }

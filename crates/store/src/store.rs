@@ -2,13 +2,13 @@
 
 use std::{path::PathBuf, str::FromStr};
 
-use audit::Audited;
+use audit::{Audited, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    Across, Figures, Tx, migrate,
+    Across, Export, Figures, Tx, export, migrate,
     postgres::{Postgres, Target},
-    sqlite::Sqlite,
+    sqlite::{self, Sqlite},
 };
 
 /// Where the data is.
@@ -137,6 +137,27 @@ impl Store {
             Backend::Postgres(postgres) => postgres.read(tenant, work).await,
             Backend::Sqlite(sqlite) => sqlite.readers.run(tenant, work).await,
         }
+    }
+
+    /// Entries of the ledger that match, newest first, so many at most, as they are at this moment: read no faster than
+    /// they are taken.
+    pub async fn export(&self, tenant: TenantId, filter: Filter, most: usize) -> Result<Export, StoreError> {
+        let (pump, export) = export::begin(filter, most);
+        match &self.0 {
+            Backend::Postgres(postgres) => {
+                let tx = postgres.moment(tenant).await?;
+                tokio::spawn(pump.run(Ok(tx)));
+            }
+            Backend::Sqlite(sqlite) => {
+                let path = sqlite.path().to_owned();
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+                let runtime = runtime.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+                let read = move || runtime.block_on(pump.run(sqlite::moment(&path, tenant)));
+                let thread = std::thread::Builder::new().name("export".into()).spawn(read);
+                thread.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+            }
+        }
+        export.await
     }
 
     /// Runs a unit of work in one transaction with its audit entries: both are kept, or neither.

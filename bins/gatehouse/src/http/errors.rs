@@ -229,6 +229,11 @@ impl Problem {
         Self::limited(message, seconds)
     }
 
+    /// 429 for what is done one at a time.
+    pub(super) fn busy(what: &str, seconds: u64) -> Self {
+        Self::limited(format!("{what}; try again in {seconds} s"), seconds)
+    }
+
     /// 429 for attempts at something secret.
     pub(super) fn too_many_attempts(seconds: u64) -> Self {
         Self::limited(format!("too many attempts; try again in {seconds} s"), seconds)

@@ -90,6 +90,7 @@ pub(crate) struct Site {
     last_uses: LastUses,
     refusals: refusals::Refusals,
     networks: network::Networks,
+    exports: settings::Exports,
     /// Who is trusted to say of what make an authenticator is.
     makers: Arc<Makers>,
     /// Looked at for figures and readiness, never used for a request.
@@ -137,6 +138,7 @@ impl Site {
             last_uses: LastUses::default(),
             refusals: refusals::Refusals::default(),
             networks: network::Networks::default(),
+            exports: settings::Exports::default(),
             makers,
             watched,
             readiness: probes::Readiness::default(),

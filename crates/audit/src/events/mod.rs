@@ -1,5 +1,6 @@
 //! Gatehouse's own events, one file an area.
 
+pub mod audit_log;
 pub mod credentials;
 pub mod groups;
 pub mod pats;
@@ -55,6 +56,8 @@ pub fn catalog() -> Catalog {
         .with::<policies::AttestationPolicyBlocked>()
         .with::<scim_tokens::ScimTokenCreated>()
         .with::<scim_tokens::ScimTokenRevoked>()
+        .with::<audit_log::AuditLogExported>()
+        .with::<audit_log::AuditLogExportFinished>()
 }
 
 #[cfg(test)]

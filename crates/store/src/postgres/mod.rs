@@ -150,6 +150,15 @@ impl Postgres {
         read
     }
 
+    /// A unit of work that sees one moment, on a connection of its own: whoever takes long takes it from nobody.
+    pub(crate) async fn moment(&self, tenant: TenantId) -> Result<Tx, StoreError> {
+        let own = Self::with(self.target.clone(), 1, Arc::default())?;
+        let mut object = own.get().await?;
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        object.batch_execute(begin).await.map_err(store_error)?;
+        Ok(Tx::reading(Conn::Postgres(Box::new(Pg { object, transaction: Transaction::Open })), tenant))
+    }
+
     /// One transaction. Dropped, refused or panicking, nothing of it remains.
     pub(crate) async fn write<T, E: From<StoreError>>(
         &self,

@@ -11,10 +11,11 @@ use std::{
 
 use diesel::{Connection, connection::SimpleConnection, sqlite::SqliteConnection};
 use futures_util::FutureExt;
-use kernel::StoreError;
+use kernel::{StoreError, TenantId};
 
 use self::{readers::Readers, writer::Writer};
 use crate::{
+    Tx,
     across::Across,
     conn::{Conn, Inline, SqliteConn},
     error::store_error,
@@ -81,6 +82,11 @@ impl Sqlite {
         self.writer.check().await
     }
 
+    /// The file, for a connection of somebody's own.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(crate) fn across<T>(
         &self,
         look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
@@ -97,6 +103,13 @@ impl Sqlite {
         }
         result
     }
+}
+
+/// A unit of work that sees one moment, on a connection of its own.
+pub(crate) fn moment(path: &Path, tenant: TenantId) -> Result<Tx, StoreError> {
+    let mut conn = open(path, "PRAGMA query_only = ON;")?;
+    conn.batch_execute("BEGIN").map_err(store_error)?;
+    Ok(Tx::reading(Conn::Sqlite(SqliteConn::with_runtime(conn, Inline)), tenant))
 }
 
 /// Runs a future that waits for nothing but SQLite, whose statements are done when they are asked for.

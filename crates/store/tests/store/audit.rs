@@ -164,3 +164,44 @@ async fn pages_keep_their_promise_while_entries_come_late() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
+    on_both(async |world: World| {
+        let ctx = world.ctx();
+        let tenant = ctx.tenant.clone();
+        let some =
+            |count: usize| (0..count).map(|_| entry(&ctx.env, &tenant, (1, 0, 1, 5))).collect::<Vec<_>>();
+        appended(&world, &tenant, some(2_600)).await;
+        let all = |filter: Filter, most: usize| {
+            let (store, tenant) = (&world.store, tenant.clone());
+            async move { store.export(tenant, filter, most).await.unwrap() }
+        };
+        let mut export = all(Filter::default(), 2_600).await;
+        assert!(!export.is_cut);
+        let mut seen = export.next().await.unwrap().unwrap();
+        // What comes now is of another moment.
+        appended(&world, &tenant, some(50)).await;
+        while let Some(more) = export.next().await {
+            seen.extend(more.unwrap());
+        }
+        let mut unique = ids(&seen);
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!((seen.len(), unique.len()), (2_600, 2_600));
+        assert!(seen.is_sorted_by(|one, other| one.position() > other.position()));
+
+        let mut export = all(Filter::default(), 700).await;
+        assert!(export.is_cut);
+        let mut count = 0;
+        while let Some(more) = export.next().await {
+            count += more.unwrap().len();
+        }
+        assert_eq!(count, 700);
+        let mut export = all(Filter { actor: Some("nobody".into()), ..Filter::default() }, 10).await;
+        assert!(!export.is_cut && export.next().await.is_none());
+        let mut export = all(Filter { actions: Some(Vec::new()), ..Filter::default() }, 10).await;
+        assert!(!export.is_cut && export.next().await.is_none());
+    })
+    .await;
+}

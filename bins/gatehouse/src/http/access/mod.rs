@@ -158,6 +158,20 @@ impl<P: Permission> Access<P> {
         &self.ctx
     }
 
+    /// What a worker serves with, for what goes on after the answer has begun.
+    pub(super) fn gate(&self) -> web::Data<Gate> {
+        self.gate.clone()
+    }
+
+    /// The tenant's ledger as it is at this moment, so many entries at most.
+    pub(super) async fn export(
+        &self,
+        filter: audit::Filter,
+        most: usize,
+    ) -> Result<store::Export, StoreError> {
+        self.gate.store.export(self.ctx.tenant.clone(), filter, most).await
+    }
+
     /// From where the request comes, where that is known.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         self.ctx.ip

@@ -2,6 +2,7 @@
 
 mod attestation_impact;
 mod attestation_policy;
+mod audit_export;
 mod audit_log;
 mod network_impact;
 mod network_policy;
@@ -12,6 +13,7 @@ mod user_acts;
 mod user_sessions;
 mod users;
 
+pub(super) use self::audit_export::Exports;
 pub(crate) use self::{
     attestation_impact::{AttestationImpact, impact_of},
     network_policy::change as change_network_policy,
@@ -36,6 +38,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(attestation_policy::test_attestation_policy)
         .service(attestation_impact::attestation_policy_impact)
         .service(audit_log::get_audit_log)
+        .service(audit_export::export_audit_log)
         .service(users::list_settings_users)
         .service(users::invite_user)
         .service(users::get_settings_user)

@@ -1,9 +1,15 @@
 //! What has happened, as administrators look it up.
 
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use audit::{AuditStore, Entry, Event, events::users::UserUpdated};
 use directory::Role;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Browser, Server, Tenant, on_both};
+use crate::support::{Answer, Browser, Server, Tenant, eventually, on_both};
 
 const LOG: &str = "/api/settings/audit-log";
 
@@ -144,5 +150,119 @@ fn what_cannot_be_looked_for_is_refused() {
         // What is empty is not looked for.
         assert!(!get(&admin, "?userId=&action=&q=&from=&cursor=")["entries"].as_array().unwrap().is_empty());
         assert_eq!(get(&admin, "?action=NOTHING_*")["entries"], json!([]));
+    });
+}
+
+/// Many large entries.
+fn fill(server: &Server, tenant: &Tenant, count: usize) {
+    server.write(&tenant.id, async move |ctx, tx| {
+        let changed = vec!["a name of something that has changed".to_owned(); 50];
+        let entry = |number| {
+            Entry::new(ctx, Event::new(format!("usr_{number}"), &UserUpdated { changed: changed.clone() }))
+        };
+        let entries: Vec<_> = (0..count).map(entry).collect();
+        tx.append(&entries).await
+    });
+}
+
+fn finished(server: &Server, tenant: &Tenant) -> Vec<Value> {
+    let entries = server.entries(tenant).into_iter();
+    let ended = entries.filter(|entry| entry.action == "ACCOUNT_AUDIT_LOG_EXPORT_FINISHED");
+    ended.map(|entry| serde_json::from_str(&entry.metadata).unwrap()).collect()
+}
+
+#[test]
+fn it_is_exported_whole_and_that_is_entered_first() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
+        provision(server, &tenant, &["one", "two", "three"]);
+        assert_eq!(member.get(&format!("{LOG}/export")).json()["reason"], "ROLE_REQUIRED");
+        is(&admin.get(&format!("{LOG}/export?format=xml")), 400, "INVALID_REQUEST");
+        is(&admin.get(&format!("{LOG}/export?from=x")), 400, "INVALID_REQUEST");
+        server.env.advance(std::time::Duration::from_secs(1));
+
+        let csv = admin.get(&format!("{LOG}/export"));
+        assert_eq!(
+            (csv.status, csv.header("content-type")),
+            (200, "text/csv; charset=utf-8; header=present")
+        );
+        let day = &get(&admin, "?limit=1")["entries"][0]["timestamp"].as_str().unwrap()[..10].to_owned();
+        assert_eq!(
+            csv.header("content-disposition"),
+            format!("attachment; filename=\"audit-log-{day}.csv\"")
+        );
+        assert_eq!(csv.header("x-export-formula-escaping"), "apostrophe");
+        assert_eq!((csv.header("x-export-truncated"), csv.header("cache-control")), ("", "no-store"));
+        let mut lines = csv.text.split_terminator("\r\n");
+        let head = "id,timestamp,actorId,actorType,actorName,action,resourceType,resourceId,ip,metadata";
+        assert_eq!(lines.next(), Some(head));
+        // That it began stands in it already; the rest is what the list shows.
+        let first = lines.next().unwrap();
+        assert!(first.contains(",USER,ada@example.com,ACCOUNT_AUDIT_LOG_EXPORTED,tenant,"), "{first}");
+        assert!(first.ends_with(r#","{""format"":""csv"",""filters"":[]}""#), "{first}");
+        let shown = get(&admin, "?action=ACCOUNT_USER_CREATED&limit=200");
+        for entry in shown["entries"].as_array().unwrap() {
+            let id = entry["id"].as_str().unwrap();
+            assert_eq!(csv.text.lines().filter(|line| line.starts_with(&format!("{id},"))).count(), 1);
+        }
+        eventually(|| finished(server, &tenant).len() == 1);
+        let rows = csv.text.split_terminator("\r\n").count() - 1;
+        assert_eq!(finished(server, &tenant)[0], json!({ "rows": rows, "outcome": "COMPLETED" }));
+
+        let search = format!("userId={}&action=ACCOUNT_USER_*", tenant.token_id);
+        let lines = admin.get(&format!("{LOG}/export?format=ndjson&{search}"));
+        assert_eq!(lines.header("content-type"), "application/x-ndjson");
+        assert_eq!(lines.header("x-export-formula-escaping"), "");
+        let entries: Vec<Value> =
+            lines.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(json!(entries), get(&admin, &format!("?{search}"))["entries"]);
+        let nothing = admin.get(&format!("{LOG}/export?action=NOTHING_*"));
+        assert_eq!(nothing.text, format!("{head}\r\n"));
+    });
+}
+
+#[test]
+fn whoever_does_not_read_on_stops_it_and_few_run_at_once() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let admins = ["ada", "bea", "cat"]
+            .map(|name| server.signed_in(&tenant, &format!("{name}@example.com"), Role::Admin).1);
+        fill(server, &tenant, 8_000);
+        // Two read the head alone: what waits for them fills the connection.
+        let stalled = |browser: &Browser| {
+            let mut stream = TcpStream::connect(server.address).unwrap();
+            let cookies = format!(
+                "authjs.session-token={}; as_sid={}",
+                browser.cookie("authjs.session-token"),
+                browser.cookie("as_sid")
+            );
+            write!(stream, "GET {LOG}/export HTTP/1.1\r\nHost: x\r\nCookie: {cookies}\r\n\r\n").unwrap();
+            let mut byte = [0; 12];
+            stream.read_exact(&mut byte).unwrap();
+            assert_eq!(&byte, b"HTTP/1.1 200");
+            stream
+        };
+        let first = stalled(&admins[0]);
+        let again = admins[0].get(&format!("{LOG}/export?limit=1"));
+        is(&again, 429, "RATE_LIMITED");
+        assert_eq!(again.header("retry-after"), "10");
+        let second = stalled(&admins[1]);
+        is(&admins[2].get(&format!("{LOG}/export")), 429, "RATE_LIMITED");
+        // Others are served meanwhile, and another tenant has places of its own.
+        assert_eq!(get(&admins[2], "?limit=1")["entries"].as_array().unwrap().len(), 1);
+        let other = server.tenant("other");
+        let (_, eve) = server.signed_in(&other, "eve@example.com", Role::Admin);
+        assert_eq!(eve.get(&format!("{LOG}/export")).status, 200);
+
+        drop((first, second));
+        eventually(|| finished(server, &tenant).len() == 2);
+        for end in finished(server, &tenant) {
+            assert_eq!(end["outcome"], "ABANDONED");
+            assert!(end["rows"].as_u64().unwrap() < 8_000, "{end}");
+        }
+        let free = admins[2].get(&format!("{LOG}/export?action=ACCOUNT_SESSION_STARTED"));
+        assert_eq!((free.status, free.text.split_terminator("\r\n").count()), (200, 4));
     });
 }

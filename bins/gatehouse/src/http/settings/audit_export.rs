@@ -1,0 +1,271 @@
+//! `GET /api/settings/audit-log/export`: the ledger as a file.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use actix_web::{
+    HttpRequest, HttpResponse, get,
+    http::header::{self, HeaderName, HeaderValue},
+    web,
+};
+use audit::{
+    Audited, Event, Filter, Listed, csv,
+    events::audit_log::{AuditLogExportFinished, AuditLogExported},
+};
+use futures_util::stream;
+use kernel::{Ctx, TenantId};
+use store::{Export, Tx};
+use utoipa::IntoParams;
+
+use super::audit_log::{AuditFilter, ShownEntry, filter};
+use crate::http::{
+    Site,
+    access::{Access, Gate, enter},
+    errors::Problem,
+    permissions::{Administer, Person},
+    query,
+};
+
+/// Entries of one export at most.
+const MOST: usize = 50_000;
+/// Exports of one tenant at the same time at most.
+const OF_TENANT: usize = 2;
+/// When to try again, in seconds.
+const LATER: u64 = 10;
+/// Bytes that are handed over at once, about.
+const CHUNK: usize = 64 * 1024;
+
+const TRUNCATED: HeaderName = HeaderName::from_static("x-export-truncated");
+const ESCAPING: HeaderName = HeaderName::from_static("x-export-formula-escaping");
+
+/// How an export is written.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what `Format` reads")]
+struct ExportQuery {
+    /// `csv`, which it is by default, or `ndjson`.
+    format: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Csv,
+    Ndjson,
+}
+
+impl Format {
+    fn of(request: &HttpRequest) -> Result<Self, Problem> {
+        match query(request, "format").as_deref() {
+            None | Some("" | "csv") => Ok(Self::Csv),
+            Some("ndjson") => Ok(Self::Ndjson),
+            Some(_) => Err(Problem::invalid_request("format: write csv or ndjson")),
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
+        }
+    }
+
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::Ndjson => "application/x-ndjson",
+        }
+    }
+
+    fn head(self) -> Vec<u8> {
+        match self {
+            Self::Csv => csv::HEADER.into(),
+            Self::Ndjson => Vec::new(),
+        }
+    }
+
+    fn line(self, out: &mut Vec<u8>, listed: Listed) -> Result<(), Problem> {
+        match self {
+            Self::Csv => csv::line(out, &listed),
+            Self::Ndjson => {
+                let entry = ShownEntry::try_from(listed)?;
+                serde_json::to_writer(&mut *out, &entry).map_err(Problem::unforeseen)?;
+                out.push(b'\n');
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who exports at the moment, on this instance.
+#[derive(Clone, Default)]
+pub(in crate::http) struct Exports(Arc<Mutex<BTreeMap<TenantId, Vec<String>>>>);
+
+impl Exports {
+    /// A place for one, if there is one.
+    fn take(&self, tenant: &TenantId, user: &str) -> Option<Place> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = all.entry(tenant.clone()).or_default();
+        if own.len() >= OF_TENANT || own.iter().any(|other| other == user) {
+            return None;
+        }
+        own.push(user.to_owned());
+        Some(Place { of: self.clone(), tenant: tenant.clone(), user: user.to_owned() })
+    }
+}
+
+/// Given back when it is dropped.
+struct Place {
+    of: Exports,
+    tenant: TenantId,
+    user: String,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut all = self.of.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = all.get_mut(&self.tenant) else { return };
+        if let Some(place) = own.iter().position(|user| *user == self.user) {
+            own.swap_remove(place);
+        }
+        if own.is_empty() {
+            all.remove(&self.tenant);
+        }
+    }
+}
+
+/// An export under way. However it ends, its end is entered.
+struct Running {
+    export: Export,
+    format: Format,
+    rows: u64,
+    /// What was written and not handed over yet.
+    buffer: Vec<u8>,
+    outcome: Option<&'static str>,
+    gate: web::Data<Gate>,
+    ctx: Ctx,
+    _place: Place,
+}
+
+impl Running {
+    /// The next bytes; `None` at the end.
+    async fn next(&mut self) -> Option<Result<web::Bytes, Problem>> {
+        if self.outcome.is_some() {
+            return None;
+        }
+        while self.buffer.len() < CHUNK {
+            match self.export.next().await {
+                Some(Ok(some)) => {
+                    let count = some.len() as u64;
+                    for listed in some {
+                        if let Err(problem) = self.format.line(&mut self.buffer, listed) {
+                            self.outcome = Some("FAILED");
+                            return Some(Err(problem));
+                        }
+                    }
+                    self.rows += count;
+                }
+                Some(Err(error)) => {
+                    // The connection is cut, so that what was sent is not taken for the whole.
+                    self.outcome = Some("FAILED");
+                    tracing::error!(%error, "an export of the audit log could not go on");
+                    return Some(Err(Problem::internal()));
+                }
+                None => {
+                    self.outcome = Some("COMPLETED");
+                    break;
+                }
+            }
+        }
+        let bytes = std::mem::take(&mut self.buffer);
+        (!bytes.is_empty()).then(|| Ok(bytes.into()))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let outcome = self.outcome.unwrap_or("ABANDONED");
+        let data = AuditLogExportFinished { rows: self.rows, outcome };
+        enter(self.gate.clone(), self.ctx.clone(), Event::new(self.ctx.tenant.as_str(), &data));
+    }
+}
+
+/// Names of the parameters that choose entries.
+fn names(filter: &Filter) -> Vec<String> {
+    let all = [
+        ("userId", filter.actor.is_some()),
+        ("action", filter.actions.is_some()),
+        ("resourceType", filter.resource_type.is_some()),
+        ("resourceId", filter.resource_id.is_some()),
+        ("q", filter.text.is_some()),
+        ("from", filter.from.is_some()),
+        ("to", filter.to.is_some()),
+    ];
+    all.into_iter().filter(|(_, said)| *said).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Export the audit log
+///
+/// Newest first, 50,000 entries at most, as they are at one moment. That it began is entered before the first byte, and
+/// its end when it ends. One at a time for each person, two for each tenant.
+#[utoipa::path(
+    tag = "Audit log",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(AuditFilter, ExportQuery),
+    responses(
+        (
+            status = 200,
+            description = "The file. `X-Export-Truncated: true` where there is more. In CSV an apostrophe stands before what \
+                           a spreadsheet would take for a formula: `X-Export-Formula-Escaping: apostrophe`.",
+            content((String = "text/csv"), (String = "application/x-ndjson"))
+        ),
+        (status = 400, description = "A parameter is malformed."),
+        (status = 429, description = "RATE_LIMITED: another export is under way."),
+    )
+)]
+#[get("/api/settings/audit-log/export")]
+pub(super) async fn export_audit_log(
+    site: web::Data<Site>,
+    access: Access<Administer>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let (filter, format) = (filter(&request)?, Format::of(&request)?);
+    let user = match access.caller() {
+        Person::Session(signed) => signed.holder.user.clone(),
+        Person::Pat(by) => by.holder.user.clone(),
+    };
+    let Some(place) = site.exports.take(access.tenant(), user.as_str()) else {
+        return Err(Problem::busy("an export of the audit log is under way", LATER));
+    };
+    let data = AuditLogExported { format: format.as_str(), filters: names(&filter) };
+    let began = async move |ctx: &Ctx, _: &mut Tx| {
+        Ok::<_, Problem>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
+    };
+    access.write(began).await?;
+    let export = access.export(filter, MOST).await?;
+    let day = access.ctx().now.naive().format("%Y-%m-%d");
+    let name = format!("attachment; filename=\"audit-log-{day}.{}\"", format.as_str());
+    let mut answer = HttpResponse::Ok();
+    answer.content_type(format.content_type());
+    answer.insert_header((header::CONTENT_DISPOSITION, name));
+    answer.insert_header((header::CACHE_CONTROL, "no-store"));
+    if export.is_cut {
+        answer.insert_header((TRUNCATED, HeaderValue::from_static("true")));
+    }
+    if format == Format::Csv {
+        answer.insert_header((ESCAPING, HeaderValue::from_static("apostrophe")));
+    }
+    let running = Running {
+        export,
+        format,
+        rows: 0,
+        buffer: format.head(),
+        outcome: None,
+        gate: access.gate(),
+        ctx: access.ctx().clone(),
+        _place: place,
+    };
+    let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
+    Ok(answer.streaming(Box::pin(body)))
+}
