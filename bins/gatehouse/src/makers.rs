@@ -20,6 +20,9 @@ use ring::digest::{Context, SHA256};
 
 use crate::config::MakerFiles;
 
+/// How long what could not be used is left alone, in milliseconds.
+const REFUSED: i64 = 10 * 60_000;
+
 /// The certificates in use.
 pub(crate) struct Makers {
     files: MakerFiles,
@@ -36,6 +39,8 @@ struct Seen {
     edition: Option<(u64, String)>,
     /// Whether the log was told that there is.
     said_overdue: bool,
+    /// What could not be used, and until when it is not read again: a certificate may be of later.
+    refused: Option<(Vec<u8>, Timestamp)>,
 }
 
 /// What was read.
@@ -61,6 +66,13 @@ impl Makers {
             if digest == seen.digest {
                 return Ok(None);
             }
+            if let Some((refused, until)) = &seen.refused
+                && *refused == digest
+                && now < *until
+            {
+                return Err(seen.problem.clone().unwrap_or_default());
+            }
+            seen.refused = Some((digest.clone(), now.plus_millis(REFUSED)));
             let loaded = found.load(now)?;
             let number = loaded.metadata.as_ref().map(|metadata| metadata.number);
             match (number, used) {
@@ -84,7 +96,7 @@ impl Makers {
                     );
                 }
                 let edition = loaded.metadata.map(|metadata| (metadata.number, metadata.next_update));
-                *seen = Seen { digest, problem: None, edition, said_overdue: false };
+                *seen = Seen { digest, problem: None, edition, said_overdue: false, refused: None };
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded.roots);
             }
             Err(problem) => {

@@ -26,4 +26,7 @@ pub use catalog::{Catalog, EventSpec};
 pub use entry::{AuditId, AuditStore, Entry, StoredEntry};
 pub use event::{Event, EventData};
 pub use memory::MemoryLedger;
-pub use query::{AuditQueryStore, Filter, FilterError, Found, Listed, MAX_SCANNED, MAX_TEXT, Position, find};
+pub use query::{
+    AuditQueryStore, CODES_BY_INDEX, Filter, FilterError, Found, Listed, MAX_CODES, MAX_SCANNED, MAX_TEXT,
+    Position, find,
+};

@@ -9,6 +9,10 @@ use crate::{Catalog, StoredEntry};
 pub const MAX_SCANNED: usize = 50_000;
 /// Entries whose text is looked at in one statement.
 const SCANNED_AT_ONCE: usize = 5_000;
+/// Codes of one search at most.
+pub const MAX_CODES: usize = 200;
+/// Of more codes than this those of a time are gone through; of fewer, each is found by itself.
+pub const CODES_BY_INDEX: usize = 24;
 /// Characters of a text that is looked for, at most.
 pub const MAX_TEXT: usize = 200;
 
@@ -73,6 +77,9 @@ pub enum FilterError {
     /// Not a list of codes and prefixes.
     #[error("{0:?} is neither a code nor a beginning of codes with * at its end")]
     Action(String),
+    /// More codes than are looked for at once.
+    #[error("{MAX_CODES} codes at most")]
+    Actions,
     /// Too long to be looked for.
     #[error("{MAX_TEXT} characters at most")]
     Text,
@@ -103,8 +110,25 @@ impl Filter {
         }
         actions.sort_unstable();
         actions.dedup();
+        if actions.len() > MAX_CODES {
+            return Err(FilterError::Actions);
+        }
         self.actions = Some(actions);
         Ok(self)
+    }
+
+    /// Looks for what was about a resource of this type, by the codes of the catalog that are; said after the actions.
+    #[must_use]
+    pub fn with_resource_type(mut self, kind: &str, catalog: &Catalog) -> Self {
+        let kind_of =
+            |code: &str| catalog.specs().iter().find(|spec| spec.code == code).map(|spec| spec.resource_type);
+        let mut actions = self
+            .actions
+            .take()
+            .unwrap_or_else(|| catalog.specs().iter().map(|spec| spec.code.to_owned()).collect());
+        actions.retain(|code| kind_of(code).is_none_or(|known| known == kind));
+        actions.sort_unstable();
+        Self { actions: Some(actions), resource_type: Some(kind.to_owned()), ..self }
     }
 
     /// Looks for this text.
@@ -116,8 +140,20 @@ impl Filter {
         Ok(self)
     }
 
-    /// What storages find by an index, and in order: the entries that a look at texts goes through.
-    fn range(&self) -> Self {
+    /// Whether storages find it by an index alone, and in order.
+    pub fn is_indexed(&self) -> bool {
+        *self == self.range()
+    }
+
+    /// Whether several codes are looked for and nothing beside them: each is found by itself.
+    pub fn is_of_few_codes(&self) -> bool {
+        let few = self.actions.as_ref().is_some_and(|actions| actions.len() <= CODES_BY_INDEX);
+        few && self.actor.is_none() && self.resource_id.is_none() && self.text.is_none()
+    }
+
+    /// The part of it that storages find by an index, and in order: what is gone through for the rest.
+    #[must_use]
+    pub fn range(&self) -> Self {
         let mut range = Self { from: self.from, to: self.to, ..Self::default() };
         if self.resource_id.is_some() {
             range.resource_id.clone_from(&self.resource_id);
@@ -174,8 +210,8 @@ pub trait AuditQueryStore: Send {
 
 /// A page of what matches, newest first, after a position.
 ///
-/// Texts are looked for in [`MAX_SCANNED`] entries at most: then the page says where it has stopped, and the next one
-/// goes on there.
+/// What no index finds, a text above all, is looked for in [`MAX_SCANNED`] entries at most: then the page says where it
+/// has stopped, and the next one goes on there.
 pub async fn find(
     store: &mut dyn AuditQueryStore,
     filter: &Filter,
@@ -185,7 +221,7 @@ pub async fn find(
     if filter.is_empty() {
         return Ok(Found::default());
     }
-    if filter.text.is_none() {
+    if filter.is_indexed() || filter.is_of_few_codes() {
         let entries = store.entries(filter, after.as_ref(), None, limit + 1).await?;
         return Ok(cut(entries, limit));
     }

@@ -30,7 +30,27 @@ fn a_list_of_codes_and_beginnings_is_one_of_codes() {
         let refused = Filter::default().with_actions(odd, &catalog());
         assert!(matches!(refused, Err(FilterError::Action(_))), "{odd}");
     }
+    let many: Vec<_> = (0..201).map(|number| format!("A{number}")).collect();
+    assert_eq!(Filter::default().with_actions(&many.join(","), &catalog()), Err(FilterError::Actions));
     assert_eq!(Filter::default().with_text(&"x".repeat(201)), Err(FilterError::Text));
+}
+
+#[test]
+fn a_type_of_resources_is_one_of_codes() {
+    let groups = Filter::default().with_resource_type("group", &catalog());
+    let codes =
+        ["ACCOUNT_GROUP_CREATED", "ACCOUNT_GROUP_DELETED", "ACCOUNT_GROUP_UPDATED"].map(str::to_owned);
+    assert_eq!(
+        (groups.actions.as_deref(), groups.resource_type.as_deref()),
+        (Some(&codes[..]), Some("group"))
+    );
+    assert!(groups.is_of_few_codes() && !groups.is_indexed());
+    let both = Filter::default()
+        .with_actions("ACCOUNT_GROUP_CREATED,ACCOUNT_USER_CREATED,OTHER", &catalog())
+        .unwrap();
+    let both = both.with_resource_type("group", &catalog()).actions.unwrap();
+    assert_eq!(both, ["ACCOUNT_GROUP_CREATED", "OTHER"], "what the catalog does not know may be of any");
+    assert!(Filter::default().with_resource_type("nothing", &catalog()).is_empty());
 }
 
 async fn ledger(count: usize, env: &Arc<ManualEnv>) -> MemoryLedger {

@@ -19,9 +19,6 @@ use crate::{
     schema::audit_entries as rows,
 };
 
-/// Of more codes than this those of a time are gone through; of fewer, each by its own index.
-const CODES_BY_INDEX: usize = 24;
-
 /// What the one who acted is called: a person who is not deleted, or a SCIM token.
 const ACTOR_NAME: &str = "COALESCE(\
     (SELECT users.user_name FROM users WHERE users.tenant_id = audit_entries.tenant_id \
@@ -69,8 +66,9 @@ fn condition(
         }
         condition.sql(")");
     }
-    for (operator, time) in [(">=", filter.from), ("<", filter.to)] {
-        if let Some(time) = time {
+    // A position says more than the time of the filter.
+    for (operator, time, position) in [(">=", filter.from, until), ("<", filter.to, after)] {
+        if let Some(time) = time.filter(|_| position.is_none()) {
             condition.sql(&format!(" AND audit_entries.created_at {operator} "));
             condition.time(time.naive());
         }
@@ -85,10 +83,11 @@ fn condition(
         }
     }
     if let Some(text) = &filter.text {
-        condition.sql(
-            " AND lower(audit_entries.action || ' ' || audit_entries.resource_type || ' ' || \
-             audit_entries.resource_id || ' ' || CAST(audit_entries.metadata AS TEXT)) LIKE ",
-        );
+        let collation = if dialect == Dialect::Postgres { " COLLATE \"C\"" } else { "" };
+        condition.sql(&format!(
+            " AND lower((audit_entries.action || ' ' || audit_entries.resource_type || ' ' || \
+             audit_entries.resource_id || ' ' || CAST(audit_entries.metadata AS TEXT)){collation}) LIKE "
+        ));
         condition.text(&format!("%{}%", escaped(text)));
         condition.sql(" ESCAPE '!'");
     }
@@ -133,16 +132,17 @@ impl Tx {
 }
 
 impl Tx {
-    /// Entries that match, newest first, without names; of several codes, those of a time are gone through.
+    /// Entries that match, newest first, without names.
     pub(crate) async fn in_order(
         &mut self,
         filter: &Filter,
         after: Option<&Position>,
+        until: Option<&Position>,
         limit: usize,
     ) -> Result<Vec<Listed>, StoreError> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.conn.dialect(), filter, only(filter), after, None))
+            .filter(condition(self.conn.dialect(), filter, only(filter), after, until))
             .order((rows::created_at.desc(), rows::id.desc()))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<EntryRow> =
@@ -150,16 +150,19 @@ impl Tx {
         Ok(found.into_iter().map(|row| listed((row, None))).collect())
     }
 
-    /// Whether more entries match than so many.
-    pub(crate) async fn has_more_than(&mut self, filter: &Filter, most: usize) -> Result<bool, StoreError> {
+    /// How many entries match between two positions.
+    pub(crate) async fn count_of(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        until: Option<&Position>,
+    ) -> Result<usize, StoreError> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.conn.dialect(), filter, only(filter), None, None))
-            .order((rows::created_at.desc(), rows::id.desc()))
-            .select(rows::id)
-            .offset(i64::try_from(most).unwrap_or(i64::MAX));
-        let beyond: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        Ok(beyond.is_some())
+            .filter(condition(self.conn.dialect(), filter, only(filter), after, until))
+            .count();
+        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        Ok(usize::try_from(count).unwrap_or_default())
     }
 }
 
@@ -178,12 +181,7 @@ impl AuditQueryStore for Tx {
     ) -> Result<Vec<Listed>, StoreError> {
         let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.conn.dialect());
         // Of several codes each is found by its index, and of those the newest: together they would be sorted.
-        let each = match &filter.actions {
-            Some(actions) if filter.actor.is_none() && filter.resource_id.is_none() => {
-                actions.len() <= CODES_BY_INDEX
-            }
-            _ => false,
-        };
+        let each = filter.is_of_few_codes();
         let mut found = Vec::new();
         if each {
             for action in filter.actions.iter().flatten() {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use audit::{Filter, Listed, Position};
+use audit::{AuditQueryStore, Filter, Listed, Position};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::StoreError;
@@ -17,95 +17,219 @@ use crate::{
     schema::{scim_tokens, users},
 };
 
-/// Entries that are read at once.
+/// Entries that are read at once, where an index finds them.
 const AT_ONCE: usize = 500;
+/// Entries that are gone through at once, where it does not.
+const SCANNED_AT_ONCE: usize = 2_000;
 /// Batches that wait for whoever takes them: what is read is read no faster than that.
 const WAITING: usize = 2;
 /// How long whoever takes them may let them wait.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+/// How long one statement may take.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// How the reading of an export has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All was taken.
+    Completed,
+    /// Whoever took it has gone, or let it wait for too long.
+    Abandoned,
+    /// The database did not go on.
+    Failed,
+}
 
 /// Entries on their way. Dropped, nothing more of them is read.
 pub struct Export {
     /// Whether there are more than are handed over.
     pub is_cut: bool,
-    batches: mpsc::Receiver<Result<Vec<Listed>, StoreError>>,
+    batches: mpsc::Receiver<Item>,
+    has_ended: bool,
+}
+
+enum Item {
+    Some(Vec<Listed>),
+    Failed(StoreError),
+    End,
 }
 
 impl Export {
-    /// The next entries; `None` at the end.
+    /// The next entries; `None` at the end. What ends before its end is an error.
     pub async fn next(&mut self) -> Option<Result<Vec<Listed>, StoreError>> {
-        self.batches.recv().await
+        if self.has_ended {
+            return None;
+        }
+        match self.batches.recv().await {
+            Some(Item::Some(entries)) => return Some(Ok(entries)),
+            Some(Item::End) => self.has_ended = true,
+            Some(Item::Failed(error)) => {
+                self.has_ended = true;
+                return Some(Err(error));
+            }
+            None => {
+                self.has_ended = true;
+                return Some(Err(StoreError::Aborted("an export that nobody took in time")));
+            }
+        }
+        None
     }
 }
+
+/// Is told how reading has ended, and how many entries were handed over.
+type Ended = Box<dyn FnOnce(Ending, u64) + Send>;
 
 /// Who reads, and who is told.
 pub(crate) struct Pump {
     filter: Filter,
     most: usize,
     is_cut: oneshot::Sender<Result<bool, StoreError>>,
-    batches: mpsc::Sender<Result<Vec<Listed>, StoreError>>,
+    batches: mpsc::Sender<Item>,
+    ended: Ended,
 }
 
 /// Both ends of an export of so many entries at most.
-pub(crate) fn begin(filter: Filter, most: usize) -> (Pump, impl Future<Output = Result<Export, StoreError>>) {
+pub(crate) fn begin(
+    filter: Filter,
+    most: usize,
+    ended: Ended,
+) -> (Pump, impl Future<Output = Result<Export, StoreError>>) {
     let (is_cut, told) = oneshot::channel();
     let (batches, taken) = mpsc::channel(WAITING);
     let export = async move {
         let is_cut = told.await.map_err(|_| StoreError::Aborted("an export that never began"))??;
-        Ok(Export { is_cut, batches: taken })
+        Ok(Export { is_cut, batches: taken, has_ended: false })
     };
-    (Pump { filter, most, is_cut, batches }, export)
+    (Pump { filter, most, is_cut, batches, ended }, export)
 }
 
 impl Pump {
     /// Reads from a unit of work that sees one moment.
     pub(crate) async fn run(self, tx: Result<Tx, StoreError>) {
-        let Self { filter, most, is_cut, batches } = self;
-        let mut tx = match tx {
-            Ok(tx) => tx,
-            Err(error) => return drop(is_cut.send(Err(error))),
+        let Self { filter, most, is_cut, batches, ended } = self;
+        let mut rows = 0;
+        let ending = match tx {
+            Err(error) => {
+                let _gone = is_cut.send(Err(error));
+                Ending::Failed
+            }
+            Ok(mut tx) => {
+                // Whoever is gone is noticed between two statements, and where the database lets us, in one.
+                let gone = batches.clone();
+                let read = hand_over(&mut tx, &filter, most, is_cut, &batches, &mut rows);
+                tokio::select! {
+                    biased;
+                    ending = read => ending,
+                    () = gone.closed() => Ending::Abandoned,
+                }
+            }
         };
-        let more = if filter.is_empty() { Ok(false) } else { tx.has_more_than(&filter, most).await };
-        if is_cut.send(more).is_err() || filter.is_empty() {
-            return;
-        }
-        let (mut after, mut left) = (None, most);
-        let mut names = HashMap::new();
-        while left > 0 {
-            let wanted = left.min(AT_ONCE);
-            let some = tx.batch(&filter, after.as_ref(), wanted, &mut names).await;
-            let (count, last) = match &some {
-                Ok(some) => (some.len(), some.last().map(Listed::position)),
-                Err(_) => (0, None),
-            };
-            if count == 0 && some.is_ok() {
-                return;
-            }
-            // Whoever does not take them, or is gone, gets no more of them.
-            if !matches!(timeout(PATIENCE, batches.send(some)).await, Ok(Ok(()))) || count < wanted {
-                return;
-            }
-            (after, left) = (last, left - count);
-        }
+        ended(ending, rows);
     }
 }
 
+async fn hand_over(
+    tx: &mut Tx,
+    filter: &Filter,
+    most: usize,
+    is_cut: oneshot::Sender<Result<bool, StoreError>>,
+    batches: &mpsc::Sender<Item>,
+    rows: &mut u64,
+) -> Ending {
+    let more = tx.has_more_than(filter, most).await;
+    let failed = more.is_err();
+    if is_cut.send(more).is_err() {
+        return Ending::Abandoned;
+    }
+    if failed {
+        return Ending::Failed;
+    }
+    let (mut step, mut left, mut names) = (Step::default(), most, HashMap::new());
+    while left > 0 && !step.is_last && !filter.is_empty() {
+        let some = match tx.step(filter, &mut step, left, &mut names).await {
+            Ok(some) => some,
+            Err(error) => {
+                let _gone = timeout(PATIENCE, batches.send(Item::Failed(error))).await;
+                return Ending::Failed;
+            }
+        };
+        left -= some.len();
+        let count = some.len() as u64;
+        if count == 0 {
+            tokio::task::yield_now().await;
+            continue;
+        }
+        if !matches!(timeout(PATIENCE, batches.send(Item::Some(some))).await, Ok(Ok(()))) {
+            return Ending::Abandoned;
+        }
+        *rows += count;
+    }
+    match timeout(PATIENCE, batches.send(Item::End)).await {
+        Ok(Ok(())) => Ending::Completed,
+        _ => Ending::Abandoned,
+    }
+}
+
+/// How far it has come.
+#[derive(Default)]
+struct Step {
+    after: Option<Position>,
+    is_last: bool,
+}
+
+/// A statement that takes no longer than one may.
+async fn in_time<T>(statement: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let late = |_| StoreError::Unavailable(format!("no answer of the database within {LIMIT:?}").into());
+    timeout(LIMIT, statement).await.map_err(late)?
+}
+
 impl Tx {
-    /// Entries in order, with the names of those who acted: each is asked for once.
-    async fn batch(
+    /// Whether more entries match than so many: each statement looks at few.
+    async fn has_more_than(&mut self, filter: &Filter, most: usize) -> Result<bool, StoreError> {
+        if filter.is_empty() {
+            return Ok(false);
+        }
+        if filter.is_indexed() {
+            return Ok(in_time(self.further(filter, None, most + 1)).await?.is_some());
+        }
+        let (range, mut after, mut count) = (filter.range(), None, 0);
+        loop {
+            let until = in_time(self.further(&range, after.as_ref(), SCANNED_AT_ONCE)).await?;
+            count += in_time(self.count_of(filter, after.as_ref(), until.as_ref())).await?;
+            if count > most || until.is_none() {
+                return Ok(count > most);
+            }
+            after = until;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The next entries, with the names of those who acted: each is asked for once. There may be none in a step.
+    async fn step(
         &mut self,
         filter: &Filter,
-        after: Option<&Position>,
-        limit: usize,
+        step: &mut Step,
+        left: usize,
         names: &mut HashMap<String, Option<String>>,
     ) -> Result<Vec<Listed>, StoreError> {
-        let mut found = self.in_order(filter, after, limit).await?;
+        let mut found = if filter.is_indexed() {
+            let wanted = left.min(AT_ONCE);
+            let found = in_time(self.in_order(filter, step.after.as_ref(), None, wanted)).await?;
+            step.is_last = found.len() < wanted;
+            step.after = found.last().map(Listed::position);
+            found
+        } else {
+            let until = in_time(self.further(&filter.range(), step.after.as_ref(), SCANNED_AT_ONCE)).await?;
+            let found = in_time(self.in_order(filter, step.after.as_ref(), until.as_ref(), left)).await?;
+            step.is_last = until.is_none();
+            step.after = until;
+            found
+        };
         let mut new: Vec<_> = found.iter().map(|listed| listed.entry.actor_id.clone()).collect();
         new.sort_unstable();
         new.dedup();
         new.retain(|id| !names.contains_key(id));
         for id in new {
-            let name = self.name_of(&id).await?;
+            let name = in_time(self.name_of(&id)).await?;
             names.insert(id, name);
         }
         for listed in &mut found {

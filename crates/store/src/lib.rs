@@ -51,7 +51,7 @@ mod uses;
 pub use across::Across;
 pub use enrolled::EnrolledPasskey;
 pub use examine::{Examination, back_up_sqlite};
-pub use export::Export;
+pub use export::{Ending, Export};
 pub use figures::{Figures, Queue};
 pub use holders::{Account, ForeignHolder, Holder};
 pub use network::NetworkMark;

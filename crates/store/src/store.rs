@@ -6,7 +6,7 @@ use audit::{Audited, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    Across, Export, Figures, Tx, export, migrate,
+    Across, Ending, Export, Figures, Tx, export, migrate,
     postgres::{Postgres, Target},
     sqlite::{self, Sqlite},
 };
@@ -140,9 +140,16 @@ impl Store {
     }
 
     /// Entries of the ledger that match, newest first, so many at most, as they are at this moment: read no faster than
-    /// they are taken.
-    pub async fn export(&self, tenant: TenantId, filter: Filter, most: usize) -> Result<Export, StoreError> {
-        let (pump, export) = export::begin(filter, most);
+    /// they are taken. When reading has ended, however it has, `ended` is told so and how many were handed over; where it
+    /// cannot begin, it is dropped.
+    pub async fn export(
+        &self,
+        tenant: TenantId,
+        filter: Filter,
+        most: usize,
+        ended: impl FnOnce(Ending, u64) + Send + 'static,
+    ) -> Result<Export, StoreError> {
+        let (pump, export) = export::begin(filter, most, Box::new(ended));
         match &self.0 {
             Backend::Postgres(postgres) => {
                 let tx = postgres.moment(tenant).await?;

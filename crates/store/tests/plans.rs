@@ -97,6 +97,19 @@ async fn sent(store: &Store) -> Vec<String> {
         Ok::<_, StoreError>(Audited::new((token, raw), Event::new("test", &UserDeactivated {})))
     };
     let (token, raw) = store.write(ctx, everything).await.unwrap();
+    let text = || Some("user".to_owned());
+    for filter in [
+        Filter::default(),
+        Filter { actor: text(), ..Filter::default() },
+        Filter { actions: Some(vec!["A".into(), "B".into()]), ..Filter::default() },
+        Filter { resource_id: text(), text: text(), ..Filter::default() },
+        Filter { text: text(), ..Filter::default() },
+    ] {
+        let mut export = store.export(raw.tenant().clone(), filter, 10, |_, _| {}).await.unwrap();
+        while let Some(some) = export.next().await {
+            some.unwrap();
+        }
+    }
     let across = async |across: &mut store::Across| {
         across.scim_token(raw.tenant(), &raw.hash()).await?;
         across.tenant(raw.tenant()).await?;

@@ -71,13 +71,14 @@ export function policyForm({ path, body, impact, describe, save }) {
   form.addEventListener("change", changed);
   onSend("policy", async () => {
     if (!isChanged()) return;
-    const fields = $$("fieldset", form);
+    // Nothing is changed meanwhile, here or in what belongs to it elsewhere on the page.
+    const fields = [...$$("fieldset", form), ...$$("[data-of-policy]")];
     const wanted = body();
-    for (const field of fields) field.disabled = true;
+    for (const field of fields) field.inert = true;
     try {
       if (await save(wanted)) await anew();
     } finally {
-      for (const field of fields) field.disabled = false;
+      for (const field of fields) field.inert = false;
     }
   });
   onAct("undo", async () => {

@@ -26,6 +26,7 @@ use crate::{
     across::Across,
     conn::{Conn, Pg, Transaction},
     error::store_error,
+    export,
     figures::{Figures, Waiting},
     tx::finish,
 };
@@ -154,8 +155,12 @@ impl Postgres {
     pub(crate) async fn moment(&self, tenant: TenantId) -> Result<Tx, StoreError> {
         let own = Self::with(self.target.clone(), 1, Arc::default())?;
         let mut object = own.get().await?;
-        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        object.batch_execute(begin).await.map_err(store_error)?;
+        // Between two statements it waits for whoever takes what was read.
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = '{}s'",
+            export::PATIENCE.as_secs() + 15
+        );
+        object.batch_execute(&begin).await.map_err(store_error)?;
         Ok(Tx::reading(Conn::Postgres(Box::new(Pg { object, transaction: Transaction::Open })), tenant))
     }
 

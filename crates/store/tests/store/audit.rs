@@ -16,7 +16,7 @@ use proptest::{
     strategy::ValueTree,
     test_runner::{Config, TestRunner},
 };
-use store::Tx;
+use store::{Ending, Tx};
 
 use crate::support::{World, on_both};
 
@@ -30,7 +30,7 @@ fn entry(env: &Arc<dyn Env>, tenant: &TenantId, (actor, what, about, time): (u8,
     let now = Timestamp::from_unix_millis(1_700_000_000_000 + i64::from(time));
     let event = match what {
         0 => Event::new(format!("usr_{about}"), &UserDeactivated {}),
-        1 => Event::new(format!("usr_{about}"), &UserUpdated { changed: vec!["Name_100%!".into()] }),
+        1 => Event::new(format!("usr_{about}"), &UserUpdated { changed: vec!["Name_100%!Ä".into()] }),
         _ => Event::new(format!("ptk_{about}"), &PatRevoked { user: format!("usr_{about}") }),
     };
     Entry::new(&Ctx { now, ..ctx }, event)
@@ -50,7 +50,7 @@ fn filters() -> impl Strategy<Value = Filter> {
         actions,
         text(vec!["user", "personalAccessToken", "group"]),
         text(vec!["usr_1", "ptk_1", "usr_9"]),
-        text(vec!["name_100%!", "usr_1", "%", "_", "!", "personalaccess", "account_user", "'"]),
+        text(vec!["name_100%!", "usr_1", "%", "_", "!", "ä", "Ä", "personalaccess", "account_user", "'"]),
         time(),
         time(),
     )
@@ -175,9 +175,13 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
         appended(&world, &tenant, some(2_600)).await;
         let all = |filter: Filter, most: usize| {
             let (store, tenant) = (&world.store, tenant.clone());
-            async move { store.export(tenant, filter, most).await.unwrap() }
+            let (told, ended) = std::sync::mpsc::channel();
+            async move {
+                let ended_with = move |ending, rows| told.send((ending, rows)).unwrap_or_default();
+                (store.export(tenant, filter, most, ended_with).await.unwrap(), ended)
+            }
         };
-        let mut export = all(Filter::default(), 2_600).await;
+        let (mut export, ended) = all(Filter::default(), 2_600).await;
         assert!(!export.is_cut);
         let mut seen = export.next().await.unwrap().unwrap();
         // What comes now is of another moment.
@@ -189,19 +193,48 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!((seen.len(), unique.len()), (2_600, 2_600));
+        assert_eq!(ended.recv().unwrap(), (Ending::Completed, 2_600));
         assert!(seen.is_sorted_by(|one, other| one.position() > other.position()));
 
-        let mut export = all(Filter::default(), 700).await;
+        let (mut export, _) = all(Filter::default(), 700).await;
         assert!(export.is_cut);
         let mut count = 0;
         while let Some(more) = export.next().await {
             count += more.unwrap().len();
         }
         assert_eq!(count, 700);
-        let mut export = all(Filter { actor: Some("nobody".into()), ..Filter::default() }, 10).await;
-        assert!(!export.is_cut && export.next().await.is_none());
-        let mut export = all(Filter { actions: Some(Vec::new()), ..Filter::default() }, 10).await;
-        assert!(!export.is_cut && export.next().await.is_none());
+        for nobody in [
+            Filter { actor: Some("nobody".into()), ..Filter::default() },
+            Filter { actions: Some(Vec::new()), ..Filter::default() },
+            Filter { text: Some("nothing of that kind".into()), ..Filter::default() },
+        ] {
+            let (mut export, ended) = all(nobody, 10).await;
+            assert!(!export.is_cut && export.next().await.is_none());
+            assert_eq!(ended.recv().unwrap(), (Ending::Completed, 0));
+        }
+
+        // What no index finds is gone through in steps, whole and cut.
+        let text = || Filter {
+            text: Some("deactivated".into()),
+            from: Some(Timestamp::from_unix_millis(0)),
+            ..Filter::default()
+        };
+        for (most, is_cut) in [(2_650, false), (2_649, true), (10, true)] {
+            let (mut export, _) = all(text(), most).await;
+            assert_eq!(export.is_cut, is_cut, "{most}");
+            let mut seen = Vec::new();
+            while let Some(more) = export.next().await {
+                seen.extend(more.unwrap());
+            }
+            assert_eq!(seen.len(), most);
+            assert!(seen.is_sorted_by(|one, other| one.position() > other.position()));
+        }
+
+        // Whoever goes ends it.
+        let (export, ended) = all(Filter::default(), 2_650).await;
+        drop(export);
+        let (ending, rows) = ended.recv().unwrap();
+        assert!(ending == Ending::Abandoned && rows < 2_650, "{ending:?} after {rows}");
     })
     .await;
 }

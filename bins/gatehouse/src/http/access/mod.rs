@@ -168,8 +168,9 @@ impl<P: Permission> Access<P> {
         &self,
         filter: audit::Filter,
         most: usize,
+        ended: impl FnOnce(store::Ending, u64) + Send + 'static,
     ) -> Result<store::Export, StoreError> {
-        self.gate.store.export(self.ctx.tenant.clone(), filter, most).await
+        self.gate.store.export(self.ctx.tenant.clone(), filter, most, ended).await
     }
 
     /// From where the request comes, where that is known.
@@ -351,10 +352,13 @@ pub(super) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
 
 /// Enters something in the ledger that nothing waits for: it is written when the answer is on its way.
 pub(super) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
-    actix_web::rt::spawn(async move {
-        let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
-        if let Err(error) = write(gate, None, ctx, work).await {
-            tracing::error!(%error, "an entry could not be written");
-        }
-    });
+    actix_web::rt::spawn(entered(gate, ctx, event));
+}
+
+/// The same, and waits for it.
+pub(super) async fn entered(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
+    let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
+    if let Err(error) = write(gate, None, ctx, work).await {
+        tracing::error!(%error, "an entry could not be written");
+    }
 }

@@ -16,13 +16,14 @@ use audit::{
 };
 use futures_util::stream;
 use kernel::{Ctx, TenantId};
-use store::{Export, Tx};
+use store::{Ending, Export, Tx};
+use tokio::sync::oneshot;
 use utoipa::IntoParams;
 
 use super::audit_log::{AuditFilter, ShownEntry, filter};
 use crate::http::{
     Site,
-    access::{Access, Gate, enter},
+    access::{Access, Gate, entered},
     errors::Problem,
     permissions::{Administer, Person},
     query,
@@ -32,6 +33,8 @@ use crate::http::{
 const MOST: usize = 50_000;
 /// Exports of one tenant at the same time at most.
 const OF_TENANT: usize = 2;
+/// Exports of all tenants on one instance at the same time at most: each has a connection of its own.
+const OF_ALL: usize = 8;
 /// When to try again, in seconds.
 const LATER: u64 = 10;
 /// Bytes that are handed over at once, about.
@@ -106,6 +109,9 @@ impl Exports {
     /// A place for one, if there is one.
     fn take(&self, tenant: &TenantId, user: &str) -> Option<Place> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.values().map(Vec::len).sum::<usize>() >= OF_ALL {
+            return None;
+        }
         let own = all.entry(tenant.clone()).or_default();
         if own.len() >= OF_TENANT || own.iter().any(|other| other == user) {
             return None;
@@ -115,7 +121,7 @@ impl Exports {
     }
 }
 
-/// Given back when it is dropped.
+/// Given back when it is dropped: when reading has ended, not when somebody has gone.
 struct Place {
     of: Exports,
     tenant: TenantId,
@@ -135,47 +141,37 @@ impl Drop for Place {
     }
 }
 
-/// An export under way. However it ends, its end is entered.
+/// An export under way.
 struct Running {
     export: Export,
     format: Format,
-    rows: u64,
     /// What was written and not handed over yet.
     buffer: Vec<u8>,
-    outcome: Option<&'static str>,
-    gate: web::Data<Gate>,
-    ctx: Ctx,
-    _place: Place,
+    has_ended: bool,
 }
 
 impl Running {
-    /// The next bytes; `None` at the end.
+    /// The next bytes; `None` at the end. After an error the connection is cut, so that what was sent is not taken for
+    /// the whole.
     async fn next(&mut self) -> Option<Result<web::Bytes, Problem>> {
-        if self.outcome.is_some() {
+        if self.has_ended {
             return None;
         }
         while self.buffer.len() < CHUNK {
-            match self.export.next().await {
+            let lines = match self.export.next().await {
                 Some(Ok(some)) => {
-                    let count = some.len() as u64;
-                    for listed in some {
-                        if let Err(problem) = self.format.line(&mut self.buffer, listed) {
-                            self.outcome = Some("FAILED");
-                            return Some(Err(problem));
-                        }
-                    }
-                    self.rows += count;
+                    some.into_iter().try_for_each(|listed| self.format.line(&mut self.buffer, listed))
                 }
-                Some(Err(error)) => {
-                    // The connection is cut, so that what was sent is not taken for the whole.
-                    self.outcome = Some("FAILED");
-                    tracing::error!(%error, "an export of the audit log could not go on");
-                    return Some(Err(Problem::internal()));
-                }
+                Some(Err(error)) => Err(error.into()),
                 None => {
-                    self.outcome = Some("COMPLETED");
+                    self.has_ended = true;
                     break;
                 }
+            };
+            if let Err(problem) = lines {
+                self.has_ended = true;
+                tracing::warn!("an export of the audit log was cut off");
+                return Some(Err(problem));
             }
         }
         let bytes = std::mem::take(&mut self.buffer);
@@ -183,12 +179,21 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let outcome = self.outcome.unwrap_or("ABANDONED");
-        let data = AuditLogExportFinished { rows: self.rows, outcome };
-        enter(self.gate.clone(), self.ctx.clone(), Event::new(self.ctx.tenant.as_str(), &data));
-    }
+/// Enters how an export has ended, when it has; where it never began, that it failed. The server does not end before.
+fn enter_its_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(Ending, u64)>) {
+    let answering = site.load.arrived();
+    actix_web::rt::spawn(async move {
+        let (ending, rows) = told.await.unwrap_or((Ending::Failed, 0));
+        let outcome = match ending {
+            Ending::Completed => "COMPLETED",
+            Ending::Abandoned => "ABANDONED",
+            Ending::Failed => "FAILED",
+        };
+        let event = Event::new(ctx.tenant.as_str(), &AuditLogExportFinished { rows, outcome });
+        let ctx = Ctx { now: gate.env().now(), ..ctx };
+        entered(gate, ctx, event).await;
+        drop(answering);
+    });
 }
 
 /// Names of the parameters that choose entries.
@@ -243,7 +248,13 @@ pub(super) async fn export_audit_log(
         Ok::<_, Problem>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
     };
     access.write(began).await?;
-    let export = access.export(filter, MOST).await?;
+    let (tell, told) = oneshot::channel();
+    enter_its_end(&site, access.gate(), access.ctx().clone(), told);
+    let ended = move |ending, rows| {
+        drop(place);
+        let _gone = tell.send((ending, rows));
+    };
+    let export = access.export(filter, MOST, ended).await?;
     let day = access.ctx().now.naive().format("%Y-%m-%d");
     let name = format!("attachment; filename=\"audit-log-{day}.{}\"", format.as_str());
     let mut answer = HttpResponse::Ok();
@@ -256,16 +267,7 @@ pub(super) async fn export_audit_log(
     if format == Format::Csv {
         answer.insert_header((ESCAPING, HeaderValue::from_static("apostrophe")));
     }
-    let running = Running {
-        export,
-        format,
-        rows: 0,
-        buffer: format.head(),
-        outcome: None,
-        gate: access.gate(),
-        ctx: access.ctx().clone(),
-        _place: place,
-    };
+    let running = Running { export, format, buffer: format.head(), has_ended: false };
     let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
     Ok(answer.streaming(Box::pin(body)))
 }

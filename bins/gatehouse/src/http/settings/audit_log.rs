@@ -104,27 +104,38 @@ struct AuditPage {
 
 /// What a request looks for.
 pub(super) fn filter(request: &HttpRequest) -> Result<Filter, Problem> {
-    let said = |name: &str| query(request, name).filter(|value| !value.is_empty());
+    let said = |name: &str| match query(request, name).filter(|value| !value.is_empty()) {
+        Some(value) if value.contains('\0') => {
+            Err(Problem::invalid_request(format!("{name}: no text has the character NUL")))
+        }
+        value => Ok(value),
+    };
     let time = |name: &str| {
-        let parsed = said(name).map(|value| value.parse::<Timestamp>()).transpose();
+        let parsed = said(name)?.map(|value| value.parse::<Timestamp>()).transpose();
         parsed.map_err(|_| {
             Problem::invalid_request(format!("{name}: write a time such as 2026-01-31T09:30:00Z"))
         })
     };
+    if said("order")?.is_some() {
+        return Err(Problem::invalid_request("order: there is one, newest first, by default"));
+    }
     let mut filter = Filter {
-        actor: said("userId"),
-        resource_type: said("resourceType"),
-        resource_id: said("resourceId"),
+        actor: said("userId")?,
+        resource_id: said("resourceId")?,
         from: time("from")?,
         to: time("to")?,
         ..Filter::default()
     };
+    let catalog = audit::events::catalog();
     let problem =
         |name: &'static str| move |error: FilterError| Problem::invalid_request(format!("{name}: {error}"));
-    if let Some(words) = said("action") {
-        filter = filter.with_actions(&words, &audit::events::catalog()).map_err(problem("action"))?;
+    if let Some(words) = said("action")? {
+        filter = filter.with_actions(&words, &catalog).map_err(problem("action"))?;
     }
-    if let Some(text) = said("q") {
+    if let Some(kind) = said("resourceType")? {
+        filter = filter.with_resource_type(&kind, &catalog);
+    }
+    if let Some(text) = said("q")? {
         filter = filter.with_text(&text).map_err(problem("q"))?;
     }
     Ok(filter)
