@@ -2,7 +2,7 @@
 
 use attestation::{Asked, AttestationPolicyStore, Mode, Policy, Reason};
 use audit::{Event, events::policies::AttestationPolicyBlocked};
-use credentials::{Attestation, Passkey, Trust};
+use credentials::{Aaguid, Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
 use store::{EnrolledPasskey, Tx};
 
@@ -12,23 +12,19 @@ use crate::makers::Makers;
 /// What a passkey is to the policy.
 ///
 /// That an authenticator is not built into a device is its browser's word alone: then what is known of its make decides.
-fn asked(passkey: &Passkey) -> Asked {
+fn asked(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, proved: bool) -> Asked {
     Asked {
-        aaguid: attestation::Aaguid(passkey.aaguid.0),
-        is_platform: passkey.is_platform.filter(|platform| *platform),
-        backup_eligible: Some(passkey.backup_eligible()),
-        proved: passkey.trust == Trust::Trusted,
+        aaguid: attestation::Aaguid(aaguid.0),
+        is_platform: is_platform.filter(|platform| *platform),
+        backup_eligible: Some(backup_eligible),
+        proved,
     }
 }
 
 /// The same of one that is enrolled, if it were enrolled today: who is not trusted any more proves nothing.
 pub(super) fn asked_today(passkey: &EnrolledPasskey, makers: &Makers) -> Asked {
-    Asked {
-        aaguid: attestation::Aaguid(passkey.aaguid.0),
-        is_platform: passkey.is_platform.filter(|platform| *platform),
-        backup_eligible: Some(passkey.backup_eligible),
-        proved: passkey.trust == Trust::Trusted && makers.can_prove(passkey.aaguid),
-    }
+    let proved = passkey.trust == Trust::Trusted && makers.can_prove(passkey.aaguid);
+    asked(passkey.aaguid, passkey.is_platform, passkey.backup_eligible, proved)
 }
 
 /// What the make of a passkey is called, where the catalog knows it.
@@ -46,7 +42,9 @@ pub(super) fn conveyance(policy: &Policy) -> Attestation {
 
 /// Lets a passkey be enrolled, or refuses it with 403.
 pub(super) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passkey) -> Result<(), Problem> {
-    let verdict = tx.attestation_policy().await?.decide(&asked(passkey));
+    let proved = passkey.trust == Trust::Trusted;
+    let asked = asked(passkey.aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
+    let verdict = tx.attestation_policy().await?.decide(&asked);
     let Some(reason) = verdict.reason() else { return Ok(()) };
     meter::attestation_denied(reason.as_str());
     let data = AttestationPolicyBlocked {

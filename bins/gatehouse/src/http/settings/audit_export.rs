@@ -11,7 +11,7 @@ use actix_web::{
     web,
 };
 use audit::{
-    Audited, Event, Filter, Listed, csv,
+    Audited, Event, Listed, csv,
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
 };
 use futures_util::stream;
@@ -196,18 +196,11 @@ fn enter_its_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Re
     });
 }
 
-/// Names of the parameters that choose entries.
-fn names(filter: &Filter) -> Vec<String> {
-    let all = [
-        ("userId", filter.actor.is_some()),
-        ("action", filter.actions.is_some()),
-        ("resourceType", filter.resource_type.is_some()),
-        ("resourceId", filter.resource_id.is_some()),
-        ("q", filter.text.is_some()),
-        ("from", filter.from.is_some()),
-        ("to", filter.to.is_some()),
-    ];
-    all.into_iter().filter(|(_, said)| *said).map(|(name, _)| name.to_owned()).collect()
+/// Names of the parameters by which the request chooses entries: as it says them, not as they are understood.
+fn names(request: &HttpRequest) -> Vec<String> {
+    let all = ["userId", "action", "resourceType", "resourceId", "q", "from", "to"];
+    let said = |name: &&str| query(request, name).is_some_and(|value| !value.is_empty());
+    all.into_iter().filter(said).map(str::to_owned).collect()
 }
 
 /// Export the audit log
@@ -243,7 +236,7 @@ pub(super) async fn export_audit_log(
     let Some(place) = site.exports.take(access.tenant(), user.as_str()) else {
         return Err(Problem::busy("an export of the audit log is under way", LATER));
     };
-    let data = AuditLogExported { format: format.as_str(), filters: names(&filter) };
+    let data = AuditLogExported { format: format.as_str(), filters: names(&request) };
     let began = async move |ctx: &Ctx, _: &mut Tx| {
         Ok::<_, Problem>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
     };

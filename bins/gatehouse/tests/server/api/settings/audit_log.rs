@@ -223,6 +223,14 @@ fn it_is_exported_whole_and_that_is_entered_first() {
         let entries: Vec<Value> =
             lines.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(json!(entries), get(&admin, &format!("?{search}"))["entries"]);
+        // What is entered is what was asked, not what became of it.
+        assert_eq!(admin.get(&format!("{LOG}/export?resourceType=group&q=")).status, 200);
+        let began = get(&admin, "?action=ACCOUNT_AUDIT_LOG_EXPORTED");
+        let entered = json!({ "format": "csv", "filters": ["resourceType"] });
+        assert!(
+            began["entries"].as_array().unwrap().iter().any(|entry| entry["metadata"] == entered),
+            "{began}"
+        );
         let nothing = admin.get(&format!("{LOG}/export?action=NOTHING_*"));
         assert_eq!(nothing.text, format!("{head}\r\n"));
     });
