@@ -21,6 +21,7 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{interval, sleep, timeout},
 };
+use tokio_util::task::TaskTracker;
 use utoipa_actix_web::AppExt;
 
 use super::{Site, access::Gate, entry, meter, probes, routes, tls::Certificate};
@@ -59,6 +60,7 @@ pub struct Bound {
     site: web::Data<Site>,
     chores: Chores,
     certificate: Option<Arc<Certificate>>,
+    entering: TaskTracker,
     end: End,
 }
 
@@ -115,9 +117,13 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     };
     let store = Arc::new(store);
     let served = site.clone();
+    let entering = TaskTracker::new();
+    let tracker = entering.clone();
     let server = HttpServer::new(move || {
         // A worker has a store of its own: a connection belongs to the runtime that drives it.
-        let gate = store.for_this_runtime().map(|store| web::Data::new(Gate::new(store, Arc::clone(&env))));
+        let gate = store
+            .for_this_runtime()
+            .map(|store| web::Data::new(Gate::new(store, Arc::clone(&env), tracker.clone())));
         let app = App::new().app_data(served.clone());
         let app = match gate {
             Ok(gate) => app.app_data(gate),
@@ -145,7 +151,7 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         Some(certificate) => server.listen_rustls_0_23(listener, certificate.config()?)?,
     };
     let server = server.run();
-    Ok(Bound { address, scheme, metrics_address, server, metrics, site, chores, certificate, end })
+    Ok(Bound { address, scheme, metrics_address, server, metrics, site, chores, certificate, entering, end })
 }
 
 /// A server of the figures alone, and its address.
@@ -164,13 +170,13 @@ impl Bound {
     /// are taken as before: whoever sends them has the time of the setting `drain_seconds` to go elsewhere.
     /// SIGINT, or a second SIGTERM, does without that time.
     pub async fn serve(self) -> io::Result<()> {
-        let Self { server, metrics, site, chores, certificate, end, .. } = self;
+        let Self { server, metrics, site, chores, certificate, entering, end, .. } = self;
         let upkeep = tokio::spawn(keep_up(site.clone(), chores.clone(), certificate));
         let figures = metrics.map(|metrics| {
             let handle = metrics.handle();
             (handle, tokio::spawn(metrics))
         });
-        let served = serve_and_end(server, &site, end).await;
+        let served = serve_and_end(server, &site, &entering, end).await;
         upkeep.abort();
         chores.flush(&site).await;
         #[cfg(feature = "otlp")]
@@ -184,13 +190,18 @@ impl Bound {
         served
     }
 
+    /// What is being entered in the ledger while no answer waits for it.
+    pub fn entering(&self) -> TaskTracker {
+        self.entering.clone()
+    }
+
     /// Ends the server from elsewhere in the process.
     pub fn handle(&self) -> ServerHandle {
         self.server.handle()
     }
 }
 
-async fn serve_and_end(server: Server, site: &Site, mut end: End) -> io::Result<()> {
+async fn serve_and_end(server: Server, site: &Site, entering: &TaskTracker, mut end: End) -> io::Result<()> {
     let handle = server.handle();
     let mut server = pin!(server);
     let at_once = tokio::select! {
@@ -216,6 +227,8 @@ async fn serve_and_end(server: Server, site: &Site, mut end: End) -> io::Result<
     let last_answers = async {
         sleep(SETTLE).await;
         site.load.until_idle().await;
+        entering.close();
+        entering.wait().await;
     };
     tokio::select! {
         ended = &mut server => return ended,

@@ -21,6 +21,7 @@ use kernel::{Ctx, Env, StoreError, TenantId, TraceContext};
 use sessions::Session;
 use store::{Across, Holder, Store, Tx};
 use tokens::{Pat, ScimToken};
+use tokio_util::task::TaskTracker;
 
 mod authenticate;
 mod visitor;
@@ -40,6 +41,8 @@ use super::{
 pub struct Gate {
     store: Store,
     env: Arc<dyn Env>,
+    /// What is entered in the ledger while no answer waits for it.
+    entering: TaskTracker,
 }
 
 /// Who calls, proved.
@@ -91,9 +94,9 @@ pub(super) struct Arrival {
 }
 
 impl Gate {
-    /// A door to `store`.
-    pub fn new(store: Store, env: Arc<dyn Env>) -> Self {
-        Self { store, env }
+    /// A door to `store`. `entering` knows what is being entered while no answer waits for it.
+    pub fn new(store: Store, env: Arc<dyn Env>, entering: TaskTracker) -> Self {
+        Self { store, env, entering }
     }
 
     pub(super) fn env(&self) -> &dyn Env {
@@ -350,9 +353,11 @@ pub(super) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
     request.extensions().get::<Pass>().map(|pass| (pass.caller.clone(), pass.ctx.clone()))
 }
 
-/// Enters something in the ledger that nothing waits for: it is written when the answer is on its way.
+/// Enters something in the ledger that no answer waits for: it is written when that is on its way. The server does
+/// not end before.
 pub(super) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
-    actix_web::rt::spawn(entered(gate, ctx, event));
+    let entering = gate.entering.clone();
+    actix_web::rt::spawn(entering.track_future(entered(gate, ctx, event)));
 }
 
 /// The same, and waits for it.

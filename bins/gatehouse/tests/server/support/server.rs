@@ -26,6 +26,7 @@ use store::{
     testing::{Kind, TestDatabase},
 };
 use tokens::{NewScimToken, ScimTokenId};
+use tokio_util::task::TaskTracker;
 
 use super::{Browser, Caller};
 
@@ -37,6 +38,7 @@ pub(crate) struct Server {
     pub(crate) env: Arc<MovedEnv>,
     runtime: tokio::runtime::Runtime,
     handle: actix_web::dev::ServerHandle,
+    entering: TaskTracker,
     thread: Option<JoinHandle<()>>,
     /// Kept for its drop.
     database: TestDatabase,
@@ -170,10 +172,21 @@ impl Server {
         };
         let (address, handle) = (bound.address, bound.handle());
         let metrics_address = bound.metrics_address;
+        let entering = bound.entering();
         let serving = runtime.handle().clone();
         let thread = std::thread::spawn(move || serving.block_on(bound.serve()).unwrap());
         let store = database.store();
-        Self { address, metrics_address, store, env, runtime, handle, thread: Some(thread), database }
+        Self {
+            address,
+            metrics_address,
+            store,
+            env,
+            runtime,
+            handle,
+            entering,
+            thread: Some(thread),
+            database,
+        }
     }
 
     /// Takes the database away from a server on PostgreSQL.
@@ -344,8 +357,10 @@ impl Server {
         found.remove(0)
     }
 
-    /// The tenant's ledger, newest first; those of the same millisecond have no order.
+    /// The tenant's ledger, newest first; those of the same millisecond have no order. What this server has answered
+    /// is in it: some refusals are entered when their answer is on its way already.
     pub(crate) fn entries(&self, tenant: &Tenant) -> Vec<StoredEntry> {
+        eventually(|| self.entering.is_empty());
         let read = self.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.latest(10_000).await);
         self.runtime.block_on(read).unwrap()
     }
