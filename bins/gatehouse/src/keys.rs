@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use audit::log::CheckpointKeys;
 use data_encoding::BASE64URL_NOPAD;
 use kernel::{Env, SealingKeys, Secret, SigningKeys, TenantId};
 use ring::digest::{Context, SHA256};
@@ -34,6 +35,7 @@ struct Current {
     step_ups: SigningKeys,
     totp: SealingKeys,
     cookies: CookieKeys,
+    checkpoints: CheckpointKeys,
 }
 
 struct Origin {
@@ -134,6 +136,17 @@ impl Keys {
     }
 }
 
+/// The keys of checkpoints as they are at the moment.
+pub(crate) struct SealersKeys(Arc<Current>);
+
+impl std::ops::Deref for SealersKeys {
+    type Target = CheckpointKeys;
+
+    fn deref(&self) -> &CheckpointKeys {
+        &self.0.checkpoints
+    }
+}
+
 /// The keys of step-up tokens as they are at the moment.
 pub(crate) struct StepUpKeys(Arc<Current>);
 
@@ -146,6 +159,11 @@ impl std::ops::Deref for StepUpKeys {
 }
 
 impl Keys {
+    /// What signs checkpoints of audit logs, and what verifies them.
+    pub(crate) fn checkpoints(&self) -> SealersKeys {
+        SealersKeys(self.current())
+    }
+
     /// What signs step-up tokens.
     pub(crate) fn newest_step_ups(&self) -> StepUpKeys {
         StepUpKeys(self.current())
@@ -245,6 +263,7 @@ impl Current {
             challenges: SigningKeys::derive(masters, "challenge"),
             totp: SealingKeys::derive(masters, "totp"),
             cookies: CookieKeys::new(auth),
+            checkpoints: CheckpointKeys::derive(masters),
         }
     }
 }

@@ -13,6 +13,10 @@ pub enum Unaudited {
     StepTaken,
     /// When and from where a credential was last used.
     LastUse,
+    /// Entries got their places in the log.
+    Sealed,
+    /// What the ledger has said already is carried out.
+    Announced,
 }
 
 /// A value together with what the ledger has to say about how it came about.

@@ -7,7 +7,7 @@ use kernel::{Actor, Ctx, Id, Kind, StoreError, TenantId, Timestamp};
 
 use crate::{
     Event,
-    leaf::{Leaf, SALT_LEN, commitment},
+    leaf::{SALT_LEN, commitment, leaf},
 };
 
 /// Marks ids of entries.
@@ -58,18 +58,18 @@ impl Entry {
     /// id, action, resource type, resource id, commitment to the address, payload.
     pub fn leaf(&self) -> [u8; 32] {
         let ip = self.ip.map(|ip| ip.to_string());
-        Leaf::new()
-            .field(self.tenant.as_str().as_bytes())
-            .field(self.id.as_str().as_bytes())
-            .field(self.timestamp.to_string().as_bytes())
-            .field(self.actor.kind.as_str().as_bytes())
-            .field(self.actor.id.as_bytes())
-            .field(self.event.code.as_bytes())
-            .field(self.event.resource_type.as_bytes())
-            .field(self.event.resource_id.as_bytes())
-            .field(&commitment(&self.salt, ip.as_deref()))
-            .field(self.event.data.as_bytes())
-            .finish()
+        leaf([
+            self.tenant.as_str().as_bytes(),
+            self.id.as_str().as_bytes(),
+            self.timestamp.to_string().as_bytes(),
+            self.actor.kind.as_str().as_bytes(),
+            self.actor.id.as_bytes(),
+            self.event.code.as_bytes(),
+            self.event.resource_type.as_bytes(),
+            self.event.resource_id.as_bytes(),
+            &commitment(&self.salt, ip.as_deref()),
+            self.event.data.as_bytes(),
+        ])
     }
 }
 
@@ -104,7 +104,40 @@ pub struct StoredEntry {
     /// The payload as JSON text.
     pub metadata: String,
     /// The leaf hash as it was written.
-    pub leaf: Vec<u8>,
+    pub leaf: [u8; 32],
+    /// The key of the commitment to the address; gone when that was erased.
+    pub salt: Option<Vec<u8>>,
+    /// The commitment to an address that was erased.
+    pub ip_commitment: Option<Vec<u8>>,
+}
+
+impl StoredEntry {
+    /// The leaf hash of what the entry says now, in this tenant's ledger; `None` where an address cannot be verified.
+    pub fn content_leaf(&self, tenant: &str) -> Option<[u8; 32]> {
+        let commitment = self.commitment()?;
+        Some(leaf([
+            tenant.as_bytes(),
+            self.id.as_bytes(),
+            self.timestamp.to_string().as_bytes(),
+            self.actor_type.as_bytes(),
+            self.actor_id.as_bytes(),
+            self.action.as_bytes(),
+            self.resource_type.as_bytes(),
+            self.resource_id.as_bytes(),
+            &commitment,
+            self.metadata.as_bytes(),
+        ]))
+    }
+
+    /// What the address is committed to, empty where there was none; `None` where it cannot be verified.
+    pub fn commitment(&self) -> Option<Vec<u8>> {
+        match (&self.ip, &self.ip_commitment) {
+            (None, None) => Some(Vec::new()),
+            (None, Some(commitment)) => Some(commitment.clone()),
+            (Some(ip), None) => Some(commitment(self.salt.as_ref()?, Some(ip))),
+            (Some(_), Some(_)) => None,
+        }
+    }
 }
 
 impl From<&Entry> for StoredEntry {
@@ -119,7 +152,9 @@ impl From<&Entry> for StoredEntry {
             resource_id: entry.event.resource_id.clone(),
             ip: entry.ip.map(|ip| ip.to_string()),
             metadata: entry.event.data.clone(),
-            leaf: entry.leaf().to_vec(),
+            leaf: entry.leaf(),
+            salt: Some(entry.salt.clone()),
+            ip_commitment: None,
         }
     }
 }
@@ -163,6 +198,7 @@ mod tests {
             bytes.extend(field);
         }
         assert_eq!(entry.leaf().as_slice(), ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref());
+        assert_eq!(StoredEntry::from(&entry).content_leaf(entry.tenant.as_str()), Some(entry.leaf()));
     }
 
     #[test]

@@ -10,27 +10,17 @@ use ring::{digest, hmac};
 /// Bytes of a salt.
 pub(crate) const SALT_LEN: usize = 16;
 
-/// Collects length-prefixed fields.
-pub(crate) struct Leaf(digest::Context);
-
-impl Leaf {
-    pub(crate) fn new() -> Self {
-        let mut context = digest::Context::new(&digest::SHA256);
-        context.update(&[0]);
-        Self(context)
+/// The hash of these fields, each behind its length.
+pub(crate) fn leaf(fields: [&[u8]; 10]) -> [u8; 32] {
+    let mut context = digest::Context::new(&digest::SHA256);
+    context.update(&[0]);
+    for field in fields {
+        context.update(&(field.len() as u64).to_be_bytes());
+        context.update(field);
     }
-
-    pub(crate) fn field(mut self, bytes: &[u8]) -> Self {
-        self.0.update(&(bytes.len() as u64).to_be_bytes());
-        self.0.update(bytes);
-        self
-    }
-
-    pub(crate) fn finish(self) -> [u8; 32] {
-        let mut leaf = [0; 32];
-        leaf.copy_from_slice(self.0.finish().as_ref());
-        leaf
-    }
+    let mut leaf = [0; 32];
+    leaf.copy_from_slice(context.finish().as_ref());
+    leaf
 }
 
 /// The commitment to a personal value; empty when there is none.

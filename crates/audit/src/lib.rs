@@ -3,7 +3,7 @@
 //!
 //! A change is not finished without its entry: a unit of work answers with an [`Audited`] value,
 //! which holds at least one [`Event`], or says in [`Unaudited`] why there is none. Each entry is
-//! hashed alone when it is written ([`Entry::leaf`]); sealing into a Merkle log happens off the path.
+//! hashed alone when it is written ([`Entry::leaf`]); sealing into a Merkle log happens off the path ([`log`]).
 //!
 //! ```
 //! use audit::{Event, events::users::UserDeactivated};
@@ -18,6 +18,7 @@ mod entry;
 mod event;
 pub mod events;
 mod leaf;
+pub mod log;
 mod memory;
 mod query;
 
@@ -27,6 +28,6 @@ pub use entry::{AuditId, AuditStore, Entry, StoredEntry};
 pub use event::{Event, EventData};
 pub use memory::MemoryLedger;
 pub use query::{
-    AuditQueryStore, CODES_BY_INDEX, Filter, FilterError, Found, Listed, MAX_CODES, MAX_SCANNED, MAX_TEXT,
-    Position, find,
+    AuditQueryStore, CODES_BY_INDEX, Filter, FilterError, Followed, Found, Listed, MAX_CODES, MAX_SCANNED,
+    MAX_TEXT, Position, find, follow,
 };

@@ -1,13 +1,32 @@
 //! A ledger that is gone with the process: for tests, and for services of one process.
 
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
+
 use async_trait::async_trait;
 use kernel::StoreError;
 
-use crate::{AuditQueryStore, AuditStore, Entry, Filter, Listed, Position, StoredEntry};
+use crate::{
+    AuditQueryStore, AuditStore, Entry, Filter, Listed, Position, StoredEntry,
+    log::{
+        Batch, Frontier, Hash, Lease, Place, SealStore, Sealed, SealedRow, TreeStore, Unsealed, VerifyStore,
+    },
+};
 
 /// Keeps everything in memory. What holds it (a mutex) is what keeps changes apart.
 #[derive(Debug, Default)]
-pub struct MemoryLedger(Vec<StoredEntry>);
+pub struct MemoryLedger {
+    /// By their ids, which are in order of time.
+    entries: BTreeMap<String, StoredEntry>,
+    waiting: BTreeMap<String, Hash>,
+    sealed: Vec<Sealed>,
+    places: HashMap<String, u64>,
+    nodes: BTreeMap<Place, Hash>,
+    checkpoints: Vec<(u64, String)>,
+    log: Frontier,
+}
 
 impl MemoryLedger {
     fn found<'a>(
@@ -15,12 +34,34 @@ impl MemoryLedger {
         filter: &'a Filter,
         after: Option<&'a Position>,
     ) -> impl Iterator<Item = &'a StoredEntry> + use<'a> {
-        let mut all: Vec<_> = self.0.iter().collect();
+        let mut all: Vec<_> = self.entries.values().collect();
         all.sort_by(|one, other| (other.timestamp, &other.id).cmp(&(one.timestamp, &one.id)));
         let is_after = move |entry: &&StoredEntry| {
             after.is_none_or(|after| (entry.timestamp, &entry.id) < (after.timestamp, &after.id))
         };
         all.into_iter().filter(is_after).filter(|entry| filter.matches(entry))
+    }
+
+    fn places(&self, from: u64, to: u64) -> &[Sealed] {
+        let end = to.min(self.sealed.len() as u64);
+        let range = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        self.sealed.get(Range { start: range(from), end: range(end) }).unwrap_or_default()
+    }
+
+    /// The newest signed checkpoint.
+    pub fn checkpoint(&self) -> Option<&str> {
+        self.checkpoints.last().map(|(_, note)| note.as_str())
+    }
+
+    /// The place of an entry in the log, once it is sealed.
+    pub fn sequence(&self, id: &str) -> Option<u64> {
+        self.places.get(id).copied()
+    }
+
+    /// The entries themselves, past all that watches over them: what becomes of a ledger that is changed behind its back is
+    /// tested with it.
+    pub fn tamper(&mut self) -> &mut BTreeMap<String, StoredEntry> {
+        &mut self.entries
     }
 }
 
@@ -31,12 +72,15 @@ fn listed(entry: &StoredEntry) -> Listed {
 #[async_trait]
 impl AuditStore for MemoryLedger {
     async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        self.0.extend(entries.iter().map(StoredEntry::from));
+        for entry in entries.iter().map(StoredEntry::from) {
+            self.waiting.insert(entry.id.clone(), entry.leaf);
+            self.entries.insert(entry.id.clone(), entry);
+        }
         Ok(())
     }
 
     async fn latest(&mut self, limit: u32) -> Result<Vec<StoredEntry>, StoreError> {
-        Ok(self.0.iter().rev().take(limit as usize).cloned().collect())
+        Ok(self.entries.values().rev().take(limit as usize).cloned().collect())
     }
 }
 
@@ -63,5 +107,93 @@ impl AuditQueryStore for MemoryLedger {
     ) -> Result<Option<Position>, StoreError> {
         let place = count.checked_sub(1);
         Ok(place.and_then(|place| self.found(filter, after).nth(place)).map(|entry| listed(entry).position()))
+    }
+
+    async fn sealed_size(&mut self) -> Result<u64, StoreError> {
+        Ok(self.log.size())
+    }
+
+    async fn sealed_entries(
+        &mut self,
+        filter: &Filter,
+        from: u64,
+        to: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Listed)>, StoreError> {
+        let found = self
+            .places(from, to)
+            .iter()
+            .filter_map(|sealed| Some((sealed.sequence, self.entries.get(&sealed.id)?)))
+            .filter(|(_, entry)| filter.matches(entry));
+        Ok(found.take(limit).map(|(sequence, entry)| (sequence, listed(entry))).collect())
+    }
+}
+
+#[async_trait]
+impl SealStore for MemoryLedger {
+    async fn claim(&mut self, _: &Lease) -> Result<Option<Frontier>, StoreError> {
+        Ok(Some(self.log.clone()))
+    }
+
+    async fn unsealed(&mut self, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
+        let waiting = self.waiting.iter().take(limit);
+        Ok(waiting.map(|(id, leaf)| Unsealed { id: id.clone(), leaf: *leaf }).collect())
+    }
+
+    async fn keep(&mut self, batch: &Batch, _: &Lease) -> Result<(), StoreError> {
+        for sealed in &batch.entries {
+            self.waiting.remove(&sealed.id);
+            self.places.insert(sealed.id.clone(), sealed.sequence);
+            self.sealed.push(sealed.clone());
+        }
+        self.nodes.extend(batch.nodes.iter().copied());
+        self.checkpoints.push((batch.log.size(), batch.note.clone()));
+        self.log = batch.log.clone();
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl TreeStore for MemoryLedger {
+    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> Result<Vec<(u64, Hash)>, StoreError> {
+        if level == 0 {
+            return Ok(self.places(from, to).iter().map(|sealed| (sealed.sequence, sealed.leaf)).collect());
+        }
+        let range = Place { level, index: from }..Place { level, index: to };
+        Ok(self.nodes.range(range).map(|(place, hash)| (place.index, *hash)).collect())
+    }
+}
+
+#[async_trait]
+impl VerifyStore for MemoryLedger {
+    async fn log(&mut self) -> Result<Frontier, StoreError> {
+        Ok(self.log.clone())
+    }
+
+    async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {
+        let row = |sealed: &Sealed| SealedRow {
+            sequence: sealed.sequence,
+            id: sealed.id.clone(),
+            leaf: sealed.leaf,
+            entry: self.entries.get(&sealed.id).cloned(),
+        };
+        Ok(self.places(from, to).iter().map(row).collect())
+    }
+
+    async fn checkpoints(&mut self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, StoreError> {
+        Ok(self.checkpoints.iter().filter(|(size, _)| *size > after).take(limit).cloned().collect())
+    }
+
+    async fn dropped(&mut self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    async fn waiting(&mut self) -> Result<u64, StoreError> {
+        Ok(self.waiting.len() as u64)
+    }
+
+    async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let is_known = |id: &&String| self.places.contains_key(*id) || self.waiting.contains_key(*id);
+        Ok(self.entries.keys().filter(|id| !is_known(id)).take(limit).cloned().collect())
     }
 }

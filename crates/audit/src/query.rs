@@ -71,6 +71,15 @@ pub struct Found {
     pub scan_stopped_at: Option<Timestamp>,
 }
 
+/// A page of what was sealed, in the order of the log.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Followed {
+    /// The entries, each with its place.
+    pub entries: Vec<(u64, Listed)>,
+    /// The place at which the next page begins, which may not be there yet.
+    pub next: u64,
+}
+
 /// What is looked for in `action` is not written as it has to be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
@@ -206,6 +215,39 @@ pub trait AuditQueryStore: Send {
         after: Option<&Position>,
         count: usize,
     ) -> Result<Option<Position>, StoreError>;
+    /// How many entries are sealed.
+    async fn sealed_size(&mut self) -> Result<u64, StoreError>;
+    /// Entries that match and were sealed from a place on, before another, in the order of the log, so many at most.
+    async fn sealed_entries(
+        &mut self,
+        filter: &Filter,
+        from: u64,
+        to: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Listed)>, StoreError>;
+}
+
+/// What matches of what is sealed, in the order of the log, from a place on.
+///
+/// Whoever goes on at [`Followed::next`] misses nothing and gets nothing twice, however late entries are committed: an
+/// entry gets its place when it can be seen.
+pub async fn follow(
+    store: &mut dyn AuditQueryStore,
+    filter: &Filter,
+    from: u64,
+    limit: usize,
+) -> Result<Followed, StoreError> {
+    let size = store.sealed_size().await?;
+    let (mut entries, mut next, mut scanned) = (Vec::new(), from, 0);
+    while next < size && scanned < MAX_SCANNED && !filter.is_empty() {
+        let to = size.min(next + SCANNED_AT_ONCE as u64);
+        entries.extend(store.sealed_entries(filter, next, to, limit - entries.len()).await?);
+        if let Some((last, _)) = entries.last().filter(|_| entries.len() >= limit) {
+            return Ok(Followed { next: last + 1, entries });
+        }
+        (next, scanned) = (to, scanned + SCANNED_AT_ONCE);
+    }
+    Ok(Followed { next: if filter.is_empty() { size.max(next) } else { next }, entries })
 }
 
 /// A page of what matches, newest first, after a position.

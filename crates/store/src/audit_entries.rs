@@ -7,7 +7,13 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp};
 
-use crate::{Tx, conn::on, json::JsonText, schema::audit_entries, tx::Row};
+use crate::{
+    Tx,
+    conn::on,
+    json::JsonText,
+    schema::{audit_entries, audit_unsealed},
+    tx::Row,
+};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = audit_entries, treat_none_as_default_value = false)]
@@ -24,6 +30,7 @@ pub(crate) struct EntryRow {
     metadata: JsonText,
     salt: Option<Vec<u8>>,
     leaf: Vec<u8>,
+    ip_commitment: Option<Vec<u8>>,
 }
 
 /// The statement that keeps an entry, for a connection of either database.
@@ -37,6 +44,26 @@ macro_rules! insert_entry {
     };
 }
 pub(crate) use insert_entry;
+
+/// That an entry waits for its place in the log.
+#[derive(Insertable)]
+#[diesel(table_name = audit_unsealed, treat_none_as_default_value = false)]
+pub(crate) struct UnsealedRow {
+    tenant_id: String,
+    entry_id: String,
+}
+
+/// The statement that lets an entry wait.
+macro_rules! insert_unsealed {
+    ($row:expr, $conn:expr) => {
+        diesel_async::RunQueryDsl::execute(
+            diesel::insert_into($crate::schema::audit_unsealed::table).values($row),
+            $conn,
+        )
+        .await
+    };
+}
+pub(crate) use insert_unsealed;
 
 impl From<&Entry> for EntryRow {
     fn from(entry: &Entry) -> Self {
@@ -53,6 +80,7 @@ impl From<&Entry> for EntryRow {
             metadata: JsonText(entry.event.data.clone()),
             salt: Some(entry.salt.clone()),
             leaf: entry.leaf().to_vec(),
+            ip_commitment: None,
         }
     }
 }
@@ -65,7 +93,9 @@ impl AuditStore for Tx {
             return Err(StoreError::Aborted("an entry of another tenant"));
         }
         for entry in entries {
-            self.later(Row::Entry(EntryRow::from(entry)));
+            self.later(Row::Entry(Box::new(EntryRow::from(entry))));
+            let (tenant_id, entry_id) = (entry.tenant.to_string(), entry.id.to_string());
+            self.later(Row::Unsealed(UnsealedRow { tenant_id, entry_id }));
         }
         Ok(())
     }
@@ -94,7 +124,10 @@ impl From<EntryRow> for StoredEntry {
             resource_id: row.resource_id,
             ip: row.ip,
             metadata: row.metadata.0,
-            leaf: row.leaf,
+            // One that was shortened behind our back is another one.
+            leaf: row.leaf.try_into().unwrap_or_default(),
+            salt: row.salt,
+            ip_commitment: row.ip_commitment,
         }
     }
 }

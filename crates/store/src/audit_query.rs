@@ -15,8 +15,9 @@ use crate::{
     Tx,
     audit_entries::EntryRow,
     conn::on,
+    error::corrupt,
     filter::{Condition, Dialect},
-    schema::audit_entries as rows,
+    schema::{audit_entries as rows, audit_logs, audit_sealed},
 };
 
 /// What the one who acted is called: a person who is not deleted, or a SCIM token.
@@ -26,25 +27,35 @@ const ACTOR_NAME: &str = "COALESCE(\
     (SELECT scim_tokens.name FROM scim_tokens WHERE scim_tokens.tenant_id = audit_entries.tenant_id \
      AND scim_tokens.id = audit_entries.actor_id))";
 
-/// What is looked for, and between which positions; of one code where `action` says so.
+/// By what entries are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By<'f> {
+    /// By what the filter says, and by this code.
+    Own(Option<&'f str>),
+    /// By something else: each is looked at.
+    Nothing,
+}
+
+/// What is looked for, and between which positions; of one code where `by` says so.
 ///
 /// One column finds the entries, in order: the resource, or who acted, or one code, or else the time. What is asked
 /// beside it is looked at in each of them.
 fn condition(
     dialect: Dialect,
     filter: &Filter,
-    action: Option<&str>,
+    by: By<'_>,
     after: Option<&Position>,
     until: Option<&Position>,
 ) -> Condition {
     let mut condition = Condition::new();
     condition.sql("1 = 1");
+    let action = if let By::Own(action) = by { action } else { None };
     let single = [
         ("resource_id", filter.resource_id.as_deref()),
         ("actor_id", filter.actor.as_deref()),
         ("action", action),
     ];
-    let mut found = false;
+    let mut found = by == By::Nothing;
     for (column, value) in single {
         let Some(value) = value else { continue };
         asks(&mut condition, dialect, column, found);
@@ -69,7 +80,8 @@ fn condition(
     // A position says more than the time of the filter.
     for (operator, time, position) in [(">=", filter.from, until), ("<", filter.to, after)] {
         if let Some(time) = time.filter(|_| position.is_none()) {
-            condition.sql(&format!(" AND audit_entries.created_at {operator} "));
+            asks(&mut condition, dialect, "created_at", by == By::Nothing);
+            condition.sql(&format!(" {operator} "));
             condition.time(time.naive());
         }
     }
@@ -142,7 +154,7 @@ impl Tx {
     ) -> Result<Vec<Listed>, StoreError> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.conn.dialect(), filter, only(filter), after, until))
+            .filter(condition(self.conn.dialect(), filter, By::Own(only(filter)), after, until))
             .order((rows::created_at.desc(), rows::id.desc()))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<EntryRow> =
@@ -159,7 +171,7 @@ impl Tx {
     ) -> Result<usize, StoreError> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.conn.dialect(), filter, only(filter), after, until))
+            .filter(condition(self.conn.dialect(), filter, By::Own(only(filter)), after, until))
             .count();
         let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
@@ -185,13 +197,13 @@ impl AuditQueryStore for Tx {
         let mut found = Vec::new();
         if each {
             for action in filter.actions.iter().flatten() {
-                let condition = condition(dialect, filter, Some(action), after, until);
+                let condition = condition(dialect, filter, By::Own(Some(action)), after, until);
                 found.extend(self.listed(condition, most).await?.into_iter().map(listed));
             }
             found.sort_by_key(|listed: &Listed| std::cmp::Reverse(listed.position()));
             found.truncate(limit);
         } else {
-            let condition = condition(dialect, filter, only(filter), after, until);
+            let condition = condition(dialect, filter, By::Own(only(filter)), after, until);
             found.extend(self.listed(condition, most).await?.into_iter().map(listed));
         }
         Ok(found)
@@ -208,12 +220,47 @@ impl AuditQueryStore for Tx {
         };
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.conn.dialect(), filter, only(filter), after, None))
+            .filter(condition(self.conn.dialect(), filter, By::Own(only(filter)), after, None))
             .order((rows::created_at.desc(), rows::id.desc()))
             .select((rows::created_at, rows::id))
             .offset(before);
         let found: Option<(NaiveDateTime, String)> =
             on!(&mut self.conn, c => query.first(c).await.optional())?;
         Ok(found.map(|(time, id)| Position { timestamp: Timestamp::from_naive(time), id }))
+    }
+
+    async fn sealed_size(&mut self) -> Result<u64, StoreError> {
+        let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::size);
+        let size: Option<i64> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        u64::try_from(size.unwrap_or_default()).map_err(|error| corrupt("audit_logs.size", error))
+    }
+
+    async fn sealed_entries(
+        &mut self,
+        filter: &Filter,
+        from: u64,
+        to: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Listed)>, StoreError> {
+        let [from, to] = [from, to].map(|place| i64::try_from(place).unwrap_or(i64::MAX));
+        let query = audit_sealed::table
+            .inner_join(
+                rows::table
+                    .on(rows::tenant_id.eq(audit_sealed::tenant_id).and(rows::id.eq(audit_sealed::entry_id))),
+            )
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.ge(from))
+            .filter(audit_sealed::sequence.lt(to))
+            .filter(condition(self.conn.dialect(), filter, By::Nothing, None, None))
+            .order(audit_sealed::sequence)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        let found: Vec<(i64, EntryRow, Option<String>)> = on!(&mut self.conn, c => query
+            .select((audit_sealed::sequence, EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
+            .load(c).await)?;
+        let one = |(sequence, row, name)| {
+            let place = u64::try_from(sequence).map_err(|error| corrupt("audit_sealed.sequence", error))?;
+            Ok((place, listed((row, name))))
+        };
+        found.into_iter().map(one).collect()
     }
 }

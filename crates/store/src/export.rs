@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use audit::{AuditQueryStore, Filter, Listed, Position};
+use audit::{
+    AuditQueryStore, Filter, Listed, Position,
+    log::{Checkpoint, Hash, Nodes, inclusion},
+};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::StoreError;
@@ -43,19 +46,39 @@ pub enum Ending {
 pub struct Export {
     /// Whether there are more than are handed over.
     pub is_cut: bool,
+    /// The newest checkpoint at that moment, where proofs are asked for and something is sealed.
+    pub checkpoint: Option<String>,
     batches: mpsc::Receiver<Item>,
     has_ended: bool,
 }
 
+/// An entry on its way.
+#[derive(Debug)]
+pub struct Exported {
+    /// As it is listed.
+    pub listed: Listed,
+    /// Where it stands in the log of the checkpoint, where proofs are asked for and it is sealed.
+    pub proof: Option<Proof>,
+}
+
+/// Where an entry stands in a log.
+#[derive(Debug)]
+pub struct Proof {
+    /// Its place.
+    pub sequence: u64,
+    /// The hashes beside it, from the leaf upwards.
+    pub path: Vec<Hash>,
+}
+
 enum Item {
-    Some(Vec<Listed>),
+    Some(Vec<Exported>),
     Failed(StoreError),
     End,
 }
 
 impl Export {
     /// The next entries; `None` at the end. What ends before its end is an error.
-    pub async fn next(&mut self) -> Option<Result<Vec<Listed>, StoreError>> {
+    pub async fn next(&mut self) -> Option<Result<Vec<Exported>, StoreError>> {
         if self.has_ended {
             return None;
         }
@@ -82,40 +105,47 @@ type Ended = Box<dyn FnOnce(Ending, u64) + Send>;
 pub(crate) struct Pump {
     filter: Filter,
     most: usize,
-    is_cut: oneshot::Sender<Result<bool, StoreError>>,
+    with_proofs: bool,
+    begun: oneshot::Sender<Result<Begun, StoreError>>,
     batches: mpsc::Sender<Item>,
     ended: Ended,
 }
+
+/// What is known before the first entry: whether there are more, and the checkpoint.
+type Begun = (bool, Option<String>);
 
 /// Both ends of an export of so many entries at most.
 pub(crate) fn begin(
     filter: Filter,
     most: usize,
+    with_proofs: bool,
     ended: Ended,
 ) -> (Pump, impl Future<Output = Result<Export, StoreError>>) {
-    let (is_cut, told) = oneshot::channel();
+    let (begun, told) = oneshot::channel();
     let (batches, taken) = mpsc::channel(WAITING);
     let export = async move {
-        let is_cut = told.await.map_err(|_| StoreError::Aborted("an export that never began"))??;
-        Ok(Export { is_cut, batches: taken, has_ended: false })
+        let (is_cut, checkpoint) =
+            told.await.map_err(|_| StoreError::Aborted("an export that never began"))??;
+        Ok(Export { is_cut, checkpoint, batches: taken, has_ended: false })
     };
-    (Pump { filter, most, is_cut, batches, ended }, export)
+    (Pump { filter, most, with_proofs, begun, batches, ended }, export)
 }
 
 impl Pump {
     /// Reads from a unit of work that sees one moment.
     pub(crate) async fn run(self, tx: Result<Tx, StoreError>) {
-        let Self { filter, most, is_cut, batches, ended } = self;
+        let Self { filter, most, with_proofs, begun, batches, ended } = self;
         let mut rows = 0;
         let ending = match tx {
             Err(error) => {
-                let _gone = is_cut.send(Err(error));
+                let _gone = begun.send(Err(error));
                 Ending::Failed
             }
             Ok(mut tx) => {
                 // Whoever is gone is noticed between two statements, and where the database lets us, in one.
                 let gone = batches.clone();
-                let read = hand_over(&mut tx, &filter, most, is_cut, &batches, &mut rows);
+                let asked = Asked { filter: &filter, most, with_proofs };
+                let read = hand_over(&mut tx, asked, begun, &batches, &mut rows);
                 tokio::select! {
                     biased;
                     ending = read => ending,
@@ -127,23 +157,34 @@ impl Pump {
     }
 }
 
+/// What is asked for.
+struct Asked<'f> {
+    filter: &'f Filter,
+    most: usize,
+    with_proofs: bool,
+}
+
 async fn hand_over(
     tx: &mut Tx,
-    filter: &Filter,
-    most: usize,
-    is_cut: oneshot::Sender<Result<bool, StoreError>>,
+    Asked { filter, most, with_proofs }: Asked<'_>,
+    begun: oneshot::Sender<Result<Begun, StoreError>>,
     batches: &mpsc::Sender<Item>,
     rows: &mut u64,
 ) -> Ending {
-    let more = tx.has_more_than(filter, most).await;
-    let failed = more.is_err();
-    if is_cut.send(more).is_err() {
+    let (mut step, mut left, mut names) = (Step::default(), most, HashMap::new());
+    let told = match tx.beginning(filter, most, with_proofs).await {
+        Ok((is_cut, checkpoint)) => {
+            step.size = checkpoint.as_deref().and_then(|note| Some(Checkpoint::read(note).ok()?.size));
+            begun.send(Ok((is_cut, checkpoint)))
+        }
+        Err(error) => {
+            let _gone = begun.send(Err(error));
+            return Ending::Failed;
+        }
+    };
+    if told.is_err() {
         return Ending::Abandoned;
     }
-    if failed {
-        return Ending::Failed;
-    }
-    let (mut step, mut left, mut names) = (Step::default(), most, HashMap::new());
     while left > 0 && !step.is_last && !filter.is_empty() {
         let some = match tx.step(filter, &mut step, left, &mut names).await {
             Ok(some) => some,
@@ -174,6 +215,9 @@ async fn hand_over(
 struct Step {
     after: Option<Position>,
     is_last: bool,
+    /// Entries of the log that they are proved to be in.
+    size: Option<u64>,
+    nodes: Nodes,
 }
 
 /// A statement that takes no longer than one may.
@@ -183,6 +227,18 @@ async fn in_time<T>(statement: impl Future<Output = Result<T, StoreError>>) -> R
 }
 
 impl Tx {
+    /// What is known before the first entry.
+    async fn beginning(
+        &mut self,
+        filter: &Filter,
+        most: usize,
+        with_proofs: bool,
+    ) -> Result<Begun, StoreError> {
+        let is_cut = self.has_more_than(filter, most).await?;
+        let newest = if with_proofs { in_time(self.newest_checkpoint()).await? } else { None };
+        Ok((is_cut, newest.map(|(note, _)| note)))
+    }
+
     /// Whether more entries match than so many: each statement looks at few.
     async fn has_more_than(&mut self, filter: &Filter, most: usize) -> Result<bool, StoreError> {
         if filter.is_empty() {
@@ -210,7 +266,7 @@ impl Tx {
         step: &mut Step,
         left: usize,
         names: &mut HashMap<String, Option<String>>,
-    ) -> Result<Vec<Listed>, StoreError> {
+    ) -> Result<Vec<Exported>, StoreError> {
         let mut found = if filter.is_indexed() {
             let wanted = left.min(AT_ONCE);
             let found = in_time(self.in_order(filter, step.after.as_ref(), None, wanted)).await?;
@@ -235,7 +291,22 @@ impl Tx {
         for listed in &mut found {
             listed.actor_name = names.get(&listed.entry.actor_id).cloned().flatten();
         }
-        Ok(found)
+        let Some(size) = step.size else {
+            return Ok(found.into_iter().map(|listed| Exported { listed, proof: None }).collect());
+        };
+        let ids: Vec<_> = found.iter().map(|listed| listed.entry.id.as_str()).collect();
+        let places = in_time(self.places_of(&ids)).await?;
+        let mut proved = Vec::with_capacity(found.len());
+        for listed in found {
+            let sequence = places.get(&listed.entry.id).copied();
+            let path = match sequence {
+                Some(sequence) => in_time(inclusion(self, &mut step.nodes, sequence, size)).await?,
+                None => None,
+            };
+            let proof = sequence.zip(path).map(|(sequence, path)| Proof { sequence, path });
+            proved.push(Exported { listed, proof });
+        }
+        Ok(proved)
     }
 
     async fn name_of(&mut self, id: &str) -> Result<Option<String>, StoreError> {

@@ -12,7 +12,9 @@
 mod across;
 mod attestation;
 mod audit_entries;
+mod audit_log;
 mod audit_query;
+mod audit_retention;
 mod conn;
 mod enrolled;
 mod error;
@@ -49,9 +51,11 @@ mod users;
 mod uses;
 
 pub use across::Across;
+pub use audit_log::Waiting;
+pub use audit_retention::KEPT_AT_ONCE;
 pub use enrolled::EnrolledPasskey;
 pub use examine::{Examination, back_up_sqlite};
-pub use export::{Ending, Export};
+pub use export::{Ending, Export, Exported, Proof};
 pub use figures::{Figures, Queue};
 pub use holders::{Account, ForeignHolder, Holder};
 pub use network::NetworkMark;

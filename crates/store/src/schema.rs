@@ -10,6 +10,7 @@ diesel::table! {
         sign_in_policy -> Nullable<Json>,
         network_policy -> Nullable<Json>,
         attestation_policy -> Nullable<Json>,
+        audit_days -> Nullable<BigInt>,
     }
 }
 
@@ -91,6 +92,59 @@ diesel::table! {
         metadata -> Json,
         salt -> Nullable<Binary>,
         leaf -> Binary,
+        ip_commitment -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    audit_unsealed (tenant_id, entry_id) {
+        tenant_id -> Text,
+        entry_id -> Text,
+    }
+}
+
+diesel::table! {
+    audit_sealed (tenant_id, sequence) {
+        tenant_id -> Text,
+        sequence -> BigInt,
+        entry_id -> Text,
+        leaf -> Binary,
+    }
+}
+
+diesel::table! {
+    audit_subtrees (tenant_id, level, number) {
+        tenant_id -> Text,
+        level -> BigInt,
+        number -> BigInt,
+        hash -> Binary,
+    }
+}
+
+diesel::table! {
+    audit_logs (tenant_id) {
+        tenant_id -> Text,
+        size -> BigInt,
+        frontier -> Binary,
+        lease_owner -> Text,
+        lease_until -> Timestamp,
+    }
+}
+
+diesel::table! {
+    audit_checkpoints (tenant_id, size) {
+        tenant_id -> Text,
+        size -> BigInt,
+        created_at -> Timestamp,
+        note -> Text,
+    }
+}
+
+diesel::table! {
+    audit_drops (tenant_id, before_sequence) {
+        tenant_id -> Text,
+        before_sequence -> BigInt,
+        created_at -> Timestamp,
     }
 }
 
@@ -275,6 +329,12 @@ diesel::allow_tables_to_appear_in_same_query!(
     group_members,
     scim_tokens,
     audit_entries,
+    audit_unsealed,
+    audit_sealed,
+    audit_subtrees,
+    audit_logs,
+    audit_checkpoints,
+    audit_drops,
     sign_in_names,
     notices,
     passwords,

@@ -141,15 +141,16 @@ impl Store {
 
     /// Entries of the ledger that match, newest first, so many at most, as they are at this moment: read no faster than
     /// they are taken. When reading has ended, however it has, `ended` is told so and how many were handed over; where it
-    /// cannot begin, it is dropped.
+    /// cannot begin, it is dropped. `with_proofs`: each with its place in the log of the newest checkpoint.
     pub async fn export(
         &self,
         tenant: TenantId,
         filter: Filter,
         most: usize,
+        with_proofs: bool,
         ended: impl FnOnce(Ending, u64) + Send + 'static,
     ) -> Result<Export, StoreError> {
-        let (pump, export) = export::begin(filter, most, Box::new(ended));
+        let (pump, export) = export::begin(filter, most, with_proofs, Box::new(ended));
         match &self.0 {
             Backend::Postgres(postgres) => {
                 let tx = postgres.moment(tenant).await?;
@@ -165,6 +166,20 @@ impl Store {
             }
         }
         export.await
+    }
+
+    /// Runs a unit of work that sees one moment, however long it takes, on a connection of its own. On SQLite it keeps the
+    /// thread that awaits it.
+    pub async fn at_one_moment<T, E: From<StoreError>>(
+        &self,
+        tenant: TenantId,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut tx = match &self.0 {
+            Backend::Postgres(postgres) => postgres.moment(tenant).await?,
+            Backend::Sqlite(sqlite) => sqlite::moment(sqlite.path(), tenant)?,
+        };
+        work(&mut tx).await
     }
 
     /// Runs a unit of work in one transaction with its audit entries: both are kept, or neither.

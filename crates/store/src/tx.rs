@@ -6,7 +6,7 @@ use diesel_async::AsyncPgConnection;
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    audit_entries::{self, EntryRow},
+    audit_entries::{self, EntryRow, UnsealedRow},
     conn::Conn,
     error::store_error,
     step_up::{self, GrantRow},
@@ -34,7 +34,8 @@ pub(crate) enum Row {
     Email(EmailRow),
     SignInName(SignInNameRow),
     User(Box<UserUpdate>),
-    Entry(EntryRow),
+    Entry(Box<EntryRow>),
+    Unsealed(UnsealedRow),
     Grant(Box<GrantRow>),
 }
 
@@ -100,7 +101,8 @@ impl Tx {
                         Row::Email(row) => users::insert_email!(row, conn),
                         Row::SignInName(row) => users::insert_sign_in_name!(row, conn),
                         Row::User(update) => users::update_user!(update, conn),
-                        Row::Entry(row) => audit_entries::insert_entry!(row, conn),
+                        Row::Entry(row) => audit_entries::insert_entry!(&**row, conn),
+                        Row::Unsealed(row) => audit_entries::insert_unsealed!(row, conn),
                         Row::Grant(row) => step_up::insert_grant!(row, conn),
                     }
                     .map_err(store_error)?;
@@ -137,7 +139,8 @@ async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<(
             Row::Email(row) => users::insert_email!(row, &mut conn),
             Row::SignInName(row) => users::insert_sign_in_name!(row, &mut conn),
             Row::User(update) => users::update_user!(update, &mut conn),
-            Row::Entry(row) => audit_entries::insert_entry!(row, &mut conn),
+            Row::Entry(row) => audit_entries::insert_entry!(&**row, &mut conn),
+            Row::Unsealed(row) => audit_entries::insert_unsealed!(row, &mut conn),
             Row::Grant(row) => step_up::insert_grant!(row, &mut conn),
         }
     });

@@ -14,7 +14,12 @@ use std::{
 };
 
 use attestation::{AttestationPolicyStore, Policy};
-use audit::{AuditQueryStore, AuditStore, Audited, Event, Filter, Position, events::users::UserDeactivated};
+use audit::{
+    AuditQueryStore, AuditStore, Audited, Entry, Event, Filter, Position,
+    events::users::UserDeactivated,
+    follow,
+    log::{CheckpointKeys, Lease, Nodes, inclusion, seal, verify},
+};
 use credentials::{
     Factor, FactorData, FactorStore, Familiarity, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
     attempts,
@@ -83,7 +88,8 @@ impl Instrumentation for Listener {
 /// Sends everything that storage can send: the statements, without those of migrations.
 async fn sent(store: &Store) -> Vec<String> {
     let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
-    let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
+    let ip = Some("192.0.2.7".parse().unwrap());
+    let ctx = Ctx { ip, ..Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test")) };
     SENT.lock().unwrap().clear();
     let everything = async |ctx: &Ctx, tx: &mut store::Tx| {
         scim_core::conformance::users(ctx, tx).await;
@@ -105,7 +111,7 @@ async fn sent(store: &Store) -> Vec<String> {
         Filter { resource_id: text(), text: text(), ..Filter::default() },
         Filter { text: text(), ..Filter::default() },
     ] {
-        let mut export = store.export(raw.tenant().clone(), filter, 10, |_, _| {}).await.unwrap();
+        let mut export = store.export(raw.tenant().clone(), filter, 10, true, |_, _| {}).await.unwrap();
         while let Some(some) = export.next().await {
             some.unwrap();
         }
@@ -113,6 +119,7 @@ async fn sent(store: &Store) -> Vec<String> {
     let across = async |across: &mut store::Across| {
         across.scim_token(raw.tenant(), &raw.hash()).await?;
         across.tenant(raw.tenant()).await?;
+        across.next_unsealed(Some(raw.tenant())).await?;
         across.tenant_of_slug("acme").await?;
         across.session(raw.tenant(), &Id::from_key(token.id.key()).unwrap()).await?;
         across.pat(raw.tenant(), &raw.hash()).await?;
@@ -267,6 +274,37 @@ async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreErr
             }
         }
     }
+    the_log_is_kept(ctx, tx).await
+}
+
+/// The log of the ledger: sealed, proved, verified, dropped and erased.
+async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+    let keys = CheckpointKeys::derive(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
+    let lease = Lease { owner: "test".into(), now: ctx.now, until: ctx.now };
+    // Enough for a subtree.
+    let entries: Vec<_> =
+        (0..300).map(|_| Entry::new(ctx, Event::new("test", &UserDeactivated {}))).collect();
+    tx.append(&entries).await?;
+    tx.latest(1).await?;
+    assert_eq!(seal(tx, &keys, &ctx.tenant, &lease).await?, 300);
+    let filter =
+        Filter { actor: Some("x".into()), text: Some("x".into()), from: Some(ctx.now), ..Filter::default() };
+    for filter in [filter, Filter { actions: Some(vec!["A".into()]), ..Filter::default() }, Filter::default()]
+    {
+        follow(tx, &filter, 0, 10).await?;
+    }
+    tx.place_of(entries[0].id.as_str()).await?;
+    tx.entry(entries[0].id.as_str()).await?;
+    tx.newest_checkpoint().await?;
+    inclusion(tx, &mut Nodes::default(), 10, 300).await?;
+    let verifying = keys.of(ctx.tenant.as_str());
+    assert_eq!(verify(tx, ctx.tenant.as_str(), &verifying, Vec::new()).await?.count, 0);
+    tx.set_audit_days(Some(7)).await?;
+    tx.audit_days().await?;
+    tx.sealed_before(0, ctx.now).await?;
+    tx.declare_dropped(256, ctx.now).await?;
+    tx.remove_dropped().await?;
+    tx.erase_addresses(&ctx.actor.id).await?;
     Ok(())
 }
 

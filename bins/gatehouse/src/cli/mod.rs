@@ -3,6 +3,7 @@
 //! With `--json` a command prints one JSON object in one line on standard output. Errors go to standard
 //! error with exit status 1, wrong usage with 2. What changes something is audited as SYSTEM.
 
+mod audit;
 mod backup;
 mod doctor;
 mod inspect;
@@ -15,7 +16,7 @@ mod users;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
-use audit::Audited;
+use ::audit::Audited;
 use clap::{Parser, Subcommand};
 use directory::Tenant;
 use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
@@ -59,6 +60,9 @@ enum Command {
     /// What tenants ask for
     #[command(subcommand)]
     Policy(policies::Command),
+    /// The audit log: verified, kept for a time, without addresses
+    #[command(subcommand)]
+    Audit(audit::Command),
     /// Keys that sign and verify
     #[command(subcommand)]
     Keys(keys::Command),
@@ -132,6 +136,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Policy(command) => {
             policies::run(command, &Office::open(&raw.settings()?, env).await?).await?
         }
+        Command::Audit(command) => audit::run(command, &mut raw, env).await?,
         Command::Keys(command) => keys::run(&command, cli.config.as_deref(), &*env)?,
         Command::Backup(command) => backup::run(&command, &raw.settings()?)?,
         Command::Doctor => doctor::run(raw, &*env).await,

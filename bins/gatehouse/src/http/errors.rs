@@ -201,7 +201,12 @@ impl Problem {
 
     /// 404
     pub fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", "there is nothing at this address")
+        Self::missing("there is nothing at this address")
+    }
+
+    /// 404 that says what there is not.
+    pub(super) fn missing(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
 
     /// 405 with what is allowed, separated by commas.

@@ -24,7 +24,7 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use utoipa_actix_web::AppExt;
 
-use super::{Site, access::Gate, entry, meter, probes, routes, tls::Certificate};
+use super::{Site, access::Gate, entry, meter, probes, routes, sealer::Sealer, tls::Certificate};
 use crate::{config::Settings, keys::Keys, logs, makers::Makers, pages};
 
 /// Requests that a worker answers at the same time unless the settings say otherwise.
@@ -172,13 +172,20 @@ impl Bound {
     pub async fn serve(self) -> io::Result<()> {
         let Self { server, metrics, site, chores, certificate, entering, end, .. } = self;
         let upkeep = tokio::spawn(keep_up(site.clone(), chores.clone(), certificate));
+        let sealer = Arc::new(Sealer::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone()));
+        let sealing = tokio::spawn({
+            let sealer = Arc::clone(&sealer);
+            async move { sealer.run().await }
+        });
         let figures = metrics.map(|metrics| {
             let handle = metrics.handle();
             (handle, tokio::spawn(metrics))
         });
         let served = serve_and_end(server, &site, &entering, end).await;
         upkeep.abort();
+        sealing.abort();
         chores.flush(&site).await;
+        sealer.finish().await;
         #[cfg(feature = "otlp")]
         if let Some(spans) = &site.spans {
             spans.end();

@@ -28,6 +28,8 @@ const WAITING: &str = "gatehouse_database_waiting";
 const OLDEST: &str = "gatehouse_database_oldest_wait_seconds";
 const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
 const EVENTS: &str = "gatehouse_events_total";
+const SEALED: &str = "gatehouse_audit_sealed_total";
+const SEALING_FAILED: &str = "gatehouse_audit_sealing_failures_total";
 const NETWORK: &str = "gatehouse_network_denials_total";
 const ATTESTATION: &str = "gatehouse_attestation_denials_total";
 const MAKES: &str = "gatehouse_attestation_makes";
@@ -64,6 +66,8 @@ fn install() -> Option<PrometheusHandle> {
     describe_gauge!(OLDEST, "Seconds that the first of them has waited.");
     describe_gauge!(CERTIFICATE, "When the server's certificate ends, in seconds since 1970.");
     describe_counter!(EVENTS, "Entries of the ledger by requests, by code.");
+    describe_counter!(SEALED, "Entries of the ledger that got their place in its log.");
+    describe_counter!(SEALING_FAILED, "Times that a log could not be sealed.");
     describe_counter!(NETWORK, "Requests that a network policy refused, by surface.");
     describe_counter!(ATTESTATION, "Passkeys that an attestation policy refused, by reason.");
     describe_gauge!(MAKES, "Makes of authenticators that can be proved.");
@@ -106,6 +110,16 @@ pub(super) fn entered(codes: &[&'static str]) {
     for code in codes {
         counter!(EVENTS, "code" => *code).increment(1);
     }
+}
+
+/// Counts entries that got their place in the log.
+pub(super) fn sealed(count_of: usize) {
+    counter!(SEALED).increment(count_of as u64);
+}
+
+/// A log could not be sealed.
+pub(super) fn sealing_failed() {
+    counter!(SEALING_FAILED).increment(1);
 }
 
 /// A request that a network policy refused.

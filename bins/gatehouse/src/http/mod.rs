@@ -24,6 +24,7 @@ mod probes;
 mod rates;
 mod refusals;
 mod scim;
+mod sealer;
 mod settings;
 mod shape;
 #[cfg(feature = "otlp")]

@@ -119,6 +119,13 @@ impl<'s> World<'s> {
         }
     }
 
+    /// An entry of the tenant's audit log that has its place.
+    fn sealed(&self) -> String {
+        let first = || self.admin.get("/api/settings/audit-log?order=sequence&limit=1").json();
+        eventually(|| first()["entries"][0]["id"].is_string());
+        first()["entries"][0]["id"].as_str().unwrap().to_owned()
+    }
+
     /// The resources that a path's parameters name, made in the tenant; `None`: they are nobody's.
     fn resources(&self, server: &Server, path: &str) -> Option<Vec<String>> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -149,6 +156,12 @@ impl<'s> World<'s> {
                 Some(vec![text(&made.json()["id"])])
             }
             "/api/me/factors/{id}" => Some(vec![self.factor.clone()]),
+            // Once something is sealed.
+            "/api/settings/audit-log/checkpoint" | "/api/settings/audit-log/consistency" => {
+                self.sealed();
+                Some(Vec::new())
+            }
+            "/api/settings/audit-log/{id}/proof" => Some(vec![self.sealed()]),
             "/api/me/tokens/{id}" => {
                 Some(vec![text(&self.admin.get("/api/me/tokens").json()["tokens"][0]["id"])])
             }
@@ -245,6 +258,9 @@ fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
     let mut path = operation.path.clone();
     for (name, id) in ["{id}", "{sid}"].iter().zip(ids) {
         path = path.replace(name, id);
+    }
+    if operation.id == "get_audit_consistency" {
+        path.push_str("?from=1");
     }
     if operation.id == "step_up_status" {
         path.push_str("?purpose=PAYROLL_SEAL");

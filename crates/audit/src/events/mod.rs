@@ -58,6 +58,10 @@ pub fn catalog() -> Catalog {
         .with::<scim_tokens::ScimTokenRevoked>()
         .with::<audit_log::AuditLogExported>()
         .with::<audit_log::AuditLogExportFinished>()
+        .with::<audit_log::AuditRetentionChanged>()
+        .with::<audit_log::AuditEntriesDropped>()
+        .with::<audit_log::AuditAddressesErased>()
+        .with::<audit_log::AuditCheckpointPublished>()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use audit::{
         users::{UserDeactivated, UserUpdated},
     },
     find,
+    log::{CheckpointKeys, Lease, seal},
 };
 use kernel::{Actor, Ctx, Env, StoreError, TenantId, Timestamp};
 use proptest::{
@@ -16,7 +17,7 @@ use proptest::{
     strategy::ValueTree,
     test_runner::{Config, TestRunner},
 };
-use store::{Ending, Tx};
+use store::{Ending, Exported, Tx};
 
 use crate::support::{World, on_both};
 
@@ -111,6 +112,14 @@ async fn every_filter_finds_what_it_means_page_by_page() {
         appended(&world, &other, strangers).await;
         let mut memory = MemoryLedger::default();
         memory.append(&own).await.unwrap();
+        let keys = CheckpointKeys::derive(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
+        let lease = Lease { owner: "test".into(), now: ctx.now, until: ctx.now };
+        assert_eq!(seal(&mut memory, &keys, &tenant, &lease).await.unwrap(), 300);
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let count = seal(tx, &keys, &ctx.tenant, &lease).await?;
+            Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
+        };
+        assert_eq!(world.store.write(world.ctx(), work).await.unwrap(), 300);
         for _ in 0..150 {
             let filter = filters().new_tree(&mut runner).unwrap().current();
             let (mut after, mut seen) = (None, 0);
@@ -130,6 +139,15 @@ async fn every_filter_finds_what_it_means_page_by_page() {
             }
             let all = own.iter().filter(|entry| filter.matches(&(*entry).into())).count();
             assert_eq!(seen, all, "{filter:?}");
+            // In the order of the log too.
+            let followed = audit::follow(&mut memory, &filter, 7, 30).await.unwrap();
+            let there: Vec<_> =
+                followed.entries.iter().map(|(at, listed)| (*at, listed.entry.id.clone())).collect();
+            let look = async move |tx: &mut Tx| audit::follow(tx, &filter, 7, 30).await;
+            let here = world.store.read::<_, StoreError>(tenant.clone(), look).await.unwrap();
+            let places: Vec<_> =
+                here.entries.iter().map(|(at, listed)| (*at, listed.entry.id.clone())).collect();
+            assert_eq!((places, here.next), (there, followed.next));
         }
     })
     .await;
@@ -178,16 +196,18 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
             let (told, ended) = std::sync::mpsc::channel();
             async move {
                 let ended_with = move |ending, rows| told.send((ending, rows)).unwrap_or_default();
-                (store.export(tenant, filter, most, ended_with).await.unwrap(), ended)
+                (store.export(tenant, filter, most, false, ended_with).await.unwrap(), ended)
             }
         };
         let (mut export, ended) = all(Filter::default(), 2_600).await;
         assert!(!export.is_cut);
-        let mut seen = export.next().await.unwrap().unwrap();
+        let listed =
+            |some: Vec<Exported>| some.into_iter().map(|exported| exported.listed).collect::<Vec<_>>();
+        let mut seen = listed(export.next().await.unwrap().unwrap());
         // What comes now is of another moment.
         appended(&world, &tenant, some(50)).await;
         while let Some(more) = export.next().await {
-            seen.extend(more.unwrap());
+            seen.extend(listed(more.unwrap()));
         }
         let mut unique = ids(&seen);
         unique.sort_unstable();
@@ -224,7 +244,7 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
             assert_eq!(export.is_cut, is_cut, "{most}");
             let mut seen = Vec::new();
             while let Some(more) = export.next().await {
-                seen.extend(more.unwrap());
+                seen.extend(listed(more.unwrap()));
             }
             assert_eq!(seen.len(), most);
             assert!(seen.is_sorted_by(|one, other| one.position() > other.position()));

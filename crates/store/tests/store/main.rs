@@ -3,6 +3,7 @@
 
 mod atomic;
 mod audit;
+mod audit_log;
 mod conformance;
 mod dialects;
 mod filters;

@@ -45,6 +45,12 @@ impl World {
         diesel::Connection::establish(path.to_str().unwrap()).unwrap()
     }
 
+    /// The address of a database on PostgreSQL.
+    pub(crate) fn postgres(&self) -> &str {
+        let store::DatabaseUrl::Postgres(url) = &self.database.url else { panic!("not PostgreSQL") };
+        url
+    }
+
     /// The same database opened once more.
     pub(crate) fn reopened(&self) -> Store {
         self.database.store()

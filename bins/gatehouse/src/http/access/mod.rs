@@ -171,9 +171,10 @@ impl<P: Permission> Access<P> {
         &self,
         filter: audit::Filter,
         most: usize,
+        with_proofs: bool,
         ended: impl FnOnce(store::Ending, u64) + Send + 'static,
     ) -> Result<store::Export, StoreError> {
-        self.gate.store.export(self.ctx.tenant.clone(), filter, most, ended).await
+        self.gate.store.export(self.ctx.tenant.clone(), filter, most, with_proofs, ended).await
     }
 
     /// From where the request comes, where that is known.

@@ -11,16 +11,18 @@ use actix_web::{
     web,
 };
 use audit::{
-    Audited, Event, Listed, csv,
+    Audited, Event, csv,
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
 };
+use data_encoding::BASE64;
 use futures_util::stream;
 use kernel::{Ctx, TenantId};
-use store::{Ending, Export, Tx};
+use serde::Serialize;
+use store::{Ending, Export, Exported, Tx};
 use tokio::sync::oneshot;
 use utoipa::IntoParams;
 
-use super::audit_log::{AuditFilter, ShownEntry, filter};
+use super::audit_log::{AuditFilter, ShownEntry, by_sequence, filter};
 use crate::http::{
     Site,
     access::{Access, Gate, entered},
@@ -50,6 +52,8 @@ const ESCAPING: HeaderName = HeaderName::from_static("x-export-formula-escaping"
 struct ExportQuery {
     /// `csv`, which it is by default, or `ndjson`.
     format: Option<String>,
+    /// `true`, with `ndjson`: the first line is the checkpoint, and each entry has its proof, for `gatehouse audit verify`.
+    proofs: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,16 +92,64 @@ impl Format {
         }
     }
 
-    fn line(self, out: &mut Vec<u8>, listed: Listed) -> Result<(), Problem> {
+    fn line(self, out: &mut Vec<u8>, exported: Exported, with_proofs: bool) -> Result<(), Problem> {
         match self {
-            Self::Csv => csv::line(out, &listed),
-            Self::Ndjson => {
-                let entry = ShownEntry::try_from(listed)?;
-                serde_json::to_writer(&mut *out, &entry).map_err(Problem::unforeseen)?;
-                out.push(b'\n');
-            }
+            Self::Csv => csv::line(out, &exported.listed),
+            Self::Ndjson if with_proofs => json_line(out, &ProvedEntry::try_from(exported)?)?,
+            Self::Ndjson => json_line(out, &ShownEntry::try_from(exported.listed)?)?,
         }
         Ok(())
+    }
+}
+
+fn json_line(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Problem> {
+    serde_json::to_writer(&mut *out, value).map_err(Problem::unforeseen)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Whether each entry is to have its proof.
+fn with_proofs(request: &HttpRequest, format: Format) -> Result<bool, Problem> {
+    match query(request, "proofs").as_deref() {
+        None | Some("" | "false") => Ok(false),
+        Some("true") if format == Format::Ndjson => Ok(true),
+        Some("true") => Err(Problem::invalid_request("proofs: with format=ndjson")),
+        Some(_) => Err(Problem::invalid_request("proofs: write true or false")),
+    }
+}
+
+/// An entry that is exported with its proof; `null` where it has no place in the log yet.
+#[derive(Serialize)]
+struct ProvedEntry {
+    #[serde(flatten)]
+    entry: ShownEntry,
+    proof: Option<EntryProof>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EntryProof {
+    sequence: u64,
+    path: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip_salt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip_commitment: Option<String>,
+}
+
+impl TryFrom<Exported> for ProvedEntry {
+    type Error = Problem;
+
+    fn try_from(Exported { listed, proof }: Exported) -> Result<Self, Problem> {
+        let bytes = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|bytes| BASE64.encode(bytes));
+        let stored = &listed.entry;
+        let proof = proof.map(|proof| EntryProof {
+            sequence: proof.sequence,
+            path: proof.path.iter().map(|hash| BASE64.encode(hash)).collect(),
+            ip_salt: bytes(&stored.salt).filter(|_| stored.ip.is_some()),
+            ip_commitment: bytes(&stored.ip_commitment),
+        });
+        Ok(Self { entry: ShownEntry::try_from(listed)?, proof })
     }
 }
 
@@ -145,6 +197,7 @@ impl Drop for Place {
 struct Running {
     export: Export,
     format: Format,
+    with_proofs: bool,
     /// What was written and not handed over yet.
     buffer: Vec<u8>,
     has_ended: bool,
@@ -160,7 +213,8 @@ impl Running {
         while self.buffer.len() < CHUNK {
             let lines = match self.export.next().await {
                 Some(Ok(some)) => {
-                    some.into_iter().try_for_each(|listed| self.format.line(&mut self.buffer, listed))
+                    let (format, proofs) = (self.format, self.with_proofs);
+                    some.into_iter().try_for_each(|exported| format.line(&mut self.buffer, exported, proofs))
                 }
                 Some(Err(error)) => Err(error.into()),
                 None => {
@@ -229,6 +283,10 @@ pub(super) async fn export_audit_log(
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
     let (filter, format) = (filter(&request)?, Format::of(&request)?);
+    let with_proofs = with_proofs(&request, format)?;
+    if by_sequence(&request)? {
+        return Err(Problem::invalid_request("order: an export is newest first"));
+    }
     let user = match access.caller() {
         Person::Session(signed) => signed.holder.user.clone(),
         Person::Pat(by) => by.holder.user.clone(),
@@ -247,7 +305,7 @@ pub(super) async fn export_audit_log(
         drop(place);
         let _gone = tell.send((ending, rows));
     };
-    let export = access.export(filter, MOST, ended).await?;
+    let export = access.export(filter, MOST, with_proofs, ended).await?;
     let day = access.ctx().now.naive().format("%Y-%m-%d");
     let name = format!("attachment; filename=\"audit-log-{day}.{}\"", format.as_str());
     let mut answer = HttpResponse::Ok();
@@ -260,7 +318,11 @@ pub(super) async fn export_audit_log(
     if format == Format::Csv {
         answer.insert_header((ESCAPING, HeaderValue::from_static("apostrophe")));
     }
-    let running = Running { export, format, buffer: format.head(), has_ended: false };
+    let mut buffer = format.head();
+    if with_proofs {
+        json_line(&mut buffer, &serde_json::json!({ "checkpoint": export.checkpoint }))?;
+    }
+    let running = Running { export, format, with_proofs, buffer, has_ended: false };
     let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
     Ok(answer.streaming(Box::pin(body)))
 }

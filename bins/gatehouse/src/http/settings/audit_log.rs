@@ -68,6 +68,9 @@ pub(super) struct ShownEntry {
     /// Ids, and names of what changed.
     #[schema(value_type = Object)]
     metadata: Box<RawValue>,
+    /// With `order=sequence`: its place in the log, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<u64>,
 }
 
 impl TryFrom<Listed> for ShownEntry {
@@ -83,6 +86,7 @@ impl TryFrom<Listed> for ShownEntry {
             resource_type: entry.resource_type,
             resource_id: entry.resource_id,
             ip: entry.ip,
+            sequence: None,
         })
     }
 }
@@ -91,9 +95,9 @@ impl TryFrom<Listed> for ShownEntry {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct AuditPage {
-    /// Newest first.
+    /// Newest first, or in the order of the log.
     entries: Vec<ShownEntry>,
-    /// Where the next page begins; `null` on the last one.
+    /// Where the next page begins; `null` on the last one. In the order of the log there is always one.
     #[schema(required)]
     next_cursor: Option<String>,
     /// With `q`: up to the entries of this time was looked, in 50,000 of them, and the next page goes on there.
@@ -116,9 +120,6 @@ pub(super) fn filter(request: &HttpRequest) -> Result<Filter, Problem> {
             Problem::invalid_request(format!("{name}: write a time such as 2026-01-31T09:30:00Z"))
         })
     };
-    if said("order")?.is_some() {
-        return Err(Problem::invalid_request("order: there is one, newest first, by default"));
-    }
     let mut filter = Filter {
         actor: said("userId")?,
         resource_id: said("resourceId")?,
@@ -141,6 +142,24 @@ pub(super) fn filter(request: &HttpRequest) -> Result<Filter, Problem> {
     Ok(filter)
 }
 
+/// In which order entries are listed.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what `by_sequence` reads")]
+struct OrderQuery {
+    /// `sequence`: what is sealed, in the order of the log, without an end. Newest first by default.
+    order: Option<String>,
+}
+
+/// Whether the order of the log is asked for.
+pub(super) fn by_sequence(request: &HttpRequest) -> Result<bool, Problem> {
+    match query(request, "order").as_deref() {
+        None | Some("") => Ok(false),
+        Some("sequence") => Ok(true),
+        Some(_) => Err(Problem::invalid_request("order: write sequence, or nothing for newest first")),
+    }
+}
+
 /// Tells cursors of one search from those of another.
 fn mark(filter: &Filter) -> String {
     let hash = sha256(format!("{filter:?}").as_bytes());
@@ -159,13 +178,42 @@ fn opened(cursor: &str, filter: &Filter) -> Option<Position> {
     (parts.next().is_none() && of == mark(filter)).then_some(position)
 }
 
+/// A page of the log itself: what a consumer pulls misses nothing and comes once.
+async fn follow(
+    site: &Site,
+    access: &Access<Administer>,
+    filter: Filter,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<HttpResponse, Problem> {
+    let mark = mark(&filter);
+    let from = match cursor {
+        None => 0,
+        Some(cursor) => {
+            let place =
+                cursor.strip_prefix("seq-").and_then(|rest| rest.strip_suffix(&mark)?.strip_suffix('-'));
+            place.and_then(|place| place.parse().ok()).ok_or_else(Problem::invalid_cursor)?
+        }
+    };
+    let follow = async move |_: &Ctx, tx: &mut Tx| audit::follow(tx, &filter, from, limit).await;
+    let page = access.read(follow).await?;
+    let shown =
+        |(sequence, listed)| Ok(ShownEntry { sequence: Some(sequence), ..ShownEntry::try_from(listed)? });
+    Ok(answer(&AuditPage {
+        entries: page.entries.into_iter().map(shown).collect::<Result<_, Problem>>()?,
+        next_cursor: site.keys.seal_cursor(access.tenant(), &format!("seq-{}-{mark}", page.next)),
+        scan_stopped_at: None,
+    }))
+}
+
 /// Look into the audit log
 ///
-/// Newest first. Pages neither repeat nor leave out what was there when the first of them was read.
+/// Newest first. Pages neither repeat nor leave out what was there when the first of them was read. With `order=sequence` what
+/// is sealed, in the order of the log: whoever goes on with `nextCursor`, which never ends, misses nothing.
 #[utoipa::path(
     tag = "Audit log",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(AuditFilter, crate::http::paging::PageQuery),
+    params(AuditFilter, OrderQuery, crate::http::paging::PageQuery),
     responses(
         (status = 200, description = "A page of entries.", body = AuditPage),
         (status = 400, description = "INVALID_CURSOR, or a parameter is malformed."),
@@ -179,11 +227,15 @@ pub(super) async fn get_audit_log(
     page: Page,
 ) -> Result<HttpResponse, Problem> {
     let filter = filter(&request)?;
-    let after = match page.opened(&site, access.tenant())? {
+    let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
+    let cursor_of_page = page.opened(&site, access.tenant())?;
+    if by_sequence(&request)? {
+        return follow(&site, &access, filter, cursor_of_page, limit).await;
+    }
+    let after = match cursor_of_page {
         None => None,
         Some(cursor) => Some(opened(cursor, &filter).ok_or_else(Problem::invalid_cursor)?),
     };
-    let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
     let looked = filter.clone();
     let find = async move |_: &Ctx, tx: &mut Tx| audit::find(tx, &looked, after, limit).await;
     let found = access.read(find).await?;

@@ -4,6 +4,7 @@ mod attestation_impact;
 mod attestation_policy;
 mod audit_export;
 mod audit_log;
+mod audit_proofs;
 mod network_impact;
 mod network_policy;
 mod network_rules;
@@ -39,6 +40,9 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(attestation_impact::attestation_policy_impact)
         .service(audit_log::get_audit_log)
         .service(audit_export::export_audit_log)
+        .service(audit_proofs::get_audit_checkpoint)
+        .service(audit_proofs::get_audit_consistency)
+        .service(audit_proofs::get_audit_proof)
         .service(users::list_settings_users)
         .service(users::invite_user)
         .service(users::get_settings_user)

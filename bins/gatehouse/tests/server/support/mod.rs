@@ -13,7 +13,7 @@ pub(crate) use browser::Browser;
 pub(crate) use client::{Answer, Caller};
 pub(crate) use mail::MailServer;
 pub(crate) use maker::Maker;
-pub(crate) use process::Process;
+pub(crate) use process::{Process, Running};
 pub(crate) use server::{AUTH_SECRET, ORIGIN, PASSWORD, Person, Server, Tenant, eventually, on_both};
 
 use serde_json::{Value, json};

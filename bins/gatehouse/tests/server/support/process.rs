@@ -68,6 +68,21 @@ impl Process {
         last.expect("a database of its own").1.clone()
     }
 
+    /// Runs a statement behind the program's back, by the database's own.
+    pub(crate) fn sql(&self, statement: &str) {
+        let mut command = Command::new(if self.database.is_some() { "psql" } else { "sqlite3" });
+        if self.database.is_some() {
+            command.args(["-qAt", "-v", "ON_ERROR_STOP=1", &self.database_url(), "-c", statement]);
+        } else {
+            command
+                .arg("-bail")
+                .arg(self.path().join("data/gatehouse.db"))
+                .args([".timeout 5000", statement]);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
     /// A tenant, and the raw token of its identity provider.
     pub(crate) fn tenant(&self, slug: &str) -> String {
         self.json(&["migrate"]);

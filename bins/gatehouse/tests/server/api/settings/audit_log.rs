@@ -143,7 +143,7 @@ fn what_cannot_be_looked_for_is_refused() {
             ("limit=0", "limit: "),
             ("userId=usr_1%00", "userId: no text has the character NUL"),
             ("q=%00", "q: no text has the character NUL"),
-            ("order=sequence", "order: "),
+            ("order=time", "order: "),
         ] {
             let refused = admin.get(&format!("{LOG}?{query}"));
             is(&refused, 400, "INVALID_REQUEST");

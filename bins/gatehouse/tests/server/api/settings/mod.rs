@@ -2,4 +2,5 @@
 
 mod attestation;
 mod audit_log;
+mod audit_proofs;
 mod network;

@@ -1,0 +1,275 @@
+//! `gatehouse audit`
+
+use std::{
+    fs::File,
+    io::BufReader,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use audit::{
+    Audited, Event, Unaudited,
+    events::audit_log::{AuditAddressesErased, AuditEntriesDropped, AuditRetentionChanged},
+    log::{Checkpoint, CheckpointKey, CheckpointKeys, VerifyStore, verify, verify_export},
+};
+use clap::Subcommand;
+use kernel::{Ctx, Env, StoreError, Timestamp, UserId};
+use serde_json::json;
+use store::Tx;
+
+use super::{Office, Report, Result};
+use crate::{
+    config::{Raw, Settings},
+    secrets::{self, MasterKeys},
+};
+
+/// Milliseconds of a day.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+/// Places of a group: whole ones are dropped.
+const GROUP: u64 = 256;
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Look whether a tenant's audit log, or an export of it, is what was sealed. Exit status 1 if it is not
+    Verify {
+        /// The tenant's slug, to verify the database
+        #[arg(long, required_unless_present = "file")]
+        tenant: Option<String>,
+        /// An export with proofs (format=ndjson&proofs=true), to verify without the database
+        #[arg(long, conflicts_with_all = ["tenant", "checkpoint"])]
+        file: Option<PathBuf>,
+        /// A checkpoint that was kept elsewhere: that the log begins with it. May be said again
+        #[arg(long, value_name = "FILE")]
+        checkpoint: Vec<PathBuf>,
+        /// The key that verifies checkpoints; without it those of this installation. May be said again
+        #[arg(long, value_name = "KEY")]
+        key: Vec<String>,
+    },
+    /// Print the keys that verify a tenant's checkpoints
+    Key {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+    },
+    /// Say how long a tenant's entries are kept
+    Retain {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+        /// Days, from 1 to 36500
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=36500), required_unless_present = "forever")]
+        days: Option<u32>,
+        /// As long as there is the database
+        #[arg(long, conflicts_with = "days")]
+        forever: bool,
+    },
+    /// Drop a tenant's entries whose time is over; their hashes stay
+    Drop {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+    },
+    /// Erase the addresses from which somebody has acted; proofs stay valid
+    Erase {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+        /// The id of the person: usr_…
+        #[arg(long)]
+        user: UserId,
+    },
+}
+
+pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
+    let folder = raw.settings()?.data_dir;
+    secrets::read_kept(&folder, raw)?;
+    let settings = raw.settings()?;
+    // An export is verified where there is no database.
+    if let Command::Verify { file: Some(file), key, .. } = &command {
+        return verify_file(file, key, &settings);
+    }
+    let office = Office::open(&settings, env).await?;
+    match command {
+        Command::Verify { tenant, checkpoint, key, .. } => {
+            let tenant = tenant.ok_or("--tenant: say whose log")?;
+            verify_database(&tenant, &checkpoint, &key, &settings, &office).await
+        }
+        Command::Key { tenant } => {
+            let tenant = office.tenant(&tenant).await?;
+            let keys: Vec<_> =
+                own(&settings).of(tenant.id.as_str()).iter().map(ToString::to_string).collect();
+            Ok(Report::new(json!({ "keys": keys }), keys.join("\n")))
+        }
+        Command::Retain { tenant, days, .. } => retain(&tenant, days, &office).await,
+        Command::Drop { tenant } => drop_old(&tenant, &office).await,
+        Command::Erase { tenant, user } => erase(&tenant, &user, &office).await,
+    }
+}
+
+fn own(settings: &Settings) -> CheckpointKeys {
+    CheckpointKeys::derive(settings.master_key.as_ref().map(MasterKeys::newest_first).unwrap_or_default())
+}
+
+/// The keys that are said, or else those of the installation.
+fn keys(said: &[String], settings: &Settings, tenant: &str) -> Result<Vec<CheckpointKey>> {
+    let parse = |text: &String| {
+        CheckpointKey::parse(text).ok_or_else(|| format!("--key: not a key of checkpoints: {text}"))
+    };
+    let mut keys = said.iter().map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
+    if keys.is_empty() {
+        keys = own(settings).of(tenant);
+    }
+    if keys.is_empty() {
+        return Err("there is no key: say --key, or set GATEHOUSE_MASTER_KEY".into());
+    }
+    Ok(keys)
+}
+
+async fn verify_database(
+    tenant: &str,
+    known: &[PathBuf],
+    said: &[String],
+    settings: &Settings,
+    office: &Office,
+) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let name = tenant.id.to_string();
+    let keys = keys(said, settings, &name)?;
+    let mut checkpoints = Vec::new();
+    for path in known {
+        let note = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let checkpoint = Checkpoint::verified(&note, &keys);
+        checkpoints.push(checkpoint.map_err(|error| format!("{}: {error}", path.display()))?);
+    }
+    let look = async |tx: &mut Tx| verify(tx, &name, &keys, checkpoints).await;
+    let found = office.store.at_one_moment::<_, StoreError>(tenant.id, look).await?;
+    let mut lines = vec![format!(
+        "{} entries in the log of {}, root {}; {} hashed again, {} dropped, {} waiting, {} checkpoints compared",
+        found.size, tenant.slug, found.root, found.entries, found.dropped, found.waiting, found.checkpoints
+    )];
+    lines.extend(found.findings.iter().map(|finding| format!("{finding}")));
+    lines.push(verdict(found.count));
+    let json = serde_json::to_value(&found)?;
+    Ok(Report { json, lines: lines.join("\n"), failed: found.count > 0 })
+}
+
+fn verdict(count: usize) -> String {
+    match count {
+        0 => "nothing was changed".into(),
+        count => format!("{count} findings: this is not the log that was sealed"),
+    }
+}
+
+fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Report> {
+    let open = || File::open(path).map_err(|error| format!("{}: {error}", path.display()));
+    let mut first = String::new();
+    std::io::BufRead::read_line(&mut BufReader::new(open()?), &mut first)?;
+    // Whose it is decides which of our keys are asked; that it is theirs is verified with them.
+    let head: serde_json::Value = serde_json::from_str(&first).unwrap_or_default();
+    let note = head.get("checkpoint").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let tenant = Checkpoint::read(note).ok().and_then(|read| read.tenant().map(str::to_owned));
+    let keys = keys(said, settings, tenant.as_deref().unwrap_or_default())?;
+    let found = verify_export(BufReader::new(open()?), &keys)
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut lines = vec![format!(
+        "{} entries of the log of {} with {}, root {}; {} had no place yet, {} left out between the first and the last",
+        found.entries, found.tenant, found.size, found.root, found.unsealed, found.left_out
+    )];
+    lines.extend(found.findings.iter().map(|finding| format!("{finding}")));
+    lines.push(verdict(found.count));
+    let json = serde_json::to_value(&found)?;
+    Ok(Report { json, lines: lines.join("\n"), failed: found.count > 0 })
+}
+
+async fn retain(tenant: &str, days: Option<u32>, office: &Office) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let set = async move |ctx: &Ctx, tx: &mut Tx| {
+        if tx.audit_days().await? == days {
+            return Ok::<_, StoreError>(Audited::without((), Unaudited::NothingChanged));
+        }
+        tx.set_audit_days(days).await?;
+        Ok(Audited::new((), Event::new(ctx.tenant.as_str(), &AuditRetentionChanged { days })))
+    };
+    office.write(&tenant.id, set).await?;
+    let said = match days {
+        None => format!("entries of {} are kept for ever", tenant.slug),
+        Some(days) => format!(
+            "entries of {} are kept for {days} days; gatehouse audit drop drops older ones",
+            tenant.slug
+        ),
+    };
+    Ok(Report::new(json!({ "days": days }), said))
+}
+
+/// Says first what is dropped, in the ledger; then removes it piece by piece. What a run before has left is removed too.
+async fn drop_old(tenant: &str, office: &Office) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let days = async |tx: &mut Tx| Ok::<_, StoreError>((tx.audit_days().await?, tx.dropped().await?));
+    let (days, from) = office.store.read(tenant.id.clone(), days).await?;
+    let Some(days) = days else {
+        return Err(format!(
+            "entries of {} are kept for ever: say gatehouse audit retain first",
+            tenant.slug
+        )
+        .into());
+    };
+    let time = office.env.now().plus_millis(-i64::from(days) * DAY);
+    let before = old_before(&tenant.id, from, time, office).await?;
+    if before > from {
+        let declare = async move |ctx: &Ctx, tx: &mut Tx| {
+            tx.declare_dropped(before, ctx.now).await?;
+            let data = AuditEntriesDropped { from_sequence: from, before_sequence: before };
+            Ok::<_, StoreError>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
+        };
+        office.write(&tenant.id, declare).await?;
+    }
+    let mut removed = 0;
+    loop {
+        let remove = async |_: &Ctx, tx: &mut Tx| {
+            Ok::<_, StoreError>(Audited::without(tx.remove_dropped().await?, Unaudited::Announced))
+        };
+        match office.write(&tenant.id, remove).await? {
+            0 => break,
+            some => removed += some,
+        }
+    }
+    let said =
+        format!("{removed} entries of {} dropped; the log begins at {}", tenant.slug, before.max(from));
+    Ok(Report::new(json!({ "dropped": removed, "beforeSequence": before.max(from) }), said))
+}
+
+/// Before which place all entries are older than this, in whole groups.
+async fn old_before(tenant: &kernel::TenantId, from: u64, time: Timestamp, office: &Office) -> Result<u64> {
+    let mut at = from;
+    loop {
+        let look = async move |tx: &mut Tx| tx.sealed_before(at, time).await;
+        let next = office.store.read::<_, StoreError>(tenant.clone(), look).await?;
+        if next - at < store::KEPT_AT_ONCE {
+            return Ok(next - next % GROUP);
+        }
+        at = next;
+    }
+}
+
+async fn erase(tenant: &str, user: &UserId, office: &Office) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let mut erased = 0;
+    loop {
+        let user = user.clone();
+        let some = async move |_: &Ctx, tx: &mut Tx| {
+            let entries = tx.erase_addresses(user.as_str()).await?;
+            Ok::<_, StoreError>(match entries {
+                0 => Audited::without(0, Unaudited::NothingChanged),
+                entries => {
+                    Audited::new(entries, Event::new(user.as_str(), &AuditAddressesErased { entries }))
+                }
+            })
+        };
+        match office.write(&tenant.id, some).await? {
+            0 => break,
+            some => erased += some,
+        }
+    }
+    let said = format!("the addresses of {erased} entries of {} are erased", tenant.slug);
+    Ok(Report::new(json!({ "erased": erased }), said))
+}

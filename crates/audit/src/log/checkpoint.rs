@@ -1,0 +1,178 @@
+//! Checkpoints: what a log was at some time, as C2SP signed notes (tlog-checkpoint, signed-note) with Ed25519.
+
+use std::fmt;
+
+use data_encoding::{BASE64, HEXLOWER};
+use kernel::Secret;
+use ring::{
+    digest::{SHA256, digest},
+    hkdf,
+    signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
+};
+
+use super::merkle::Hash;
+
+/// What begins the name of each log, and of the key that signs for it.
+const ORIGIN: &str = "gatehouse/audit/";
+/// Ed25519 in signed notes.
+const ALGORITHM: u8 = 1;
+/// Bytes of a note at most.
+const MAX_NOTE: usize = 4096;
+
+/// A log at some time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Which log: `gatehouse/audit/` and the tenant.
+    pub origin: String,
+    /// How many entries.
+    pub size: u64,
+    /// The root of the tree over them.
+    pub root: Hash,
+}
+
+/// Why a note is no checkpoint that somebody has signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoteError {
+    /// Not written as a note.
+    #[error("not a checkpoint")]
+    Malformed,
+    /// No signature by a key that is asked for.
+    #[error("not signed with a key that is known")]
+    UnknownKey,
+    /// A signature that is none.
+    #[error("the signature is wrong")]
+    Signature,
+}
+
+impl Checkpoint {
+    /// Of a tenant's log.
+    pub fn new(tenant: &str, size: u64, root: Hash) -> Self {
+        Self { origin: format!("{ORIGIN}{tenant}"), size, root }
+    }
+
+    /// The tenant whose log it is.
+    pub fn tenant(&self) -> Option<&str> {
+        self.origin.strip_prefix(ORIGIN)
+    }
+
+    /// What is signed.
+    fn text(&self) -> String {
+        format!("{}\n{}\n{}\n", self.origin, self.size, BASE64.encode(&self.root))
+    }
+
+    /// What a note says, without a look at who has signed it.
+    pub fn read(note: &str) -> Result<Self, NoteError> {
+        Self::parts(note).map(|(checkpoint, _, _)| checkpoint)
+    }
+
+    /// What a note says, the text that is signed, and its signatures.
+    fn parts(note: &str) -> Result<(Self, &str, &str), NoteError> {
+        let is_note = note.len() <= MAX_NOTE && note.ends_with('\n') && !note.contains('\r');
+        let at = note.rfind("\n\n").filter(|_| is_note).ok_or(NoteError::Malformed)?;
+        let (text, signatures) = note.split_at(at + 1);
+        let mut lines = text.lines();
+        let (Some(origin), Some(size), Some(root)) = (lines.next(), lines.next(), lines.next()) else {
+            return Err(NoteError::Malformed);
+        };
+        let canonical = |size: &u64| size.to_string();
+        let size: u64 =
+            size.parse().ok().filter(|number| canonical(number) == size).ok_or(NoteError::Malformed)?;
+        let root = BASE64.decode(root.as_bytes()).ok().and_then(|root| root.try_into().ok());
+        let root = root.filter(|_| !origin.is_empty()).ok_or(NoteError::Malformed)?;
+        Ok((Self { origin: origin.to_owned(), size, root }, text, signatures))
+    }
+
+    /// What a note says that one of these keys has signed.
+    pub fn verified(note: &str, keys: &[CheckpointKey]) -> Result<Self, NoteError> {
+        let (checkpoint, text, signatures) = Self::parts(note)?;
+        for line in signatures.lines().filter(|line| !line.is_empty()) {
+            let mut words = line.strip_prefix("— ").ok_or(NoteError::Malformed)?.split(' ');
+            let (Some(name), Some(signature), None) = (words.next(), words.next(), words.next()) else {
+                return Err(NoteError::Malformed);
+            };
+            let bytes = BASE64.decode(signature.as_bytes()).map_err(|_| NoteError::Malformed)?;
+            let Some((id, signature)) = bytes.split_first_chunk::<4>() else {
+                return Err(NoteError::Malformed);
+            };
+            let key = keys.iter().find(|key| key.name == name && key.id() == *id);
+            if let Some(key) = key.filter(|key| key.name == checkpoint.origin) {
+                let key = UnparsedPublicKey::new(&ED25519, key.public);
+                let is_right = key.verify(text.as_bytes(), signature).is_ok();
+                return is_right.then_some(checkpoint).ok_or(NoteError::Signature);
+            }
+        }
+        Err(NoteError::UnknownKey)
+    }
+}
+
+/// The public key of a log: `name+id+key`, as `Display` writes it (a C2SP verifier key).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointKey {
+    name: String,
+    public: [u8; 32],
+}
+
+impl CheckpointKey {
+    /// The same, read.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.trim().splitn(3, '+');
+        let (name, id, key) = (parts.next()?, parts.next()?, parts.next()?);
+        let key = BASE64.decode(key.as_bytes()).ok()?;
+        let (ALGORITHM, public) = key.split_first().map(|(algorithm, public)| (*algorithm, public))? else {
+            return None;
+        };
+        let key = Self { name: name.to_owned(), public: public.try_into().ok()? };
+        (!name.is_empty() && HEXLOWER.encode(&key.id()) == id).then_some(key)
+    }
+
+    fn id(&self) -> [u8; 4] {
+        let bytes = [self.name.as_bytes(), &[b'\n', ALGORITHM], &self.public].concat();
+        let hash = digest(&SHA256, &bytes);
+        hash.as_ref().first_chunk().copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for CheckpointKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = [&[ALGORITHM], self.public.as_slice()].concat();
+        write!(f, "{}+{}+{}", self.name, HEXLOWER.encode(&self.id()), BASE64.encode(&key))
+    }
+}
+
+/// What signs checkpoints, newest first: each derived from a master key by HKDF-SHA256 (RFC 5869).
+pub struct CheckpointKeys(Vec<Ed25519KeyPair>);
+
+impl CheckpointKeys {
+    /// Derives the keys from master keys with their ids, newest first.
+    pub fn derive(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
+        let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse checkpoints");
+        let derive = |master: &Secret<Vec<u8>>| {
+            let extracted = salt.extract(master.expose());
+            let mut seed = [0; 32];
+            extracted.expand(&[b"ed25519"], hkdf::HKDF_SHA256).ok()?.fill(&mut seed).ok()?;
+            Ed25519KeyPair::from_seed_unchecked(&seed).ok()
+        };
+        Self(masters.iter().filter_map(|(_, master)| derive(master)).collect())
+    }
+
+    /// The note of a checkpoint, signed with the newest key; `None` without a key.
+    pub fn sign(&self, checkpoint: &Checkpoint) -> Option<String> {
+        let pair = self.0.first()?;
+        let text = checkpoint.text();
+        let signature = pair.sign(text.as_bytes());
+        let key = public(&checkpoint.origin, pair)?;
+        let line = BASE64.encode(&[key.id().as_slice(), signature.as_ref()].concat());
+        Some(format!("{text}\n— {} {line}\n", checkpoint.origin))
+    }
+
+    /// What verifies the checkpoints of a tenant's log, newest first.
+    pub fn of(&self, tenant: &str) -> Vec<CheckpointKey> {
+        let origin = format!("{ORIGIN}{tenant}");
+        self.0.iter().filter_map(|pair| public(&origin, pair)).collect()
+    }
+}
+
+fn public(origin: &str, pair: &Ed25519KeyPair) -> Option<CheckpointKey> {
+    let public = pair.public_key().as_ref().try_into().ok()?;
+    Some(CheckpointKey { name: origin.to_owned(), public })
+}

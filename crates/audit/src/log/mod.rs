@@ -1,0 +1,21 @@
+//! The tamper-evident log of a ledger: a Merkle tree over the hashes of its entries (RFC 6962 §2.1), whose roots are
+//! signed.
+//!
+//! Entries are hashed alone when they are written. A moment later they are sealed ([`seal`]): each gets its place in the
+//! log, and a checkpoint over all of them is signed. From then on nobody who does not have the key can change, remove,
+//! insert or reorder entries without a trace ([`verify`]), and anybody can be given a proof that an entry is in the log
+//! ([`inclusion`]) and that a later log begins with an earlier one ([`consistency`]).
+
+mod checkpoint;
+mod merkle;
+mod offline;
+mod proof;
+mod seal;
+mod verify;
+
+pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys, NoteError};
+pub use merkle::{Frontier, Hash, Place, verify_consistency, verify_inclusion};
+pub use offline::{ExportError, VerifiedExport, verify_export};
+pub use proof::{Nodes, TreeStore, consistency, inclusion};
+pub use seal::{AT_ONCE, Batch, Lease, SealStore, Sealed, Unsealed, seal};
+pub use verify::{Finding, SealedRow, Verified, VerifyStore, verify};

@@ -1,0 +1,182 @@
+//! Verifying an export with proofs, with nothing but the key.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, BufRead},
+};
+
+use data_encoding::{BASE64, HEXLOWER};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    checkpoint::{Checkpoint, CheckpointKey, NoteError},
+    merkle::{Hash, verify_inclusion},
+    verify::Finding,
+};
+use crate::StoredEntry;
+
+/// Bytes of a line at most.
+const MAX_LINE: u64 = 1024 * 1024;
+/// Findings that are told of at most; all are counted.
+const MOST: usize = 1000;
+
+/// What an export turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedExport {
+    /// The tenant whose log it is of.
+    pub tenant: String,
+    /// Entries in the log of its checkpoint.
+    pub size: u64,
+    /// The root over them, in hex.
+    pub root: String,
+    /// Entries that were hashed again.
+    pub entries: u64,
+    /// Those of them that had no place in the log when it was made, and so no proof.
+    pub unsealed: u64,
+    /// The first place of the log that is in it, and the last one.
+    pub sequences: Option<(u64, u64)>,
+    /// Places between these that are not: what was not asked for, or was taken out.
+    pub left_out: u64,
+    /// How much is not as it was sealed.
+    pub count: usize,
+    /// The first thousand of it.
+    pub findings: Vec<Finding>,
+}
+
+/// Why an export cannot be verified at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// It cannot be read.
+    #[error("{0}")]
+    Read(#[from] io::Error),
+    /// Its first line is no checkpoint: it was made without proofs.
+    #[error("the first line is no checkpoint: export with format=ndjson&proofs=true")]
+    NoCheckpoint,
+    /// The checkpoint is not signed as it should be.
+    #[error("the checkpoint: {0}")]
+    Note(#[from] NoteError),
+    /// A line is no entry.
+    #[error("line {0} is no entry of an export")]
+    Line(u64),
+}
+
+#[derive(Deserialize)]
+struct Head {
+    checkpoint: String,
+}
+
+#[derive(Deserialize)]
+struct LineActor {
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LineProof {
+    sequence: u64,
+    path: Vec<String>,
+    ip_salt: Option<String>,
+    ip_commitment: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    id: String,
+    timestamp: String,
+    actor: LineActor,
+    action: String,
+    resource_type: String,
+    resource_id: String,
+    ip: Option<String>,
+    metadata: Box<RawValue>,
+    proof: Option<LineProof>,
+}
+
+impl Line {
+    /// Whether the entry stands at its place in the log; `None` if something of it is not written as it has to be.
+    fn proved(self, proof: &LineProof, tenant: &str, checkpoint: &Checkpoint) -> Option<bool> {
+        let bytes = |text: &Option<String>| match text {
+            None => Some(None),
+            Some(text) => BASE64.decode(text.as_bytes()).ok().map(Some),
+        };
+        let path: Option<Vec<Hash>> = proof
+            .path
+            .iter()
+            .map(|hash| BASE64.decode(hash.as_bytes()).ok().and_then(|hash| hash.try_into().ok()))
+            .collect();
+        let entry = StoredEntry {
+            timestamp: self.timestamp.parse().ok()?,
+            actor_type: self.actor.kind,
+            actor_id: self.actor.id,
+            action: self.action,
+            resource_type: self.resource_type,
+            resource_id: self.resource_id,
+            ip: self.ip,
+            metadata: self.metadata.get().to_owned(),
+            leaf: [0; 32],
+            salt: bytes(&proof.ip_salt)?,
+            ip_commitment: bytes(&proof.ip_commitment)?,
+            id: self.id,
+        };
+        // Written otherwise it is another text, though it may be the same time.
+        if entry.timestamp.to_string() != self.timestamp {
+            return Some(false);
+        }
+        let Some(leaf) = entry.content_leaf(tenant) else { return Some(false) };
+        Some(verify_inclusion(&leaf, proof.sequence, checkpoint.size, &path?, &checkpoint.root))
+    }
+}
+
+/// Verifies an export that was made with proofs: its checkpoint with these keys, each entry with its proof.
+pub fn verify_export(
+    mut export: impl BufRead,
+    keys: &[CheckpointKey],
+) -> Result<VerifiedExport, ExportError> {
+    let head = line(&mut export, 1)?.ok_or(ExportError::NoCheckpoint)?;
+    let head: Head = serde_json::from_str(&head).map_err(|_| ExportError::NoCheckpoint)?;
+    let checkpoint = Checkpoint::verified(&head.checkpoint, keys)?;
+    let tenant = checkpoint.tenant().ok_or(NoteError::Malformed)?.to_owned();
+    let mut result = VerifiedExport {
+        size: checkpoint.size,
+        root: HEXLOWER.encode(&checkpoint.root),
+        tenant: tenant.clone(),
+        ..VerifiedExport::default()
+    };
+    let (mut seen, mut number) = (BTreeSet::new(), 1);
+    loop {
+        number += 1;
+        let Some(text) = line(&mut export, number)? else { break };
+        let parsed: Line = serde_json::from_str(&text).map_err(|_| ExportError::Line(number))?;
+        let mut parsed = parsed;
+        result.entries += 1;
+        let Some(proof) = parsed.proof.take() else {
+            result.unsealed += 1;
+            continue;
+        };
+        let (id, sequence) = (parsed.id.clone(), proof.sequence);
+        let is_proved = parsed.proved(&proof, &tenant, &checkpoint).ok_or(ExportError::Line(number))?;
+        if !is_proved || !seen.insert(sequence) {
+            result.count += 1;
+            if result.findings.len() < MOST {
+                result.findings.push(Finding::Changed { sequence, id });
+            }
+        }
+    }
+    result.sequences = seen.first().copied().zip(seen.last().copied());
+    result.left_out = result.sequences.map_or(0, |(first, last)| last - first + 1 - seen.len() as u64);
+    Ok(result)
+}
+
+fn line(export: &mut impl BufRead, number: u64) -> Result<Option<String>, ExportError> {
+    let mut text = String::new();
+    let read = io::Read::take(&mut *export, MAX_LINE).read_line(&mut text)?;
+    if read as u64 >= MAX_LINE {
+        return Err(ExportError::Line(number));
+    }
+    Ok((read > 0).then_some(text))
+}

@@ -1,0 +1,96 @@
+//! Sealing: entries get their place in the log.
+
+use async_trait::async_trait;
+use kernel::{StoreError, TenantId, Timestamp};
+
+use super::{
+    checkpoint::{Checkpoint, CheckpointKeys},
+    merkle::{Frontier, Hash, Place},
+};
+
+/// Entries that are sealed at once, at most: each such batch has a checkpoint.
+pub const AT_ONCE: usize = 1024;
+
+/// An entry that has no place in the log yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsealed {
+    /// `aud_…`
+    pub id: String,
+    /// Its hash as it was written.
+    pub leaf: Hash,
+}
+
+/// An entry and its place in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// From 0, without gaps.
+    pub sequence: u64,
+    /// `aud_…`
+    pub id: String,
+    /// Its hash.
+    pub leaf: Hash,
+}
+
+/// What has been sealed at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// In order.
+    pub entries: Vec<Sealed>,
+    /// Subtrees that are complete by them.
+    pub nodes: Vec<(Place, Hash)>,
+    /// The log with them.
+    pub log: Frontier,
+    /// The signed checkpoint.
+    pub note: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Who seals a tenant's log, and until when nobody else does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The process.
+    pub owner: String,
+    /// Now.
+    pub now: Timestamp,
+    /// Until then, unless it seals again.
+    pub until: Timestamp,
+}
+
+/// Where one tenant's log is kept.
+#[async_trait]
+pub trait SealStore: Send {
+    /// The log as it is, which nobody else goes on with before the unit of work ends; `None` while somebody else has the
+    /// lease.
+    async fn claim(&mut self, lease: &Lease) -> Result<Option<Frontier>, StoreError>;
+    /// Entries that are committed and have no place yet, in order of their ids, so many at most.
+    async fn unsealed(&mut self, limit: usize) -> Result<Vec<Unsealed>, StoreError>;
+    /// Keeps what has been sealed, and the lease.
+    async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError>;
+}
+
+/// Seals what waits, [`AT_ONCE`] at most, and tells how many entries that were. One unit of work.
+///
+/// Entries are in order of their ids within a batch. One that is committed late is sealed late, and none is forgotten.
+pub async fn seal(
+    store: &mut (impl SealStore + ?Sized),
+    keys: &CheckpointKeys,
+    tenant: &TenantId,
+    lease: &Lease,
+) -> Result<usize, StoreError> {
+    let Some(mut log) = store.claim(lease).await? else { return Ok(0) };
+    let waiting = store.unsealed(AT_ONCE).await?;
+    if waiting.is_empty() {
+        return Ok(0);
+    }
+    let (mut entries, mut nodes) = (Vec::with_capacity(waiting.len()), Vec::new());
+    for Unsealed { id, leaf } in waiting {
+        entries.push(Sealed { sequence: log.size(), id, leaf });
+        log.push(leaf, |place, hash| nodes.push((place, hash)));
+    }
+    let checkpoint = Checkpoint::new(tenant.as_str(), log.size(), log.root());
+    let note = keys.sign(&checkpoint).ok_or(StoreError::Aborted("there is no key to sign with"))?;
+    let batch = Batch { entries, nodes, log, note, at: lease.now };
+    store.keep(&batch, lease).await?;
+    Ok(batch.entries.len())
+}

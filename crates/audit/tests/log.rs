@@ -1,0 +1,350 @@
+//! The log: proofs against RFC 6962 as it is written, and what is done behind its back.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::Arc;
+
+use audit::{
+    AuditStore, Entry, Event, Filter, MemoryLedger,
+    events::users::UserDeactivated,
+    follow,
+    log::{
+        Checkpoint, CheckpointKey, CheckpointKeys, Finding, Frontier, Hash, Lease, Nodes, NoteError,
+        TreeStore, Verified, consistency, inclusion, seal, verify, verify_consistency, verify_inclusion,
+    },
+};
+use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
+use ring::digest::{SHA256, digest};
+
+fn sha256(bytes: &[u8]) -> Hash {
+    digest(&SHA256, bytes).as_ref().try_into().unwrap()
+}
+
+/// RFC 6962 §2.1, word for word: MTH(D[n]).
+fn mth(leaves: &[Hash]) -> Hash {
+    match leaves {
+        [] => sha256(b""),
+        [leaf] => *leaf,
+        _ => {
+            let k = leaves.len().next_power_of_two() / 2;
+            let (left, right) = leaves.split_at(k);
+            sha256(&[&[1], &mth(left)[..], &mth(right)].concat())
+        }
+    }
+}
+
+/// RFC 6962 §2.1.1: PATH(m, D[n]).
+fn path(m: usize, leaves: &[Hash]) -> Vec<Hash> {
+    if leaves.len() <= 1 {
+        return Vec::new();
+    }
+    let k = leaves.len().next_power_of_two() / 2;
+    let (left, right) = leaves.split_at(k);
+    if m < k {
+        [path(m, left), vec![mth(right)]].concat()
+    } else {
+        [path(m - k, right), vec![mth(left)]].concat()
+    }
+}
+
+/// RFC 6962 §2.1.2: SUBPROOF(m, D[n], b).
+fn subproof(m: usize, leaves: &[Hash], is_whole: bool) -> Vec<Hash> {
+    if m == leaves.len() {
+        return if is_whole { Vec::new() } else { vec![mth(leaves)] };
+    }
+    let k = leaves.len().next_power_of_two() / 2;
+    let (left, right) = leaves.split_at(k);
+    if m <= k {
+        [subproof(m, left, is_whole), vec![mth(right)]].concat()
+    } else {
+        [subproof(m - k, right, false), vec![mth(left)]].concat()
+    }
+}
+
+struct World {
+    env: Arc<ManualEnv>,
+    ctx: Ctx,
+    keys: CheckpointKeys,
+    ledger: MemoryLedger,
+}
+
+fn masters(byte: u8) -> Vec<(String, Secret<Vec<u8>>)> {
+    vec![("test".to_owned(), Secret::new(vec![byte; 32]))]
+}
+
+impl World {
+    fn new() -> Self {
+        let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+        let tenant = TenantId::new(&*env);
+        let mut ctx = Ctx::new(Arc::clone(&env) as Arc<dyn Env>, tenant, Actor::scim("sct_1"));
+        ctx.ip = Some("192.0.2.7".parse().unwrap());
+        Self { env, ctx, keys: CheckpointKeys::derive(&masters(7)), ledger: MemoryLedger::default() }
+    }
+
+    async fn enter(&mut self, count: usize) {
+        for _ in 0..count {
+            self.env.advance_millis(1);
+            self.ctx.now = self.env.now();
+            let entry = Entry::new(&self.ctx, Event::new("usr_1", &UserDeactivated {}));
+            self.ledger.append(&[entry]).await.unwrap();
+        }
+    }
+
+    async fn seal(&mut self) -> usize {
+        let now = self.ctx.now;
+        let lease = Lease { owner: "test".into(), now, until: now };
+        seal(&mut self.ledger, &self.keys, &self.ctx.tenant, &lease).await.unwrap()
+    }
+
+    async fn leaves(&mut self) -> Vec<Hash> {
+        self.ledger.hashes(0, 0, u64::MAX).await.unwrap().into_iter().map(|(_, hash)| hash).collect()
+    }
+
+    fn verifying(&self) -> Vec<CheckpointKey> {
+        self.keys.of(self.ctx.tenant.as_str())
+    }
+
+    async fn verify(&mut self) -> Verified {
+        let keys = self.verifying();
+        let tenant = self.ctx.tenant.clone();
+        verify(&mut self.ledger, tenant.as_str(), &keys, Vec::new()).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn each_root_is_that_of_the_rfc() {
+    let leaves: Vec<Hash> = (0..600_u32).map(|number| sha256(&number.to_be_bytes())).collect();
+    let mut log = Frontier::default();
+    assert_eq!(log.root(), mth(&[]));
+    for (count, leaf) in leaves.iter().enumerate() {
+        log.push(*leaf, |place, hash| {
+            assert_eq!((place.level, hash), (1, mth(&leaves[count - 255..=count])));
+        });
+        if count < 40 || count % 37 == 0 || (250..260).contains(&count) {
+            assert_eq!(log.root(), mth(&leaves[..=count]));
+        }
+        assert_eq!(Frontier::restore(log.size(), &log.to_bytes()), Some(log.clone()));
+    }
+    assert_eq!(Frontier::restore(log.size() + 1, &log.to_bytes()), None);
+}
+
+#[tokio::test]
+async fn proofs_are_those_of_the_rfc_and_verify() {
+    let mut world = World::new();
+    world.enter(1300).await;
+    assert_eq!((world.seal().await, world.seal().await, world.seal().await), (1024, 276, 0));
+    let leaves = world.leaves().await;
+    let mut nodes = Nodes::default();
+    let sizes = [1_usize, 2, 3, 5, 8, 255, 256, 257, 511, 512, 600, 1024, 1025, 1299, 1300];
+    for size in sizes {
+        let root = mth(&leaves[..size]);
+        for index in [0, 1, 2, 5, 100, 254, 255, 256, 511, 512, 700, 1023, 1024, 1298, 1299] {
+            let made = inclusion(&mut world.ledger, &mut nodes, index as u64, size as u64).await.unwrap();
+            if index >= size {
+                assert_eq!(made, None);
+                continue;
+            }
+            let made = made.unwrap();
+            assert_eq!(made, path(index, &leaves[..size]), "{index} of {size}");
+            let is_in = |leaf: &Hash, index: usize, path: &[Hash]| {
+                verify_inclusion(leaf, index as u64, size as u64, path, &root)
+            };
+            assert!(is_in(&leaves[index], index, &made));
+            assert!(!is_in(&leaves[index], index + 1, &made) && !is_in(&root, index, &made) || size == 1);
+            assert!(!is_in(&leaves[index], index, &[made.as_slice(), &[root]].concat()));
+            if let Some((_, shorter)) = made.split_last() {
+                assert!(!is_in(&leaves[index], index, shorter));
+            }
+        }
+        for earlier in sizes {
+            let made = consistency(&mut world.ledger, earlier as u64, size as u64).await.unwrap();
+            if earlier > size {
+                assert_eq!(made, None);
+                continue;
+            }
+            let (made, first) = (made.unwrap(), mth(&leaves[..earlier]));
+            assert_eq!(made, subproof(earlier, &leaves[..size], true), "{earlier} of {size}");
+            let (old, new) = ((earlier as u64, &first), (size as u64, &root));
+            assert!(verify_consistency(old, new, &made));
+            assert!(!verify_consistency(old, (size as u64, &sha256(b"x")), &made));
+            if earlier != size {
+                assert!(!verify_consistency((earlier as u64, &sha256(b"x")), new, &made));
+                assert!(!verify_consistency((earlier as u64 + 1, &first), new, &made));
+                assert!(!verify_consistency(old, new, &[made.as_slice(), &[root]].concat()));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_is_a_signed_note() {
+    let mut world = World::new();
+    world.enter(3).await;
+    world.seal().await;
+    let note = world.ledger.checkpoint().unwrap().to_owned();
+    let lines: Vec<_> = note.lines().collect();
+    let origin = format!("gatehouse/audit/{}", world.ctx.tenant);
+    let root = mth(&world.leaves().await);
+    assert_eq!(lines[..2], [origin.as_str(), "3"]);
+    assert_eq!(data_encoding::BASE64.decode(lines[2].as_bytes()).unwrap(), root);
+    assert!(lines[3].is_empty() && lines[4].starts_with(&format!("— {origin} ")) && note.ends_with('\n'));
+    // The signature is checked with nothing of ours but the key's bytes.
+    let keys = world.verifying();
+    let key = keys[0].to_string();
+    let public = data_encoding::BASE64.decode(key.splitn(3, '+').nth(2).unwrap().as_bytes()).unwrap();
+    let signature = data_encoding::BASE64.decode(lines[4].rsplit(' ').next().unwrap().as_bytes()).unwrap();
+    let id = sha256(&[origin.as_bytes(), b"\n", &public].concat());
+    assert_eq!(signature[..4], id[..4]);
+    let text = format!("{}\n{}\n{}\n", lines[0], lines[1], lines[2]);
+    ring::signature::UnparsedPublicKey::new(&ring::signature::ED25519, &public[1..])
+        .verify(text.as_bytes(), &signature[4..])
+        .unwrap();
+
+    assert_eq!(CheckpointKey::parse(&key).as_ref(), Some(&keys[0]));
+    let checkpoint = Checkpoint { origin, size: 3, root };
+    assert_eq!(Checkpoint::verified(&note, &keys), Ok(checkpoint));
+    let others = CheckpointKeys::derive(&masters(8)).of(world.ctx.tenant.as_str());
+    assert_eq!(Checkpoint::verified(&note, &others), Err(NoteError::UnknownKey));
+    // A neighbour's key is another one, though it is made of the same.
+    assert_eq!(Checkpoint::verified(&note, &world.keys.of("ten_other")), Err(NoteError::UnknownKey));
+    // After a rotation the older key still verifies.
+    let rotated = CheckpointKeys::derive(&[masters(8), masters(7)].concat()).of(world.ctx.tenant.as_str());
+    assert!(Checkpoint::verified(&note, &rotated).is_ok());
+    for (from, to) in
+        [("\n3\n", "\n4\n"), ("\n3\n", "\n03\n"), ("\n3\n", "\n3\r\n"), ("\n\n", "\n"), ("— ", "- ")]
+    {
+        let changed = note.replacen(from, to, 1);
+        assert!(Checkpoint::verified(&changed, &keys).is_err(), "{changed}");
+    }
+    for at in 0..note.len() {
+        if note.is_char_boundary(at) {
+            assert!(Checkpoint::verified(&note[..at], &keys).is_err(), "cut at {at}");
+        }
+    }
+    for text in ["", "+", "a+b+c", &key[1..], &key[..key.len() - 2]] {
+        assert_eq!(CheckpointKey::parse(text), None, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_follows_the_log_misses_nothing() {
+    let mut world = World::new();
+    let (mut seen, mut next) = (Vec::new(), 0);
+    for round in 0..20 {
+        world.enter(round * 7 % 31).await;
+        if round % 3 != 0 {
+            world.seal().await;
+        }
+        let page = follow(&mut world.ledger, &Filter::default(), next, 25).await.unwrap();
+        seen.extend(page.entries.iter().map(|(sequence, _)| *sequence));
+        next = page.next;
+    }
+    world.seal().await;
+    loop {
+        let page = follow(&mut world.ledger, &Filter::default(), next, 25).await.unwrap();
+        seen.extend(page.entries.iter().map(|(sequence, _)| *sequence));
+        if page.next == next {
+            break;
+        }
+        next = page.next;
+    }
+    let all: Vec<u64> = (0..world.leaves().await.len() as u64).collect();
+    assert_eq!(seen, all);
+    // What is asked for is left to be found; the rest is gone past.
+    let nobody = Filter { actor: Some("usr_9".into()), ..Filter::default() };
+    let page = follow(&mut world.ledger, &nobody, 0, 25).await.unwrap();
+    assert_eq!((page.entries.len(), page.next), (0, all.len() as u64));
+}
+
+#[tokio::test]
+async fn what_is_done_behind_its_back_is_found() {
+    let mut world = World::new();
+    world.enter(700).await;
+    world.seal().await;
+    world.enter(5).await;
+    let clean = world.verify().await;
+    assert_eq!((clean.size, clean.entries, clean.waiting, clean.count), (700, 700, 5, 0), "{clean:?}");
+    assert_eq!(clean.root, data_encoding::HEXLOWER.encode(&mth(&world.leaves().await)));
+    let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
+    let entry = |world: &mut World, at: usize| world.ledger.tamper().get(&ids[at]).cloned().unwrap();
+
+    let original = entry(&mut world, 300);
+    let changes: [fn(&mut audit::StoredEntry); 6] = [
+        |entry| entry.actor_id = "usr_2".into(),
+        |entry| entry.metadata = "{\"x\":1}".into(),
+        |entry| entry.ip = Some("192.0.2.8".into()),
+        |entry| entry.ip = None,
+        |entry| entry.salt = None,
+        |entry| entry.leaf = [0; 32],
+    ];
+    for change in changes {
+        change(world.ledger.tamper().get_mut(&ids[300]).unwrap());
+        let found = world.verify().await;
+        assert_eq!(found.findings, [Finding::Changed { sequence: 300, id: ids[300].clone() }]);
+        world.ledger.tamper().insert(ids[300].clone(), original.clone());
+    }
+    // An address that is erased leaves the rest verified.
+    let erased = world.ledger.tamper().get_mut(&ids[300]).unwrap();
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, erased.salt.as_ref().unwrap());
+    erased.ip_commitment = Some(ring::hmac::sign(&key, b"192.0.2.7").as_ref().to_vec());
+    (erased.ip, erased.salt) = (None, None);
+    let found = world.verify().await;
+    assert_eq!((found.count, found.erased), (0, 1));
+    world.ledger.tamper().get_mut(&ids[300]).unwrap().metadata = "[]".into();
+    assert_eq!(world.verify().await.count, 1);
+    world.ledger.tamper().insert(ids[300].clone(), original.clone());
+
+    let gone = world.ledger.tamper().remove(&ids[2]).unwrap();
+    assert_eq!(world.verify().await.findings, [Finding::Deleted { sequence: 2, id: ids[2].clone() }]);
+    world.ledger.tamper().insert(ids[2].clone(), gone);
+
+    let mut forged = entry(&mut world, 3);
+    forged.id = "aud_forged".into();
+    world.ledger.tamper().insert(forged.id.clone(), forged);
+    assert_eq!(world.verify().await.findings, [Finding::Inserted { id: "aud_forged".into() }]);
+    world.ledger.tamper().remove("aud_forged");
+
+    // Two that changed places, each under the other's id.
+    let (one, other) = (entry(&mut world, 10), entry(&mut world, 600));
+    world.ledger.tamper().insert(ids[10].clone(), other);
+    world.ledger.tamper().insert(ids[600].clone(), one);
+    assert_eq!(
+        world.verify().await.findings,
+        [
+            Finding::Moved { sequence: 10, id: ids[10].clone(), sealed_at: 600 },
+            Finding::Moved { sequence: 600, id: ids[600].clone(), sealed_at: 10 },
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
+    let mut world = World::new();
+    world.enter(40).await;
+    world.seal().await;
+    let note = world.ledger.checkpoint().unwrap().to_owned();
+    let known = Checkpoint::verified(&note, &world.verifying()).unwrap();
+    world.enter(300).await;
+    world.seal().await;
+    let (tenant, keys) = (world.ctx.tenant.clone(), world.verifying());
+    let found = verify(&mut world.ledger, tenant.as_str(), &keys, vec![known.clone()]).await.unwrap();
+    assert_eq!((found.count, found.checkpoints), (0, 3));
+
+    // Another log, by the same key: nothing in it is wrong but that it is not the one that was.
+    let mut other = World::new();
+    other.ctx.tenant = tenant.clone();
+    other.ctx.actor = Actor::scim("sct_2");
+    other.enter(340).await;
+    other.seal().await;
+    let found = verify(&mut other.ledger, tenant.as_str(), &keys, vec![known.clone()]).await.unwrap();
+    assert_eq!(found.findings, [Finding::Forked { size: 40 }]);
+    let mut shorter = World::new();
+    shorter.ctx.tenant = tenant.clone();
+    shorter.enter(30).await;
+    shorter.seal().await;
+    let found = verify(&mut shorter.ledger, tenant.as_str(), &keys, vec![known]).await.unwrap();
+    assert_eq!(found.findings, [Finding::RolledBack { size: 40 }]);
+    // By another key it proves nothing.
+    let strangers = CheckpointKeys::derive(&masters(9)).of(tenant.as_str());
+    let found = verify(&mut shorter.ledger, tenant.as_str(), &strangers, Vec::new()).await.unwrap();
+    assert_eq!(found.findings, [Finding::Unsigned { size: 30 }]);
+}

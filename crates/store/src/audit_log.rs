@@ -1,0 +1,390 @@
+//! The tamper-evident log of each tenant: sealing, the hashes of its tree, and what a verification reads.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use audit::{
+    StoredEntry,
+    log::{Batch, Frontier, Hash, Lease, Place, SealStore, SealedRow, TreeStore, Unsealed, VerifyStore},
+};
+use chrono::NaiveDateTime;
+use diesel::{
+    prelude::*,
+    sql_types::{Array, BigInt, Binary, Text},
+};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, TenantId, Timestamp};
+
+use crate::{
+    Across, Tx,
+    audit_entries::EntryRow,
+    conn::{Conn, held, on, on_postgres},
+    error::{corrupt, store_error},
+    kept::Kept,
+    schema::{
+        audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_subtrees,
+        audit_unsealed,
+    },
+};
+
+/// Places of many entries, in one statement that stays prepared. PostgreSQL's alone.
+const SEAL: &str = "INSERT INTO audit_sealed (tenant_id, sequence, entry_id, leaf) \
+    SELECT $1, sealed.* FROM unnest($2, $3, $4) AS sealed";
+
+/// A place as a number of the database.
+fn number(place: u64) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX)
+}
+
+/// And back.
+fn place(column: &'static str, number: i64) -> Result<u64, StoreError> {
+    u64::try_from(number).map_err(|error| corrupt(column, error))
+}
+
+fn hash(column: &'static str, bytes: Vec<u8>) -> Result<Hash, StoreError> {
+    bytes.try_into().map_err(|_| corrupt(column, "not 32 bytes"))
+}
+
+/// How far a log is, and who goes on with it.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = audit_logs)]
+struct LogRow {
+    size: i64,
+    frontier: Vec<u8>,
+    lease_owner: String,
+    lease_until: NaiveDateTime,
+}
+
+impl LogRow {
+    fn log(&self) -> Result<Frontier, StoreError> {
+        let size = place("audit_logs.size", self.size)?;
+        Frontier::restore(size, &self.frontier)
+            .ok_or_else(|| corrupt("audit_logs.frontier", "not of a log of that size"))
+    }
+}
+
+/// A tenant with entries that wait for their place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Whose they are.
+    pub tenant: TenantId,
+    /// Who seals them, until when.
+    pub lease: Option<(String, Timestamp)>,
+}
+
+/// Tenant, owner and end of the lease.
+type WaitingRow = (String, Option<(String, NaiveDateTime)>);
+/// Place, id, hash, and the entry if it is there.
+type PlaceRow = (i64, String, Vec<u8>, Option<EntryRow>);
+
+impl Across {
+    /// The next tenant, in order of ids, with entries that wait for their place in its log.
+    pub async fn next_unsealed(&mut self, after: Option<&TenantId>) -> Result<Option<Waiting>, StoreError> {
+        let query = audit_unsealed::table
+            .left_join(audit_logs::table.on(audit_logs::tenant_id.eq(audit_unsealed::tenant_id)))
+            .filter(audit_unsealed::tenant_id.gt(after.map_or("", TenantId::as_str)))
+            .order((audit_unsealed::tenant_id, audit_unsealed::entry_id))
+            .select((
+                audit_unsealed::tenant_id,
+                (audit_logs::lease_owner, audit_logs::lease_until).nullable(),
+            ));
+        let row: Option<WaitingRow> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        row.map(|(tenant, lease)| {
+            Ok(Waiting {
+                tenant: tenant.parse().map_err(|error| corrupt("audit_unsealed.tenant_id", error))?,
+                lease: lease.map(|(owner, until)| (owner, Timestamp::from_naive(until))),
+            })
+        })
+        .transpose()
+    }
+}
+
+impl Tx {
+    async fn log_row(&mut self) -> Result<Option<LogRow>, StoreError> {
+        let query = audit_logs::table.find(self.tenant.as_str());
+        held!(self, for_update, first, query.select(LogRow::as_select()))
+    }
+
+    /// The newest signed checkpoint, and when it was made; `None` before there is one.
+    pub async fn newest_checkpoint(&mut self) -> Result<Option<(String, Timestamp)>, StoreError> {
+        let query = audit_checkpoints::table
+            .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
+            .order(audit_checkpoints::size.desc())
+            .select((audit_checkpoints::note, audit_checkpoints::created_at));
+        let row: Option<(String, NaiveDateTime)> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        Ok(row.map(|(note, at)| (note, Timestamp::from_naive(at))))
+    }
+
+    /// The place of an entry of the tenant and its hash, once it is sealed.
+    pub async fn place_of(&mut self, id: &str) -> Result<Option<(u64, Hash)>, StoreError> {
+        let query = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::entry_id.eq(id))
+            .select((audit_sealed::sequence, audit_sealed::leaf));
+        let row: Option<(i64, Vec<u8>)> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        row.map(|(sequence, leaf)| {
+            Ok((place("audit_sealed.sequence", sequence)?, hash("audit_sealed.leaf", leaf)?))
+        })
+        .transpose()
+    }
+
+    /// The places of entries of the tenant, of those that are sealed.
+    pub(crate) async fn places_of(&mut self, ids: &[&str]) -> Result<HashMap<String, u64>, StoreError> {
+        let of_tenant = audit_sealed::table.filter(audit_sealed::tenant_id.eq(self.tenant.as_str()));
+        let columns = (audit_sealed::entry_id, audit_sealed::sequence);
+        let rows: Vec<(String, i64)> = match &mut self.conn {
+            Conn::Postgres(pg) => {
+                let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).select(columns);
+                on_postgres!(pg, c => query.load(c).await).map_err(store_error)?
+            }
+            Conn::Sqlite(conn) => {
+                let mut rows = Vec::new();
+                for id in ids {
+                    let query = of_tenant.filter(audit_sealed::entry_id.eq(*id)).select(columns);
+                    let row: Option<(String, i64)> =
+                        query.first(conn).await.optional().map_err(store_error)?;
+                    rows.extend(row);
+                }
+                rows
+            }
+        };
+        rows.into_iter().map(|(id, sequence)| Ok((id, place("audit_sealed.sequence", sequence)?))).collect()
+    }
+
+    /// The entry of this id.
+    pub async fn entry(&mut self, id: &str) -> Result<Option<StoredEntry>, StoreError> {
+        let query = audit_entries::table.find((self.tenant.as_str(), id));
+        let row: Option<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
+        Ok(row.map(StoredEntry::from))
+    }
+
+    async fn keep_places(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let tenant = self.tenant.as_str();
+        let ids: Vec<&str> = batch.entries.iter().map(|sealed| sealed.id.as_str()).collect();
+        let Some(last) = ids.last() else { return Ok(()) };
+        match &mut self.conn {
+            Conn::Postgres(pg) => {
+                let sequences: Vec<i64> =
+                    batch.entries.iter().map(|sealed| number(sealed.sequence)).collect();
+                let leaves: Vec<&[u8]> = batch.entries.iter().map(|sealed| sealed.leaf.as_slice()).collect();
+                let insert = diesel::sql_query(SEAL)
+                    .bind::<Text, _>(tenant)
+                    .bind::<Array<BigInt>, _>(sequences)
+                    .bind::<Array<Text>, _>(&ids)
+                    .bind::<Array<Binary>, _>(leaves);
+                let waited = audit_unsealed::table
+                    .filter(audit_unsealed::tenant_id.eq(tenant))
+                    .filter(audit_unsealed::entry_id.eq_any(&ids));
+                let conn = pg.begun().await.map_err(store_error)?;
+                let result = async {
+                    Kept(insert).execute(conn).await?;
+                    diesel::delete(waited).execute(conn).await
+                }
+                .await;
+                pg.note(result).map_err(store_error)?;
+            }
+            // There is one writer: nothing can have come between those that were read.
+            Conn::Sqlite(conn) => {
+                for sealed in &batch.entries {
+                    let row = (
+                        audit_sealed::tenant_id.eq(tenant),
+                        audit_sealed::sequence.eq(number(sealed.sequence)),
+                        audit_sealed::entry_id.eq(&sealed.id),
+                        audit_sealed::leaf.eq(sealed.leaf.as_slice()),
+                    );
+                    let insert = diesel::insert_into(audit_sealed::table).values(row);
+                    insert.execute(conn).await.map_err(store_error)?;
+                }
+                let waited = audit_unsealed::table
+                    .filter(audit_unsealed::tenant_id.eq(tenant))
+                    .filter(audit_unsealed::entry_id.le(last));
+                diesel::delete(waited).execute(conn).await.map_err(store_error)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl SealStore for Tx {
+    async fn claim(&mut self, lease: &Lease) -> Result<Option<Frontier>, StoreError> {
+        self.for_change()?;
+        let mut row = self.log_row().await?;
+        if row.is_none() {
+            let first = (
+                audit_logs::tenant_id.eq(self.tenant.as_str()),
+                audit_logs::size.eq(0_i64),
+                audit_logs::frontier.eq(Vec::<u8>::new()),
+                audit_logs::lease_owner.eq(&lease.owner),
+                audit_logs::lease_until.eq(lease.until.naive()),
+            );
+            let first = diesel::insert_into(audit_logs::table).values(first).on_conflict_do_nothing();
+            on!(&mut self.conn, c => first.execute(c).await)?;
+            row = self.log_row().await?;
+        }
+        let Some(row) = row else { return Err(StoreError::Aborted("a log that was made and is not there")) };
+        let is_free = row.lease_owner == lease.owner || row.lease_until <= lease.now.naive();
+        if is_free { row.log().map(Some) } else { Ok(None) }
+    }
+
+    async fn unsealed(&mut self, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
+        let query = audit_unsealed::table
+            .inner_join(
+                audit_entries::table.on(audit_entries::tenant_id
+                    .eq(audit_unsealed::tenant_id)
+                    .and(audit_entries::id.eq(audit_unsealed::entry_id))),
+            )
+            .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
+            .order(audit_unsealed::entry_id)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select((audit_unsealed::entry_id, audit_entries::leaf));
+        let rows: Vec<(String, Vec<u8>)> = on!(&mut self.conn, c => query.load(c).await)?;
+        rows.into_iter()
+            .map(|(id, leaf)| Ok(Unsealed { id, leaf: hash("audit_entries.leaf", leaf)? }))
+            .collect()
+    }
+
+    async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError> {
+        self.for_change()?;
+        self.keep_places(batch).await?;
+        let tenant = self.tenant.as_str().to_owned();
+        for (Place { level, index }, hash) in &batch.nodes {
+            let row = (
+                audit_subtrees::tenant_id.eq(&tenant),
+                audit_subtrees::level.eq(i64::from(*level)),
+                audit_subtrees::number.eq(number(*index)),
+                audit_subtrees::hash.eq(hash.as_slice()),
+            );
+            let insert = diesel::insert_into(audit_subtrees::table).values(row);
+            on!(&mut self.conn, c => insert.execute(c).await)?;
+        }
+        let checkpoint = (
+            audit_checkpoints::tenant_id.eq(&tenant),
+            audit_checkpoints::size.eq(number(batch.log.size())),
+            audit_checkpoints::created_at.eq(batch.at.naive()),
+            audit_checkpoints::note.eq(&batch.note),
+        );
+        let insert = diesel::insert_into(audit_checkpoints::table).values(checkpoint);
+        on!(&mut self.conn, c => insert.execute(c).await)?;
+        let log = (
+            audit_logs::size.eq(number(batch.log.size())),
+            audit_logs::frontier.eq(batch.log.to_bytes()),
+            audit_logs::lease_owner.eq(&lease.owner),
+            audit_logs::lease_until.eq(lease.until.naive()),
+        );
+        let update = Kept(diesel::update(audit_logs::table.find(&tenant)).set(log));
+        on!(&mut self.conn, c => update.execute(c).await)?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl TreeStore for Tx {
+    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> Result<Vec<(u64, Hash)>, StoreError> {
+        let tenant = self.tenant.as_str().to_owned();
+        let rows: Vec<(i64, Vec<u8>)> = if level == 0 {
+            let query = audit_sealed::table
+                .filter(audit_sealed::tenant_id.eq(tenant))
+                .filter(audit_sealed::sequence.ge(number(from)))
+                .filter(audit_sealed::sequence.lt(number(to)))
+                .order(audit_sealed::sequence)
+                .select((audit_sealed::sequence, audit_sealed::leaf));
+            on!(&mut self.conn, c => query.load(c).await)?
+        } else {
+            let query = audit_subtrees::table
+                .filter(audit_subtrees::tenant_id.eq(tenant))
+                .filter(audit_subtrees::level.eq(i64::from(level)))
+                .filter(audit_subtrees::number.ge(number(from)))
+                .filter(audit_subtrees::number.lt(number(to)))
+                .order(audit_subtrees::number)
+                .select((audit_subtrees::number, audit_subtrees::hash));
+            on!(&mut self.conn, c => query.load(c).await)?
+        };
+        rows.into_iter()
+            .map(|(index, bytes)| {
+                Ok((place("audit_subtrees.number", index)?, hash("audit_subtrees.hash", bytes)?))
+            })
+            .collect()
+    }
+}
+
+#[async_trait]
+impl VerifyStore for Tx {
+    async fn log(&mut self) -> Result<Frontier, StoreError> {
+        self.log_row().await?.map_or_else(|| Ok(Frontier::default()), |row| row.log())
+    }
+
+    async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {
+        let query = audit_sealed::table
+            .left_join(
+                audit_entries::table.on(audit_entries::tenant_id
+                    .eq(audit_sealed::tenant_id)
+                    .and(audit_entries::id.eq(audit_sealed::entry_id))),
+            )
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.ge(number(from)))
+            .filter(audit_sealed::sequence.lt(number(to)))
+            .order(audit_sealed::sequence);
+        let rows: Vec<PlaceRow> = on!(&mut self.conn, c => query
+            .select((
+                audit_sealed::sequence,
+                audit_sealed::entry_id,
+                audit_sealed::leaf,
+                Option::<EntryRow>::as_select(),
+            ))
+            .load(c).await)?;
+        let row = |(sequence, id, leaf, entry): PlaceRow| {
+            Ok(SealedRow {
+                sequence: place("audit_sealed.sequence", sequence)?,
+                id,
+                // Of another length it is not what was sealed.
+                leaf: leaf.try_into().unwrap_or_default(),
+                entry: entry.map(StoredEntry::from),
+            })
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    async fn checkpoints(&mut self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, StoreError> {
+        let query = audit_checkpoints::table
+            .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_checkpoints::size.gt(number(after)))
+            .order(audit_checkpoints::size)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select((audit_checkpoints::size, audit_checkpoints::note));
+        let rows: Vec<(i64, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        rows.into_iter().map(|(size, note)| Ok((place("audit_checkpoints.size", size)?, note))).collect()
+    }
+
+    async fn dropped(&mut self) -> Result<u64, StoreError> {
+        let query = audit_drops::table
+            .filter(audit_drops::tenant_id.eq(self.tenant.as_str()))
+            .order(audit_drops::before_sequence.desc())
+            .select(audit_drops::before_sequence);
+        let row: Option<i64> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        row.map_or(Ok(0), |before| place("audit_drops.before_sequence", before))
+    }
+
+    async fn waiting(&mut self) -> Result<u64, StoreError> {
+        let query = audit_unsealed::table.filter(audit_unsealed::tenant_id.eq(self.tenant.as_str())).count();
+        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        place("audit_unsealed", count)
+    }
+
+    async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let sealed = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(audit_entries::tenant_id))
+            .filter(audit_sealed::entry_id.eq(audit_entries::id));
+        let waiting = audit_unsealed::table
+            .filter(audit_unsealed::tenant_id.eq(audit_entries::tenant_id))
+            .filter(audit_unsealed::entry_id.eq(audit_entries::id));
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(diesel::dsl::not(diesel::dsl::exists(sealed)))
+            .filter(diesel::dsl::not(diesel::dsl::exists(waiting)))
+            .select(audit_entries::id)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        on!(&mut self.conn, c => query.load(c).await)
+    }
+}

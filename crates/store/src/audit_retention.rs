@@ -1,0 +1,138 @@
+//! What may be done to entries that were written: their addresses are erased, and they are dropped when their time to be
+//! kept is over. On PostgreSQL by a role of its own (docs/audit-log.md).
+
+use audit::{StoredEntry, log::VerifyStore};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use crate::{
+    Tx,
+    audit_entries::EntryRow,
+    conn::on,
+    error::corrupt,
+    kept::Kept,
+    schema::{audit_drops, audit_entries, audit_sealed, tenants},
+};
+
+/// Entries that are looked at, changed or removed in one unit of work.
+pub const KEPT_AT_ONCE: u64 = 4096;
+/// Places of a group whose hash is kept: only whole ones are dropped.
+const GROUP: u64 = 256;
+
+fn number(place: u64) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX)
+}
+
+impl Tx {
+    /// Days that the tenant's entries are kept; `None`: for ever.
+    pub async fn audit_days(&mut self) -> Result<Option<u32>, StoreError> {
+        let query = tenants::table.find(self.tenant.as_str()).select(tenants::audit_days);
+        let days: Option<Option<i64>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let days = days.flatten().map(u32::try_from).transpose();
+        days.map_err(|error| corrupt("tenants.audit_days", error))
+    }
+
+    /// Sets how many.
+    pub async fn set_audit_days(&mut self, days: Option<u32>) -> Result<(), StoreError> {
+        self.for_change()?;
+        let days = days.map(i64::from);
+        let row = tenants::table.find(self.tenant.as_str());
+        let update = Kept(diesel::update(row).set(tenants::audit_days.eq(days)));
+        let changed = on!(&mut self.conn, c => update.execute(c).await)? == 1;
+        self.note_change(changed);
+        Ok(())
+    }
+
+    /// Up to which place, at most so many after the one given, all entries are older than this.
+    pub async fn sealed_before(&mut self, from: u64, time: Timestamp) -> Result<u64, StoreError> {
+        let end = self.log().await?.size().min(from + KEPT_AT_ONCE);
+        let younger = audit_sealed::table
+            .inner_join(
+                audit_entries::table.on(audit_entries::tenant_id
+                    .eq(audit_sealed::tenant_id)
+                    .and(audit_entries::id.eq(audit_sealed::entry_id))),
+            )
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.ge(number(from)))
+            .filter(audit_sealed::sequence.lt(number(end)))
+            .order(audit_sealed::sequence)
+            .select((audit_sealed::sequence, audit_entries::created_at));
+        let rows: Vec<(i64, chrono::NaiveDateTime)> = on!(&mut self.conn, c => younger.load(c).await)?;
+        let first = rows.into_iter().find(|(_, at)| *at >= time.naive()).map(|(sequence, _)| sequence);
+        let first = first.map_or(Ok(end), u64::try_from);
+        first.map_err(|error| corrupt("audit_sealed.sequence", error))
+    }
+
+    /// Says that entries before this place are dropped, whole groups of 256: from then on they may be removed.
+    pub async fn declare_dropped(&mut self, before: u64, at: Timestamp) -> Result<(), StoreError> {
+        self.for_change()?;
+        if !before.is_multiple_of(GROUP) || before > self.log().await?.size() {
+            return Err(StoreError::Aborted("what is dropped are groups that are sealed"));
+        }
+        let row = (
+            audit_drops::tenant_id.eq(self.tenant.as_str()),
+            audit_drops::before_sequence.eq(number(before)),
+            audit_drops::created_at.eq(at.naive()),
+        );
+        let insert = diesel::insert_into(audit_drops::table).values(row);
+        on!(&mut self.conn, c => insert.execute(c).await)?;
+        self.note_change(true);
+        Ok(())
+    }
+
+    /// Removes some of what is dropped, and tells how many entries that were. The hashes of their groups stay.
+    pub async fn remove_dropped(&mut self) -> Result<u64, StoreError> {
+        self.for_change()?;
+        let before = self.dropped().await?;
+        let tenant = self.tenant.as_str().to_owned();
+        let first = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(&tenant))
+            .filter(audit_sealed::sequence.lt(number(before)))
+            .order(audit_sealed::sequence)
+            .select(audit_sealed::sequence);
+        let Some(first): Option<i64> = on!(&mut self.conn, c => first.first(c).await.optional())? else {
+            return Ok(0);
+        };
+        let end = number(before).min(first.saturating_add(number(KEPT_AT_ONCE)));
+        let some = || {
+            audit_sealed::table
+                .filter(audit_sealed::tenant_id.eq(&tenant))
+                .filter(audit_sealed::sequence.ge(first))
+                .filter(audit_sealed::sequence.lt(end))
+        };
+        let entries = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(&tenant))
+            .filter(audit_entries::id.eq_any(some().select(audit_sealed::entry_id)));
+        let removed = on!(&mut self.conn, c => diesel::delete(entries).execute(c).await)?;
+        on!(&mut self.conn, c => diesel::delete(some()).execute(c).await)?;
+        Ok(removed as u64)
+    }
+
+    /// Erases addresses from which somebody has acted, of some entries, and tells how many. What an address was committed
+    /// to stays, without the key: whoever guesses it cannot confirm it.
+    pub async fn erase_addresses(&mut self, actor: &str) -> Result<u64, StoreError> {
+        self.for_change()?;
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::actor_id.eq(actor))
+            .filter(audit_entries::ip.is_not_null())
+            .limit(number(KEPT_AT_ONCE));
+        let rows: Vec<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        let count = rows.len() as u64;
+        for entry in rows.into_iter().map(StoredEntry::from) {
+            let none = || corrupt("audit_entries.salt", "an address without a salt");
+            let row = audit_entries::table.find((self.tenant.as_str(), &entry.id));
+            let erased = (
+                audit_entries::ip.eq(None::<String>),
+                audit_entries::salt.eq(None::<Vec<u8>>),
+                audit_entries::ip_commitment.eq(Some(entry.commitment().ok_or_else(none)?)),
+            );
+            let update = Kept(diesel::update(row).set(erased));
+            on!(&mut self.conn, c => update.execute(c).await)?;
+            self.note_change(true);
+        }
+        Ok(count)
+    }
+}

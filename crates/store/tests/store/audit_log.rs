@@ -1,0 +1,404 @@
+//! The log on both databases: sealing, what is late, what is done behind its back, what is dropped and erased.
+
+use audit::{
+    Audited, Entry, Event, Filter, StoredEntry, Unaudited,
+    events::users::UserDeactivated,
+    follow,
+    log::{
+        Checkpoint, CheckpointKeys, Finding, Lease, Nodes, TreeStore, Verified, VerifyStore, inclusion, seal,
+        verify, verify_inclusion,
+    },
+};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use kernel::{Actor, Ctx, Secret, StoreError, TenantId, Timestamp};
+use store::{Tx, testing::Kind};
+
+use crate::support::{World, on_both, world};
+
+fn keys() -> CheckpointKeys {
+    CheckpointKeys::derive(&[("test".to_owned(), Secret::new(vec![7; 32]))])
+}
+
+/// Enters so many, at the times that are given in seconds, by somebody with an address.
+async fn enter(world: &World, times: impl IntoIterator<Item = i64>) -> Vec<Entry> {
+    let ctx = Ctx {
+        ip: Some("192.0.2.7".parse().unwrap()),
+        actor: Actor { id: "usr_1".into(), ..Actor::system("x") },
+        ..world.ctx()
+    };
+    let at = |seconds: i64| {
+        let now = Timestamp::from_unix_millis(1_700_000_000_000 + seconds * 1000);
+        Entry::new(&Ctx { now, ..ctx.clone() }, Event::new("usr_1", &UserDeactivated {}))
+    };
+    let entries: Vec<Entry> = times.into_iter().map(at).collect();
+    let written = entries.clone();
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        audit::AuditStore::append(tx, &written).await?;
+        Ok::<_, StoreError>(Audited::without((), Unaudited::StepTaken))
+    };
+    world.store.write(ctx, work).await.unwrap();
+    entries
+}
+
+fn lease(world: &World, owner: &str) -> Lease {
+    let now = world.env.now();
+    Lease { owner: owner.into(), now, until: now.plus_millis(60_000) }
+}
+
+/// Seals as this owner, once.
+async fn seal_as(world: &World, owner: &str) -> Result<usize, StoreError> {
+    let lease = lease(world, owner);
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let count = seal(tx, &keys(), &ctx.tenant, &lease).await?;
+        Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
+    };
+    world.store.write(world.ctx(), work).await
+}
+
+async fn sealed(world: &World) -> usize {
+    let mut all = 0;
+    loop {
+        match seal_as(world, "one").await.unwrap() {
+            0 => return all,
+            some => all += some,
+        }
+    }
+}
+
+async fn verified(world: &World, known: Vec<Checkpoint>) -> Verified {
+    let tenant = world.ctx().tenant;
+    let verifying = keys().of(tenant.as_str());
+    let name = tenant.to_string();
+    let look = async |tx: &mut Tx| verify(tx, &name, &verifying, known).await;
+    world.store.at_one_moment(tenant, look).await.unwrap()
+}
+
+async fn read<T: Send + 'static>(
+    world: &World,
+    look: impl AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + Send + 'static,
+) -> T {
+    world.store.read::<_, StoreError>(world.ctx().tenant, look).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entries_get_their_places_and_proofs() {
+    on_both(async |world: World| {
+        assert_eq!((sealed(&world).await, verified(&world, Vec::new()).await.count), (0, 0));
+        let entries = enter(&world, 0..1500).await;
+        let across = async |across: &mut store::Across| across.next_unsealed(None).await;
+        let waiting = world.store.across(across).await.unwrap().unwrap();
+        assert_eq!(waiting.tenant, world.ctx().tenant);
+        assert_eq!(sealed(&world).await, 1500);
+        assert_eq!(world.store.across(across).await.unwrap(), None);
+        let clean = verified(&world, Vec::new()).await;
+        assert_eq!((clean.size, clean.entries, clean.waiting, clean.count), (1500, 1500, 0, 0), "{clean:?}");
+
+        let (note, _) = read(&world, async |tx| tx.newest_checkpoint().await).await.unwrap();
+        let checkpoint = Checkpoint::verified(&note, &keys().of(world.ctx().tenant.as_str())).unwrap();
+        assert_eq!((checkpoint.size, data_encoding::HEXLOWER.encode(&checkpoint.root)), (1500, clean.root));
+        for entry in [&entries[0], &entries[700], &entries[1499]] {
+            let id = entry.id.to_string();
+            let (place, leaf) = read(&world, async move |tx| tx.place_of(&id).await).await.unwrap();
+            assert_eq!(leaf, entry.leaf());
+            let path = async move |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), place, 1500).await;
+            let path = read(&world, path).await.unwrap();
+            assert!(verify_inclusion(&leaf, place, 1500, &path, &checkpoint.root));
+        }
+        // Followed from the beginning, each once; filters look at each.
+        let (mut next, mut seen) = (0, Vec::new());
+        loop {
+            let page = async move |tx: &mut Tx| follow(tx, &Filter::default(), next, 200).await;
+            let page = read(&world, page).await;
+            seen.extend(page.entries.iter().map(|(_, listed)| listed.entry.id.clone()));
+            if next == page.next {
+                break;
+            }
+            next = page.next;
+        }
+        let mut ids: Vec<_> = entries.iter().map(|entry| entry.id.to_string()).collect();
+        ids.sort_unstable();
+        assert_eq!(seen, ids);
+        let some = Filter {
+            actor: Some("usr_1".into()),
+            actions: Some(vec!["ACCOUNT_USER_DEACTIVATED".into()]),
+            from: Some(entries[1490].timestamp),
+            ..Filter::default()
+        };
+        let page = read(&world, async move |tx| follow(tx, &some, 0, 200).await).await;
+        assert_eq!((page.entries.len(), page.next), (10, 1500));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_committed_late_is_sealed_late_and_not_missed() {
+    let world = world(Kind::Postgres).await;
+    let early = enter(&world, [1]).await;
+    // A transaction that began before the next ones, and ends after them.
+    let mut late = AsyncPgConnection::establish(world.postgres()).await.unwrap();
+    let tenant = world.ctx().tenant;
+    let copy = format!(
+        "BEGIN; INSERT INTO audit_entries SELECT tenant_id, 'aud_0late', created_at, actor_type, actor_id, action, \
+         resource_type, resource_id, ip, metadata, salt, leaf FROM audit_entries WHERE id = '{}'; \
+         INSERT INTO audit_unsealed VALUES ('{tenant}', 'aud_0late')",
+        early[0].id
+    );
+    late.batch_execute(&copy).await.unwrap();
+    enter(&world, 2..10).await;
+    assert_eq!(sealed(&world).await, 9);
+    let page = read(&world, async |tx| follow(tx, &Filter::default(), 0, 100).await).await;
+    assert_eq!((page.entries.len(), page.next), (9, 9));
+    late.batch_execute("COMMIT").await.unwrap();
+    // It can be seen, and has its place when it is sealed: whoever follows gets it, though its time and id are earlier.
+    assert_eq!(sealed(&world).await, 1);
+    let page = read(&world, async |tx| follow(tx, &Filter::default(), 9, 100).await).await;
+    assert_eq!(
+        page.entries.iter().map(|(at, listed)| (*at, &*listed.entry.id)).collect::<Vec<_>>(),
+        [(9, "aud_0late")]
+    );
+    assert_eq!(page.next, 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_many_sealers_goes_on_with_a_log() {
+    on_both(async |world: World| {
+        enter(&world, 0..300).await;
+        let all: Vec<_> = ["one", "two", "three", "four"].map(|owner| seal_as(&world, owner)).into();
+        let counts = futures_util::future::join_all(all).await;
+        let counts: Vec<usize> = counts.into_iter().map(Result::unwrap).collect();
+        assert_eq!(counts.iter().sum::<usize>(), 300, "{counts:?}");
+        assert_eq!(counts.iter().filter(|count| **count > 0).count(), 1);
+        let owner = ["one", "two", "three", "four"][counts.iter().position(|count| *count > 0).unwrap()];
+        let other = if owner == "one" { "two" } else { "one" };
+        enter(&world, 0..5).await;
+        assert_eq!(seal_as(&world, other).await.unwrap(), 0, "somebody else has the lease");
+        assert_eq!(seal_as(&world, owner).await.unwrap(), 5);
+        // Whoever dies does not keep it.
+        enter(&world, 0..5).await;
+        let mut later = lease(&world, other);
+        later.now = later.now.plus_millis(120_000);
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let count = seal(tx, &keys(), &ctx.tenant, &later).await?;
+            Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
+        };
+        assert_eq!(world.store.write(world.ctx(), work).await.unwrap(), 5);
+        assert_eq!(verified(&world, Vec::new()).await.count, 0);
+    })
+    .await;
+}
+
+/// What somebody with the database's password does: guards are in his way no longer than he wants.
+async fn behind(world: &World, statement: &str) {
+    if world.kind == Kind::Sqlite {
+        for trigger in [
+            "audit_entries_stay",
+            "audit_entries_stay_as_they_are",
+            "audit_sealed_stay",
+            "audit_sealed_stay_as_they_are",
+            "audit_subtrees_stay_as_they_are",
+            "audit_checkpoints_stay_as_they_are",
+            "audit_checkpoints_stay",
+            "audit_logs_grow",
+        ] {
+            world.raw(&format!("DROP TRIGGER IF EXISTS {trigger}")).await;
+        }
+    }
+    world.raw(statement).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
+    on_both(async |world: World| {
+        enter(&world, 0..600).await;
+        sealed(&world).await;
+        let (note, _) = read(&world, async |tx| tx.newest_checkpoint().await).await.unwrap();
+        let known = Checkpoint::read(&note).unwrap();
+        enter(&world, 600..700).await;
+        sealed(&world).await;
+        enter(&world, 700..702).await;
+        let tenant = world.ctx().tenant;
+        let rows = read(&world, async |tx| tx.sealed(0, 700).await).await;
+        let id = |at: usize| rows[at].id.clone();
+        let found = async |statement: String, back: String| {
+            behind(&world, &statement).await;
+            let found = verified(&world, Vec::new()).await.findings;
+            behind(&world, &back).await;
+            assert_eq!(verified(&world, vec![known.clone()]).await.count, 0, "it is as it was: {back}");
+            found
+        };
+        let of = |at: usize| format!("WHERE tenant_id = '{tenant}' AND id = '{}'", id(at));
+
+        for (column, value, was) in [
+            ("actor_id", "'usr_2'", "'usr_1'"),
+            ("action", "'ACCOUNT_USER_UPDATED'", "'ACCOUNT_USER_DEACTIVATED'"),
+            ("ip", "'192.0.2.8'", "'192.0.2.7'"),
+            ("ip", "NULL", "'192.0.2.7'"),
+            ("metadata", "'{\"a\":1}'", "'{}'"),
+        ] {
+            let set = |value: &str| format!("UPDATE audit_entries SET {column} = {value} {}", of(300));
+            assert_eq!(found(set(value), set(was)).await, [Finding::Changed { sequence: 300, id: id(300) }]);
+        }
+        // Deleted, and put back: a copy is kept aside.
+        let copy = format!("CREATE TABLE aside AS SELECT * FROM audit_entries {}", of(4));
+        world.raw(&copy).await;
+        let back = "INSERT INTO audit_entries SELECT * FROM aside; DROP TABLE aside";
+        let gone = found(format!("DELETE FROM audit_entries {}", of(4)), back.into()).await;
+        assert_eq!(gone, [Finding::Deleted { sequence: 4, id: id(4) }]);
+        // Inserted.
+        let forged = format!(
+            "CREATE TABLE aside AS SELECT * FROM audit_entries {}; UPDATE aside SET id = 'aud_forged'; \
+             INSERT INTO audit_entries SELECT * FROM aside; DROP TABLE aside",
+            of(5)
+        );
+        let back = "DELETE FROM audit_entries WHERE id = 'aud_forged'";
+        assert_eq!(found(forged, back.into()).await, [Finding::Inserted { id: "aud_forged".into() }]);
+        // Reordered in the log: first the ids, then their hashes too.
+        let place = |at: usize, column: &str, of: usize| {
+            let value =
+                if column == "entry_id" { format!("'{}'", id(of)) } else { hex(world.kind, &rows[of].leaf) };
+            format!("UPDATE audit_sealed SET {column} = {value} WHERE tenant_id = '{tenant}' AND sequence = {at};")
+        };
+        let aside = format!(
+            "UPDATE audit_sealed SET entry_id = 'aside' WHERE tenant_id = '{tenant}' AND sequence = 10;"
+        );
+        let swap = |a: usize, b: usize| [aside.clone(), place(b, "entry_id", a), place(10, "entry_id", b)].concat();
+        let back = [aside.clone(), place(520, "entry_id", 520), place(10, "entry_id", 10)].concat();
+        let moved = found(swap(10, 520), back.clone()).await;
+        let is_moved = |at: usize, of: usize| Finding::Moved { sequence: at as u64, id: id(of), sealed_at: of as u64 };
+        assert_eq!(moved, [is_moved(10, 520), is_moved(520, 10)]);
+        let leaves = [place(10, "leaf", 520), place(520, "leaf", 10)].concat();
+        let leaves_back = [place(10, "leaf", 10), place(520, "leaf", 520)].concat();
+        let moved = found(swap(10, 520) + &leaves, back + &leaves_back).await;
+        assert!(
+            moved.iter().all(|finding| matches!(finding, Finding::Altered { from: 0, to: 256 } | Finding::Altered { from: 512, .. })),
+            "located to the groups of both: {moved:?}"
+        );
+        assert!(moved.len() >= 2, "{moved:?}");
+        // What was kept of the tree.
+        let flip = |at: u64, of: &Hash| {
+            let value = hex(world.kind, of);
+            format!("UPDATE audit_subtrees SET hash = {value} WHERE tenant_id = '{tenant}' AND level = 1 AND number = {at}")
+        };
+        let was = read(&world, async |tx| tx.hashes(1, 1, 2).await).await[0].1;
+        let altered = found(flip(1, &[0; 32]), flip(1, &was)).await;
+        assert_eq!(altered.first(), Some(&Finding::Altered { from: 256, to: 512 }));
+
+        // The end of it, with all that speaks of it: only who knows a checkpoint from elsewhere can tell.
+        let end = [
+            format!("DELETE FROM audit_sealed WHERE tenant_id = '{tenant}' AND sequence >= 500;"),
+            format!("DELETE FROM audit_entries WHERE tenant_id = '{tenant}' AND id >= '{}';", id(500)),
+            format!("DELETE FROM audit_checkpoints WHERE tenant_id = '{tenant}';"),
+            format!("DELETE FROM audit_unsealed WHERE tenant_id = '{tenant}';"),
+        ];
+        if world.kind == Kind::Sqlite {
+            world.raw("DROP TRIGGER audit_unsealed_wait").await;
+        }
+        behind(&world, &end.concat()).await;
+        let found = verified(&world, vec![known]).await.findings;
+        assert!(found.contains(&Finding::Missing { from: 500, to: 512 }), "{found:?}");
+        assert!(found.contains(&Finding::RolledBack { size: 600 }) || found.contains(&Finding::Unsigned { size: 700 }));
+    })
+    .await;
+}
+
+type Hash = [u8; 32];
+
+/// Bytes as a word of the database.
+fn hex(kind: Kind, bytes: &Hash) -> String {
+    let hex = data_encoding::HEXLOWER.encode(bytes);
+    if kind == Kind::Sqlite { format!("x'{hex}'") } else { format!("'\\x{hex}'") }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entries_are_written_once() {
+    let world = world(Kind::Sqlite).await;
+    enter(&world, 0..2).await;
+    sealed(&world).await;
+    enter(&world, 2..3).await;
+    let refused = |statement: &str| {
+        let mut conn = world.raw_sqlite();
+        diesel::connection::SimpleConnection::batch_execute(&mut conn, statement).unwrap_err().to_string()
+    };
+    for (statement, says) in [
+        ("DELETE FROM audit_entries", "entries of the audit log are not deleted"),
+        ("UPDATE audit_entries SET metadata = '{}x'", "entries of the audit log are not changed"),
+        ("UPDATE audit_entries SET ip = NULL", "entries of the audit log are not changed"),
+        (
+            "UPDATE audit_entries SET ip = NULL, salt = NULL, ip_commitment = x'00', actor_id = 'x'",
+            "not changed",
+        ),
+        ("REPLACE INTO audit_entries SELECT * FROM audit_entries", "not deleted"),
+        ("DELETE FROM audit_unsealed", "wait for their place"),
+        ("DELETE FROM audit_sealed", "places of the audit log are not deleted"),
+        ("UPDATE audit_sealed SET sequence = sequence + 5", "places of the audit log are not changed"),
+        ("UPDATE audit_logs SET size = 1", "audit logs grow"),
+        ("DELETE FROM audit_logs", "audit logs are not deleted"),
+        ("DELETE FROM audit_checkpoints", "checkpoints of the audit log are not deleted"),
+        ("UPDATE audit_checkpoints SET note = ''", "checkpoints of the audit log are not changed"),
+    ] {
+        let error =
+            refused(&format!("PRAGMA busy_timeout = 5000; PRAGMA recursive_triggers = ON; {statement}"));
+        assert!(error.contains(says), "{statement}: {error}");
+    }
+    assert_eq!(verified(&world, Vec::new()).await.count, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
+    on_both(async |world: World| {
+        for hundred in 0..10 {
+            enter(&world, hundred * 100..hundred * 100 + 100).await;
+            sealed(&world).await;
+        }
+        enter(&world, 1000..1010).await;
+        sealed(&world).await;
+        let tenant = world.ctx().tenant;
+        let time = Timestamp::from_unix_millis(1_700_000_000_000 + 700 * 1000);
+        let old = read(&world, async move |tx| tx.sealed_before(0, time).await).await;
+        assert_eq!(old, 700);
+        let (note, _) = read(&world, async |tx| tx.newest_checkpoint().await).await.unwrap();
+        let known = Checkpoint::read(&note).unwrap();
+        let half = async |_: &Ctx, tx: &mut Tx| tx.declare_dropped(300, Timestamp::from_unix_millis(0)).await;
+        assert!(world.change(&tenant, half).await.is_err(), "only whole groups");
+        let far = async |_: &Ctx, tx: &mut Tx| tx.declare_dropped(1024, Timestamp::from_unix_millis(0)).await;
+        assert!(world.change(&tenant, far).await.is_err(), "only what is sealed");
+        let declare = async |ctx: &Ctx, tx: &mut Tx| tx.declare_dropped(512, ctx.now).await;
+        world.change(&tenant, declare).await.unwrap();
+        let remove = async |_: &Ctx, tx: &mut Tx| {
+            let removed = tx.remove_dropped().await?;
+            Ok::<_, StoreError>(Audited::without(removed, Unaudited::Announced))
+        };
+        assert_eq!(world.store.write(world.ctx(), remove).await.unwrap(), 512);
+        assert_eq!(world.store.write(world.ctx(), remove).await.unwrap(), 0);
+        sealed(&world).await;
+        let left = verified(&world, vec![known]).await;
+        assert_eq!((left.size, left.dropped, left.entries, left.count), (1011, 512, 499, 0), "{left:?}");
+        // Entries that are left are proved as before, and who follows goes on with them.
+        let page = read(&world, async |tx| follow(tx, &Filter::default(), 0, 5).await).await;
+        assert_eq!(page.entries.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [512, 513, 514, 515, 516]);
+        let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 600, 1011).await;
+        assert!(read(&world, path).await.is_some());
+        let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 100, 1011).await;
+        assert_eq!(read(&world, path).await, None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_is_erased_leaves_proofs_valid() {
+    on_both(async |world: World| {
+        enter(&world, 0..20).await;
+        sealed(&world).await;
+        let erase = async |_: &Ctx, tx: &mut Tx| tx.erase_addresses("usr_1").await;
+        assert_eq!(world.change(&world.ctx().tenant, erase).await.unwrap(), 20);
+        assert_eq!(world.change(&world.ctx().tenant, erase).await.unwrap(), 0);
+        let found = verified(&world, Vec::new()).await;
+        assert_eq!((found.erased, found.count), (20, 0));
+        let rows = read(&world, async |tx| tx.sealed(0, 20).await).await;
+        let is_gone = |entry: &StoredEntry| entry.ip.is_none() && entry.salt.is_none();
+        assert!(rows.iter().all(|row| row.entry.as_ref().is_some_and(is_gone)));
+        let other: TenantId = world.other_tenant();
+        assert_eq!(world.change(&other, erase).await.unwrap(), 0);
+    })
+    .await;
+}
