@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::StoreError;
+use kernel::{StoreError, Timestamp};
 
 use crate::{
     AuditQueryStore, AuditStore, Entry, Filter, Listed, Position, StoredEntry,
@@ -107,6 +107,11 @@ impl AuditQueryStore for MemoryLedger {
     ) -> Result<Option<Position>, StoreError> {
         let place = count.checked_sub(1);
         Ok(place.and_then(|place| self.found(filter, after).nth(place)).map(|entry| listed(entry).position()))
+    }
+
+    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> Result<usize, StoreError> {
+        let is_between = |entry: &&StoredEntry| entry.timestamp >= from && entry.timestamp < to;
+        Ok(self.entries.values().filter(is_between).take(most).count())
     }
 
     async fn sealed_size(&mut self) -> Result<u64, StoreError> {

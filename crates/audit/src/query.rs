@@ -215,6 +215,8 @@ pub trait AuditQueryStore: Send {
         after: Option<&Position>,
         count: usize,
     ) -> Result<Option<Position>, StoreError>;
+    /// How many entries there are from a time on, before another; so many at most are counted.
+    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> Result<usize, StoreError>;
     /// How many entries are sealed.
     async fn sealed_size(&mut self) -> Result<u64, StoreError>;
     /// Entries that match and were sealed from a place on, before another, in the order of the log, so many at most.

@@ -293,6 +293,7 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError
     {
         follow(tx, &filter, 0, 10).await?;
     }
+    assert_eq!(tx.count(ctx.now, ctx.now.plus_millis(1), 100).await?, 100);
     tx.place_of(entries[0].id.as_str()).await?;
     tx.entry(entries[0].id.as_str()).await?;
     tx.newest_checkpoint().await?;
@@ -380,8 +381,9 @@ async fn every_statement_uses_an_index_and_there_are_no_more_of_them_for_more_ro
         let plan: Vec<Line> =
             diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}")).load(&mut conn).unwrap();
         let plan: Vec<_> = plan.into_iter().map(|line| line.text).collect();
-        // A list in a parameter is a table of its own.
-        let scans = |line: &String| line.starts_with("SCAN") && !line.contains("VIRTUAL TABLE");
+        // A list in a parameter is a table of its own, and so are the few that a limit has left to be counted.
+        let own = |line: &str| line.contains("VIRTUAL TABLE") || line == "SCAN few";
+        let scans = |line: &String| line.starts_with("SCAN") && !own(line);
         assert!(!plan.iter().any(scans), "{statement}\n{plan:#?}");
         let sorts = plan.iter().any(|line| line.contains("TEMP B-TREE"));
         assert!(!sorts || is_filtered_page(statement), "sorted by hand: {statement}\n{plan:#?}");

@@ -2,6 +2,7 @@
 
 mod attestation_impact;
 mod attestation_policy;
+mod audit_activity;
 mod audit_export;
 mod audit_log;
 mod audit_proofs;
@@ -40,6 +41,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(attestation_impact::attestation_policy_impact)
         .service(audit_log::get_audit_log)
         .service(audit_export::export_audit_log)
+        .service(audit_activity::get_audit_activity)
         .service(audit_proofs::get_audit_checkpoint)
         .service(audit_proofs::get_audit_consistency)
         .service(audit_proofs::get_audit_proof)

@@ -99,6 +99,32 @@ fn administrators_look_up_what_has_happened_and_who_did_it() {
 }
 
 #[test]
+fn activity_is_counted_by_days() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        let counts = |query: &str| {
+            let days = get(&admin, &format!("/activity{query}"))["days"].as_array().unwrap().clone();
+            assert!(days.windows(2).all(|pair| pair[0]["to"] == pair[1]["from"]), "no gaps: {days:?}");
+            days.iter().map(|day| day["count"].as_u64().unwrap()).collect::<Vec<_>>()
+        };
+        let before = counts("");
+        assert_eq!((before.len(), before[29]), (30, server.entries(&tenant).len() as u64));
+        // The clock goes on while nobody is signed in anew: programs have no session that ends.
+        server.env.advance(std::time::Duration::from_hours(24));
+        provision(server, &tenant, &["one", "two"]);
+        let (_, admin) = server.signed_in(&tenant, "bob@example.com", Role::Admin);
+        let days = get(&admin, "/activity?days=2")["days"].as_array().unwrap().clone();
+        let count = |day: usize| days[day]["count"].as_u64().unwrap();
+        assert_eq!(count(0), before[29]);
+        assert_eq!(count(0) + count(1), server.entries(&tenant).len() as u64);
+        for days in ["0", "91", "x"] {
+            is(&admin.get(&format!("{LOG}/activity?days={days}")), 400, "INVALID_REQUEST");
+        }
+    });
+}
+
+#[test]
 fn pages_follow_a_cursor_of_the_same_search() {
     on_both(|server| {
         let tenant = server.tenant("acme");
