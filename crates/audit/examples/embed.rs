@@ -1,11 +1,15 @@
-//! A ledger inside a service of your own, with a code of its own: typed payload, entry, hash, catalog.
+//! A ledger inside a service of your own, with codes of its own: typed payloads, entries that are found, sealed and proved, and
+//! what becomes of one that somebody changes. No database, no web.
 //!
 //! `cargo run -p audit --example embed`
 
 use std::sync::Arc;
 
-use audit::{Audited, Catalog, Entry, Event, EventData};
-use kernel::{Actor, Ctx, SystemEnv, TenantId};
+use audit::{
+    AuditStore, Audited, Catalog, Entry, Event, EventData, Filter, MemoryLedger, find, follow,
+    log::{Checkpoint, CheckpointKeys, Lease, Nodes, inclusion, seal, verify, verify_inclusion},
+};
+use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -26,21 +30,84 @@ impl EventData for InvoicePaid {
     }
 }
 
-fn main() {
+#[derive(Serialize, ToSchema)]
+struct InvoiceVoided {
+    reason: &'static str,
+}
+
+impl EventData for InvoiceVoided {
+    const CODE: &'static str = "ACCOUNT_INVOICE_VOIDED";
+    const DESCRIPTION: &'static str = "An invoice was taken back.";
+    const RESOURCE_TYPE: &'static str = "invoice";
+    const EXAMPLE_ID: &'static str = "inv_1";
+
+    fn example() -> Self {
+        Self { reason: "DUPLICATE" }
+    }
+}
+
+/// A change answers with its value and what the ledger is to say about it: there is no way to forget it.
+fn pay(invoice: &str, cents: u64) -> Audited<String> {
+    Audited::new(format!("receipt of {invoice}"), Event::new(invoice, &InvoicePaid { cents }))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let env = Arc::new(SystemEnv::default());
     let tenant = TenantId::new(&*env);
-    let ctx = Ctx::new(env, tenant, Actor::system("billing"));
+    let ctx = Ctx::new(env.clone(), tenant.clone(), Actor::system("billing"));
+    let mut ledger = MemoryLedger::default();
 
-    // A change answers with its value and what the ledger is to say about it.
-    let paid = Audited::new("receipt 7", Event::new("inv_7", &InvoicePaid { cents: 999 }));
-    let (receipt, events) = paid.into_parts();
-    for event in events {
-        let entry = Entry::new(&ctx, event);
-        let leaf = data_encoding::HEXLOWER.encode(&entry.leaf());
-        println!("{receipt}: {} {} {} {leaf}", entry.id, entry.event.code, entry.event.data);
-        assert_eq!(entry.leaf(), entry.leaf(), "the hash depends on the entry alone");
+    let mut receipts = Vec::new();
+    for (invoice, cents) in [("inv_7", 999), ("inv_8", 1250), ("inv_9", 300)] {
+        let (receipt, events) = pay(invoice, cents).into_parts();
+        let entries: Vec<_> = events.into_iter().map(|event| Entry::new(&ctx, event)).collect();
+        ledger.append(&entries).await?;
+        receipts.push(receipt);
     }
+    let voided = Event::new("inv_8", &InvoiceVoided { reason: "DUPLICATE" });
+    ledger.append(&[Entry::new(&ctx, voided)]).await?;
+    println!("{}", receipts.join(", "));
 
-    let catalog = Catalog::new().with::<InvoicePaid>();
-    assert_eq!(catalog.specs().first().map(|spec| spec.code), Some("ACCOUNT_INVOICE_PAID"));
+    // Found by code, as people write it.
+    let catalog = Catalog::new().with::<InvoicePaid>().with::<InvoiceVoided>();
+    let paid = Filter::default().with_actions("ACCOUNT_INVOICE_PAID", &catalog)?;
+    let found = find(&mut ledger, &paid, None, 50).await?;
+    println!("{} invoices were paid", found.entries.len());
+    assert_eq!(found.entries.len(), 3);
+
+    // Sealed now and then, by one task: each entry gets its place, and the whole is signed.
+    let keys = CheckpointKeys::derive(&[("k1".into(), Secret::new(vec![7; 32]))]);
+    let now = env.now();
+    let lease = Lease { owner: "billing".into(), now, until: now.plus_millis(3_000) };
+    let sealed = seal(&mut ledger, &keys, &tenant, &lease).await?;
+    let note = ledger.checkpoint().ok_or("something was sealed")?.to_owned();
+    println!("{sealed} entries are sealed:\n{note}");
+
+    // Whoever pulls the log goes on where they ended, and misses nothing.
+    let page = follow(&mut ledger, &Filter::default(), 0, 3).await?;
+    let rest = follow(&mut ledger, &Filter::default(), page.next, 3).await?;
+    assert_eq!((page.entries.len(), rest.entries.len()), (3, 1));
+
+    // Proved to somebody who has nothing but the public key.
+    let public = keys.of(tenant.as_str());
+    let checkpoint = Checkpoint::verified(&note, &public)?;
+    let (place, entry) = page.entries.first().ok_or("a first entry")?;
+    let path = inclusion(&mut ledger, &mut Nodes::default(), *place, checkpoint.size).await?;
+    let path = path.ok_or("all of the log is kept")?;
+    let leaf = entry.entry.content_leaf(tenant.as_str()).ok_or("no address was erased")?;
+    assert!(verify_inclusion(&leaf, *place, checkpoint.size, &path, &checkpoint.root));
+    println!("{} stands at place {place}, proved by {} hashes", entry.entry.id, path.len());
+
+    // And changed behind its back.
+    assert_eq!(verify(&mut ledger, tenant.as_str(), &public, vec![checkpoint.clone()]).await?.count, 0);
+    if let Some(entry) = ledger.tamper().get_mut(&entry.entry.id) {
+        entry.metadata = r#"{"cents":1}"#.into();
+    }
+    let found = verify(&mut ledger, tenant.as_str(), &public, vec![checkpoint]).await?;
+    for finding in &found.findings {
+        println!("found: {finding}");
+    }
+    assert_eq!(found.count, 1);
+    Ok(())
 }

@@ -100,6 +100,7 @@ impl Across {
 }
 
 impl Tx {
+    /// Held until the end of a unit of work that changes.
     async fn log_row(&mut self) -> Result<Option<LogRow>, StoreError> {
         let query = audit_logs::table.find(self.tenant.as_str());
         held!(self, for_update, first, query.select(LogRow::as_select()))
@@ -312,7 +313,10 @@ impl TreeStore for Tx {
 #[async_trait]
 impl VerifyStore for Tx {
     async fn log(&mut self) -> Result<Frontier, StoreError> {
-        self.log_row().await?.map_or_else(|| Ok(Frontier::default()), |row| row.log())
+        let query = audit_logs::table.find(self.tenant.as_str());
+        let row: Option<LogRow> =
+            on!(&mut self.conn, c => query.select(LogRow::as_select()).first(c).await.optional())?;
+        row.map_or_else(|| Ok(Frontier::default()), |row| row.log())
     }
 
     async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {

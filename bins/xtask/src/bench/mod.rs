@@ -1,5 +1,7 @@
 //! Measurements: the server beside its floors, in one run, interleaved.
 
+mod audit;
+mod audit_reads;
 mod auth;
 mod cpu;
 mod load;
@@ -13,6 +15,7 @@ mod site;
 mod stepup;
 mod table;
 
+pub(crate) use audit::run as audit;
 pub(crate) use auth::run as auth;
 pub(crate) use overload::run as overload;
 pub(crate) use path::run as path;

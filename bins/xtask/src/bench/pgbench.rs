@@ -98,6 +98,7 @@ INSERT INTO user_emails (tenant_id, user_id, position, value_key) VALUES ('ten_0
 INSERT INTO user_emails (tenant_id, user_id, position, value_key) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'usr_0000000' || :n, 1, 'u' || :n || '@home.example');
 INSERT INTO sign_in_names (email_key, tenant_id, user_id) VALUES ('u' || :n || '@example.com', 'ten_06gzkadrwwt5d9z93ens6801xc', 'usr_0000000' || :n);
 INSERT INTO audit_entries (tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, ip, metadata, salt, leaf) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'aud_0000000' || :n, '20260101T000000.123', 'SCIM', 'sct_06gzkadrxpvjjn28ctswmdg190', 'ACCOUNT_USER_CREATED', 'user', 'usr_0000000' || :n, '127.0.0.1', '{"active": true,"role":"MEMBER","fields":["userName","externalId","name","emails"]}', '\x000102030405060708090a0b0c0d0e0f', '\x000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f');
+INSERT INTO audit_unsealed (tenant_id, entry_id) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'aud_0000000' || :n);
 COMMIT;
 "#;
 

@@ -6,6 +6,7 @@ mod doctor;
 mod draining;
 mod keys;
 mod overload;
+mod roles;
 mod tls;
 mod traces;
 

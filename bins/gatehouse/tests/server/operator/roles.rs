@@ -1,0 +1,152 @@
+//! The audit log on PostgreSQL: who cannot change it, who may drop what is old, and triggers that refuse everybody.
+
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use store::testing::Kind;
+
+use crate::support::{Browser, Caller, Process, eventually};
+
+const ROLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/postgresql/roles.sql");
+const APPEND_ONLY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/postgresql/append-only.sql");
+
+fn psql(url: &str, words: &[&str]) -> Output {
+    Command::new("psql").args(["-qAt", "-v", "ON_ERROR_STOP=1"]).args(words).arg(url).output().unwrap()
+}
+
+fn done(url: &str, words: &[&str]) -> String {
+    let output = psql(url, words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn refused(url: &str, statement: &str, says: &str) {
+    let output = psql(url, &["-c", statement]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains(says), "{statement}: {said}");
+}
+
+/// The same database as another role.
+fn as_role(url: &str, role: &str) -> String {
+    let (_, rest) = url.split_once('@').unwrap();
+    format!("postgres://{role}@{rest}")
+}
+
+#[test]
+fn the_servers_role_cannot_touch_what_is_written() {
+    let mut process = Process::on(Kind::Postgres, &[]);
+    let owner = process.database_url();
+    let token = process.tenant("acme");
+    // Roles are the whole cluster's, which other tests share.
+    let key = process.json(&["audit", "key", "--tenant", "acme"])["keys"][0].as_str().unwrap().to_owned();
+    let name = key.split('+').next().unwrap().rsplit('_').next().unwrap().to_owned();
+    let (app, retention) = (format!("app_{name}"), format!("retention_{name}"));
+    done(&owner, &["-c", &format!("CREATE ROLE {app} LOGIN; CREATE ROLE {retention} LOGIN")]);
+    let granted = ["-v", &format!("app={app}"), "-v", &format!("retention={retention}"), "-f", ROLES];
+    done(&owner, &granted);
+    done(&owner, &granted);
+
+    let (by_app, by_retention) = (as_role(&owner, &app), as_role(&owner, &retention));
+    process.set("GATEHOUSE_DATABASE_URL", &by_app);
+    let server = process.serve();
+    let scim = Caller::anonymous(server.address).bearer(&token);
+    for number in 0..300 {
+        let made = scim.post("/api/scim/v2/Users", &json!({ "userName": format!("u{number}") }));
+        assert_eq!(made.status, 201, "{}", made.text);
+    }
+    process.json(&["user", "create", "--tenant", "acme", "--email", "ada@example.com", "--role", "ADMIN"]);
+    let who = ["--tenant", "acme", "--email", "ada@example.com"];
+    let mint = ["token", "pat", "--name", "CI", "--scopes", "admin:tenant"];
+    let pat = process.json(&[&mint[..], &who].concat())["token"].as_str().unwrap().to_owned();
+    let by = Browser::new(server.address).with("Authorization", &format!("Bearer {pat}"));
+    let size = || {
+        let note = by.get("/api/settings/audit-log/checkpoint").text;
+        note.lines().nth(1).and_then(|line| line.parse::<u64>().ok()).unwrap_or_default()
+    };
+    eventually(|| size() >= 300);
+
+    let denied = "permission denied";
+    for statement in [
+        "UPDATE audit_entries SET actor_id = 'x'",
+        "DELETE FROM audit_entries",
+        "TRUNCATE audit_entries",
+        "UPDATE audit_sealed SET sequence = 0",
+        "DELETE FROM audit_sealed",
+        "DELETE FROM audit_checkpoints",
+        "UPDATE audit_subtrees SET hash = ''",
+        "DELETE FROM audit_logs",
+        "INSERT INTO audit_drops VALUES ('x', 0, now())",
+        "DROP TABLE audit_entries",
+        "ALTER TABLE audit_entries DISABLE TRIGGER ALL",
+    ] {
+        let says = if statement.contains("TABLE") { "must be owner" } else { denied };
+        refused(&by_app, statement, says);
+    }
+    for statement in [
+        "UPDATE audit_entries SET actor_id = 'x'",
+        "DELETE FROM audit_checkpoints",
+        "SELECT * FROM users",
+        "UPDATE audit_logs SET size = 0",
+    ] {
+        refused(&by_retention, statement, denied);
+    }
+
+    // Dropping is for the other role; what is dropped is said in the log.
+    process.json(&["audit", "retain", "--tenant", "acme", "--days", "1"]);
+    done(
+        &owner,
+        &[
+            "-c",
+            "UPDATE audit_entries SET created_at = created_at - interval '2 days' WHERE resource_type = 'user'",
+        ],
+    );
+    let drop = ["audit", "drop", "--tenant", "acme"];
+    process.set("GATEHOUSE_DATABASE_URL", &by_retention);
+    let dropped = process.json(&drop);
+    assert_eq!(dropped["beforeSequence"], 0, "the first entries are of today: {dropped}");
+    done(
+        &owner,
+        &[
+            "-c",
+            "UPDATE audit_entries SET created_at = created_at - interval '2 days' WHERE resource_type <> 'user'",
+        ],
+    );
+    let dropped = process.json(&drop);
+    assert_eq!((&dropped["dropped"], &dropped["beforeSequence"]), (&json!(256), &json!(256)), "{dropped}");
+    assert_eq!(process.json(&drop)["dropped"], 0);
+    process.set("GATEHOUSE_DATABASE_URL", &by_app);
+    let newest = by.get("/api/settings/audit-log?action=ACCOUNT_AUDIT_ENTRIES_DROPPED").json();
+    let said: &Value = &newest["entries"][0]["metadata"];
+    assert_eq!(said, &json!({ "fromSequence": 0, "beforeSequence": 256 }));
+
+    // And with the triggers nobody can, before they are dropped.
+    done(&owner, &["-f", APPEND_ONLY]);
+    done(&owner, &["-f", APPEND_ONLY]);
+    for statement in [
+        "UPDATE audit_entries SET actor_id = 'x'",
+        "UPDATE audit_entries SET ip = NULL, salt = NULL",
+        "DELETE FROM audit_entries",
+        "TRUNCATE audit_entries",
+        "UPDATE audit_sealed SET sequence = 0",
+        "DELETE FROM audit_sealed",
+        "DELETE FROM audit_checkpoints",
+        "UPDATE audit_subtrees SET hash = ''",
+        "UPDATE audit_logs SET size = 0",
+        "DELETE FROM audit_logs",
+        "DELETE FROM audit_drops",
+    ] {
+        refused(&owner, statement, "audit log");
+    }
+    let before = size();
+    let invited = by.post("/api/settings/users", &json!({ "email": "bob@example.com" }));
+    assert_eq!(invited.status, 200, "{}", invited.text);
+    let newest = by.get("/api/settings/audit-log?action=ACCOUNT_USER_INVITED&limit=1").json();
+    let ada = newest["entries"][0]["actor"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(scim.post("/api/scim/v2/Users", &json!({ "userName": "later" })).status, 201);
+    eventually(|| size() > before);
+    process.set("GATEHOUSE_DATABASE_URL", &by_retention);
+    let erase = ["audit", "erase", "--tenant", "acme", "--user", &ada];
+    assert_eq!(process.json(&erase)["erased"], 1);
+    assert_eq!(process.json(&erase)["erased"], 0);
+    drop(server);
+}

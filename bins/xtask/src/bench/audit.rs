@@ -1,0 +1,268 @@
+//! `cargo xtask bench audit`: what the audit log costs when it is written, sealed, looked at and taken out.
+
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::{
+    audit_reads, cpu, load,
+    site::{Site, sql},
+    table::{Table, ratio, render},
+};
+use crate::{
+    cluster::{Cluster, Durability},
+    server::{CHEAP, Server, gatehouse, member, person, serve},
+    sh::{self, Result, cargo},
+    system,
+};
+
+const ROUNDS: usize = 7;
+const TIME: Duration = Duration::from_secs(3);
+const CONNECTIONS: usize = 16;
+/// Entries of the large ledger.
+const ON_POSTGRES: u32 = 5_000_000;
+const ON_SQLITE: u32 = 1_000_000;
+
+/// A server on a large ledger.
+pub(super) struct Large<'c> {
+    pub(super) server: Server,
+    pub(super) database: Option<&'c Cluster>,
+    pub(super) url: String,
+    pub(super) tenant: String,
+    /// A token of its administrator.
+    pub(super) pat: String,
+    pub(super) entries: u32,
+}
+
+/// With `creates`, only these are measured.
+pub(crate) fn run(part: Option<&str>) -> Result<()> {
+    system::install(&system::BUILD)?;
+    system::install(&system::TEST)?;
+    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
+    println!("load average before: {}", cpu::load_average());
+    let folder = std::env::temp_dir().join(format!("gatehouse-audit-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let program = sh::root().join("target/release/gatehouse");
+    let measured = creates(&program, &folder).and_then(|()| match part {
+        Some(_) => Ok(()),
+        None => on_postgres(&program, &folder).and_then(|()| on_sqlite(&program, &folder)),
+    });
+    let _removed = std::fs::remove_dir_all(&folder);
+    measured?;
+    println!("load average after: {}", cpu::load_average());
+    Ok(())
+}
+
+/// Creates of users with their entries beside the same creates where the database takes no entry.
+fn creates(program: &Path, folder: &Path) -> Result<()> {
+    let cluster = Cluster::start(Durability::Steady)?;
+    for name in ["with", "without"] {
+        sql(&cluster, &format!("CREATE DATABASE {name}"))?;
+    }
+    let url = |name: &str| cluster.url().replace("/postgres", &format!("/{name}"));
+    let with = Site::start(program, &url("with"), folder)?;
+    let without = Site::start(program, &url("without"), folder)?;
+    for table in ["audit_entries", "audit_unsealed"] {
+        psql(&url("without"), &format!("CREATE RULE nothing AS ON INSERT TO {table} DO INSTEAD NOTHING"))?;
+    }
+    beside("PostgreSQL", &with, &without, Some(cluster.pid()))?;
+    drop((with, without));
+    let file = |name: &str| folder.join(format!("{name}.db"));
+    let url = |name: &str| format!("sqlite:{}", file(name).display());
+    let with = Site::start(program, &url("with"), folder)?;
+    let without = Site::start(program, &url("without"), folder)?;
+    for table in ["audit_entries", "audit_unsealed"] {
+        let ignore = format!(
+            "CREATE TRIGGER nothing_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(IGNORE); END"
+        );
+        sqlite(&file("without"), &ignore)?;
+    }
+    beside("SQLite", &with, &without, None)
+}
+
+fn beside(database: &str, with: &Site, without: &Site, pid: Option<u32>) -> Result<()> {
+    let mut table = Table::new();
+    for round in 1..=ROUNDS {
+        eprintln!("{database}: creates, round {round} of {ROUNDS}");
+        for (name, site) in [("1 create with its entry", with), ("2 create without", without)] {
+            let number = std::sync::atomic::AtomicU64::new(0);
+            let next = |_: u64| {
+                let number = number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                site.create_named(&format!("r{round}-{number}"))
+            };
+            let run = || load::run(site.server.address, CONNECTIONS, TIME, 201, &next);
+            table.entry(name.to_owned()).or_default().measure(site.server.pid(), pid, run)?;
+        }
+    }
+    println!("\nCreates on {database}:\n\n{}", render(&table));
+    println!("with / without: {:.2} (bar 0.6)", ratio(&table, "1", "2"));
+    Ok(())
+}
+
+/// A tenant with an administrator, and a token of theirs.
+fn prepared(program: &Path, url: &str) -> Result<(String, String)> {
+    gatehouse(program, url, &["migrate"])?;
+    let made = gatehouse(program, url, &["tenant", "create", "--slug", "large", "--name", "Large"])?;
+    person(program, url, CHEAP, "large", "ada@large.example", "four tall blue towers")?;
+    let of = ["--tenant", "large", "--email", "ada@large.example"];
+    gatehouse(program, url, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
+    let minted = ["token", "pat", "--name", "bench", "--scopes", "admin:tenant"];
+    let pat = gatehouse(program, url, &[&minted[..], &of].concat())?;
+    Ok((member(&made, "id")?, member(&pat, "token")?))
+}
+
+fn on_postgres(program: &Path, folder: &Path) -> Result<()> {
+    let cluster = Cluster::start(Durability::Steady)?;
+    let url = cluster.url();
+    let (tenant, pat) = prepared(program, &url)?;
+    eprintln!("PostgreSQL: {ON_POSTGRES} entries are made");
+    sql(&cluster, &entries_on_postgres(&tenant, ON_POSTGRES))?;
+    sql(&cluster, "VACUUM ANALYZE")?;
+    let server = Server::start(&mut serve(program, &url, folder))?;
+    let large =
+        Large { server, database: Some(&cluster), url: url.clone(), tenant, pat, entries: ON_POSTGRES };
+    sealing(&large)?;
+    sql(&cluster, "VACUUM ANALYZE")?;
+    delay(program, &cluster, folder)?;
+    audit_reads::pages(&large)?;
+    audit_reads::export(&large, folder)?;
+    audit_reads::proofs(&large)?;
+    let start = Instant::now();
+    let verified = gatehouse(program, &url, &["audit", "verify", "--tenant", "large"])?;
+    println!("\n`gatehouse audit verify` of the whole: {:.1} s: {verified}", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn on_sqlite(program: &Path, folder: &Path) -> Result<()> {
+    let file = folder.join("large.db");
+    let url = format!("sqlite:{}", file.display());
+    let (tenant, pat) = prepared(program, &url)?;
+    eprintln!("SQLite: {ON_SQLITE} entries are made");
+    sqlite(&file, &entries_on_sqlite(&tenant, ON_SQLITE))?;
+    let server = Server::start(&mut serve(program, &url, folder))?;
+    let large = Large { server, database: None, url, tenant, pat, entries: ON_SQLITE };
+    sealing(&large)?;
+    audit_reads::pages(&large)?;
+    audit_reads::export(&large, folder)?;
+    audit_reads::proofs(&large)
+}
+
+/// How fast all that waits is sealed.
+fn sealing(large: &Large<'_>) -> Result<()> {
+    let size = || {
+        let path = "/api/settings/audit-log/checkpoint";
+        let (status, note) = load::once(large.server.address, &super::site::get(path, &large.pat))?;
+        let size = note.lines().nth(1).and_then(|line| line.parse::<u32>().ok());
+        Ok::<_, String>(size.filter(|_| status == 200).unwrap_or_default())
+    };
+    let database = || large.database.map_or(0.0, |cluster| cpu::seconds(cluster.pid()));
+    let first = size()?;
+    let (start, before) = (Instant::now(), (cpu::seconds(large.server.pid()), database()));
+    let mut sealed = first;
+    while sealed < large.entries {
+        std::thread::sleep(Duration::from_millis(200));
+        sealed = size()?;
+    }
+    let (took, count) = (start.elapsed().as_secs_f64(), f64::from(sealed - first));
+    let server = cpu::seconds(large.server.pid()) - before.0;
+    let database = database() - before.1;
+    println!(
+        "\nSealing: {count:.0} entries in {took:.1} s, {:.0} a second (bar 20,000 on one core); {:.1} µs of our CPU and \
+         {:.1} µs of the database's each: {:.0} a second of one core",
+        count / took,
+        server * 1e6 / count,
+        database * 1e6 / count,
+        count / (server + database),
+    );
+    Ok(())
+}
+
+/// How long entries wait while others are written.
+fn delay(program: &Path, cluster: &Cluster, folder: &Path) -> Result<()> {
+    sql(cluster, "CREATE DATABASE delay")?;
+    let url = cluster.url().replace("/postgres", "/delay");
+    let site = Site::start(program, &url, folder)?;
+    let run = load::run(site.server.address, CONNECTIONS, Duration::from_secs(20), 201, &|number| {
+        site.create_named(&format!("d-{number}-{}", std::process::id()))
+    })?;
+    let waits = "SELECT count(*) FROM audit_unsealed";
+    while psql_one(&url, waits)? != "0" {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let waited = "SELECT string_agg(round(p::numeric, 2)::text, ' ') FROM unnest((SELECT \
+        percentile_cont(array[0.5, 0.99, 1]) WITHIN GROUP (ORDER BY extract(epoch FROM checkpoint.created_at - entry.created_at)) \
+        FROM audit_entries entry JOIN audit_sealed sealed ON sealed.tenant_id = entry.tenant_id AND sealed.entry_id = entry.id \
+        JOIN LATERAL (SELECT created_at FROM audit_checkpoints c WHERE c.tenant_id = entry.tenant_id AND c.size > sealed.sequence \
+        ORDER BY c.size LIMIT 1) checkpoint ON true)) AS p";
+    println!(
+        "\nUnder {:.0} creates a second an entry waits for its place (p50, p99, longest, s; bar 3): {}",
+        run.rate,
+        psql_one(&url, waited)?
+    );
+    Ok(())
+}
+
+/// Entries as they are written, with their true hashes, of half a year.
+fn entries_on_postgres(tenant: &str, count: u32) -> String {
+    let field = |value: &str| format!("int8send(octet_length({value})) || convert_to({value}, 'UTF8')");
+    let fields = [
+        "tenant_id",
+        "id",
+        "to_char(created_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')",
+        "actor_type",
+        "actor_id",
+        "action",
+        "resource_type",
+        "resource_id",
+        "''",
+        "metadata",
+    ];
+    let leaf = fields.map(field).join(" || ");
+    format!(
+        "WITH made AS (SELECT '{tenant}' AS tenant_id, 'aud_05' || lpad(n::text, 24, '0') AS id, \
+         date_trunc('milliseconds', timestamp '2026-01-01' + n * interval '15552 seconds' / {count} * 1000) AS created_at, \
+         'USER' AS actor_type, 'usr_06gzkadrwwt5d9z93ens68' || lpad((n % 500)::text, 4, '0') AS actor_id, \
+         (array['ACCOUNT_USER_UPDATED', 'ACCOUNT_SIGN_IN_SUCCEEDED', 'ACCOUNT_SESSION_STARTED', 'ACCOUNT_USER_CREATED', \
+         'ACCOUNT_GROUP_UPDATED', 'ACCOUNT_STEPUP_ISSUED', 'ACCOUNT_PAT_CREATED'])[1 + n % 7] AS action, \
+         'user' AS resource_type, 'usr_06gzkadrwwt5d9z93ens' || lpad((n * 7919 % 200000)::text, 6, '0') AS resource_id, \
+         '{{\"changed\":[\"displayName\",\"title\",\"emails\"],\"number\":' || n || '}}' AS metadata \
+         FROM generate_series(1, {count}::bigint) AS n) \
+         INSERT INTO audit_entries (tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, metadata, leaf) \
+         SELECT tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, metadata::json, \
+         sha256('\\x00'::bytea || {leaf}) FROM made; \
+         INSERT INTO audit_unsealed SELECT tenant_id, id FROM audit_entries WHERE id LIKE 'aud_05%'"
+    )
+}
+
+/// The same without true hashes, which SQLite's program cannot make.
+fn entries_on_sqlite(tenant: &str, count: u32) -> String {
+    format!(
+        "BEGIN; WITH RECURSIVE made (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made WHERE n < {count}) \
+         INSERT INTO audit_entries (tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, metadata, leaf) \
+         SELECT '{tenant}', 'aud_05' || printf('%024d', n), \
+         strftime('%Y-%m-%d %H:%M:%f', '2026-01-01', (n * 15552000.0 / {count}) || ' seconds'), 'USER', \
+         'usr_06gzkadrwwt5d9z93ens68' || printf('%04d', n % 500), \
+         CASE n % 7 WHEN 0 THEN 'ACCOUNT_USER_UPDATED' WHEN 1 THEN 'ACCOUNT_SIGN_IN_SUCCEEDED' WHEN 2 THEN 'ACCOUNT_SESSION_STARTED' \
+         WHEN 3 THEN 'ACCOUNT_USER_CREATED' WHEN 4 THEN 'ACCOUNT_GROUP_UPDATED' WHEN 5 THEN 'ACCOUNT_STEPUP_ISSUED' \
+         ELSE 'ACCOUNT_PAT_CREATED' END, 'user', 'usr_06gzkadrwwt5d9z93ens' || printf('%06d', n * 7919 % 200000), \
+         '{{\"changed\":[\"displayName\",\"title\",\"emails\"],\"number\":' || n || '}}', randomblob(32) FROM made; \
+         INSERT INTO audit_unsealed SELECT tenant_id, id FROM audit_entries WHERE id LIKE 'aud_05%'; COMMIT"
+    )
+}
+
+pub(super) fn psql(url: &str, statement: &str) -> Result<()> {
+    psql_one(url, statement).map(|_| ())
+}
+
+fn psql_one(url: &str, statement: &str) -> Result<String> {
+    let psql = system::postgres_bin()?.join("psql");
+    let said =
+        sh::output(Command::new(psql).args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", statement]).arg(url))?;
+    Ok(said.trim().to_owned())
+}
+
+fn sqlite(file: &Path, statement: &str) -> Result<()> {
+    sh::run(Command::new("sqlite3").arg("-bail").arg(file).args([".timeout 60000", statement]))
+}

@@ -1,0 +1,31 @@
+-- Who may do what in a database of Gatehouse on PostgreSQL.
+--
+-- Three roles: the owner, who runs `gatehouse migrate` and is used for nothing else; the one that servers and commands run as,
+-- which cannot change or remove what the audit log says; and the one that may drop entries whose time is over and erase
+-- addresses (`gatehouse audit drop` and `erase`). Make the two roles with their passwords first. Run this as the owner, again
+-- after each migration:
+--
+--   psql -v app=gatehouse_app -v retention=gatehouse_retention -f roles.sql postgres://owner@host/gatehouse
+
+\set ON_ERROR_STOP on
+BEGIN;
+
+REVOKE ALL ON ALL TABLES IN SCHEMA public FROM :"app", :"retention";
+GRANT USAGE ON SCHEMA public TO :"app", :"retention";
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO :"app";
+REVOKE INSERT, UPDATE, DELETE ON __diesel_schema_migrations FROM :"app";
+-- Entries are written once. Only what waits for its place goes away, and only how far a log is changes.
+REVOKE UPDATE, DELETE ON audit_entries, audit_sealed, audit_subtrees, audit_checkpoints FROM :"app";
+REVOKE UPDATE ON audit_unsealed FROM :"app";
+REVOKE DELETE ON audit_logs FROM :"app";
+REVOKE INSERT, UPDATE, DELETE ON audit_drops FROM :"app";
+
+GRANT SELECT ON __diesel_schema_migrations, tenants, audit_entries, audit_unsealed, audit_sealed, audit_subtrees, audit_logs,
+    audit_checkpoints, audit_drops TO :"retention";
+-- What it does is entered in the log like everything else.
+GRANT INSERT ON audit_entries, audit_unsealed, audit_drops TO :"retention";
+GRANT DELETE ON audit_entries, audit_sealed TO :"retention";
+GRANT UPDATE (ip, salt, ip_commitment) ON audit_entries TO :"retention";
+
+COMMIT;
