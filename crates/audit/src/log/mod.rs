@@ -7,6 +7,7 @@
 //! ([`inclusion`]) and that a later log begins with an earlier one ([`consistency`]).
 
 mod checkpoint;
+mod finding;
 mod merkle;
 mod offline;
 mod proof;
@@ -14,8 +15,9 @@ mod seal;
 mod verify;
 
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys, NoteError};
+pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, Hash, Place, verify_consistency, verify_inclusion};
 pub use offline::{ExportError, VerifiedExport, verify_export};
 pub use proof::{Nodes, TreeStore, consistency, inclusion};
 pub use seal::{AT_ONCE, Batch, Lease, SealStore, Sealed, Unsealed, seal};
-pub use verify::{Finding, SealedRow, Verified, VerifyStore, verify};
+pub use verify::{SealedRow, VerifyStore, verify};

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use super::{
     checkpoint::{Checkpoint, CheckpointKey, NoteError},
+    finding::Finding,
     merkle::{Hash, verify_inclusion},
-    verify::Finding,
 };
 use crate::StoredEntry;
 

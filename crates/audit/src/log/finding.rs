@@ -1,0 +1,122 @@
+//! What a verification finds.
+
+use std::fmt;
+
+/// Findings that are told of at most; all are counted.
+const MOST: usize = 1000;
+
+/// Something that is not as it was sealed.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "finding", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
+pub enum Finding {
+    /// The entry at this place says something else than it did.
+    Changed {
+        /// The place.
+        sequence: u64,
+        /// The entry.
+        id: String,
+    },
+    /// The entry at this place is gone.
+    Deleted {
+        /// The place.
+        sequence: u64,
+        /// The entry.
+        id: String,
+    },
+    /// Nothing is left of these places of the log.
+    Missing {
+        /// The first.
+        from: u64,
+        /// The one after the last.
+        to: u64,
+    },
+    /// An entry that was never sealed, nor waits to be.
+    Inserted {
+        /// The entry.
+        id: String,
+    },
+    /// The entry at this place was sealed at another one.
+    Moved {
+        /// The place where it stands.
+        sequence: u64,
+        /// The entry.
+        id: String,
+        /// The place where it was sealed.
+        sealed_at: u64,
+    },
+    /// What the log says of these places is not what was sealed.
+    Altered {
+        /// The first.
+        from: u64,
+        /// The one after the last.
+        to: u64,
+    },
+    /// The checkpoint of this size is not signed by a key that is known.
+    Unsigned {
+        /// Its size.
+        size: u64,
+    },
+    /// The log ends before a checkpoint that is known from elsewhere, or before the size it says it has.
+    RolledBack {
+        /// The size it had.
+        size: u64,
+    },
+    /// The log is not the one of a checkpoint that is known from elsewhere.
+    Forked {
+        /// Its size.
+        size: u64,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed { sequence, id } => write!(f, "{sequence}: {id} was changed"),
+            Self::Deleted { sequence, id } => write!(f, "{sequence}: {id} was deleted"),
+            Self::Missing { from, to } => write!(f, "{from} to {}: nothing is left of them", to - 1),
+            Self::Inserted { id } => write!(f, "{id} was inserted"),
+            Self::Moved { sequence, id, sealed_at } => {
+                write!(f, "{sequence}: {id} was moved here from {sealed_at}")
+            }
+            Self::Altered { from, to } => {
+                write!(f, "{from} to {}: the log does not say what was sealed", to - 1)
+            }
+            Self::Unsigned { size } => write!(f, "the checkpoint of {size} entries is not signed"),
+            Self::RolledBack { size } => write!(f, "the log had {size} entries once, and has fewer"),
+            Self::Forked { size } => write!(f, "the first {size} entries are not those of the checkpoint"),
+        }
+    }
+}
+
+/// What was looked at, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verified {
+    /// Places of the log.
+    pub size: u64,
+    /// The root over them, in hex.
+    pub root: String,
+    /// Entries that were hashed again.
+    pub entries: u64,
+    /// Places whose entries were dropped, as their time to be kept was over; their hashes stand.
+    pub dropped: u64,
+    /// Entries whose address was erased; their other members are verified.
+    pub erased: u64,
+    /// Entries that wait for their place.
+    pub waiting: u64,
+    /// Checkpoints the log was compared with.
+    pub checkpoints: u64,
+    /// How much is not as it was sealed.
+    pub count: usize,
+    /// The first thousand of it.
+    pub findings: Vec<Finding>,
+}
+
+impl Verified {
+    pub(super) fn found(&mut self, finding: Finding) {
+        self.count += 1;
+        if self.findings.len() < MOST {
+            self.findings.push(finding);
+        }
+    }
+}
