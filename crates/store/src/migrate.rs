@@ -1,6 +1,6 @@
 //! Bringing a database to the present schema.
 
-use diesel::{prelude::*, sqlite::SqliteConnection};
+use diesel::{migration::MigrationSource, pg::Pg, prelude::*, sql_types::Bool, sqlite::SqliteConnection};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use kernel::StoreError;
@@ -49,13 +49,40 @@ pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> Result<Vec<String>,
     Ok(applied)
 }
 
-/// Whether something is missing. Must be called on a multi-threaded runtime.
-pub(crate) async fn postgres_is_behind(conn: AsyncPgConnection) -> Result<bool, StoreError> {
-    let mut harness = AsyncMigrationHarness::new(conn);
-    if harness.has_pending_migration(POSTGRES).map_err(failed)? {
+diesel::table! {
+    /// What was applied, as Diesel keeps it.
+    __diesel_schema_migrations (version) {
+        version -> Text,
+    }
+}
+
+/// Whether something is missing. Nothing is made for it, as Diesel's own look would: servers may run as a role that
+/// makes no tables.
+pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> Result<bool, StoreError> {
+    use __diesel_schema_migrations as applied;
+    let exists = diesel::dsl::sql::<Bool>("to_regclass('__diesel_schema_migrations') IS NOT NULL");
+    let exists: bool = diesel_async::RunQueryDsl::get_result(diesel::select(exists), &mut conn)
+        .await
+        .map_err(store_error)?;
+    if !exists {
         return Ok(true);
+    }
+    let applied = applied::table.select(applied::version);
+    let applied: Vec<String> =
+        diesel_async::RunQueryDsl::load(applied, &mut conn).await.map_err(store_error)?;
+    let known = MigrationSource::<Pg>::migrations(&POSTGRES).map_err(failed)?;
+    if known.iter().any(|known| !applied.contains(&known.name().version().to_string())) {
+        return Ok(true);
+    }
+    // A role that has to do with the audit log alone does not see people.
+    let may_look = diesel::dsl::sql::<Bool>("has_table_privilege('users', 'SELECT')");
+    if !diesel_async::RunQueryDsl::get_result(diesel::select(may_look), &mut conn)
+        .await
+        .map_err(store_error)?
+    {
+        return Ok(false);
     }
     let unfolded = users::table.filter(users::folded.is_null());
     let is_due = diesel::select(diesel::dsl::exists(unfolded));
-    diesel_async::RunQueryDsl::get_result(is_due, &mut harness.into_inner()).await.map_err(store_error)
+    diesel_async::RunQueryDsl::get_result(is_due, &mut conn).await.map_err(store_error)
 }

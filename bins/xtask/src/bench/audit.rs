@@ -58,26 +58,26 @@ pub(crate) fn run(part: Option<&str>) -> Result<()> {
 /// Creates of users with their entries beside the same creates where the database takes no entry.
 fn creates(program: &Path, folder: &Path) -> Result<()> {
     let cluster = Cluster::start(Durability::Steady)?;
-    for name in ["with", "without"] {
+    for name in ["entered", "bare"] {
         sql(&cluster, &format!("CREATE DATABASE {name}"))?;
     }
     let url = |name: &str| cluster.url().replace("/postgres", &format!("/{name}"));
-    let with = Site::start(program, &url("with"), folder)?;
-    let without = Site::start(program, &url("without"), folder)?;
+    let with = Site::start(program, &url("entered"), folder)?;
+    let without = Site::start(program, &url("bare"), folder)?;
     for table in ["audit_entries", "audit_unsealed"] {
-        psql(&url("without"), &format!("CREATE RULE nothing AS ON INSERT TO {table} DO INSTEAD NOTHING"))?;
+        psql(&url("bare"), &format!("CREATE RULE nothing AS ON INSERT TO {table} DO INSTEAD NOTHING"))?;
     }
     beside("PostgreSQL", &with, &without, Some(cluster.pid()))?;
     drop((with, without));
     let file = |name: &str| folder.join(format!("{name}.db"));
     let url = |name: &str| format!("sqlite:{}", file(name).display());
-    let with = Site::start(program, &url("with"), folder)?;
-    let without = Site::start(program, &url("without"), folder)?;
+    let with = Site::start(program, &url("entered"), folder)?;
+    let without = Site::start(program, &url("bare"), folder)?;
     for table in ["audit_entries", "audit_unsealed"] {
         let ignore = format!(
             "CREATE TRIGGER nothing_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(IGNORE); END"
         );
-        sqlite(&file("without"), &ignore)?;
+        sqlite(&file("bare"), &ignore)?;
     }
     beside("SQLite", &with, &without, None)
 }

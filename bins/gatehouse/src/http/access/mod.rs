@@ -147,7 +147,7 @@ impl<P: Permission> FromRequest for Access<P> {
 
 impl<P: Permission> Access<P> {
     /// Whose data it leads to.
-    pub(super) fn tenant(&self) -> &TenantId {
+    pub(crate) fn tenant(&self) -> &TenantId {
         &self.ctx.tenant
     }
 

@@ -100,9 +100,9 @@ fn the_servers_role_cannot_touch_what_is_written() {
             "UPDATE audit_entries SET created_at = created_at - interval '2 days' WHERE resource_type = 'user'",
         ],
     );
-    let drop = ["audit", "drop", "--tenant", "acme"];
+    let drop_old = ["audit", "drop", "--tenant", "acme"];
     process.set("GATEHOUSE_DATABASE_URL", &by_retention);
-    let dropped = process.json(&drop);
+    let dropped = process.json(&drop_old);
     assert_eq!(dropped["beforeSequence"], 0, "the first entries are of today: {dropped}");
     done(
         &owner,
@@ -111,9 +111,9 @@ fn the_servers_role_cannot_touch_what_is_written() {
             "UPDATE audit_entries SET created_at = created_at - interval '2 days' WHERE resource_type <> 'user'",
         ],
     );
-    let dropped = process.json(&drop);
+    let dropped = process.json(&drop_old);
     assert_eq!((&dropped["dropped"], &dropped["beforeSequence"]), (&json!(256), &json!(256)), "{dropped}");
-    assert_eq!(process.json(&drop)["dropped"], 0);
+    assert_eq!(process.json(&drop_old)["dropped"], 0);
     process.set("GATEHOUSE_DATABASE_URL", &by_app);
     let newest = by.get("/api/settings/audit-log?action=ACCOUNT_AUDIT_ENTRIES_DROPPED").json();
     let said: &Value = &newest["entries"][0]["metadata"];
