@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let keys = CheckpointKeys::derive(&[("k1".into(), Secret::new(vec![7; 32]))]);
     let now = env.now();
     let lease = Lease { owner: "billing".into(), now, until: now.plus_millis(3_000) };
-    let sealed = seal(&mut ledger, &keys, &tenant, &lease).await?;
+    let sealed = seal(&mut ledger, &keys, &tenant, &lease, None).await?.count;
     let note = ledger.checkpoint().ok_or("something was sealed")?.to_owned();
     println!("{sealed} entries are sealed:\n{note}");
 

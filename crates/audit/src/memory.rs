@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    ops::Range,
+    ops::{Bound, Range},
 };
 
 use async_trait::async_trait;
@@ -140,8 +140,9 @@ impl SealStore for MemoryLedger {
         Ok(Some(self.log.clone()))
     }
 
-    async fn unsealed(&mut self, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
-        let waiting = self.waiting.iter().take(limit);
+    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let waiting = self.waiting.range::<str, _>((from, Bound::Unbounded)).take(limit);
         Ok(waiting.map(|(id, leaf)| Unsealed { id: id.clone(), leaf: *leaf }).collect())
     }
 

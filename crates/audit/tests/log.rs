@@ -92,7 +92,7 @@ impl World {
     async fn seal(&mut self) -> usize {
         let now = self.ctx.now;
         let lease = Lease { owner: "test".into(), now, until: now };
-        seal(&mut self.ledger, &self.keys, &self.ctx.tenant, &lease).await.unwrap()
+        seal(&mut self.ledger, &self.keys, &self.ctx.tenant, &lease, None).await.unwrap().count
     }
 
     async fn leaves(&mut self) -> Vec<Hash> {

@@ -229,7 +229,7 @@ impl SealStore for Tx {
         if is_free { row.log().map(Some) } else { Ok(None) }
     }
 
-    async fn unsealed(&mut self, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
+    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
         let query = audit_unsealed::table
             .inner_join(
                 audit_entries::table.on(audit_entries::tenant_id
@@ -237,6 +237,7 @@ impl SealStore for Tx {
                     .and(audit_entries::id.eq(audit_unsealed::entry_id))),
             )
             .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_unsealed::entry_id.gt(after.unwrap_or_default()))
             .order(audit_unsealed::entry_id)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX))
             .select((audit_unsealed::entry_id, audit_entries::leaf));

@@ -286,7 +286,7 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError
         (0..300).map(|_| Entry::new(ctx, Event::new("test", &UserDeactivated {}))).collect();
     tx.append(&entries).await?;
     tx.latest(1).await?;
-    assert_eq!(seal(tx, &keys, &ctx.tenant, &lease).await?, 300);
+    assert_eq!(seal(tx, &keys, &ctx.tenant, &lease, None).await?.count, 300);
     let filter =
         Filter { actor: Some("x".into()), text: Some("x".into()), from: Some(ctx.now), ..Filter::default() };
     for filter in [filter, Filter { actions: Some(vec!["A".into()]), ..Filter::default() }, Filter::default()]

@@ -96,19 +96,21 @@ impl Sealer {
 
     /// Seals all that waits in a tenant's log.
     async fn seal(&self, tenant: &TenantId, lease: i64) -> Result<(), StoreError> {
+        let mut last: Option<String> = None;
         loop {
             let (keys, now) = (self.site.keys.checkpoints(), self.env.now());
             let lease = Lease { owner: self.owner.clone(), now, until: now.plus_millis(lease) };
             let ctx = Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("sealer"));
             let work = async move |ctx: &Ctx, tx: &mut Tx| {
-                let count = seal(tx, &keys, &ctx.tenant, &lease).await?;
-                Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
+                let done = seal(tx, &keys, &ctx.tenant, &lease, last.as_deref()).await?;
+                Ok::<_, StoreError>(Audited::without(done, Unaudited::Sealed))
             };
-            let count = self.store.write(ctx, work).await?;
-            meter::sealed(count);
-            if count < AT_ONCE {
+            let done = self.store.write(ctx, work).await?;
+            meter::sealed(done.count);
+            if done.count < AT_ONCE {
                 return Ok(());
             }
+            last = done.last;
         }
     }
 }

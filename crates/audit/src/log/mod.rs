@@ -19,5 +19,5 @@ pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, Hash, Place, verify_consistency, verify_inclusion};
 pub use offline::{ExportError, VerifiedExport, verify_export};
 pub use proof::{Nodes, TreeStore, consistency, inclusion};
-pub use seal::{AT_ONCE, Batch, Lease, SealStore, Sealed, Unsealed, seal};
+pub use seal::{AT_ONCE, Batch, Done, Lease, SealStore, Sealed, Unsealed, seal};
 pub use verify::{SealedRow, VerifyStore, verify};

@@ -63,25 +63,36 @@ pub trait SealStore: Send {
     /// The log as it is, which nobody else goes on with before the unit of work ends; `None` while somebody else has the
     /// lease.
     async fn claim(&mut self, lease: &Lease) -> Result<Option<Frontier>, StoreError>;
-    /// Entries that are committed and have no place yet, in order of their ids, so many at most.
-    async fn unsealed(&mut self, limit: usize) -> Result<Vec<Unsealed>, StoreError>;
+    /// Entries that are committed and have no place yet, in order of their ids, after one, so many at most.
+    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError>;
     /// Keeps what has been sealed, and the lease.
     async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError>;
 }
 
-/// Seals what waits, [`AT_ONCE`] at most, and tells how many entries that were. One unit of work.
+/// What was sealed at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    /// How many entries.
+    pub count: usize,
+    /// The id of the last of them.
+    pub last: Option<String>,
+}
+
+/// Seals what waits, [`AT_ONCE`] at most. One unit of work.
 ///
-/// Entries are in order of their ids within a batch. One that is committed late is sealed late, and none is forgotten.
+/// Entries are in order of their ids within a batch. One that is committed late is sealed late, and none is forgotten: a
+/// round begins without `after`, and goes on after the last one, so that what was sealed a moment ago is not gone past again.
 pub async fn seal(
     store: &mut (impl SealStore + ?Sized),
     keys: &CheckpointKeys,
     tenant: &TenantId,
     lease: &Lease,
-) -> Result<usize, StoreError> {
-    let Some(mut log) = store.claim(lease).await? else { return Ok(0) };
-    let waiting = store.unsealed(AT_ONCE).await?;
+    after: Option<&str>,
+) -> Result<Done, StoreError> {
+    let Some(mut log) = store.claim(lease).await? else { return Ok(Done::default()) };
+    let waiting = store.unsealed(after, AT_ONCE).await?;
     if waiting.is_empty() {
-        return Ok(0);
+        return Ok(Done::default());
     }
     let (mut entries, mut nodes) = (Vec::with_capacity(waiting.len()), Vec::new());
     for Unsealed { id, leaf } in waiting {
@@ -92,5 +103,6 @@ pub async fn seal(
     let note = keys.sign(&checkpoint).ok_or(StoreError::Aborted("there is no key to sign with"))?;
     let batch = Batch { entries, nodes, log, note, at: lease.now };
     store.keep(&batch, lease).await?;
-    Ok(batch.entries.len())
+    let last = batch.entries.last().map(|sealed| sealed.id.clone());
+    Ok(Done { count: batch.entries.len(), last })
 }

@@ -114,9 +114,9 @@ async fn every_filter_finds_what_it_means_page_by_page() {
         memory.append(&own).await.unwrap();
         let keys = CheckpointKeys::derive(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
         let lease = Lease { owner: "test".into(), now: ctx.now, until: ctx.now };
-        assert_eq!(seal(&mut memory, &keys, &tenant, &lease).await.unwrap(), 300);
+        assert_eq!(seal(&mut memory, &keys, &tenant, &lease, None).await.unwrap().count, 300);
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let count = seal(tx, &keys, &ctx.tenant, &lease).await?;
+            let count = seal(tx, &keys, &ctx.tenant, &lease, None).await?.count;
             Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
         };
         assert_eq!(world.store.write(world.ctx(), work).await.unwrap(), 300);

@@ -49,7 +49,7 @@ fn lease(world: &World, owner: &str) -> Lease {
 async fn seal_as(world: &World, owner: &str) -> Result<usize, StoreError> {
     let lease = lease(world, owner);
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let count = seal(tx, &keys(), &ctx.tenant, &lease).await?;
+        let count = seal(tx, &keys(), &ctx.tenant, &lease, None).await?.count;
         Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
     };
     world.store.write(world.ctx(), work).await
@@ -178,7 +178,7 @@ async fn one_of_many_sealers_goes_on_with_a_log() {
         let mut later = lease(&world, other);
         later.now = later.now.plus_millis(120_000);
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let count = seal(tx, &keys(), &ctx.tenant, &later).await?;
+            let count = seal(tx, &keys(), &ctx.tenant, &later, None).await?.count;
             Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
         };
         assert_eq!(world.store.write(world.ctx(), work).await.unwrap(), 5);
