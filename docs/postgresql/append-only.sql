@@ -8,13 +8,15 @@
 \set ON_ERROR_STOP on
 BEGIN;
 
-CREATE OR REPLACE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     RAISE EXCEPTION '% of the audit log: nothing is changed or deleted', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
 END $$;
 
 -- Of entries, an address may be erased while its commitment stays; and what is dropped is said to be dropped first.
-CREATE OR REPLACE FUNCTION audit_entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION audit_entries_stay() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         IF NEW.ip IS NULL AND NEW.salt IS NULL AND NEW.ip_commitment IS NOT NULL AND OLD.ip IS NOT NULL
@@ -37,7 +39,8 @@ BEGIN
     RAISE EXCEPTION 'entries of the audit log are not deleted' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
-CREATE OR REPLACE FUNCTION audit_sealed_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION audit_sealed_stay() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     IF EXISTS (SELECT FROM audit_drops WHERE tenant_id = OLD.tenant_id AND before_sequence > OLD.sequence) THEN
         RETURN OLD;
@@ -45,7 +48,8 @@ BEGIN
     RAISE EXCEPTION 'places of the audit log are not deleted' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
-CREATE OR REPLACE FUNCTION audit_unsealed_wait() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION audit_unsealed_wait() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     IF EXISTS (SELECT FROM audit_sealed WHERE tenant_id = OLD.tenant_id AND entry_id = OLD.entry_id) THEN
         RETURN OLD;
@@ -53,7 +57,8 @@ BEGIN
     RAISE EXCEPTION 'entries of the audit log wait for their place' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
-CREATE OR REPLACE FUNCTION audit_logs_grow() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION audit_logs_grow() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND NEW.size >= OLD.size AND NEW.tenant_id = OLD.tenant_id THEN
         RETURN NEW;
@@ -65,6 +70,7 @@ CREATE OR REPLACE TRIGGER stay BEFORE UPDATE OR DELETE ON audit_entries FOR EACH
 CREATE OR REPLACE TRIGGER stay BEFORE DELETE ON audit_sealed FOR EACH ROW EXECUTE FUNCTION audit_sealed_stay();
 CREATE OR REPLACE TRIGGER stay_as_they_are BEFORE UPDATE ON audit_sealed FOR EACH ROW EXECUTE FUNCTION audit_refuse();
 CREATE OR REPLACE TRIGGER wait BEFORE DELETE ON audit_unsealed FOR EACH ROW EXECUTE FUNCTION audit_unsealed_wait();
+CREATE OR REPLACE TRIGGER wait_as_they_are BEFORE UPDATE ON audit_unsealed FOR EACH ROW EXECUTE FUNCTION audit_refuse();
 CREATE OR REPLACE TRIGGER grow BEFORE UPDATE OR DELETE ON audit_logs FOR EACH ROW EXECUTE FUNCTION audit_logs_grow();
 CREATE OR REPLACE TRIGGER stay BEFORE UPDATE OR DELETE ON audit_subtrees FOR EACH ROW EXECUTE FUNCTION audit_refuse();
 CREATE OR REPLACE TRIGGER stay BEFORE UPDATE OR DELETE ON audit_checkpoints FOR EACH ROW EXECUTE FUNCTION audit_refuse();

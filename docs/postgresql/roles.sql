@@ -2,7 +2,7 @@
 --
 -- Three roles: the owner, who runs `gatehouse migrate` and is used for nothing else; the one that servers and commands run as,
 -- which cannot change or remove what the audit log says; and the one that may drop entries whose time is over and erase
--- addresses (`gatehouse audit drop` and `erase`). Make the two roles with their passwords first. Run this as the owner, again
+-- addresses (`gatehouse audit retain`, `drop` and `erase`). Make the two roles with their passwords first. Run this as the owner, again
 -- after each migration:
 --
 --   psql -v app=gatehouse_app -v retention=gatehouse_retention -f roles.sql postgres://owner@host/gatehouse
@@ -20,6 +20,9 @@ REVOKE UPDATE, DELETE ON audit_entries, audit_sealed, audit_subtrees, audit_chec
 REVOKE UPDATE ON audit_unsealed FROM :"app";
 REVOKE DELETE ON audit_logs FROM :"app";
 REVOKE INSERT, UPDATE, DELETE ON audit_drops FROM :"app";
+-- How long entries are kept is not for it to say.
+REVOKE UPDATE ON tenants FROM :"app";
+GRANT UPDATE (slug, name, tier, sign_in_policy, network_policy, attestation_policy) ON tenants TO :"app";
 
 GRANT SELECT ON __diesel_schema_migrations, tenants, audit_entries, audit_unsealed, audit_sealed, audit_subtrees, audit_logs,
     audit_checkpoints, audit_drops TO :"retention";
@@ -27,5 +30,6 @@ GRANT SELECT ON __diesel_schema_migrations, tenants, audit_entries, audit_unseal
 GRANT INSERT ON audit_entries, audit_unsealed, audit_drops TO :"retention";
 GRANT DELETE ON audit_entries, audit_sealed TO :"retention";
 GRANT UPDATE (ip, salt, ip_commitment) ON audit_entries TO :"retention";
+GRANT UPDATE (audit_days) ON tenants TO :"retention";
 
 COMMIT;

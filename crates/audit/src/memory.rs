@@ -140,6 +140,10 @@ impl SealStore for MemoryLedger {
         Ok(Some(self.log.clone()))
     }
 
+    async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(self.checkpoint().map(str::to_owned))
+    }
+
     async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let waiting = self.waiting.range::<str, _>((from, Bound::Unbounded)).take(limit);
@@ -196,6 +200,10 @@ impl VerifyStore for MemoryLedger {
 
     async fn waiting(&mut self) -> Result<u64, StoreError> {
         Ok(self.waiting.len() as u64)
+    }
+
+    async fn announced(&mut self) -> Result<Vec<StoredEntry>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {

@@ -78,6 +78,8 @@ pub struct Followed {
     pub entries: Vec<(u64, Listed)>,
     /// The place at which the next page begins, which may not be there yet.
     pub next: u64,
+    /// Whether the page was to begin behind the end: the log was longer once.
+    pub is_ahead: bool,
 }
 
 /// What is looked for in `action` is not written as it has to be.
@@ -245,11 +247,12 @@ pub async fn follow(
         let to = size.min(next + SCANNED_AT_ONCE as u64);
         entries.extend(store.sealed_entries(filter, next, to, limit - entries.len()).await?);
         if let Some((last, _)) = entries.last().filter(|_| entries.len() >= limit) {
-            return Ok(Followed { next: last + 1, entries });
+            return Ok(Followed { next: last + 1, entries, is_ahead: false });
         }
         (next, scanned) = (to, scanned + SCANNED_AT_ONCE);
     }
-    Ok(Followed { next: if filter.is_empty() { size.max(next) } else { next }, entries })
+    let next = if filter.is_empty() { size.max(next) } else { next };
+    Ok(Followed { entries, next, is_ahead: from > size })
 }
 
 /// A page of what matches, newest first, after a position.

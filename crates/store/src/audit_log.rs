@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use audit::{
-    StoredEntry,
+    EventData, StoredEntry,
+    events::audit_log::AuditEntriesDropped,
     log::{Batch, Frontier, Hash, Lease, Place, SealStore, SealedRow, TreeStore, Unsealed, VerifyStore},
 };
 use chrono::NaiveDateTime;
@@ -163,7 +164,6 @@ impl Tx {
     async fn keep_places(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let tenant = self.tenant.as_str();
         let ids: Vec<&str> = batch.entries.iter().map(|sealed| sealed.id.as_str()).collect();
-        let Some(last) = ids.last() else { return Ok(()) };
         match &mut self.conn {
             Conn::Postgres(pg) => {
                 let sequences: Vec<i64> =
@@ -185,7 +185,6 @@ impl Tx {
                 .await;
                 pg.note(result).map_err(store_error)?;
             }
-            // There is one writer: nothing can have come between those that were read.
             Conn::Sqlite(conn) => {
                 for sealed in &batch.entries {
                     let row = (
@@ -196,11 +195,9 @@ impl Tx {
                     );
                     let insert = diesel::insert_into(audit_sealed::table).values(row);
                     insert.execute(conn).await.map_err(store_error)?;
+                    let waited = audit_unsealed::table.find((tenant, &sealed.id));
+                    diesel::delete(waited).execute(conn).await.map_err(store_error)?;
                 }
-                let waited = audit_unsealed::table
-                    .filter(audit_unsealed::tenant_id.eq(tenant))
-                    .filter(audit_unsealed::entry_id.le(last));
-                diesel::delete(waited).execute(conn).await.map_err(store_error)?;
             }
         }
         Ok(())
@@ -225,8 +222,12 @@ impl SealStore for Tx {
             row = self.log_row().await?;
         }
         let Some(row) = row else { return Err(StoreError::Aborted("a log that was made and is not there")) };
-        let is_free = row.lease_owner == lease.owner || row.lease_until <= lease.now.naive();
+        let is_free = lease.may_take(&row.lease_owner, Timestamp::from_naive(row.lease_until));
         if is_free { row.log().map(Some) } else { Ok(None) }
+    }
+
+    async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(self.newest_checkpoint().await?.map(|(note, _)| note))
     }
 
     async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
@@ -375,6 +376,20 @@ impl VerifyStore for Tx {
         let query = audit_unsealed::table.filter(audit_unsealed::tenant_id.eq(self.tenant.as_str())).count();
         let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
         place("audit_unsealed", count)
+    }
+
+    async fn announced(&mut self) -> Result<Vec<StoredEntry>, StoreError> {
+        let query = audit_unsealed::table
+            .inner_join(
+                audit_entries::table.on(audit_entries::tenant_id
+                    .eq(audit_unsealed::tenant_id)
+                    .and(audit_entries::id.eq(audit_unsealed::entry_id))),
+            )
+            .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::action.eq(AuditEntriesDropped::CODE));
+        let rows: Vec<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        Ok(rows.into_iter().map(StoredEntry::from).collect())
     }
 
     async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {

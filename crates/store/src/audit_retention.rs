@@ -44,24 +44,23 @@ impl Tx {
         Ok(())
     }
 
-    /// Up to which place, at most so many after the one given, all entries are older than this.
+    /// Up to which place, at most so many after the one given, all entries are older than this. An error where one is not
+    /// what was sealed: what is wrong is not to be dropped with what is old.
     pub async fn sealed_before(&mut self, from: u64, time: Timestamp) -> Result<u64, StoreError> {
         let end = self.log().await?.size().min(from + KEPT_AT_ONCE);
-        let younger = audit_sealed::table
-            .inner_join(
-                audit_entries::table.on(audit_entries::tenant_id
-                    .eq(audit_sealed::tenant_id)
-                    .and(audit_entries::id.eq(audit_sealed::entry_id))),
-            )
-            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
-            .filter(audit_sealed::sequence.ge(number(from)))
-            .filter(audit_sealed::sequence.lt(number(end)))
-            .order(audit_sealed::sequence)
-            .select((audit_sealed::sequence, audit_entries::created_at));
-        let rows: Vec<(i64, chrono::NaiveDateTime)> = on!(&mut self.conn, c => younger.load(c).await)?;
-        let first = rows.into_iter().find(|(_, at)| *at >= time.naive()).map(|(sequence, _)| sequence);
-        let first = first.map_or(Ok(end), u64::try_from);
-        first.map_err(|error| corrupt("audit_sealed.sequence", error))
+        let tenant = self.tenant.clone();
+        for row in self.sealed(from, end).await? {
+            let entry = row.entry.filter(|entry| entry.content_leaf(tenant.as_str()) == Some(row.leaf));
+            let Some(entry) = entry else {
+                return Err(StoreError::Aborted(
+                    "an entry is not what was sealed: gatehouse audit verify says which",
+                ));
+            };
+            if entry.timestamp >= time {
+                return Ok(row.sequence);
+            }
+        }
+        Ok(end)
     }
 
     /// Says that entries before this place are dropped, whole groups of 256: from then on they may be removed.

@@ -2,7 +2,7 @@
 
 use audit::{AuditStore, Audited, Entry};
 use diesel::QueryResult;
-use diesel_async::AsyncPgConnection;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
@@ -110,6 +110,13 @@ impl Tx {
             }
         }
         Ok(())
+    }
+
+    /// Lets statements take as long as they do, for whoever looks at everything.
+    pub(crate) async fn without_limit(&mut self) -> Result<(), StoreError> {
+        let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
+        let conn = pg.begun().await.map_err(store_error)?;
+        conn.batch_execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)
     }
 
     pub(crate) fn into_conn(self) -> Conn {

@@ -17,7 +17,7 @@ INSERT INTO audit_unsealed SELECT tenant_id, id FROM audit_entries;
 -- Their places: from 0 in each tenant, without gaps.
 CREATE TABLE audit_sealed (
     tenant_id TEXT NOT NULL,
-    sequence BIGINT NOT NULL CHECK (sequence >= 0),
+    sequence BIGINT NOT NULL CHECK (sequence >= 0 AND sequence < 9223372036854775807),
     entry_id TEXT COLLATE "C" NOT NULL,
     leaf BYTEA NOT NULL,
     PRIMARY KEY (tenant_id, sequence)

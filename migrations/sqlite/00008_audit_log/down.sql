@@ -1,3 +1,4 @@
+DROP TRIGGER audit_entries_once;
 DROP TRIGGER audit_entries_stay;
 DROP TRIGGER audit_entries_stay_as_they_are;
 DROP TABLE audit_drops;

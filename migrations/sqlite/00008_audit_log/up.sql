@@ -17,7 +17,7 @@ INSERT INTO audit_unsealed SELECT tenant_id, id FROM audit_entries;
 -- Their places: from 0 in each tenant, without gaps.
 CREATE TABLE audit_sealed (
     tenant_id TEXT NOT NULL,
-    sequence BIGINT NOT NULL CHECK (sequence >= 0),
+    sequence BIGINT NOT NULL CHECK (sequence >= 0 AND sequence < 9223372036854775807),
     entry_id TEXT NOT NULL,
     leaf BLOB NOT NULL,
     PRIMARY KEY (tenant_id, sequence)
@@ -117,6 +117,29 @@ BEGIN SELECT RAISE(ABORT, 'drops of the audit log are not deleted'); END;
 
 CREATE TRIGGER audit_drops_stay_as_they_are BEFORE UPDATE ON audit_drops
 BEGIN SELECT RAISE(ABORT, 'drops of the audit log are not changed'); END;
+
+-- REPLACE deletes without a trigger's knowing.
+CREATE TRIGGER audit_entries_once BEFORE INSERT ON audit_entries
+WHEN EXISTS (SELECT 1 FROM audit_entries WHERE tenant_id = NEW.tenant_id AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'entries of the audit log are not replaced'); END;
+CREATE TRIGGER audit_sealed_once BEFORE INSERT ON audit_sealed
+WHEN EXISTS (SELECT 1 FROM audit_sealed WHERE tenant_id = NEW.tenant_id AND (sequence = NEW.sequence OR entry_id = NEW.entry_id))
+BEGIN SELECT RAISE(ABORT, 'sealed of the audit log are not replaced'); END;
+CREATE TRIGGER audit_subtrees_once BEFORE INSERT ON audit_subtrees
+WHEN EXISTS (SELECT 1 FROM audit_subtrees WHERE tenant_id = NEW.tenant_id AND level = NEW.level AND number = NEW.number)
+BEGIN SELECT RAISE(ABORT, 'subtrees of the audit log are not replaced'); END;
+CREATE TRIGGER audit_logs_once BEFORE INSERT ON audit_logs
+WHEN EXISTS (SELECT 1 FROM audit_logs WHERE tenant_id = NEW.tenant_id)
+BEGIN SELECT RAISE(ABORT, 'logs of the audit log are not replaced'); END;
+CREATE TRIGGER audit_checkpoints_once BEFORE INSERT ON audit_checkpoints
+WHEN EXISTS (SELECT 1 FROM audit_checkpoints WHERE tenant_id = NEW.tenant_id AND size = NEW.size)
+BEGIN SELECT RAISE(ABORT, 'checkpoints of the audit log are not replaced'); END;
+CREATE TRIGGER audit_drops_once BEFORE INSERT ON audit_drops
+WHEN EXISTS (SELECT 1 FROM audit_drops WHERE tenant_id = NEW.tenant_id AND before_sequence = NEW.before_sequence)
+BEGIN SELECT RAISE(ABORT, 'drops of the audit log are not replaced'); END;
+
+CREATE TRIGGER audit_unsealed_wait_as_they_are BEFORE UPDATE ON audit_unsealed
+BEGIN SELECT RAISE(ABORT, 'entries of the audit log wait for their place'); END;
 
 -- What the planner is to expect (see 00002).
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES

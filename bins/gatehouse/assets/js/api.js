@@ -23,8 +23,8 @@ function sentence(status, body, retryAfter) {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
-/** Asks and answers with the body; throws a `Refusal`. */
-export async function call(method, path, body, headers = {}) {
+/** Asks and answers with what came back; throws a `Refusal`. */
+export async function request(method, path, body, headers = {}) {
   let answer;
   try {
     answer = await fetch(path, {
@@ -37,7 +37,12 @@ export async function call(method, path, body, headers = {}) {
   } catch {
     throw new Refusal(0, {});
   }
-  const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refusal(answer.status, said, answer.headers.get("Retry-After"));
-  return said;
+  if (!answer.ok) throw new Refusal(answer.status, await answer.json().catch(() => ({})), answer.headers.get("Retry-After"));
+  return answer;
+}
+
+/** Asks and answers with the body; throws a `Refusal`. */
+export async function call(...asked) {
+  const answer = await request(...asked);
+  return answer.json().catch(() => ({}));
 }

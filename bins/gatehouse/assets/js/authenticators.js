@@ -1,7 +1,7 @@
 // The attestation policy: which authenticators may be enrolled, and which passkeys a change would not take any more.
 
-import { $, $$, say } from "./page.js";
-import { count, element, policyForm } from "./policy.js";
+import { $, $$, count, element, say } from "./page.js";
+import { policyForm } from "./policy.js";
 import { ask, keepAlive } from "./session.js";
 
 const path = "/api/settings/attestation-policy";

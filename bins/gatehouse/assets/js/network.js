@@ -1,8 +1,8 @@
 // The network policy: who may come in from where, and whom a change would shut out.
 
 import { doing, of, refresh, sure } from "./drawn.js";
-import { $, onAct, onSend, open, say } from "./page.js";
-import { count, element, policyForm } from "./policy.js";
+import { $, count, element, onAct, onSend, open, say } from "./page.js";
+import { policyForm } from "./policy.js";
 import { ask, keepAlive, mine } from "./session.js";
 
 const path = "/api/settings/network-policy";

@@ -5,6 +5,16 @@ import { Refusal } from "./api.js";
 export const $ = (selector, within = document) => within.querySelector(selector);
 export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
+/** An element with this text or these elements in it. */
+export function element(name, ...within) {
+  const made = document.createElement(name);
+  made.append(...within);
+  return made;
+}
+
+/** So many of something, in words. */
+export const count = (number, one, more = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : more}`;
+
 /** Says in passing what has been done. */
 export function say(text) {
   const said = $("#said");
@@ -15,8 +25,8 @@ export function say(text) {
   say.timer = setTimeout(() => { said.textContent = ""; }, 4000);
 }
 
-/** Says within this part of the page what was refused. */
-export function refuse(part, error) {
+/** Says within this part of the page what was refused; whoever is typing elsewhere (`quietly`) stays there. */
+export function refuse(part, error, quietly = false) {
   if (error.name === "AbortError") return;
   if (!(error instanceof Refusal)) {
     console.error(error);
@@ -34,7 +44,7 @@ export function refuse(part, error) {
   if (field) {
     const input = $(`[name="${error.field}"]`, part);
     input?.setAttribute("aria-invalid", "true");
-    input?.focus();
+    if (!quietly) input?.focus();
   }
 }
 

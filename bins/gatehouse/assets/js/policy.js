@@ -4,16 +4,6 @@ import { refresh } from "./drawn.js";
 import { $, $$, clear, onAct, onSend, refuse } from "./page.js";
 import { mine } from "./session.js";
 
-/** An element with this text or these elements in it. */
-export function element(name, ...within) {
-  const made = document.createElement(name);
-  made.append(...within);
-  return made;
-}
-
-/** So many of something, in words. */
-export const count = (number, one, more = `${one}s`) => `${number} ${number === 1 ? one : more}`;
-
 /**
  * Brings the form to life: `body()` is what it says, `impact()` what is asked about that, of `path` and `/impact`;
  * `describe(impact)` draws the answer, and `save(body)` keeps it, and answers whether that was done.

@@ -1,6 +1,6 @@
 // Whoever is signed in: their requests, kept alive while the page is open, thrown out when the session has ended.
 
-import { call } from "./api.js";
+import { call, request } from "./api.js";
 import { onAct } from "./page.js";
 import { prove } from "./stepup.js";
 
@@ -11,15 +11,21 @@ function leave(reason) {
   location.assign(`/auth/login?${new URLSearchParams({ next: location.pathname + location.search, reason })}`);
 }
 
-/** The API on behalf of whoever is signed in: leaves the page when they are not any more. */
-export async function mine(method, path, body, headers) {
+/** On behalf of whoever is signed in: leaves the page when they are not any more. */
+const signedIn = (send) => async (...asked) => {
   try {
-    return await call(method, path, body, headers);
+    return await send(...asked);
   } catch (error) {
     if (error.status === 401 && over.includes(error.code)) leave(error.code);
     throw error;
   }
-}
+};
+
+/** The API on behalf of whoever is signed in. */
+export const mine = signedIn(call);
+
+/** The same; what came back is not read yet. */
+export const myRequest = signedIn(request);
 
 // A proof that its act has not used up, because something else was wrong with it: in memory, and until it ends.
 let kept;

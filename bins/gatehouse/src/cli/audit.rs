@@ -172,8 +172,8 @@ fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Repo
     let found = verify_export(BufReader::new(open()?), &keys)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let mut lines = vec![format!(
-        "{} entries of the log of {} with {}, root {}; {} had no place yet, {} left out between the first and the last",
-        found.entries, found.tenant, found.size, found.root, found.unsealed, found.left_out
+        "{} entries of the log of {} with {}, root {}; {} left out between the first and the last",
+        found.entries, found.tenant, found.size, found.root, found.left_out
     )];
     lines.extend(found.findings.iter().map(|finding| format!("{finding}")));
     lines.push(verdict(found.count));

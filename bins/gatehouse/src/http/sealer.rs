@@ -13,7 +13,7 @@ use audit::{
 use futures_util::{StreamExt, stream};
 use kernel::{Actor, Ctx, Env, Id, Kind, StoreError, TenantId};
 use store::{Across, Store, Tx, Waiting};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::{Site, meter};
 
@@ -23,6 +23,10 @@ const EVERY: Duration = Duration::from_secs(1);
 const LEASE: i64 = 3_000;
 /// Logs that are sealed at the same time.
 const TOGETHER: usize = 4;
+/// Batches of one tenant in a round at most: others wait for the end of it.
+const OF_A_TENANT: usize = 32;
+/// How long the last round may take before the end of the server.
+const LAST: Duration = Duration::from_secs(5);
 /// Tenants of one round at most.
 const OF_A_ROUND: usize = 10_000;
 
@@ -52,52 +56,60 @@ impl Sealer {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            self.round(LEASE).await;
+            while self.round(LEASE).await {}
         }
     }
 
     /// Seals what waits, once more before the end, and keeps no lease of it.
     pub(super) async fn finish(&self) {
-        self.round(0).await;
+        if timeout(LAST, self.round(0)).await.is_err() {
+            tracing::info!("what waits to be sealed is left to others, or to the next start");
+        }
     }
 
-    async fn round(&self, lease: i64) {
+    /// Whether there was more than a round seals.
+    async fn round(&self, lease: i64) -> bool {
         let tenants = match self.due().await {
             Ok(tenants) => tenants,
             Err(error) => {
                 meter::sealing_failed();
                 tracing::warn!(%error, "the audit logs that have news could not be found");
-                return;
+                return false;
             }
         };
-        let seal = async |tenant: TenantId| {
-            if let Err(error) = self.seal(&tenant, lease).await {
+        let seal = async |tenant: TenantId| match self.seal(&tenant, lease).await {
+            Ok(more) => more,
+            Err(error) => {
                 meter::sealing_failed();
                 tracing::warn!(%error, tenant = tenant.as_str(), "an audit log could not be sealed");
+                false
             }
         };
-        stream::iter(tenants).for_each_concurrent(TOGETHER, seal).await;
+        let sealed = stream::iter(tenants).map(seal).buffer_unordered(TOGETHER);
+        sealed.fold(false, async |any, more| any || more).await
     }
 
     /// The tenants with news that nobody else looks after.
     async fn due(&self) -> Result<Vec<TenantId>, StoreError> {
-        let (now, mut tenants, mut after) = (self.env.now(), Vec::new(), None);
+        let (mut tenants, mut after) = (Vec::new(), None);
+        let now = self.env.now();
+        let own = Lease { owner: self.owner.clone(), now, until: now };
         while tenants.len() < OF_A_ROUND {
             let last: Option<TenantId> = after.clone();
             let look = async move |across: &mut Across| across.next_unsealed(last.as_ref()).await;
             let Some(Waiting { tenant, lease }) = self.store.across(look).await? else { break };
             after = Some(tenant.clone());
-            if lease.is_none_or(|(owner, until)| owner == self.owner || until <= now) {
+            if lease.is_none_or(|(owner, until)| own.may_take(&owner, until)) {
                 tenants.push(tenant);
             }
         }
         Ok(tenants)
     }
 
-    /// Seals all that waits in a tenant's log.
-    async fn seal(&self, tenant: &TenantId, lease: i64) -> Result<(), StoreError> {
+    /// Seals what waits in a tenant's log; whether more of it does.
+    async fn seal(&self, tenant: &TenantId, lease: i64) -> Result<bool, StoreError> {
         let mut last: Option<String> = None;
-        loop {
+        for _ in 0..OF_A_TENANT {
             let (keys, now) = (self.site.keys.checkpoints(), self.env.now());
             let lease = Lease { owner: self.owner.clone(), now, until: now.plus_millis(lease) };
             let ctx = Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("sealer"));
@@ -108,9 +120,10 @@ impl Sealer {
             let done = self.store.write(ctx, work).await?;
             meter::sealed(done.count);
             if done.count < AT_ONCE {
-                return Ok(());
+                return Ok(false);
             }
             last = done.last;
         }
+        Ok(true)
     }
 }

@@ -10,9 +10,10 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 
 /// File name, type, content.
-const FILES: [(&str, &str, &str); 17] = [
+const FILES: [(&str, &str, &str); 23] = [
     ("gatehouse.css", CSS, include_str!("../../assets/gatehouse.css")),
     ("parts.css", CSS, include_str!("../../assets/parts.css")),
+    ("audit-log.css", CSS, include_str!("../../assets/audit-log.css")),
     ("developers.css", CSS, include_str!("../../assets/developers.css")),
     ("icon.svg", "image/svg+xml", include_str!("../../assets/icon.svg")),
     ("api.js", JS, include_str!("../../assets/js/api.js")),
@@ -28,6 +29,11 @@ const FILES: [(&str, &str, &str); 17] = [
     ("network.js", JS, include_str!("../../assets/js/network.js")),
     ("authenticators.js", JS, include_str!("../../assets/js/authenticators.js")),
     ("security.js", JS, include_str!("../../assets/js/security.js")),
+    ("audit-proofs.js", JS, include_str!("../../assets/js/audit-proofs.js")),
+    ("audit-entries.js", JS, include_str!("../../assets/js/audit-entries.js")),
+    ("audit-chart.js", JS, include_str!("../../assets/js/audit-chart.js")),
+    ("audit-checkpoint.js", JS, include_str!("../../assets/js/audit-checkpoint.js")),
+    ("audit-log.js", JS, include_str!("../../assets/js/audit-log.js")),
 ];
 
 static DOCUMENTS: LazyLock<Vec<Document>> =

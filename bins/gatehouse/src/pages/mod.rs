@@ -2,6 +2,7 @@
 //! nothing from elsewhere.
 
 mod assets;
+mod audit_log;
 mod authenticators;
 mod developers;
 mod enrol;
@@ -27,7 +28,8 @@ use crate::http::{Problem, Site};
 /// Pages for everybody, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{file}", "/auth/login"];
 /// Pages for those who have a session.
-pub(crate) const SIGNED_IN: [&str; 4] = [enrol::PATH, security::PATH, network::PATH, authenticators::PATH];
+pub(crate) const SIGNED_IN: [&str; 5] =
+    [enrol::PATH, security::PATH, network::PATH, authenticators::PATH, audit_log::PATH];
 
 pub(crate) fn routes(config: &mut ServiceConfig) {
     config
@@ -38,7 +40,8 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(enrol::enrol)
         .service(security::security)
         .service(network::network)
-        .service(authenticators::authenticators);
+        .service(authenticators::authenticators)
+        .service(audit_log::audit_log);
 }
 
 /// Where people arrive who ask for nothing.
@@ -48,8 +51,12 @@ async fn home() -> Redirect {
 }
 
 /// The pages of an administrator: where they are, and what they are called.
-const WAYS: [(&str, &str); 3] =
-    [(security::PATH, "Security"), (network::PATH, "Network"), (authenticators::PATH, "Authenticators")];
+const WAYS: [(&str, &str); 4] = [
+    (security::PATH, "Security"),
+    (network::PATH, "Network"),
+    (authenticators::PATH, "Authenticators"),
+    (audit_log::PATH, "Audit log"),
+];
 
 /// What every page has.
 struct Shell<'a> {

@@ -61,6 +61,7 @@ fn what_the_pages_need_is_served_and_asked_for_anew() {
             "/assets/security.js".into(),
             "/assets/network.js".into(),
             "/assets/authenticators.js".into(),
+            "/assets/audit-log.js".into(),
         ];
         let mut seen = Vec::new();
         while let Some(path) = left.pop() {
@@ -205,12 +206,32 @@ fn what_is_not_there_is_a_page_for_people_and_an_envelope_for_programs() {
 }
 
 #[test]
+fn the_page_of_the_audit_log_knows_its_tenant_and_what_can_have_happened() {
+    on_both(|server| {
+        let (acme, other) = (server.tenant("acme"), server.tenant("other"));
+        let (_, admin) = server.signed_in(&acme, "ada@example.com", Role::Admin);
+        let page = looking(&admin).get("/settings/audit-log?q=%3Cscript%3E&action=%22").text;
+        assert!(page.contains(&format!("data-tenant=\"{}\"", acme.id)), "{page}");
+        assert!(!page.contains(other.id.as_str()) && !page.contains("<script>"));
+        for spec in audit::events::catalog().specs() {
+            assert!(page.contains(&format!("<option value=\"{}\">", spec.code)), "{}", spec.code);
+            assert!(page.contains(&format!("<option>{}</option>", spec.resource_type)));
+        }
+        for forbidden in ["style=", " onclick", "src=\"http"] {
+            assert!(!page.contains(forbidden), "{forbidden}");
+        }
+        let style = page.split("href=\"/assets/audit-log").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(server.anonymous().get(&format!("/assets/audit-log{style}")).status, 200);
+    });
+}
+
+#[test]
 fn settings_are_shown_to_administrators_alone_and_escaped() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
         let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
-        for path in ["/settings/network", "/settings/authenticators"] {
+        for path in ["/settings/network", "/settings/authenticators", "/settings/audit-log"] {
             leads_to(&visitor(server).get(path), &format!("/auth/login?next={}", path.replace('/', "%2F")));
             let refused = looking(&member).get(path);
             assert_eq!((refused.status, refused.text.contains("This is not for you")), (403, true));

@@ -142,7 +142,7 @@ fn http(large: &Large<'_>, how: &str) -> Result<Taken> {
             first_byte = start.elapsed().as_secs_f64();
         }
         let some = buffer.get(..read).unwrap_or_default();
-        lines += some.iter().filter(|byte| **byte == b'\n').count();
+        lines += some.split(|byte| *byte == b'\n').count() - 1;
         bytes += read;
         if read == 0 {
             break;
@@ -165,19 +165,15 @@ fn own_program(large: &Large<'_>, folder: &Path) -> Result<Taken> {
         large.tenant
     );
     let file = folder.join("copied.csv");
-    let mut command = match large.database {
-        Some(_) => {
-            let mut psql = Command::new(system::postgres_bin()?.join("psql"));
-            psql.args(["-qc", &format!("\\copy ({select}) TO '{}' CSV HEADER", file.display())])
-                .arg(&large.url);
-            psql
-        }
-        None => {
-            let mut sqlite = Command::new("sqlite3");
-            sqlite.args(["-csv", "-header", large.url.trim_start_matches("sqlite:"), &select]);
-            sqlite.stdout(std::fs::File::create(&file).map_err(|error| error.to_string())?);
-            sqlite
-        }
+    let mut command = if large.database.is_some() {
+        let mut psql = Command::new(system::postgres_bin()?.join("psql"));
+        psql.args(["-qc", &format!("\\copy ({select}) TO '{}' CSV HEADER", file.display())]).arg(&large.url);
+        psql
+    } else {
+        let mut sqlite = Command::new("sqlite3");
+        sqlite.args(["-csv", "-header", large.url.trim_start_matches("sqlite:"), &select]);
+        sqlite.stdout(std::fs::File::create(&file).map_err(|error| error.to_string())?);
+        sqlite
     };
     let own = std::process::id();
     let processors = || cpu::seconds(own) + large.database.map_or(0.0, |cluster| cpu::seconds(cluster.pid()));

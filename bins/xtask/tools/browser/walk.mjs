@@ -1,7 +1,9 @@
 // People at the pages, in a real browser.
 // walk.mjs BASE_URL FOLDER FACTS: where the server is, where pictures go, and who there is (see browser.rs).
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { authenticator, code, launch, look, somebody } from "./eyes.mjs";
+import { consistency, leaves, path, root } from "./trees.mjs";
 
 const [base, folder, given] = process.argv.slice(2);
 const facts = JSON.parse(given);
@@ -26,6 +28,7 @@ async function administrator() {
   const one = await somebody(browser, base);
   await authenticator(one.page);
   await signIn(one.page, "hana@example.com", facts.password, "/auth/login?next=/account/security");
+  await at(one.page, "/account/security");
   await by(one.page, "Add a passkey").click();
   await by(one.page, "I have kept them").click();
   await one.page.getByText("10 unused recovery codes.").waitFor();
@@ -471,6 +474,7 @@ const walks = {
     const ivan = await somebody(browser, base);
     await authenticator(ivan.page);
     await signIn(ivan.page, "ivan@example.com", facts.password, "/auth/login?next=/account/security");
+    await at(ivan.page, "/account/security");
     await by(ivan.page, "Add a passkey").click();
     await ivan.page.getByText("This authenticator is not allowed here").waitFor();
     await see(ivan.page, "passkey-refused");
@@ -500,8 +504,237 @@ const walks = {
     await by(ivan.page, "Add a passkey").click();
     await ivan.page.getByText("Your recovery codes").waitFor();
     assert.deepEqual([...complaints, ...ivan.complaints], []);
-    await page.context().close();
     await ivan.context.close();
+  },
+
+  "what the page takes for a proof is one": async () => {
+    const { context, page } = await somebody(browser, base);
+    await page.goto("/auth/login");
+    const text = (hash) => hash.toString("base64");
+    const [inclusions, extensions] = [[], []];
+    for (let size = 1; size <= 20; size += 1) {
+      const all = leaves(size);
+      const whole = text(root(all));
+      for (let place = 0; place < size; place += 1) {
+        inclusions.push([text(all[place]), place, size, path(place, all).map(text), whole]);
+        extensions.push([place + 1, text(root(all.slice(0, place + 1))), size, whole, consistency(place + 1, all).map(text)]);
+      }
+    }
+    const wrong = await page.evaluate(async ([inclusions, extensions]) => {
+      const { bytes, isBeginning, isIncluded } = await import("/assets/audit-proofs.js");
+      const other = bytes("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+      const found = [];
+      const expect = async (isRight, verdict, of) => { if ((await verdict) !== isRight) found.push([isRight, ...of]); };
+      for (const [leaf, place, size, path, root] of inclusions) {
+        const [from, to, way] = [bytes(leaf), bytes(root), path.map(bytes)];
+        const of = ["inclusion", place, size];
+        await expect(true, isIncluded(from, place, size, way, to), of);
+        await expect(false, isIncluded(other, place, size, way, to), of);
+        await expect(false, isIncluded(from, place, size, way, other), of);
+        await expect(false, isIncluded(from, place, size, [...way, other], to), of);
+        await expect(false, isIncluded(from, size, size, way, to), of);
+        if (size > 1) {
+          await expect(false, isIncluded(from, place, size, way.slice(1), to), of);
+          await expect(false, isIncluded(from, (place + 1) % size, size, way, to), of);
+        }
+      }
+      for (const [earlier, first, later, second, path] of extensions) {
+        const [from, to, way] = [bytes(first), bytes(second), path.map(bytes)];
+        const of = ["consistency", earlier, later];
+        await expect(true, isBeginning(earlier, from, later, to, way), of);
+        await expect(false, isBeginning(earlier, other, later, to, way), of);
+        await expect(false, isBeginning(earlier, from, later, other, way), of);
+        await expect(false, isBeginning(earlier, from, later, to, [...way, other]), of);
+        if (earlier < later) {
+          await expect(false, isBeginning(earlier, from, later, to, way.slice(0, -1)), of);
+          await expect(false, isBeginning(later, to, earlier, from, way), of);
+        }
+      }
+      return found;
+    }, [inclusions, extensions]);
+    assert.deepEqual(wrong, []);
+    await context.close();
+  },
+
+  "an administrator looks the audit log up, and has it proved": async () => {
+    const { page, complaints } = await administrator();
+    // Something to look through.
+    await page.evaluate(async () => {
+      for (let number = 0; number < 60; number += 1) {
+        const body = JSON.stringify({ displayName: `Hana ${number}` });
+        await fetch("/api/me", { method: "PATCH", headers: { "Content-Type": "application/json" }, body });
+      }
+    });
+    await page.goto("/account/security");
+    await page.getByRole("link", { name: "Audit log" }).click();
+    const rows = page.locator("[data-entries] > li");
+    const found = page.locator("[data-found]");
+    await found.getByText("The newest 50 entries; there are more.").waitFor();
+    assert.equal(await rows.count(), 50);
+    await page.getByText("This browser sees the log for the first time.").waitFor();
+    await see(page, "audit-log");
+
+    // More of them, and one reads on where they begin.
+    await by(page, "Load more").click();
+    await rows.nth(50).waitFor();
+    await page.waitForFunction(() => document.activeElement === document.querySelectorAll("[data-entries] summary")[50]);
+    const ids = await rows.evaluateAll((all) => all.map((row) => row.dataset.id));
+    assert.equal(new Set(ids).size, ids.length, "none comes twice");
+
+    // Looked up as one types; what is asked last counts, though its answer comes first.
+    let late;
+    const held = new Promise((resolve) => { late = resolve; });
+    await page.route(/audit-log\?.*action=ACCOUNT_USER_\*/, async (route) => {
+      const answer = await route.fetch();
+      await held;
+      await route.fulfill({ response: answer });
+    });
+    const asked = page.waitForRequest(/action=ACCOUNT_USER_\*/);
+    await page.getByLabel("Action", { exact: true }).fill("account_user_");
+    await asked;
+    await page.getByLabel("Action", { exact: true }).fill("account_user_role");
+    await found.getByText("1 entry.").waitFor();
+    const whole = page.waitForEvent("requestfinished", (request) => /action=ACCOUNT_USER_/.test(request.url()));
+    late();
+    await whole;
+    await page.unrouteAll();
+    assert.equal(await rows.count(), 1);
+    await rows.getByText("What a person may do in the tenant changed.").waitFor();
+    assert.equal(new URL(page.url()).search, "?action=account_user_role");
+    await page.reload();
+    await found.getByText("1 entry.").waitFor();
+    await see(page, "audit-log-found");
+
+    // What is malformed is said where it stands, and whoever types is not moved.
+    await page.getByLabel("Action", { exact: true }).fill("ACCOUNT-USER");
+    await page.locator('[data-wrong="action"]').filter({ hasText: /./ }).waitFor();
+    await see(page, "audit-log-refused");
+    await page.getByLabel("Action", { exact: true }).fill("ACCOUNT_GROUP_*");
+    await found.getByText("Nothing matches.").waitFor();
+    await see(page, "audit-log-nothing");
+    await by(page, "Look at all entries").click();
+    await found.getByText("The newest 50 entries").waitFor();
+    assert.equal(new URL(page.url()).search, "");
+
+    // An entry, proved. What was written a moment ago is sealed a moment later.
+    await page.getByLabel("Text", { exact: true }).fill("factor_enrolled");
+    await found.getByText(/^[12] entr/).waitFor();
+    await rows.first().locator("summary").click();
+    await rows.first().locator("pre").waitFor();
+    const stands = rows.first().getByText(/^It stands in the signed log, at place [0-9]+ of [0-9]+/);
+    await by(page, "Prove").click();
+    await stands.waitFor();
+    await rows.first().getByText("gives the hash that was sealed.").waitFor();
+    await see(page, "audit-log-proved");
+    await page.route("**/proof", async (route) => {
+      const answer = await route.fetch();
+      const proof = await answer.json();
+      await route.fulfill({ response: answer, json: { ...proof, sequence: proof.sequence ^ 1 } });
+    });
+    await by(page, "Prove").click();
+    await rows.first().getByText("It is not proved that it stands in the signed log.").waitFor();
+    await see(page, "audit-log-not-proved");
+    await page.unrouteAll();
+    await page.route("**/proof", (route) => route.fulfill({ status: 409, json: { code: "NOT_SEALED", error: "not yet" } }));
+    await by(page, "Prove").click();
+    await rows.first().getByText("Not sealed yet").waitFor();
+    await page.unrouteAll();
+    await by(page, "About this resource").click();
+    await page.waitForURL(/resourceType=factor/);
+
+    // The checkpoint, and that the log has only grown since it was first seen.
+    await page.getByText(/^Grown from [0-9]+ entries to [0-9]+ since you looked on .*: proved\.$|^Nothing was added since/).waitFor();
+    await page.getByText("Checkpoint and keys").click();
+    await by(page, "Verify signature").click();
+    await page.getByText("The signature is right").waitFor();
+    await by(page, "Copy the checkpoint").click();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^gatehouse\/audit\/ten_/);
+    const [note] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download the checkpoint" }).click()]);
+    assert.match(note.suggestedFilename(), /^audit-log-checkpoint-[0-9]+\.txt$/);
+    await see(page, "audit-log-checkpoint");
+    await page.evaluate(() => {
+      const [place, kept] = Object.entries(localStorage).find(([name]) => name.startsWith("gatehouse.audit-log."));
+      localStorage.setItem(place, JSON.stringify({ ...JSON.parse(kept), size: 3 }));
+    });
+    await by(page, "Look again").click();
+    await page.getByText("This is not the log that you saw.").waitFor();
+    await see(page, "audit-log-tampered");
+    await by(page, "Remember the log as it is now").click();
+    await page.getByText("This browser sees the log for the first time.").waitFor();
+
+    // A day, by keyboard.
+    await by(page, "Clear").click();
+    await found.getByText("The newest 50 entries").waitFor();
+    const bars = page.getByRole("toolbar", { name: "Entries of each day" });
+    assert.equal(await bars.getByRole("button").count(), 30);
+    await bars.getByRole("button").last().focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Enter");
+    await found.getByText("Nothing matches.").waitFor();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await found.getByText("The newest 50 entries").waitFor();
+    assert.match(page.url(), /from=.*&to=/);
+    await see(page, "audit-log-day");
+    await page.keyboard.press("Enter");
+    await page.waitForURL((url) => url.search === "");
+
+    // Days of many kinds, and more than are counted.
+    await page.route("**/activity?*", async (route) => {
+      const answer = await route.fetch();
+      const { days } = await answer.json();
+      const busy = days.map((day, at) => ({ ...day, count: at === 12 ? 10_000 : (at * at * 37) % 5000 }));
+      await route.fulfill({ response: answer, json: { days: busy } });
+    });
+    await page.reload();
+    await bars.getByRole("button", { name: /: 10,000 entries or more$/ }).waitFor();
+    await see(page, "audit-log-activity");
+    await page.unrouteAll();
+
+    // What no index finds is looked for in steps; nothing at all is said as well.
+    const pages = [
+      { entries: [], nextCursor: "further", scanStoppedAt: "2026-01-31T09:30:00.000Z" },
+      { entries: [], nextCursor: null },
+    ];
+    await page.route(/audit-log\?.*q=needle/, (route) => route.fulfill({ json: pages.shift() }));
+    await page.getByLabel("Text", { exact: true }).fill("needle");
+    await page.getByText("50,000 entries were looked at, back to 31 Jan 2026").waitFor();
+    await see(page, "audit-log-further");
+    await by(page, "Look further back").click();
+    await found.getByText("Nothing matches.").waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.id), "entries-title");
+    await page.unrouteAll();
+    await page.evaluate(() => localStorage.clear());
+    await page.route(/audit-log(\?|$)/, (route) => (route.request().resourceType() === "fetch" ? route.fulfill({ json: { entries: [], nextCursor: null } }) : route.fallback()));
+    await page.route("**/checkpoint", (route) => route.fulfill({ status: 404, json: { code: "NOT_FOUND", error: "nothing is sealed yet" } }));
+    await page.goto("/settings/audit-log");
+    await found.getByText("Nothing has happened yet.").waitFor();
+    await page.getByText("Nothing is sealed yet.").waitFor();
+    await see(page, "audit-log-empty");
+    await page.unrouteAll();
+    await page.reload();
+    await found.getByText("The newest 50 entries").waitFor();
+
+    // Taken out, as a spreadsheet and with proofs; one at a time.
+    await page.getByLabel("Action", { exact: true }).fill("ACCOUNT_FACTOR_*");
+    await page.waitForURL(/ACCOUNT_FACTOR/);
+    const lines = async (name) => {
+      const [file] = await Promise.all([page.waitForEvent("download"), by(page, name).click()]);
+      return [file.suggestedFilename(), (await readFile(await file.path(), "utf8")).trim().split("\n")];
+    };
+    const [csv, [head, ...rest]] = await lines("Export as CSV");
+    assert.match(csv, /^audit-log-.*\.csv$/);
+    assert.match(head, /^id,timestamp,/);
+    assert.ok(rest.length > 0 && rest.every((line) => line.includes("ACCOUNT_FACTOR_")));
+    const [, [checkpoint, entry]] = await lines("Export as NDJSON with proofs");
+    assert.ok(JSON.parse(checkpoint).checkpoint && JSON.parse(entry).proof.path);
+    await page.route("**/export?*", (route) => route.fulfill({ status: 429, headers: { "Retry-After": "10" }, json: { code: "RATE_LIMITED", error: "busy" } }));
+    await by(page, "Export as NDJSON").click();
+    await page.getByText("Another export is under way").waitFor();
+    await see(page, "audit-log-export");
+    await page.unrouteAll();
+    assert.deepEqual(complaints, []);
+    await page.context().close();
   },
 
   "nobody is led elsewhere, and what is not there is said": async () => {

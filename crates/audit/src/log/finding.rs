@@ -61,6 +61,11 @@ pub enum Finding {
         /// The size it had.
         size: u64,
     },
+    /// A checkpoint that is known from elsewhere could not be compared, as entries before it were dropped or are missing.
+    NotCompared {
+        /// Its size.
+        size: u64,
+    },
     /// The log is not the one of a checkpoint that is known from elsewhere.
     Forked {
         /// Its size.
@@ -83,6 +88,9 @@ impl fmt::Display for Finding {
             }
             Self::Unsigned { size } => write!(f, "the checkpoint of {size} entries is not signed"),
             Self::RolledBack { size } => write!(f, "the log had {size} entries once, and has fewer"),
+            Self::NotCompared { size } => {
+                write!(f, "the checkpoint of {size} entries cannot be compared: too little is kept of them")
+            }
             Self::Forked { size } => write!(f, "the first {size} entries are not those of the checkpoint"),
         }
     }

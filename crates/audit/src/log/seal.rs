@@ -11,6 +11,9 @@ use super::{
 /// Entries that are sealed at once, at most: each such batch has a checkpoint.
 pub const AT_ONCE: usize = 1024;
 
+/// Milliseconds of a lease at most.
+const LONGEST: i64 = 60_000;
+
 /// An entry that has no place in the log yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsealed {
@@ -57,12 +60,21 @@ pub struct Lease {
     pub until: Timestamp,
 }
 
+impl Lease {
+    /// Whether a log with this lease may be gone on with. One that ends far from now was given by a wrong clock.
+    pub fn may_take(&self, owner: &str, until: Timestamp) -> bool {
+        owner == self.owner || until <= self.now || until > self.now.plus_millis(LONGEST)
+    }
+}
+
 /// Where one tenant's log is kept.
 #[async_trait]
 pub trait SealStore: Send {
     /// The log as it is, which nobody else goes on with before the unit of work ends; `None` while somebody else has the
     /// lease.
     async fn claim(&mut self, lease: &Lease) -> Result<Option<Frontier>, StoreError>;
+    /// The note of its newest checkpoint; `None` before there is one.
+    async fn newest_note(&mut self) -> Result<Option<String>, StoreError>;
     /// Entries that are committed and have no place yet, in order of their ids, after one, so many at most.
     async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError>;
     /// Keeps what has been sealed, and the lease.
@@ -94,6 +106,11 @@ pub async fn seal(
     if waiting.is_empty() {
         return Ok(Done::default());
     }
+    if log.size() > 0 && !is_signed(store.newest_note().await?, keys, tenant, &log) {
+        return Err(StoreError::Aborted(
+            "the log is not what was signed last: gatehouse audit verify says more",
+        ));
+    }
     let (mut entries, mut nodes) = (Vec::with_capacity(waiting.len()), Vec::new());
     for Unsealed { id, leaf } in waiting {
         entries.push(Sealed { sequence: log.size(), id, leaf });
@@ -105,4 +122,10 @@ pub async fn seal(
     store.keep(&batch, lease).await?;
     let last = batch.entries.last().map(|sealed| sealed.id.clone());
     Ok(Done { count: batch.entries.len(), last })
+}
+
+/// Whether a log is what was signed last. Another one is not gone on with: to sign it would make it look right.
+fn is_signed(note: Option<String>, keys: &CheckpointKeys, tenant: &TenantId, log: &Frontier) -> bool {
+    let signed = note.and_then(|note| Checkpoint::verified(&note, &keys.of(tenant.as_str())).ok());
+    signed.is_some_and(|signed| signed.size == log.size() && signed.root == log.root())
 }

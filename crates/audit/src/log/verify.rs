@@ -11,7 +11,7 @@ use super::{
     merkle::{Frontier, Hash, Place},
     proof::TreeStore,
 };
-use crate::StoredEntry;
+use crate::{EventData, StoredEntry, events::audit_log::AuditEntriesDropped};
 
 /// Leaves of a group: the hash of each complete one is kept.
 const GROUP: u64 = 256;
@@ -46,6 +46,8 @@ pub trait VerifyStore: TreeStore {
     async fn dropped(&mut self) -> Result<u64, StoreError>;
     /// How many entries wait for their place.
     async fn waiting(&mut self) -> Result<u64, StoreError>;
+    /// Entries that wait for their place and say that others were dropped.
+    async fn announced(&mut self) -> Result<Vec<StoredEntry>, StoreError>;
     /// Ids of entries that neither have a place nor wait for one, so many at most.
     async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError>;
 }
@@ -70,6 +72,8 @@ struct Verifier<'s, S: ?Sized> {
     known: Vec<Checkpoint>,
     /// Up to which size checkpoints were read.
     read: u64,
+    /// Before which place entries were dropped, as entries say.
+    announced: u64,
     others: Vec<Other>,
     seen: HashMap<Hash, u64>,
     result: Verified,
@@ -93,6 +97,7 @@ pub async fn verify<S: VerifyStore + ?Sized>(
         ahead: Vec::new(),
         known,
         read: 0,
+        announced: 0,
         others: Vec::new(),
         seen: HashMap::new(),
         result: Verified::default(),
@@ -114,6 +119,13 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             self.result.found(Finding::Inserted { id: row.id });
         }
         self.tell_moved();
+        for entry in self.store.announced().await? {
+            self.announced = self.announced.max(says_dropped(&entry));
+        }
+        if self.result.dropped > self.announced {
+            // Nobody has said so: they were taken away.
+            self.result.found(Finding::Missing { from: self.announced, to: self.result.dropped });
+        }
         for id in self.store.unaccounted(MOST).await? {
             self.result.found(Finding::Inserted { id });
         }
@@ -159,27 +171,29 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         }
     }
 
-    /// Goes past what is not kept any more: the hashes of its groups are.
+    /// Goes past what is not kept any more: the hashes of its groups are. A group of which something is left is looked at like
+    /// any other, as it was not removed yet.
     async fn drop_groups(&mut self) -> Result<(), StoreError> {
         let dropped = self.store.dropped().await?;
-        let mut group = 0;
-        while group < dropped / GROUP {
-            let some = self.store.hashes(1, group, (group + MOST as u64).min(dropped / GROUP)).await?;
-            for (index, hash) in &some {
-                if *index == group {
-                    self.push_group(*hash).await?;
-                    group += 1;
+        self.result.dropped = dropped;
+        while self.log.size() < dropped {
+            let from = self.log.size();
+            let to = dropped.min(from + GROUPS_AT_ONCE * GROUP);
+            let hashes: HashMap<u64, Hash> =
+                self.store.hashes(1, from / GROUP, to / GROUP).await?.into_iter().collect();
+            let mut rows = self.store.sealed(from, to).await?.into_iter().peekable();
+            while self.log.size() < to {
+                let first = self.log.size();
+                let mut group = Vec::new();
+                while let Some(row) = rows.next_if(|row| row.sequence < first + GROUP) {
+                    group.push(row);
+                }
+                let hash = hashes.get(&(first / GROUP)).copied();
+                match hash.filter(|_| group.is_empty()) {
+                    Some(hash) => self.push_group(hash).await?,
+                    None => self.group(first, first + GROUP, group, hash).await?,
                 }
             }
-            if some.is_empty() {
-                self.result.found(Finding::Missing { from: group * GROUP, to: dropped });
-                self.is_known = false;
-                break;
-            }
-        }
-        self.result.dropped = dropped;
-        if !self.is_known {
-            self.skip_to(dropped);
         }
         Ok(())
     }
@@ -292,6 +306,9 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.result.entries += 1;
         self.result.erased += u64::from(entry.ip_commitment.is_some());
         let now = entry.content_leaf(self.tenant);
+        if now == Some(row.leaf) {
+            self.announced = self.announced.max(says_dropped(&entry));
+        }
         if now != Some(row.leaf) || entry.leaf != row.leaf {
             self.seen.insert(row.leaf, row.sequence);
             self.others.push(Other { sequence: row.sequence, id: row.id, now });
@@ -345,8 +362,19 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
                 if known.root != self.log.root() {
                     self.result.found(Finding::Forked { size });
                 }
+            } else {
+                self.result.found(Finding::NotCompared { size: known.size });
             }
         }
         Ok(())
     }
+}
+
+/// Before which place an entry says that others were dropped; 0 if it says no such thing.
+fn says_dropped(entry: &StoredEntry) -> u64 {
+    if entry.action != AuditEntriesDropped::CODE {
+        return 0;
+    }
+    let data: Option<serde_json::Value> = serde_json::from_str(&entry.metadata).ok();
+    data.and_then(|data| data.get("beforeSequence")?.as_u64()).unwrap_or_default()
 }

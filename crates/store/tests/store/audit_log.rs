@@ -2,7 +2,7 @@
 
 use audit::{
     Audited, Entry, Event, Filter, StoredEntry, Unaudited,
-    events::users::UserDeactivated,
+    events::{audit_log::AuditEntriesDropped, users::UserDeactivated},
     follow,
     log::{
         Checkpoint, CheckpointKeys, Finding, Lease, Nodes, TreeStore, Verified, VerifyStore, inclusion, seal,
@@ -327,7 +327,14 @@ async fn entries_are_written_once() {
             "UPDATE audit_entries SET ip = NULL, salt = NULL, ip_commitment = x'00', actor_id = 'x'",
             "not changed",
         ),
-        ("REPLACE INTO audit_entries SELECT * FROM audit_entries", "not deleted"),
+        ("REPLACE INTO audit_entries SELECT * FROM audit_entries", "not replaced"),
+        (
+            "REPLACE INTO audit_sealed SELECT tenant_id, sequence + 9, entry_id, leaf FROM audit_sealed",
+            "not replaced",
+        ),
+        ("REPLACE INTO audit_checkpoints SELECT * FROM audit_checkpoints", "not replaced"),
+        ("REPLACE INTO audit_logs SELECT * FROM audit_logs", "not replaced"),
+        ("UPDATE audit_unsealed SET entry_id = 'x'", "wait for their place"),
         ("DELETE FROM audit_unsealed", "wait for their place"),
         ("DELETE FROM audit_sealed", "places of the audit log are not deleted"),
         ("UPDATE audit_sealed SET sequence = sequence + 5", "places of the audit log are not changed"),
@@ -336,8 +343,7 @@ async fn entries_are_written_once() {
         ("DELETE FROM audit_checkpoints", "checkpoints of the audit log are not deleted"),
         ("UPDATE audit_checkpoints SET note = ''", "checkpoints of the audit log are not changed"),
     ] {
-        let error =
-            refused(&format!("PRAGMA busy_timeout = 5000; PRAGMA recursive_triggers = ON; {statement}"));
+        let error = refused(&format!("PRAGMA busy_timeout = 5000; {statement}"));
         assert!(error.contains(says), "{statement}: {error}");
     }
     assert_eq!(verified(&world, Vec::new()).await.count, 0);
@@ -362,8 +368,20 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         assert!(world.change(&tenant, half).await.is_err(), "only whole groups");
         let far = async |_: &Ctx, tx: &mut Tx| tx.declare_dropped(1024, Timestamp::from_unix_millis(0)).await;
         assert!(world.change(&tenant, far).await.is_err(), "only what is sealed");
-        let declare = async |ctx: &Ctx, tx: &mut Tx| tx.declare_dropped(512, ctx.now).await;
-        world.change(&tenant, declare).await.unwrap();
+        let declare = |is_said: bool| {
+            async move |ctx: &Ctx, tx: &mut Tx| {
+                tx.declare_dropped(512, ctx.now).await?;
+                let data = AuditEntriesDropped {
+                    from_sequence: 0,
+                    before_sequence: if is_said { 512 } else { 256 },
+                };
+                Ok::<_, StoreError>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
+            }
+        };
+        world.store.write(world.ctx(), declare(true)).await.unwrap();
+        // What is not removed yet is looked at like the rest.
+        let halfway = verified(&world, Vec::new()).await;
+        assert_eq!((halfway.dropped, halfway.entries, halfway.count), (512, 1010, 0), "{halfway:?}");
         let remove = async |_: &Ctx, tx: &mut Tx| {
             let removed = tx.remove_dropped().await?;
             Ok::<_, StoreError>(Audited::without(removed, Unaudited::Announced))
@@ -380,6 +398,55 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         assert!(read(&world, path).await.is_some());
         let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 100, 1011).await;
         assert_eq!(read(&world, path).await, None);
+        // A checkpoint of what is gone cannot be compared, and that is said.
+        let lost = Checkpoint { origin: String::new(), size: 100, root: [0; 32] };
+        assert_eq!(verified(&world, vec![lost]).await.findings, [Finding::NotCompared { size: 100 }]);
+        // Whoever takes entries away and calls them dropped has not said so in the log.
+        let forged = format!("INSERT INTO audit_drops VALUES ('{tenant}', 768, '2026-01-01 00:00:00')");
+        world.raw(&forged).await;
+        world.raw(&format!("DELETE FROM audit_sealed WHERE tenant_id = '{tenant}' AND sequence < 768")).await;
+        let found = verified(&world, Vec::new()).await.findings;
+        assert!(found.contains(&Finding::Missing { from: 512, to: 768 }), "{found:?}");
+        // A changed entry is not dropped with those that are old.
+        let change = format!(
+            "UPDATE audit_entries SET actor_id = 'x' WHERE id = (SELECT entry_id FROM audit_sealed \
+             WHERE tenant_id = '{tenant}' AND sequence = 800)"
+        );
+        behind(&world, &change).await;
+        let old = async move |tx: &mut Tx| {
+            tx.sealed_before(768, Timestamp::from_unix_millis(1_900_000_000_000)).await
+        };
+        assert!(world.store.read::<_, StoreError>(tenant.clone(), old).await.is_err());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_is_not_what_was_signed_is_not_gone_on_with() {
+    on_both(async |world: World| {
+        enter(&world, 0..10).await;
+        sealed(&world).await;
+        enter(&world, 10..20).await;
+        let tenant = world.ctx().tenant;
+        if world.kind == Kind::Sqlite {
+            world.raw("DROP TRIGGER audit_checkpoints_stay").await;
+        }
+        // Another history, which the server is to sign.
+        let was = read(&world, async |tx| tx.newest_checkpoint().await).await.unwrap().0;
+        behind(&world, &format!("DELETE FROM audit_checkpoints WHERE tenant_id = '{tenant}'")).await;
+        assert!(seal_as(&world, "one").await.is_err());
+        for note in [was.replace("\n10\n", "\n9\n"), "nonsense".to_owned()] {
+            let row = format!("VALUES ('{tenant}', 10, '2026-01-01 00:00:00', '{note}')");
+            behind(&world, &format!("INSERT INTO audit_checkpoints {row}")).await;
+            assert!(seal_as(&world, "one").await.is_err());
+            behind(&world, &format!("DELETE FROM audit_checkpoints WHERE tenant_id = '{tenant}'")).await;
+        }
+        let row = format!("VALUES ('{tenant}', 10, '2026-01-01 00:00:00', '{was}')");
+        behind(&world, &format!("INSERT INTO audit_checkpoints {row}")).await;
+        assert_eq!(seal_as(&world, "one").await.unwrap(), 10);
+        // Whoever comes back to a state from before with a place of the log that was not there yet is told.
+        let ahead = read(&world, async |tx| follow(tx, &Filter::default(), 21, 5).await).await;
+        assert!(ahead.is_ahead);
     })
     .await;
 }

@@ -11,14 +11,14 @@ use actix_web::{
     web,
 };
 use audit::{
-    Audited, Event, csv,
+    Audited, Event, Listed, csv,
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
 };
 use data_encoding::BASE64;
 use futures_util::stream;
 use kernel::{Ctx, TenantId};
 use serde::Serialize;
-use store::{Ending, Export, Exported, Tx};
+use store::{Ending, Export, Exported, Proof, Tx};
 use tokio::sync::oneshot;
 use utoipa::IntoParams;
 
@@ -95,7 +95,12 @@ impl Format {
     fn line(self, out: &mut Vec<u8>, exported: Exported, with_proofs: bool) -> Result<(), Problem> {
         match self {
             Self::Csv => csv::line(out, &exported.listed),
-            Self::Ndjson if with_proofs => json_line(out, &ProvedEntry::try_from(exported)?)?,
+            // What has no place in the log yet is proved by nothing.
+            Self::Ndjson if with_proofs => {
+                if let Exported { listed, proof: Some(proof) } = exported {
+                    json_line(out, &ProvedEntry::new(listed, &proof)?)?;
+                }
+            }
             Self::Ndjson => json_line(out, &ShownEntry::try_from(exported.listed)?)?,
         }
         Ok(())
@@ -118,12 +123,12 @@ fn with_proofs(request: &HttpRequest, format: Format) -> Result<bool, Problem> {
     }
 }
 
-/// An entry that is exported with its proof; `null` where it has no place in the log yet.
+/// An entry that is exported with its proof.
 #[derive(Serialize)]
 struct ProvedEntry {
     #[serde(flatten)]
     entry: ShownEntry,
-    proof: Option<EntryProof>,
+    proof: EntryProof,
 }
 
 #[derive(Serialize)]
@@ -137,18 +142,16 @@ struct EntryProof {
     ip_commitment: Option<String>,
 }
 
-impl TryFrom<Exported> for ProvedEntry {
-    type Error = Problem;
-
-    fn try_from(Exported { listed, proof }: Exported) -> Result<Self, Problem> {
+impl ProvedEntry {
+    fn new(listed: Listed, proof: &Proof) -> Result<Self, Problem> {
         let bytes = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|bytes| BASE64.encode(bytes));
         let stored = &listed.entry;
-        let proof = proof.map(|proof| EntryProof {
+        let proof = EntryProof {
             sequence: proof.sequence,
             path: proof.path.iter().map(|hash| BASE64.encode(hash)).collect(),
             ip_salt: bytes(&stored.salt).filter(|_| stored.ip.is_some()),
             ip_commitment: bytes(&stored.ip_commitment),
-        });
+        };
         Ok(Self { entry: ShownEntry::try_from(listed)?, proof })
     }
 }

@@ -186,11 +186,9 @@ fn a_consumer_follows_the_log_without_an_end() {
         assert_eq!((&page["entries"], page["nextCursor"].is_string()), (&json!([]), true));
         let created = admin.get(&format!("{LOG}?order=sequence&action=ACCOUNT_USER_CREATED")).json();
         assert_eq!(created["entries"].as_array().unwrap().len(), 12);
-        for (query, code) in [
-            ("order=time", "INVALID_REQUEST"),
-            (&*format!("order=sequence&action=X{cursor}"), "INVALID_CURSOR"),
-            (&*format!("limit=5{cursor}"), "INVALID_CURSOR"),
-        ] {
+        for (query, code) in
+            [("order=time", "INVALID_REQUEST"), (&*format!("limit=5{cursor}"), "INVALID_CURSOR")]
+        {
             let refused = admin.get(&format!("{LOG}?{query}"));
             assert_eq!((refused.status, &refused.json()["code"]), (400, &json!(code)), "{query}");
         }
@@ -242,7 +240,7 @@ fn the_operator_verifies_the_database_and_anybody_an_export() {
         let offline = ["audit", "verify", "--file", file.to_str().unwrap(), "--key", &key];
         let found = elsewhere.json(&offline);
         assert_eq!(found["count"], 0, "{found}");
-        assert!(found["entries"].as_u64().unwrap() >= 8 && found["leftOut"] == 0, "{found}");
+        assert!(found["entries"].as_u64().unwrap() >= 7 && found["leftOut"] == 0, "{found}");
         assert!(!elsewhere.path().join("gatehouse.db").exists(), "no database is made for it");
         let changed = export.text.replacen("ACCOUNT_USER_INVITED", "ACCOUNT_USER_DELETED", 1);
         assert_ne!(changed, export.text);

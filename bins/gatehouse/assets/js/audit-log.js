@@ -1,0 +1,221 @@
+// The audit log: looked through as one types, taken out, and verified.
+
+import { Refusal } from "./api.js";
+import { mark, showActivity } from "./audit-chart.js";
+import { showCheckpoint } from "./audit-checkpoint.js";
+import { actors, meanings, show, shownCount } from "./audit-entries.js";
+import { metadataTexts } from "./audit-proofs.js";
+import { $, clear, count, element, onAct, refuse, say } from "./page.js";
+import { keepAlive, myRequest } from "./session.js";
+
+const path = "/api/settings/audit-log";
+const form = $('[data-form="search"]');
+const found = $("[data-found]");
+const more = $("[data-more]");
+const none = $("[data-none]");
+const further = $("[data-further]");
+const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+// What is looked for. Fields have times of here, the address bar and the API those of everywhere.
+
+const isTime = (name) => name === "from" || name === "to";
+
+/** A time as a field shows it; empty if it is none. */
+function local(value) {
+  const date = new Date(value);
+  if (!value || Number.isNaN(date.getTime())) return "";
+  const here = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
+  return here.replace(/(:00)?\.000Z$|Z$/, "");
+}
+
+/** What the fields say, as the address bar carries it. */
+function said() {
+  const all = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) {
+    const text = value.trim();
+    if (text) all.set(name, isTime(name) ? new Date(text).toISOString() : text);
+  }
+  return all;
+}
+
+/** Fills the fields with these, and empties those that are not among them if all are said. */
+function fill(values, areAll) {
+  for (const { name } of form.elements) {
+    if (!name || !(areAll || values.has(name))) continue;
+    const value = values.get(name) ?? "";
+    const field = form.elements[name];
+    if (field.tagName === "SELECT" && value && ![...field.options].some((option) => option.value === value)) field.add(new Option(value));
+    field.value = isTime(name) ? local(value) : value;
+    if (value && more.contains(field)) more.open = true;
+  }
+}
+
+/** Codes as they are asked for: whoever is still writing one has written a beginning. */
+function codes(words) {
+  const all = [...meanings.keys()];
+  const one = (word) => {
+    const isBeginning = !word.endsWith("*") && !meanings.has(word) && all.some((known) => known.startsWith(word));
+    return isBeginning ? `${word}*` : word;
+  };
+  return words.split(",").map((word) => word.trim().toUpperCase()).filter(Boolean).map(one).join(",");
+}
+
+/** The same as the API is asked. */
+function asked() {
+  const all = said();
+  if (all.has("action")) all.set("action", codes(all.get("action")));
+  return all;
+}
+
+// Looking. What is asked later counts, whichever answer comes first.
+
+let turn = 0;
+let timer;
+// With what one goes on from what is shown; nothing once that is about to be replaced.
+let next;
+
+/** How many, in the words of the place that announces it. */
+function tell({ nextCursor, scanStoppedAt }) {
+  const shown = shownCount();
+  const all = count(shown, "entry", "entries");
+  if (scanStoppedAt) found.textContent = `${shown === 0 ? "Nothing found" : all} so far, back to ${whole.format(new Date(scanStoppedAt))}.`;
+  else if (shown === 0) found.textContent = said().size > 0 ? "Nothing matches." : "Nothing has happened yet.";
+  else found.textContent = nextCursor ? `The newest ${all}; there are more.` : `${all}.`;
+}
+
+/** What stands in the place of entries where there are none. */
+function tellNothing(isSearched) {
+  if (!isSearched) return none.replaceChildren(element("p", "Nothing has happened yet."));
+  const again = element("button", "Look at all entries");
+  Object.assign(again, { type: "button", className: "link" });
+  again.dataset.act = "clear";
+  none.replaceChildren(element("p", "Nothing matches. Who and what it was about are looked for by the whole id. ", again));
+}
+
+function draw({ page, text, query }, isFurther) {
+  const texts = metadataTexts(text);
+  const first = show(page.entries, texts.length === page.entries.length ? texts : [], isFurther);
+  $("#people").replaceChildren(...[...actors()].map(([id, name]) => new Option(name, id)));
+  next = page.nextCursor ? { query, cursor: page.nextCursor } : undefined;
+  const stopped = $("[data-stopped]", further);
+  stopped.hidden = !page.scanStoppedAt;
+  if (page.scanStoppedAt) stopped.textContent = `50,000 entries were looked at, back to ${whole.format(new Date(page.scanStoppedAt))}.`;
+  $("button", further).textContent = page.scanStoppedAt ? "Look further back" : "Load more";
+  further.hidden = !next;
+  none.hidden = shownCount() > 0 || next !== undefined;
+  if (!none.hidden) tellNothing(said().size > 0);
+  tell(page);
+  return first;
+}
+
+/** A page of what is looked for; nothing where something else is looked for meanwhile. */
+async function pageOf(query) {
+  const own = turn;
+  $("[data-entries]").setAttribute("aria-busy", "true");
+  try {
+    const answer = await myRequest("GET", `${path}?${query}`);
+    const text = await answer.text().catch(() => { throw new Refusal(0, {}); });
+    return own === turn ? { page: JSON.parse(text), text } : undefined;
+  } catch (error) {
+    if (own === turn) throw error;
+    return undefined;
+  } finally {
+    if (own === turn) $("[data-entries]").removeAttribute("aria-busy");
+  }
+}
+
+async function look() {
+  clearTimeout(timer);
+  turn += 1;
+  next = undefined;
+  const [all, query] = [said(), asked()];
+  history.replaceState(null, "", all.size > 0 ? `?${all}` : location.pathname);
+  mark(all.get("from"), all.get("to"));
+  found.textContent = "Looking…";
+  try {
+    const answer = await pageOf(query);
+    if (!answer) return;
+    clear(form);
+    draw({ ...answer, query }, false);
+  } catch (error) {
+    clear(form);
+    refuse(form, error, true);
+    if ($("[aria-invalid]", more)) more.open = true;
+    show([], [], false);
+    further.hidden = none.hidden = true;
+    found.textContent = "Nothing could be looked up.";
+  }
+}
+
+function lookSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(look, 300);
+}
+
+form.addEventListener("input", lookSoon);
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  look();
+});
+
+onAct("further", async () => {
+  if (next === undefined) return;
+  const { query, cursor } = next;
+  const answer = await pageOf(new URLSearchParams([...query, ["cursor", cursor]]));
+  if (!answer) return;
+  // The first that came is where one reads on.
+  const first = draw({ ...answer, query }, true);
+  if (first) $("summary", first).focus();
+  else if (further.hidden) $("#entries-title").focus();
+});
+
+onAct("clear", async () => {
+  fill(new URLSearchParams(), true);
+  form.elements.q.focus();
+  await look();
+});
+
+onAct("only", async (button) => {
+  fill(new URLSearchParams(button.dataset.query), false);
+  $("#entries-title").scrollIntoView({ block: "start" });
+  form.elements.q.focus({ preventScroll: true });
+  await look();
+});
+
+// Taking it out.
+
+onAct("export", async (button) => {
+  const cut = $("[data-cut]");
+  cut.hidden = true;
+  const query = asked();
+  for (const [name, value] of new URLSearchParams(button.dataset.query)) query.set(name, value);
+  let answer;
+  try {
+    answer = await myRequest("GET", `${path}/export?${query}`);
+  } catch (error) {
+    if (error.status === 429) error.message = "Another export is under way: each person takes one at a time, an organisation two. Try again when it has ended.";
+    throw error;
+  }
+  // The server cuts the connection where it does not come to the end.
+  const file = await answer.blob().catch(() => { throw new Refusal(-1, { error: "the export broke off before its end; take it again" }); });
+  const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "audit-log";
+  const link = element("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  // Browsers begin to save it a moment later.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  cut.hidden = answer.headers.get("X-Export-Truncated") !== "true";
+  say(`The export is saved as ${name}.`);
+});
+
+// On a telephone there is more room for what is found.
+more.open = matchMedia("(min-width: 52rem)").matches;
+fill(new URLSearchParams(location.search), true);
+showActivity((from, to) => {
+  fill(new URLSearchParams({ from, to }), false);
+  look();
+}).then(() => mark(said().get("from"), said().get("to")));
+showCheckpoint();
+look();
+keepAlive();

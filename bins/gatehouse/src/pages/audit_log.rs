@@ -1,0 +1,59 @@
+//! `/settings/audit-log`: what has happened, and that it is still what was written.
+
+use std::collections::BTreeSet;
+
+use actix_web::{HttpRequest, HttpResponse, get, web};
+use askama::Template;
+use kernel::{Ctx, TenantId};
+use store::Tx;
+
+use super::{Shell, Who, draw};
+use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::AdministerInPerson};
+
+pub(super) const PATH: &str = "/settings/audit-log";
+
+#[derive(Template)]
+#[template(path = "audit_log.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    /// Whose log it is.
+    tenant: &'a TenantId,
+    /// What can have happened.
+    kinds: Vec<Kind>,
+    /// What it can have been about.
+    resource_types: BTreeSet<&'static str>,
+}
+
+struct Kind {
+    code: &'static str,
+    description: &'static str,
+}
+
+/// The page of the audit log. Its entries are looked up by the page itself, as they are searched.
+#[get("/settings/audit-log")]
+pub(super) async fn audit_log(
+    site: web::Data<Site>,
+    access: Access<AdministerInPerson>,
+    request: HttpRequest,
+) -> Result<HttpResponse, AreaProblem> {
+    drawn(&site, &access).await.map_err(|problem| AreaProblem::of(&request, problem))
+}
+
+async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpResponse, Problem> {
+    let session = &access.caller().session;
+    let user = session.user.clone();
+    let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
+    let person = access.read(find).await?;
+    let tenant = access.own_tenant().await?;
+    let mut shell = Shell::new(site, "Audit log", "audit-log.js");
+    shell.here = PATH;
+    shell.person = Some(Who::of(&person, &tenant, &session.id));
+    let catalog = audit::events::catalog();
+    let specs = catalog.specs();
+    draw(&Page {
+        shell,
+        tenant: access.tenant(),
+        kinds: specs.iter().map(|spec| Kind { code: spec.code, description: spec.description }).collect(),
+        resource_types: specs.iter().map(|spec| spec.resource_type).collect(),
+    })
+}

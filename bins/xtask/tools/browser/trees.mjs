@@ -1,0 +1,33 @@
+// Small logs and their proofs, by the definitions of RFC 6962 §2.1: what the pages verify is held against them.
+import { createHash } from "node:crypto";
+
+const sha256 = (...parts) => createHash("sha256").update(Buffer.concat(parts)).digest();
+
+/** Leaves of a log of this size. */
+export const leaves = (size) => Array.from({ length: size }, (_, at) => sha256(Buffer.of(0, at)));
+
+/** The largest power of two that is less. */
+const left = (count) => 2 ** Math.ceil(Math.log2(count) - 1);
+
+/** MTH: the root of the tree over these. */
+export function root(all) {
+  if (all.length < 2) return all[0] ?? sha256();
+  const middle = left(all.length);
+  return sha256(Buffer.of(1), root(all.slice(0, middle)), root(all.slice(middle)));
+}
+
+/** PATH: that the leaf at this place is in the log. */
+export function path(place, all) {
+  if (all.length < 2) return [];
+  const middle = left(all.length);
+  const [before, after] = [all.slice(0, middle), all.slice(middle)];
+  return place < middle ? [...path(place, before), root(after)] : [...path(place - middle, after), root(before)];
+}
+
+/** SUBPROOF: that the first so many are the beginning of the log. */
+export function consistency(size, all, isKnown = true) {
+  if (size === all.length) return isKnown ? [] : [root(all)];
+  const middle = left(all.length);
+  const [before, after] = [all.slice(0, middle), all.slice(middle)];
+  return size <= middle ? [...consistency(size, before, isKnown), root(after)] : [...consistency(size - middle, after, false), root(before)];
+}
