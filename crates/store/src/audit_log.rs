@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use audit::{
-    EventData, StoredEntry,
-    events::audit_log::AuditEntriesDropped,
-    log::{Batch, Frontier, Hash, Lease, Place, SealStore, SealedRow, TreeStore, Unsealed, VerifyStore},
+    StoredEntry,
+    log::{Batch, Frontier, Hash, Lease, Place, SealStore, TreeStore, Unsealed},
 };
 use chrono::NaiveDateTime;
 use diesel::{
@@ -22,10 +21,7 @@ use crate::{
     conn::{Conn, held, on, on_postgres},
     error::{corrupt, store_error},
     kept::Kept,
-    schema::{
-        audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_subtrees,
-        audit_unsealed,
-    },
+    schema::{audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_subtrees, audit_unsealed},
 };
 
 /// Places of many entries, in one statement that stays prepared. PostgreSQL's alone.
@@ -33,12 +29,12 @@ const SEAL: &str = "INSERT INTO audit_sealed (tenant_id, sequence, entry_id, lea
     SELECT $1, sealed.* FROM unnest($2, $3, $4) AS sealed";
 
 /// A place as a number of the database.
-fn number(place: u64) -> i64 {
+pub(crate) fn number(place: u64) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX)
 }
 
 /// And back.
-fn place(column: &'static str, number: i64) -> Result<u64, StoreError> {
+pub(crate) fn place(column: &'static str, number: i64) -> Result<u64, StoreError> {
     u64::try_from(number).map_err(|error| corrupt(column, error))
 }
 
@@ -49,7 +45,7 @@ fn hash(column: &'static str, bytes: Vec<u8>) -> Result<Hash, StoreError> {
 /// How far a log is, and who goes on with it.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = audit_logs)]
-struct LogRow {
+pub(crate) struct LogRow {
     size: i64,
     frontier: Vec<u8>,
     lease_owner: String,
@@ -57,7 +53,7 @@ struct LogRow {
 }
 
 impl LogRow {
-    fn log(&self) -> Result<Frontier, StoreError> {
+    pub(crate) fn log(&self) -> Result<Frontier, StoreError> {
         let size = place("audit_logs.size", self.size)?;
         Frontier::restore(size, &self.frontier)
             .ok_or_else(|| corrupt("audit_logs.frontier", "not of a log of that size"))
@@ -75,8 +71,6 @@ pub struct Waiting {
 
 /// Tenant, owner and end of the lease.
 type WaitingRow = (String, Option<(String, NaiveDateTime)>);
-/// Place, id, hash, and the entry if it is there.
-type PlaceRow = (i64, String, Vec<u8>, Option<EntryRow>);
 
 impl Across {
     /// The next tenant, in order of ids, with entries that wait for their place in its log.
@@ -161,6 +155,31 @@ impl Tx {
         Ok(row.map(StoredEntry::from))
     }
 
+    /// The hashes of entries of the tenant, as they were written.
+    async fn leaves_of(&mut self, ids: &[String]) -> Result<HashMap<String, Vec<u8>>, StoreError> {
+        let columns = (audit_entries::id, audit_entries::leaf);
+        let tenant = self.tenant.as_str();
+        match &mut self.conn {
+            Conn::Postgres(pg) => {
+                let of_tenant = audit_entries::table.filter(audit_entries::tenant_id.eq(tenant));
+                let query = of_tenant.filter(audit_entries::id.eq_any(ids)).select(columns);
+                let rows: Vec<(String, Vec<u8>)> =
+                    on_postgres!(pg, c => query.load(c).await).map_err(store_error)?;
+                Ok(rows.into_iter().collect())
+            }
+            Conn::Sqlite(conn) => {
+                let mut leaves = HashMap::new();
+                for id in ids {
+                    let query = audit_entries::table.find((tenant, id)).select(columns);
+                    let row: Option<(String, Vec<u8>)> =
+                        query.first(conn).await.optional().map_err(store_error)?;
+                    leaves.extend(row);
+                }
+                Ok(leaves)
+            }
+        }
+    }
+
     async fn keep_places(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let tenant = self.tenant.as_str();
         let ids: Vec<&str> = batch.entries.iter().map(|sealed| sealed.id.as_str()).collect();
@@ -231,21 +250,20 @@ impl SealStore for Tx {
     }
 
     async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
-        let query = audit_unsealed::table
-            .inner_join(
-                audit_entries::table.on(audit_entries::tenant_id
-                    .eq(audit_unsealed::tenant_id)
-                    .and(audit_entries::id.eq(audit_unsealed::entry_id))),
-            )
+        let waiting = audit_unsealed::table
             .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_unsealed::entry_id.gt(after.unwrap_or_default()))
             .order(audit_unsealed::entry_id)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX))
-            .select((audit_unsealed::entry_id, audit_entries::leaf));
-        let rows: Vec<(String, Vec<u8>)> = on!(&mut self.conn, c => query.load(c).await)?;
-        rows.into_iter()
-            .map(|(id, leaf)| Ok(Unsealed { id, leaf: hash("audit_entries.leaf", leaf)? }))
-            .collect()
+            .select(audit_unsealed::entry_id);
+        let ids: Vec<String> = on!(&mut self.conn, c => waiting.load(c).await)?;
+        // Not joined: PostgreSQL would merge the two from their beginnings, and go past the whole ledger for a few.
+        let mut leaves = self.leaves_of(&ids).await?;
+        let leaf = |id: String| {
+            let leaf = leaves.remove(&id)?;
+            Some(hash("audit_entries.leaf", leaf).map(|leaf| Unsealed { id, leaf }))
+        };
+        ids.into_iter().filter_map(leaf).collect()
     }
 
     async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError> {
@@ -309,102 +327,5 @@ impl TreeStore for Tx {
                 Ok((place("audit_subtrees.number", index)?, hash("audit_subtrees.hash", bytes)?))
             })
             .collect()
-    }
-}
-
-#[async_trait]
-impl VerifyStore for Tx {
-    async fn log(&mut self) -> Result<Frontier, StoreError> {
-        let query = audit_logs::table.find(self.tenant.as_str());
-        let row: Option<LogRow> =
-            on!(&mut self.conn, c => query.select(LogRow::as_select()).first(c).await.optional())?;
-        row.map_or_else(|| Ok(Frontier::default()), |row| row.log())
-    }
-
-    async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {
-        let query = audit_sealed::table
-            .left_join(
-                audit_entries::table.on(audit_entries::tenant_id
-                    .eq(audit_sealed::tenant_id)
-                    .and(audit_entries::id.eq(audit_sealed::entry_id))),
-            )
-            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
-            .filter(audit_sealed::sequence.ge(number(from)))
-            .filter(audit_sealed::sequence.lt(number(to)))
-            .order(audit_sealed::sequence);
-        let rows: Vec<PlaceRow> = on!(&mut self.conn, c => query
-            .select((
-                audit_sealed::sequence,
-                audit_sealed::entry_id,
-                audit_sealed::leaf,
-                Option::<EntryRow>::as_select(),
-            ))
-            .load(c).await)?;
-        let row = |(sequence, id, leaf, entry): PlaceRow| {
-            Ok(SealedRow {
-                sequence: place("audit_sealed.sequence", sequence)?,
-                id,
-                // Of another length it is not what was sealed.
-                leaf: leaf.try_into().unwrap_or_default(),
-                entry: entry.map(StoredEntry::from),
-            })
-        };
-        rows.into_iter().map(row).collect()
-    }
-
-    async fn checkpoints(&mut self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, StoreError> {
-        let query = audit_checkpoints::table
-            .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
-            .filter(audit_checkpoints::size.gt(number(after)))
-            .order(audit_checkpoints::size)
-            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
-            .select((audit_checkpoints::size, audit_checkpoints::note));
-        let rows: Vec<(i64, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        rows.into_iter().map(|(size, note)| Ok((place("audit_checkpoints.size", size)?, note))).collect()
-    }
-
-    async fn dropped(&mut self) -> Result<u64, StoreError> {
-        let query = audit_drops::table
-            .filter(audit_drops::tenant_id.eq(self.tenant.as_str()))
-            .order(audit_drops::before_sequence.desc())
-            .select(audit_drops::before_sequence);
-        let row: Option<i64> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        row.map_or(Ok(0), |before| place("audit_drops.before_sequence", before))
-    }
-
-    async fn waiting(&mut self) -> Result<u64, StoreError> {
-        let query = audit_unsealed::table.filter(audit_unsealed::tenant_id.eq(self.tenant.as_str())).count();
-        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
-        place("audit_unsealed", count)
-    }
-
-    async fn announced(&mut self) -> Result<Vec<StoredEntry>, StoreError> {
-        let query = audit_unsealed::table
-            .inner_join(
-                audit_entries::table.on(audit_entries::tenant_id
-                    .eq(audit_unsealed::tenant_id)
-                    .and(audit_entries::id.eq(audit_unsealed::entry_id))),
-            )
-            .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
-            .filter(audit_entries::action.eq(AuditEntriesDropped::CODE));
-        let rows: Vec<EntryRow> =
-            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
-        Ok(rows.into_iter().map(StoredEntry::from).collect())
-    }
-
-    async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
-        let sealed = audit_sealed::table
-            .filter(audit_sealed::tenant_id.eq(audit_entries::tenant_id))
-            .filter(audit_sealed::entry_id.eq(audit_entries::id));
-        let waiting = audit_unsealed::table
-            .filter(audit_unsealed::tenant_id.eq(audit_entries::tenant_id))
-            .filter(audit_unsealed::entry_id.eq(audit_entries::id));
-        let query = audit_entries::table
-            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
-            .filter(diesel::dsl::not(diesel::dsl::exists(sealed)))
-            .filter(diesel::dsl::not(diesel::dsl::exists(waiting)))
-            .select(audit_entries::id)
-            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
-        on!(&mut self.conn, c => query.load(c).await)
     }
 }

@@ -9,6 +9,7 @@ use kernel::{StoreError, Timestamp};
 use crate::{
     Tx,
     audit_entries::EntryRow,
+    audit_log::number,
     conn::on,
     error::corrupt,
     kept::Kept,
@@ -19,10 +20,6 @@ use crate::{
 pub const KEPT_AT_ONCE: u64 = 4096;
 /// Places of a group whose hash is kept: only whole ones are dropped.
 const GROUP: u64 = 256;
-
-fn number(place: u64) -> i64 {
-    i64::try_from(place).unwrap_or(i64::MAX)
-}
 
 impl Tx {
     /// Days that the tenant's entries are kept; `None`: for ever.

@@ -15,6 +15,7 @@ mod audit_entries;
 mod audit_log;
 mod audit_query;
 mod audit_retention;
+mod audit_verify;
 mod conn;
 mod enrolled;
 mod error;

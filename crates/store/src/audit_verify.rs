@@ -1,0 +1,119 @@
+//! What a verification of the audit log reads.
+
+use async_trait::async_trait;
+use audit::{
+    EventData, StoredEntry,
+    events::audit_log::AuditEntriesDropped,
+    log::{Frontier, SealedRow, VerifyStore},
+};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::StoreError;
+
+use crate::{
+    Tx,
+    audit_entries::EntryRow,
+    audit_log::{LogRow, number, place},
+    conn::on,
+    schema::{audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_unsealed},
+};
+
+/// Place, id, hash, and the entry if it is there.
+type PlaceRow = (i64, String, Vec<u8>, Option<EntryRow>);
+
+#[async_trait]
+impl VerifyStore for Tx {
+    async fn log(&mut self) -> Result<Frontier, StoreError> {
+        let query = audit_logs::table.find(self.tenant.as_str());
+        let row: Option<LogRow> =
+            on!(&mut self.conn, c => query.select(LogRow::as_select()).first(c).await.optional())?;
+        row.map_or_else(|| Ok(Frontier::default()), |row| row.log())
+    }
+
+    async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {
+        let query = audit_sealed::table
+            .left_join(
+                audit_entries::table.on(audit_entries::tenant_id
+                    .eq(audit_sealed::tenant_id)
+                    .and(audit_entries::id.eq(audit_sealed::entry_id))),
+            )
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.ge(number(from)))
+            .filter(audit_sealed::sequence.lt(number(to)))
+            .order(audit_sealed::sequence);
+        let rows: Vec<PlaceRow> = on!(&mut self.conn, c => query
+            .select((
+                audit_sealed::sequence,
+                audit_sealed::entry_id,
+                audit_sealed::leaf,
+                Option::<EntryRow>::as_select(),
+            ))
+            .load(c).await)?;
+        let row = |(sequence, id, leaf, entry): PlaceRow| {
+            Ok(SealedRow {
+                sequence: place("audit_sealed.sequence", sequence)?,
+                id,
+                // Of another length it is not what was sealed.
+                leaf: leaf.try_into().unwrap_or_default(),
+                entry: entry.map(StoredEntry::from),
+            })
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    async fn checkpoints(&mut self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, StoreError> {
+        let query = audit_checkpoints::table
+            .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_checkpoints::size.gt(number(after)))
+            .order(audit_checkpoints::size)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select((audit_checkpoints::size, audit_checkpoints::note));
+        let rows: Vec<(i64, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        rows.into_iter().map(|(size, note)| Ok((place("audit_checkpoints.size", size)?, note))).collect()
+    }
+
+    async fn dropped(&mut self) -> Result<u64, StoreError> {
+        let query = audit_drops::table
+            .filter(audit_drops::tenant_id.eq(self.tenant.as_str()))
+            .order(audit_drops::before_sequence.desc())
+            .select(audit_drops::before_sequence);
+        let row: Option<i64> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        row.map_or(Ok(0), |before| place("audit_drops.before_sequence", before))
+    }
+
+    async fn waiting(&mut self) -> Result<u64, StoreError> {
+        let query = audit_unsealed::table.filter(audit_unsealed::tenant_id.eq(self.tenant.as_str())).count();
+        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        place("audit_unsealed", count)
+    }
+
+    async fn announced(&mut self) -> Result<Vec<StoredEntry>, StoreError> {
+        let query = audit_unsealed::table
+            .inner_join(
+                audit_entries::table.on(audit_entries::tenant_id
+                    .eq(audit_unsealed::tenant_id)
+                    .and(audit_entries::id.eq(audit_unsealed::entry_id))),
+            )
+            .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::action.eq(AuditEntriesDropped::CODE));
+        let rows: Vec<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        Ok(rows.into_iter().map(StoredEntry::from).collect())
+    }
+
+    async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let sealed = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(audit_entries::tenant_id))
+            .filter(audit_sealed::entry_id.eq(audit_entries::id));
+        let waiting = audit_unsealed::table
+            .filter(audit_unsealed::tenant_id.eq(audit_entries::tenant_id))
+            .filter(audit_unsealed::entry_id.eq(audit_entries::id));
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(diesel::dsl::not(diesel::dsl::exists(sealed)))
+            .filter(diesel::dsl::not(diesel::dsl::exists(waiting)))
+            .select(audit_entries::id)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        on!(&mut self.conn, c => query.load(c).await)
+    }
+}
