@@ -32,7 +32,7 @@ cargo xtask chaos [NAME]       kills, slow networks, full disks on both database
 cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
 cargo xtask bench auth         sessions, sign-ins, what their times tell, and a burst of 200
 cargo xtask bench stepup       proofs given and used, beside one insert
-cargo xtask bench audit [creates]  the audit log written, sealed, looked at and exported, on 5 million entries
+cargo xtask bench audit [creates|large]  the audit log written, sealed, looked at and exported, on 5 million entries
 cargo xtask bench policies [PROGRAM]  what a decision costs, beside other ways to find a rule and in a request; to an older build, too
 cargo xtask bench overload     three times as much as the server can bear
 cargo xtask bench scim [ROW …]  100,000 users: look-ups, lists and changes, as a table; rows by how they begin";
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         ["bench", "auth"] => bench::auth(),
         ["bench", "stepup"] => bench::stepup(),
         ["bench", "audit"] => bench::audit(None),
-        ["bench", "audit", "creates"] => bench::audit(Some("creates")),
+        ["bench", "audit", part @ ("creates" | "large")] => bench::audit(Some(part)),
         ["bench", "policies"] => bench::policies(None),
         ["bench", "policies", program] => bench::policies(Some(program)),
         ["bench", "overload"] => bench::overload(),

@@ -64,6 +64,9 @@ pub(crate) fn gatehouse(program: &Path, database: &str, words: &[&str]) -> Resul
 /// The secret of its sessions.
 pub(crate) const AUTH_SECRET: &str = "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi";
 
+/// What its keys are derived from.
+pub(crate) const MASTER_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
 /// What a password costs to hash where that is not what is looked at.
 pub(crate) const CHEAP: &str = "64,1,1";
 /// What it costs by default.
@@ -102,7 +105,7 @@ pub(crate) fn serve(program: &Path, database: &str, folder: &Path) -> Command {
         .env("GATEHOUSE_DRAIN_SECONDS", "0")
         .env("GATEHOUSE_SCIM_RATES", "1000000,1000000,1000000")
         .env("GATEHOUSE_AUTH_SECRET", AUTH_SECRET)
-        .env("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+        .env("GATEHOUSE_MASTER_KEY", MASTER_KEY)
         .stderr(Stdio::null());
     command
 }
