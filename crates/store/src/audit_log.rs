@@ -1,4 +1,4 @@
-//! The tamper-evident log of each tenant: sealing, the hashes of its tree, and what a verification reads.
+//! The tamper-evident log of each tenant: sealing, and the hashes of its tree.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use kernel::{StoreError, TenantId, Timestamp};
 use crate::{
     Across, Tx,
     audit_entries::EntryRow,
-    conn::{Conn, held, on, on_postgres},
+    conn::{Conn, held, on},
     error::{corrupt, store_error},
     kept::Kept,
     schema::{audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_subtrees, audit_unsealed},
@@ -128,22 +128,8 @@ impl Tx {
     pub(crate) async fn places_of(&mut self, ids: &[&str]) -> Result<HashMap<String, u64>, StoreError> {
         let of_tenant = audit_sealed::table.filter(audit_sealed::tenant_id.eq(self.tenant.as_str()));
         let columns = (audit_sealed::entry_id, audit_sealed::sequence);
-        let rows: Vec<(String, i64)> = match &mut self.conn {
-            Conn::Postgres(pg) => {
-                let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).select(columns);
-                on_postgres!(pg, c => query.load(c).await).map_err(store_error)?
-            }
-            Conn::Sqlite(conn) => {
-                let mut rows = Vec::new();
-                for id in ids {
-                    let query = of_tenant.filter(audit_sealed::entry_id.eq(*id)).select(columns);
-                    let row: Option<(String, i64)> =
-                        query.first(conn).await.optional().map_err(store_error)?;
-                    rows.extend(row);
-                }
-                rows
-            }
-        };
+        let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).select(columns);
+        let rows: Vec<(String, i64)> = on!(&mut self.conn, c => query.load(c).await)?;
         rows.into_iter().map(|(id, sequence)| Ok((id, place("audit_sealed.sequence", sequence)?))).collect()
     }
 
@@ -157,27 +143,12 @@ impl Tx {
 
     /// The hashes of entries of the tenant, as they were written.
     async fn leaves_of(&mut self, ids: &[String]) -> Result<HashMap<String, Vec<u8>>, StoreError> {
-        let columns = (audit_entries::id, audit_entries::leaf);
-        let tenant = self.tenant.as_str();
-        match &mut self.conn {
-            Conn::Postgres(pg) => {
-                let of_tenant = audit_entries::table.filter(audit_entries::tenant_id.eq(tenant));
-                let query = of_tenant.filter(audit_entries::id.eq_any(ids)).select(columns);
-                let rows: Vec<(String, Vec<u8>)> =
-                    on_postgres!(pg, c => query.load(c).await).map_err(store_error)?;
-                Ok(rows.into_iter().collect())
-            }
-            Conn::Sqlite(conn) => {
-                let mut leaves = HashMap::new();
-                for id in ids {
-                    let query = audit_entries::table.find((tenant, id)).select(columns);
-                    let row: Option<(String, Vec<u8>)> =
-                        query.first(conn).await.optional().map_err(store_error)?;
-                    leaves.extend(row);
-                }
-                Ok(leaves)
-            }
-        }
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::id.eq_any(ids))
+            .select((audit_entries::id, audit_entries::leaf));
+        let rows: Vec<(String, Vec<u8>)> = on!(&mut self.conn, c => query.load(c).await)?;
+        Ok(rows.into_iter().collect())
     }
 
     async fn keep_places(&mut self, batch: &Batch) -> Result<(), StoreError> {

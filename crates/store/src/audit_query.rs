@@ -15,8 +15,8 @@ use kernel::{StoreError, Timestamp};
 use crate::{
     Tx,
     audit_entries::EntryRow,
+    audit_log::{number, place},
     conn::on,
-    error::corrupt,
     filter::{Condition, Dialect},
     kept::Kept,
     schema::{audit_entries as rows, audit_logs, audit_sealed},
@@ -260,7 +260,7 @@ impl AuditQueryStore for Tx {
     async fn sealed_size(&mut self) -> Result<u64, StoreError> {
         let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::size);
         let size: Option<i64> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        u64::try_from(size.unwrap_or_default()).map_err(|error| corrupt("audit_logs.size", error))
+        place("audit_logs.size", size.unwrap_or_default())
     }
 
     async fn sealed_entries(
@@ -270,25 +270,22 @@ impl AuditQueryStore for Tx {
         to: u64,
         limit: usize,
     ) -> Result<Vec<(u64, Listed)>, StoreError> {
-        let [from, to] = [from, to].map(|place| i64::try_from(place).unwrap_or(i64::MAX));
         let query = audit_sealed::table
             .inner_join(
                 rows::table
                     .on(rows::tenant_id.eq(audit_sealed::tenant_id).and(rows::id.eq(audit_sealed::entry_id))),
             )
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
-            .filter(audit_sealed::sequence.ge(from))
-            .filter(audit_sealed::sequence.lt(to))
+            .filter(audit_sealed::sequence.ge(number(from)))
+            .filter(audit_sealed::sequence.lt(number(to)))
             .filter(condition(self.conn.dialect(), filter, By::Nothing, None, None))
             .order(audit_sealed::sequence)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<(i64, EntryRow, Option<String>)> = on!(&mut self.conn, c => query
             .select((audit_sealed::sequence, EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
             .load(c).await)?;
-        let one = |(sequence, row, name)| {
-            let place = u64::try_from(sequence).map_err(|error| corrupt("audit_sealed.sequence", error))?;
-            Ok((place, listed((row, name))))
-        };
+        let one =
+            |(sequence, row, name)| Ok((place("audit_sealed.sequence", sequence)?, listed((row, name))));
         found.into_iter().map(one).collect()
     }
 }

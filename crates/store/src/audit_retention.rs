@@ -1,7 +1,10 @@
 //! What may be done to entries that were written: their addresses are erased, and they are dropped when their time to be
 //! kept is over. On PostgreSQL by a role of its own (docs/audit-log.md).
 
-use audit::{StoredEntry, log::VerifyStore};
+use audit::{
+    StoredEntry,
+    log::{GROUP, VerifyStore},
+};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp};
@@ -18,8 +21,6 @@ use crate::{
 
 /// Entries that are looked at, changed or removed in one unit of work.
 pub const KEPT_AT_ONCE: u64 = 4096;
-/// Places of a group whose hash is kept: only whole ones are dropped.
-const GROUP: u64 = 256;
 
 impl Tx {
     /// Days that the tenant's entries are kept; `None`: for ever.

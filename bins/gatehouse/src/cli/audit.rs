@@ -10,7 +10,7 @@ use std::{
 use audit::{
     Audited, Event, Unaudited,
     events::audit_log::{AuditAddressesErased, AuditEntriesDropped, AuditRetentionChanged},
-    log::{Checkpoint, CheckpointKey, CheckpointKeys, VerifyStore, verify, verify_export},
+    log::{Checkpoint, CheckpointKey, CheckpointKeys, Finding, GROUP, VerifyStore, verify, verify_export},
 };
 use clap::Subcommand;
 use kernel::{Ctx, Env, StoreError, Timestamp, UserId};
@@ -25,8 +25,6 @@ use crate::{
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// Places of a group: whole ones are dropped.
-const GROUP: u64 = 256;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -143,21 +141,22 @@ async fn verify_database(
     }
     let look = async |tx: &mut Tx| verify(tx, &name, &keys, checkpoints).await;
     let found = office.store.at_one_moment::<_, StoreError>(tenant.id, look).await?;
-    let mut lines = vec![format!(
+    let seen = format!(
         "{} entries in the log of {}, root {}; {} hashed again, {} dropped, {} waiting, {} checkpoints compared",
         found.size, tenant.slug, found.root, found.entries, found.dropped, found.waiting, found.checkpoints
-    )];
-    lines.extend(found.findings.iter().map(|finding| format!("{finding}")));
-    lines.push(verdict(found.count));
-    let json = serde_json::to_value(&found)?;
-    Ok(Report { json, lines: lines.join("\n"), failed: found.count > 0 })
+    );
+    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
 }
 
-fn verdict(count: usize) -> String {
-    match count {
+/// What was looked at, each finding, and what that means.
+fn verdict(json: serde_json::Value, seen: String, findings: &[Finding], count: usize) -> Report {
+    let mut lines = vec![seen];
+    lines.extend(findings.iter().map(ToString::to_string));
+    lines.push(match count {
         0 => "nothing was changed".into(),
         count => format!("{count} findings: this is not the log that was sealed"),
-    }
+    });
+    Report { json, lines: lines.join("\n"), failed: count > 0 }
 }
 
 fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Report> {
@@ -171,14 +170,11 @@ fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Repo
     let keys = keys(said, settings, tenant.as_deref().unwrap_or_default())?;
     let found = verify_export(BufReader::new(open()?), &keys)
         .map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut lines = vec![format!(
+    let seen = format!(
         "{} entries of the log of {} with {}, root {}; {} left out between the first and the last",
         found.entries, found.tenant, found.size, found.root, found.left_out
-    )];
-    lines.extend(found.findings.iter().map(|finding| format!("{finding}")));
-    lines.push(verdict(found.count));
-    let json = serde_json::to_value(&found)?;
-    Ok(Report { json, lines: lines.join("\n"), failed: found.count > 0 })
+    );
+    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
 }
 
 async fn retain(tenant: &str, days: Option<u32>, office: &Office) -> Result<Report> {

@@ -7,6 +7,8 @@ pub type Hash = [u8; 32];
 
 /// The hash of a subtree of `256^level` leaves is kept.
 const LEVEL_BITS: u32 = 8;
+/// Leaves of the smallest of them, a group.
+pub const GROUP: u64 = 1 << LEVEL_BITS;
 
 /// A subtree whose hash is kept: of `256^level` leaves, the one of this number. Level 0 are the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -16,7 +16,7 @@ mod verify;
 
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys, NoteError};
 pub use finding::{Finding, Verified};
-pub use merkle::{Frontier, Hash, Place, verify_consistency, verify_inclusion};
+pub use merkle::{Frontier, GROUP, Hash, Place, verify_consistency, verify_inclusion};
 pub use offline::{ExportError, VerifiedExport, verify_export};
 pub use proof::{Nodes, TreeStore, consistency, inclusion};
 pub use seal::{AT_ONCE, Batch, Done, Lease, SealStore, Sealed, Unsealed, seal};

@@ -8,13 +8,11 @@ use kernel::StoreError;
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
     finding::{Finding, Verified},
-    merkle::{Frontier, Hash, Place},
+    merkle::{Frontier, GROUP, Hash, Place},
     proof::TreeStore,
 };
 use crate::{EventData, StoredEntry, events::audit_log::AuditEntriesDropped};
 
-/// Leaves of a group: the hash of each complete one is kept.
-const GROUP: u64 = 256;
 /// Groups that are read at once.
 const GROUPS_AT_ONCE: u64 = 16;
 /// Checkpoints, hashes and ids that are read at once.
@@ -67,8 +65,9 @@ struct Verifier<'s, S: ?Sized> {
     log: Frontier,
     /// Whether `log` is known: not after places that are missing and have no hash either.
     is_known: bool,
-    /// What it is compared with, in order of size: from the database, or from elsewhere.
-    ahead: Vec<(Checkpoint, Option<String>)>,
+    /// Checkpoints of the database that it is compared with next, the largest first, and their notes.
+    ahead: Vec<(Checkpoint, String)>,
+    /// Those from elsewhere, the smallest first.
     known: Vec<Checkpoint>,
     /// Up to which size checkpoints were read.
     read: u64,
@@ -111,7 +110,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let said = self.store.log().await?;
         let newest = self.newest_checkpoint(said.size()).await?;
         let size = newest.as_ref().map_or(said.size(), |(checkpoint, _)| checkpoint.size.max(said.size()));
-        self.drop_groups().await?;
+        self.result.dropped = self.store.dropped().await?;
         while self.log.size() < size {
             self.groups(size).await?;
         }
@@ -171,33 +170,6 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         }
     }
 
-    /// Goes past what is not kept any more: the hashes of its groups are. A group of which something is left is looked at like
-    /// any other, as it was not removed yet.
-    async fn drop_groups(&mut self) -> Result<(), StoreError> {
-        let dropped = self.store.dropped().await?;
-        self.result.dropped = dropped;
-        while self.log.size() < dropped {
-            let from = self.log.size();
-            let to = dropped.min(from + GROUPS_AT_ONCE * GROUP);
-            let hashes: HashMap<u64, Hash> =
-                self.store.hashes(1, from / GROUP, to / GROUP).await?.into_iter().collect();
-            let mut rows = self.store.sealed(from, to).await?.into_iter().peekable();
-            while self.log.size() < to {
-                let first = self.log.size();
-                let mut group = Vec::new();
-                while let Some(row) = rows.next_if(|row| row.sequence < first + GROUP) {
-                    group.push(row);
-                }
-                let hash = hashes.get(&(first / GROUP)).copied();
-                match hash.filter(|_| group.is_empty()) {
-                    Some(hash) => self.push_group(hash).await?,
-                    None => self.group(first, first + GROUP, group, hash).await?,
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Goes on behind places of which nothing is known.
     fn skip_to(&mut self, size: u64) {
         self.is_known = false;
@@ -205,6 +177,8 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.log = Frontier::restore(size, &unknown).unwrap_or_default();
     }
 
+    /// Looks at some groups. Of one that was dropped the hash is kept; one of which something is left is looked at like any
+    /// other, as it was not removed yet.
     async fn groups(&mut self, size: u64) -> Result<(), StoreError> {
         let from = self.log.size();
         let to = size.min(from - from % GROUP + GROUPS_AT_ONCE * GROUP);
@@ -219,7 +193,10 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
                 group.push(row);
             }
             let hash = hashes.get(&(first / GROUP)).filter(|_| end.is_multiple_of(GROUP)).copied();
-            self.group(first, end, group, hash).await?;
+            match hash.filter(|_| group.is_empty() && end <= self.result.dropped) {
+                Some(hash) => self.push_group(hash).await?,
+                None => self.group(first, end, group, hash).await?,
+            }
         }
         Ok(())
     }
@@ -335,7 +312,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             self.read = some.last().map_or(u64::MAX, |(last, _)| *last);
             for (size, note) in some.into_iter().rev() {
                 match Checkpoint::read(&note) {
-                    Ok(checkpoint) if checkpoint.size == size => self.ahead.push((checkpoint, Some(note))),
+                    Ok(checkpoint) if checkpoint.size == size => self.ahead.push((checkpoint, note)),
                     _ => self.result.found(Finding::Unsigned { size }),
                 }
             }
@@ -348,7 +325,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             if checkpoint.root == self.log.root() {
                 continue;
             }
-            let is_signed = note.is_some_and(|note| Checkpoint::verified(&note, self.keys).is_ok());
+            let is_signed = Checkpoint::verified(&note, self.keys).is_ok();
             self.result.found(if is_signed {
                 Finding::Altered { from: size - (size - 1) % GROUP - 1, to: size }
             } else {

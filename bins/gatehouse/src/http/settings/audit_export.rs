@@ -14,7 +14,6 @@ use audit::{
     Audited, Event, Listed, csv,
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
 };
-use data_encoding::BASE64;
 use futures_util::stream;
 use kernel::{Ctx, TenantId};
 use serde::Serialize;
@@ -22,7 +21,10 @@ use store::{Ending, Export, Exported, Proof, Tx};
 use tokio::sync::oneshot;
 use utoipa::IntoParams;
 
-use super::audit_log::{AuditFilter, ShownEntry, by_sequence, filter};
+use super::{
+    audit_log::{AuditFilter, ShownEntry, by_sequence, filter},
+    audit_proofs::{commitment, encoded},
+};
 use crate::http::{
     Site,
     access::{Access, Gate, entered},
@@ -144,14 +146,9 @@ struct EntryProof {
 
 impl ProvedEntry {
     fn new(listed: Listed, proof: &Proof) -> Result<Self, Problem> {
-        let bytes = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|bytes| BASE64.encode(bytes));
-        let stored = &listed.entry;
-        let proof = EntryProof {
-            sequence: proof.sequence,
-            path: proof.path.iter().map(|hash| BASE64.encode(hash)).collect(),
-            ip_salt: bytes(&stored.salt).filter(|_| stored.ip.is_some()),
-            ip_commitment: bytes(&stored.ip_commitment),
-        };
+        let (ip_salt, ip_commitment) = commitment(&listed.entry);
+        let path = encoded(&proof.path);
+        let proof = EntryProof { sequence: proof.sequence, path, ip_salt, ip_commitment };
         Ok(Self { entry: ShownEntry::try_from(listed)?, proof })
     }
 }

@@ -5,7 +5,10 @@ use actix_web::{
     http::header::{ACCEPT, VARY},
     web,
 };
-use audit::log::{Checkpoint, Nodes, consistency, inclusion};
+use audit::{
+    StoredEntry,
+    log::{Checkpoint, Nodes, consistency, inclusion},
+};
 use data_encoding::BASE64;
 use kernel::{Ctx, Timestamp};
 use serde::Serialize;
@@ -72,8 +75,15 @@ fn not_sealed() -> Problem {
     Problem::conflict("NOT_SEALED", "this entry has no place in the log yet; ask again in a second")
 }
 
-fn encoded(path: &[[u8; 32]]) -> Vec<String> {
+/// Hashes as they are shown.
+pub(super) fn encoded(path: &[[u8; 32]]) -> Vec<String> {
     path.iter().map(|hash| BASE64.encode(hash)).collect()
+}
+
+/// What has to be known to hash an entry again: the key of the commitment to its address, or that of an erased one.
+pub(super) fn commitment(entry: &StoredEntry) -> (Option<String>, Option<String>) {
+    let bytes = |bytes: &Vec<u8>| BASE64.encode(bytes);
+    (entry.salt.as_ref().filter(|_| entry.ip.is_some()).map(bytes), entry.ip_commitment.as_ref().map(bytes))
 }
 
 /// The newest checkpoint; nothing is sealed before there is one.
@@ -151,13 +161,13 @@ pub(super) async fn get_audit_proof(
         let (checkpoint, note, _) = newest(tx).await?;
         let path = inclusion(tx, &mut Nodes::default(), sequence, checkpoint.size).await?;
         let path = path.ok_or_else(not_sealed)?;
-        let bytes = |bytes: Option<Vec<u8>>| bytes.map(|bytes| BASE64.encode(&bytes));
+        let (ip_salt, ip_commitment) = commitment(&entry);
         Ok(ShownProof {
             id,
             sequence,
             leaf_hash: BASE64.encode(&leaf),
-            ip_salt: bytes(entry.salt.filter(|_| entry.ip.is_some())),
-            ip_commitment: bytes(entry.ip_commitment),
+            ip_salt,
+            ip_commitment,
             size: checkpoint.size,
             path: encoded(&path),
             checkpoint: note,
