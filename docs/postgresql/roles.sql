@@ -28,6 +28,9 @@ GRANT SELECT ON __diesel_schema_migrations, tenants, audit_entries, audit_unseal
     audit_checkpoints, audit_drops TO :"retention";
 -- What it does is entered in the log like everything else.
 GRANT INSERT ON audit_entries, audit_unsealed, audit_drops TO :"retention";
+-- An entry is told to webhooks in the statement that lets it wait, which reads routes and answers who got a delivery.
+GRANT SELECT ON webhook_routes TO :"retention";
+GRANT INSERT, SELECT (subscription_id) ON webhook_deliveries TO :"retention";
 GRANT DELETE ON audit_entries, audit_sealed TO :"retention";
 GRANT UPDATE (ip, salt, ip_commitment) ON audit_entries TO :"retention";
 GRANT UPDATE (audit_days) ON tenants TO :"retention";

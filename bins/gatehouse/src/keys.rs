@@ -36,6 +36,7 @@ struct Current {
     totp: SealingKeys,
     cookies: CookieKeys,
     checkpoints: CheckpointKeys,
+    webhooks: Arc<webhooks::SecretKeys>,
 }
 
 struct Origin {
@@ -164,6 +165,11 @@ impl Keys {
         SealersKeys(self.current())
     }
 
+    /// What secrets of webhooks are derived from.
+    pub(crate) fn webhooks(&self) -> Arc<webhooks::SecretKeys> {
+        Arc::clone(&self.current().webhooks)
+    }
+
     /// What signs step-up tokens.
     pub(crate) fn newest_step_ups(&self) -> StepUpKeys {
         StepUpKeys(self.current())
@@ -264,6 +270,7 @@ impl Current {
             totp: SealingKeys::derive(masters, "totp"),
             cookies: CookieKeys::new(auth),
             checkpoints: CheckpointKeys::derive(masters),
+            webhooks: Arc::new(webhooks::SecretKeys::new(masters)),
         }
     }
 }

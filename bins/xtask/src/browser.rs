@@ -75,6 +75,8 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
 
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_BIND", address.to_string()).env("GATEHOUSE_BASE_URL", &base);
+    // The walks have a receiver of webhooks on this machine.
+    command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
     let _server = Server::start(command.env("GATEHOUSE_PASSWORD_COST", CHEAP))?;
     let mut node = Command::new("node");
     node.current_dir(walk).arg("walk.mjs").args([&base, &pictures.display().to_string(), &facts]);

@@ -19,6 +19,7 @@ mod sh;
 mod system;
 mod test;
 mod up;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -29,10 +30,12 @@ cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its 
 cargo xtask browser            the pages in Chromium, after `cargo build`; pictures in target/browser
 cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch, token or cidr, for a minute unless told otherwise
 cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
+cargo xtask chaos webhooks [SEED [PROGRAM]]  kills of the worker and of PostgreSQL while events are delivered; with the moments of an earlier run
 cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
 cargo xtask bench auth         sessions, sign-ins, what their times tell, and a burst of 200
 cargo xtask bench stepup       proofs given and used, beside one insert
 cargo xtask bench audit [creates|large]  the audit log written, sealed, looked at and exported, on 5 million entries
+cargo xtask bench webhooks [drain|paced|bad [PROGRAM]]  deliveries: how fast, how soon, and what a bad receiver costs others
 cargo xtask bench policies [PROGRAM]  what a decision costs, beside other ways to find a rule and in a request; to an older build, too
 cargo xtask bench overload     three times as much as the server can bear
 cargo xtask bench scim [ROW …]  100,000 users: look-ups, lists and changes, as a table; rows by how they begin";
@@ -45,12 +48,19 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["db"] => cluster::serve(),
         ["chaos", "short"] => chaos::short(),
+        ["chaos", "webhooks", words @ ..] if words.len() < 3 => {
+            chaos::deliveries(words.first().copied(), words.get(1).copied())
+        }
         ["chaos", name @ ..] if name.len() < 2 => chaos::run(name.first().copied()),
         ["bench", "path", rows @ ..] => bench::path(rows),
         ["bench", "auth"] => bench::auth(),
         ["bench", "stepup"] => bench::stepup(),
         ["bench", "audit"] => bench::audit(None),
         ["bench", "audit", part @ ("creates" | "large")] => bench::audit(Some(part)),
+        ["bench", "webhooks"] => bench::webhooks(None, None),
+        ["bench", "webhooks", part @ ("drain" | "paced" | "bad"), program @ ..] if program.len() < 2 => {
+            bench::webhooks(Some(part), program.first().copied())
+        }
         ["bench", "policies"] => bench::policies(None),
         ["bench", "policies", program] => bench::policies(Some(program)),
         ["bench", "overload"] => bench::overload(),

@@ -6,6 +6,7 @@ use crate::{
     node, python,
     server::{AUTH_SECRET, Server, USUAL, gatehouse, member, person, serve},
     sh::{self, Result},
+    webhooks,
 };
 
 /// Checks that scim2-tester makes of what we say we have.
@@ -16,6 +17,7 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let sqlite = format!("sqlite:{}", folder.join("outside.db").display());
     let done = [sqlite.as_str(), postgres].into_iter().try_for_each(|database| on(database, &folder));
+    let done = done.and_then(|()| webhooks::run(&folder));
     let _removed = std::fs::remove_dir_all(&folder);
     done
 }

@@ -72,7 +72,7 @@ fn examples() -> Result<()> {
                 continue;
             };
             // Instruments of the measurements, and what serves until it is told to end: a test does that.
-            if ["floor", "seed", "decision_cost", "hashmap", "payroll", "remote"]
+            if ["floor", "seed", "decision_cost", "hashmap", "payroll", "receiver", "remote"]
                 .iter()
                 .any(|other| name == *other)
             {

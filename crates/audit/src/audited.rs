@@ -17,6 +17,8 @@ pub enum Unaudited {
     Sealed,
     /// What the ledger has said already is carried out.
     Announced,
+    /// Events were told to those who want to know, or are about to be: that is no event.
+    Delivered,
 }
 
 /// A value together with what the ledger has to say about how it came about.

@@ -99,6 +99,11 @@ pub fn other(what: &str, origin: &str) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["other", what, origin]), most: 100, window: 5 * MINUTE }]
 }
 
+/// Limits of tests of webhooks: 10 in a minute by tenant.
+pub fn webhook_test(tenant: &TenantId) -> Vec<Limit> {
+    vec![Limit { key: AttemptKey::of(&["webhook test", tenant.as_str()]), most: 10, window: MINUTE }]
+}
+
 /// Whether an attempt may be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {

@@ -74,6 +74,15 @@ impl<K: Kind> Id<K> {
         Self::from_text(format!("{}_{}", K::PREFIX, BASE32.encode(&bytes)))
     }
 
+    /// What comes before every id that is made at this time or later.
+    pub fn first_at(time: crate::Timestamp) -> Self {
+        let mut bytes = [0_u8; 16];
+        for (to, from) in bytes.iter_mut().zip(time.unix_millis().max(0).to_be_bytes().into_iter().skip(2)) {
+            *to = from;
+        }
+        Self::from_text(format!("{}_{}", K::PREFIX, BASE32.encode(&bytes)))
+    }
+
     /// The id whose part after the underscore is `key`, as credentials carry it.
     pub fn from_key(key: &str) -> Result<Self, ParseIdError> {
         format!("{}_{key}", K::PREFIX).parse()
@@ -167,6 +176,8 @@ mod tests {
         env.advance_millis(1);
         let second = UserId::new(&env);
         assert!(first < second);
+        let bound = UserId::first_at(env.now());
+        assert!(first < bound && bound < second);
         assert_eq!(first.as_str().parse::<UserId>().unwrap(), first);
         assert_eq!(UserId::from_key(first.key()).unwrap(), first);
         assert_eq!(first.as_str().len(), 4 + KEY_LEN);

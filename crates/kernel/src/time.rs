@@ -30,6 +30,12 @@ impl Timestamp {
         self.0.naive_utc()
     }
 
+    /// An HTTP date (RFC 9110 §5.6.7) such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    pub fn from_http_date(text: &str) -> Option<Self> {
+        let time = DateTime::parse_from_rfc2822(text).ok()?;
+        Some(Self::from_unix_millis(time.timestamp_millis()))
+    }
+
     /// From a UTC date and time; finer digits than milliseconds are cut.
     pub fn from_naive(naive: NaiveDateTime) -> Self {
         Self::from_unix_millis(naive.and_utc().timestamp_millis())
@@ -78,6 +84,8 @@ mod tests {
         let time: Timestamp = "2026-03-01T12:00:00.1239+02:00".parse().unwrap();
         assert_eq!(time.to_string(), "2026-03-01T10:00:00.123Z");
         assert_eq!(Timestamp::from_naive(time.naive()), time);
+        let date = Timestamp::from_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        assert_eq!(date.to_string(), "1994-11-06T08:49:37.000Z");
         assert!("yesterday".parse::<Timestamp>().is_err());
     }
 }

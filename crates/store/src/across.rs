@@ -65,6 +65,14 @@ impl Across {
         row.map(Tenant::try_from).transpose()
     }
 
+    /// The tenants that were made first, so many at most: for the command line only.
+    pub async fn some_tenants(&mut self, most: i64) -> Result<Vec<Tenant>, StoreError> {
+        let query = tenants::table.order(tenants::id).limit(most);
+        let rows: Vec<TenantRow> =
+            on!(&mut self.conn, c => query.select(TenantRow::as_select()).load(c).await)?;
+        rows.into_iter().map(Tenant::try_from).collect()
+    }
+
     /// The tenant of this short name.
     pub async fn tenant_of_slug(&mut self, slug: &str) -> Result<Option<Tenant>, StoreError> {
         let query = tenants::table.filter(tenants::slug.eq(slug));

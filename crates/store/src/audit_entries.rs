@@ -7,13 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp};
 
-use crate::{
-    Tx,
-    conn::on,
-    json::JsonText,
-    schema::{audit_entries, audit_unsealed},
-    tx::Row,
-};
+use crate::{Tx, conn::on, json::JsonText, schema::audit_entries, tx::Row, webhooks::FanOut};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = audit_entries, treat_none_as_default_value = false)]
@@ -45,26 +39,6 @@ macro_rules! insert_entry {
 }
 pub(crate) use insert_entry;
 
-/// That an entry waits for its place in the log.
-#[derive(Insertable)]
-#[diesel(table_name = audit_unsealed, treat_none_as_default_value = false)]
-pub(crate) struct UnsealedRow {
-    tenant_id: String,
-    entry_id: String,
-}
-
-/// The statement that lets an entry wait.
-macro_rules! insert_unsealed {
-    ($row:expr, $conn:expr) => {
-        diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::audit_unsealed::table).values($row),
-            $conn,
-        )
-        .await
-    };
-}
-pub(crate) use insert_unsealed;
-
 impl From<&Entry> for EntryRow {
     fn from(entry: &Entry) -> Self {
         Self {
@@ -94,8 +68,7 @@ impl AuditStore for Tx {
         }
         for entry in entries {
             self.later(Row::Entry(Box::new(EntryRow::from(entry))));
-            let (tenant_id, entry_id) = (entry.tenant.to_string(), entry.id.to_string());
-            self.later(Row::Unsealed(UnsealedRow { tenant_id, entry_id }));
+            self.later(Row::FanOut(FanOut::from(entry)));
         }
         Ok(())
     }

@@ -50,7 +50,11 @@ pub mod testing;
 mod tx;
 mod users;
 mod uses;
+mod webhooks;
 
+pub use self::webhooks::{
+    Delivered, DeliveryStatus, Fresh, HourOfDeliveries, MAX_REPLAYED, Replayed, Retries, event_payload,
+};
 pub use across::Across;
 pub use audit_log::Waiting;
 pub use audit_retention::KEPT_AT_ONCE;

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, str::FromStr};
 
+use ::webhooks::News;
 use audit::{Audited, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
@@ -86,6 +87,22 @@ impl Store {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?).await,
             Backend::Sqlite(_) => Ok(false),
+        }
+    }
+
+    /// Which subscriptions have something new, by all that is committed through this store and those made from it.
+    pub fn news(&self) -> &News {
+        match &self.0 {
+            Backend::Postgres(postgres) => &postgres.news,
+            Backend::Sqlite(sqlite) => &sqlite.writer.news,
+        }
+    }
+
+    /// Tells other instances what is told to `out`, and tells `heard` what they tell, for ever. On SQLite there are none.
+    pub async fn relay(&self, out: &News, heard: &News) {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.relay(out, heard).await,
+            Backend::Sqlite(_) => std::future::pending().await,
         }
     }
 

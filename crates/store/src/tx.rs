@@ -6,11 +6,12 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    audit_entries::{self, EntryRow, UnsealedRow},
+    audit_entries::{self, EntryRow},
     conn::Conn,
     error::store_error,
     step_up::{self, GrantRow},
     users::{self, EmailRow, SignInNameRow, UserUpdate},
+    webhooks::{FanOut, Told, Woken},
 };
 
 /// A unit of work. It belongs to one tenant and sees nothing of any other; it implements the storage
@@ -27,6 +28,8 @@ pub struct Tx {
     pending: Vec<Row>,
     /// The user whose row is held until the end.
     pub(crate) held: Option<String>,
+    /// Who is told once it is committed.
+    pub(crate) woken: Woken,
 }
 
 /// A row that waits for the end of the unit of work.
@@ -35,17 +38,30 @@ pub(crate) enum Row {
     SignInName(SignInNameRow),
     User(Box<UserUpdate>),
     Entry(Box<EntryRow>),
-    Unsealed(UnsealedRow),
+    FanOut(FanOut),
     Grant(Box<GrantRow>),
 }
 
 impl Tx {
     pub(crate) fn reading(conn: Conn, tenant: TenantId) -> Self {
-        Self { conn, tenant, writable: false, changed: false, failed: false, pending: Vec::new(), held: None }
+        Self::new(conn, tenant, false)
     }
 
     pub(crate) fn writing(conn: Conn, tenant: TenantId) -> Self {
-        Self { conn, tenant, writable: true, changed: false, failed: false, pending: Vec::new(), held: None }
+        Self::new(conn, tenant, true)
+    }
+
+    fn new(conn: Conn, tenant: TenantId, writable: bool) -> Self {
+        Self {
+            conn,
+            tenant,
+            writable,
+            changed: false,
+            failed: false,
+            pending: Vec::new(),
+            held: None,
+            woken: Woken::default(),
+        }
     }
 
     /// Refuses to change anything in a unit of work that was opened for reading.
@@ -93,20 +109,25 @@ impl Tx {
         match &mut self.conn {
             Conn::Postgres(pg) => {
                 let result = write_together(pg.begun().await.map_err(store_error)?, &rows).await;
-                pg.note(result).map_err(store_error)?;
+                self.woken.told(&pg.note(result).map_err(store_error)?)?;
             }
             Conn::Sqlite(conn) => {
+                let mut told_of = Vec::new();
                 for row in &rows {
                     match row {
                         Row::Email(row) => users::insert_email!(row, conn),
                         Row::SignInName(row) => users::insert_sign_in_name!(row, conn),
                         Row::User(update) => users::update_user!(update, conn),
                         Row::Entry(row) => audit_entries::insert_entry!(&**row, conn),
-                        Row::Unsealed(row) => audit_entries::insert_unsealed!(row, conn),
+                        Row::FanOut(row) => row.on_sqlite(conn).await.map(|told| {
+                            told_of.extend(told);
+                            0
+                        }),
                         Row::Grant(row) => step_up::insert_grant!(row, conn),
                     }
                     .map_err(store_error)?;
                 }
+                self.woken.told(&told_of)?;
             }
         }
         Ok(())
@@ -138,18 +159,22 @@ pub(crate) async fn finish<T, E: From<StoreError>>(
     Ok(value)
 }
 
-/// Sends all rows before it waits for the first answer.
-async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<()> {
+/// Sends all rows before it waits for the first answer. Answers which subscriptions got a delivery.
+async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<Told>> {
     let inserts = rows.iter().map(async |row| {
         let mut conn = conn;
+        if let Row::FanOut(row) = row {
+            return row.on_postgres(conn).await;
+        }
         match row {
             Row::Email(row) => users::insert_email!(row, &mut conn),
             Row::SignInName(row) => users::insert_sign_in_name!(row, &mut conn),
             Row::User(update) => users::update_user!(update, &mut conn),
             Row::Entry(row) => audit_entries::insert_entry!(&**row, &mut conn),
-            Row::Unsealed(row) => audit_entries::insert_unsealed!(row, &mut conn),
+            Row::FanOut(_) => Ok(0),
             Row::Grant(row) => step_up::insert_grant!(row, &mut conn),
         }
+        .map(|_| Vec::new())
     });
-    futures_util::future::try_join_all(inserts).await.map(|_| ())
+    Ok(futures_util::future::try_join_all(inserts).await?.into_iter().flatten().collect())
 }

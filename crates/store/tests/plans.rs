@@ -46,6 +46,7 @@ use store::{
     testing::{Kind, TestDatabase},
 };
 use tokens::{NewScimToken, PatStore, ScimTokenStore, Scope, pat::NewPat};
+use webhooks::SubscriptionStore;
 
 /// Statements that may look at everything, each with its reason. This list may only shrink.
 const MAY_SCAN: [(&str, &str); 2] = [
@@ -120,6 +121,12 @@ async fn sent(store: &Store) -> Vec<String> {
         across.scim_token(raw.tenant(), &raw.hash()).await?;
         across.tenant(raw.tenant()).await?;
         across.next_unsealed(Some(raw.tenant())).await?;
+        let lease = delivering(&*env);
+        let key = webhooks::Key { tenant: raw.tenant().clone(), subscription: Id::new(&*env) };
+        across.next_with_fresh(Some(&key), &lease).await?;
+        across.with_retries(&lease, 10).await?;
+        across.webhooks_after(Some(&key), 10).await?;
+        across.next_to_publish(Some(raw.tenant()), lease.now).await?;
         across.tenant_of_slug("acme").await?;
         across.session(raw.tenant(), &Id::from_key(token.id.key()).unwrap()).await?;
         across.pat(raw.tenant(), &raw.hash()).await?;
@@ -294,6 +301,7 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError
         follow(tx, &filter, 0, 10).await?;
     }
     assert_eq!(tx.count(ctx.now, ctx.now.plus_millis(1), 100).await?, 100);
+    webhooks_are_delivered(ctx, tx).await?;
     tx.place_of(entries[0].id.as_str()).await?;
     tx.entry(entries[0].id.as_str()).await?;
     tx.newest_checkpoint().await?;
@@ -306,6 +314,62 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError
     tx.declare_dropped(256, ctx.now).await?;
     tx.remove_dropped().await?;
     tx.erase_addresses(&ctx.actor.id).await?;
+    Ok(())
+}
+
+fn delivering(env: &dyn Env) -> webhooks::Lease {
+    let now = env.now();
+    webhooks::Lease { owner: "test".into(), now, until: now.plus_millis(60_000) }
+}
+
+/// Webhooks: subscriptions, deliveries, and what comes of them.
+async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+    let keys = webhooks::SecretKeys::new(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
+    let guard = webhooks::client::Guard::new(Vec::new(), false);
+    let new = |name: &str| webhooks::New {
+        name: name.into(),
+        url: "https://hooks.example.com/".into(),
+        event_filters: Vec::new(),
+    };
+    let (made, _) = webhooks::create(ctx, tx, (&guard, &keys), new("one")).await.unwrap();
+    let id = &made.id;
+    assert_eq!(tx.subscriptions().await?, std::slice::from_ref(&made));
+    tx.append(&[Entry::new(ctx, Event::new("test", &UserDeactivated {}))]).await?;
+    tx.latest(1).await?;
+    let lease = delivering(&*ctx.env);
+    assert!(tx.lease_webhook(id, &lease).await?);
+    let webhooks::Taken::Ours { fresh, .. } = tx.take_webhook(id, &lease, 10).await? else {
+        panic!("it is ours")
+    };
+    let outcome = webhooks::Outcome::failed(webhooks::AttemptError::Timeout, 15_000);
+    let next = Some(webhooks::Next { id: Id::new(&*ctx.env), at: ctx.now });
+    let report = webhooks::Report { attempt: fresh[0].clone(), outcome, attempted_at: ctx.now, next };
+    let batch = webhooks::Batch {
+        tenant: ctx.tenant.clone(),
+        at: ctx.now,
+        reports: vec![(id.clone(), report)],
+        failing_since: vec![(id.clone(), Some(ctx.now))],
+        disabled: Vec::new(),
+    };
+    tx.record_webhooks(&batch).await?;
+    let first = fresh[0].id.as_str();
+    assert_eq!(tx.deliveries(id, 100).await?.len(), 2);
+    assert!(tx.delivery_body(id, first).await?.is_some());
+    // The one that is to come is brought forward; of one that is over there is another.
+    let brought = tx.retry_delivery(ctx, id, first).await?.unwrap();
+    assert_eq!(brought.attempt, 2);
+    tx.replay_webhook(ctx, &made, (ctx.now, ctx.now.plus_millis(1))).await?;
+    tx.hours_of_deliveries(id, ctx.now).await?;
+    tx.publish_checkpoint(ctx, ctx.now).await?;
+    tx.route_again().await?;
+    for enabled in [false, true] {
+        tx.update_subscription(&webhooks::Subscription { enabled, ..made.clone() }).await?;
+    }
+    tx.release_webhooks(std::slice::from_ref(id), "test", ctx.now).await?;
+    tx.tidy_deliveries(id, ctx.now).await?;
+    webhooks::remove(tx, id).await.unwrap();
+    while tx.tidy_deliveries(id, ctx.now).await? {}
+    assert_eq!(tx.deliveries(id, 100).await?, []);
     Ok(())
 }
 

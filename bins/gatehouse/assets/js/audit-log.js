@@ -5,7 +5,7 @@ import { mark, showActivity } from "./audit-chart.js";
 import { showCheckpoint } from "./audit-checkpoint.js";
 import { actors, meanings, show, shownCount } from "./audit-entries.js";
 import { metadataTexts } from "./audit-proofs.js";
-import { $, clear, count, element, onAct, refuse, say } from "./page.js";
+import { $, clear, count, element, local, onAct, refuse, say } from "./page.js";
 import { keepAlive, myRequest } from "./session.js";
 
 const path = "/api/settings/audit-log";
@@ -19,14 +19,6 @@ const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 // What is looked for. Fields have times of here, the address bar and the API those of everywhere.
 
 const isTime = (name) => name === "from" || name === "to";
-
-/** A time as a field shows it; empty if it is none. */
-function local(value) {
-  const date = new Date(value);
-  if (!value || Number.isNaN(date.getTime())) return "";
-  const here = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
-  return here.replace(/(:00)?\.000Z$|Z$/, "");
-}
 
 /** What the fields say, as the address bar carries it. */
 function said() {

@@ -130,6 +130,14 @@ export function localise(within = document) {
   }
 }
 
+/** A time as a field of the kind datetime-local shows it; empty if it is none. */
+export function local(value) {
+  const date = new Date(value);
+  if (!value || Number.isNaN(date.getTime())) return "";
+  const here = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
+  return here.replace(/(:00)?\.000Z$|Z$/, "");
+}
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;

@@ -12,6 +12,7 @@ const acts = {
   SIGN_IN_POLICY_CHANGE: "to change how everybody signs in",
   NETWORK_POLICY_CHANGE: "to change from where everybody may come",
   ATTESTATION_POLICY_CHANGE: "to change what may be enrolled as a passkey",
+  WEBHOOK_SECRET_ROTATE: "to change the secret of a webhook",
 };
 
 /**

@@ -13,6 +13,7 @@ mod serve;
 mod tenants;
 mod tokens;
 mod users;
+mod webhooks;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -44,8 +45,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Answer requests until SIGTERM
-    Serve,
+    /// Answer requests, deliver webhooks and seal audit logs until SIGTERM
+    Serve(serve::Arguments),
     /// Bring the database to the present schema
     Migrate,
     /// Tenants
@@ -63,6 +64,9 @@ enum Command {
     /// The audit log: verified, kept for a time, without addresses
     #[command(subcommand)]
     Audit(audit::Command),
+    /// Who is told of what happens
+    #[command(subcommand)]
+    Webhooks(webhooks::Command),
     /// Keys that sign and verify
     #[command(subcommand)]
     Keys(keys::Command),
@@ -115,13 +119,17 @@ pub async fn main() -> ExitCode {
 async fn run(cli: Cli) -> Result<Option<Report>> {
     let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
     let mut raw = Raw::gather(cli.config.as_deref())?;
-    if let Command::Serve = cli.command {
-        serve::run(raw, cli.config.as_deref(), env).await?;
+    if let Command::Serve(arguments) = &cli.command {
+        serve::run(raw, arguments, cli.config.as_deref(), env).await?;
         return Ok(None);
     }
     crate::logs::command();
+    if let Command::Webhooks(command) = cli.command {
+        webhooks::run(command, &Office::open(&raw.settings()?, env).await?, cli.json).await?;
+        return Ok(None);
+    }
     let report = match cli.command {
-        Command::Serve => return Ok(None),
+        Command::Serve(_) | Command::Webhooks(_) => return Ok(None),
         Command::Openapi => inspect::document(&crate::http::document()),
         Command::Events => inspect::document(&crate::http::events()),
         Command::Config(command) => inspect::run(&command, &mut raw)?,

@@ -8,7 +8,22 @@ use store::{DatabaseUrl, Store};
 use super::{Result, make_data_dir};
 use crate::{config::Raw, http, keys::Keys, logs, secrets};
 
-pub(super) async fn run(mut raw: Raw, config: Option<&Path>, env: Arc<dyn Env>) -> Result<()> {
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// What this instance does: `api`, `worker` or `all`
+    #[arg(long)]
+    role: Option<String>,
+}
+
+pub(super) async fn run(
+    mut raw: Raw,
+    arguments: &Arguments,
+    config: Option<&Path>,
+    env: Arc<dyn Env>,
+) -> Result<()> {
+    if let Some(role) = &arguments.role {
+        raw.set("role", role.clone())?;
+    }
     let settings = raw.settings()?;
     logs::serve(settings.log_format, settings.log_level);
     if let DatabaseUrl::Sqlite(_) = &settings.database_url {

@@ -134,6 +134,31 @@ pub const KEYS: &[Key] = &[
         default: "none",
         help: "Where spans go by OTLP over HTTP, such as `http://127.0.0.1:4318`; needs a program built with the feature `otlp`.",
     },
+    Key {
+        name: "role",
+        default: "all",
+        help: "What an instance does: `api` answers requests, `worker` delivers webhooks and seals audit logs, `all` does both.",
+    },
+    Key {
+        name: "webhooks_allow_cidrs",
+        default: "none: public addresses alone",
+        help: "Addresses or ranges, separated by commas, that webhooks and other requests of tenants' choosing may go to although they are not public.",
+    },
+    Key {
+        name: "webhooks_allow_http",
+        default: "false",
+        help: "Whether webhooks may go to `http` addresses: for development.",
+    },
+    Key {
+        name: "webhooks_in_flight",
+        default: "4",
+        help: "Deliveries to one subscription at the same time, 1 to 32; 16 times as many to one tenant.",
+    },
+    Key {
+        name: "webhooks_rate",
+        default: "none: no limit",
+        help: "Deliveries to one subscription in a second at most.",
+    },
     Key { name: "workers", default: "one a processor", help: "Threads that answer requests." },
     Key { name: "log_format", default: "json", help: "`json`, one object a line, or `pretty` for people." },
     Key {

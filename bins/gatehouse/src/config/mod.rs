@@ -53,6 +53,55 @@ pub struct MakerFiles {
     pub roots: Option<PathBuf>,
 }
 
+/// What an instance does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Everything.
+    All,
+    /// It answers requests.
+    Api,
+    /// It does what no request waits for.
+    Worker,
+}
+
+impl Role {
+    /// Whether requests of the API are answered.
+    pub fn answers(self) -> bool {
+        self != Self::Worker
+    }
+
+    /// Whether it does what no request waits for.
+    pub fn works(self) -> bool {
+        self != Self::Api
+    }
+}
+
+impl FromStr for Role {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "all" => Ok(Self::All),
+            "api" => Ok(Self::Api),
+            "worker" => Ok(Self::Worker),
+            _ => Err("write all, api or worker"),
+        }
+    }
+}
+
+/// How webhooks are delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookSettings {
+    /// Addresses that are not public and may be talked to all the same.
+    pub allow_cidrs: Vec<IpCidr>,
+    /// Whether without TLS.
+    pub allow_http: bool,
+    /// To one subscription at the same time.
+    pub in_flight: usize,
+    /// To one subscription in a second; `None`: no limit.
+    pub rate: Option<NonZeroU32>,
+}
+
 /// All settings, checked.
 pub struct Settings {
     /// See [`KEYS`].
@@ -97,6 +146,10 @@ pub struct Settings {
     pub otlp_endpoint: Option<String>,
     /// See [`KEYS`].
     pub database_pool: usize,
+    /// See [`KEYS`].
+    pub role: Role,
+    /// See [`KEYS`].
+    pub webhooks: WebhookSettings,
     /// See [`KEYS`].
     pub workers: Option<usize>,
     /// See [`KEYS`].
@@ -153,6 +206,8 @@ impl Raw {
             max_in_flight: self.count("max_in_flight", 1..=100_000)?,
             otlp_endpoint: self.otlp_endpoint()?,
             database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(5),
+            role: self.parsed("role")?.unwrap_or(Role::All),
+            webhooks: self.webhooks()?,
             workers: self.count("workers", 1..=1024)?,
             log_format: self.parsed("log_format")?.unwrap_or(LogFormat::Json),
             log_level: self.parsed("log_level")?.unwrap_or(tracing::Level::INFO),
@@ -217,6 +272,16 @@ impl Raw {
                 "write an address such as http://127.0.0.1:4318, without a password; a collector beside the server takes it from there by TLS",
             )),
         }
+    }
+
+    fn webhooks(&self) -> Result<WebhookSettings, Error> {
+        let rate = self.count("webhooks_rate", 1..=100_000)?;
+        Ok(WebhookSettings {
+            allow_cidrs: self.ranges("webhooks_allow_cidrs")?,
+            allow_http: self.parsed("webhooks_allow_http")?.unwrap_or(false),
+            in_flight: self.count("webhooks_in_flight", 1..=32)?.unwrap_or(4),
+            rate: rate.and_then(|rate| NonZeroU32::new(u32::try_from(rate).ok()?)),
+        })
     }
 
     fn rates(&self, name: &str) -> Result<Option<[NonZeroU32; 3]>, Error> {

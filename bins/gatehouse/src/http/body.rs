@@ -57,17 +57,45 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
             is_of(&request, &["application/json"])?;
-            let bytes = arrived(&request, payload).await?;
-            let mut read = serde_json::Deserializer::from_slice(&bytes);
-            let value = serde_path_to_error::deserialize(&mut read).map_err(|error| {
-                let path = error.path().to_string();
-                let path = if path == "." { "body".to_owned() } else { path };
-                Problem::invalid_request(format!("{path}: {}", error.inner()))
-            })?;
-            read.end().map_err(|error| Problem::invalid_request(format!("body: {error}")))?;
-            Ok(Self(value))
+            read(&arrived(&request, payload).await?).map(Self)
         })
     }
+}
+
+/// The same where there need not be a body: then it is what it is by default.
+pub(super) struct OptionalJson<T>(pub T);
+
+impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalJson<T> {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let has_type = request.headers().contains_key(header::CONTENT_TYPE);
+            if has_type {
+                is_of(&request, &["application/json"])?;
+            }
+            let bytes = arrived(&request, payload).await?;
+            match (bytes.is_empty(), has_type) {
+                (true, _) => Ok(Self(T::default())),
+                (false, true) => read(&bytes).map(Self),
+                (false, false) => Err(Problem::unsupported_media_type("application/json")),
+            }
+        })
+    }
+}
+
+/// Says where a body is wrong.
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut read = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut read).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { "body".to_owned() } else { path };
+        Problem::invalid_request(format!("{path}: {}", error.inner()))
+    })?;
+    read.end().map_err(|error| Problem::invalid_request(format!("body: {error}")))?;
+    Ok(value)
 }
 
 /// An answer that holds something secret or personal: nobody keeps a copy.

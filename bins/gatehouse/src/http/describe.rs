@@ -27,6 +27,7 @@ use super::{body::SCIM_JSON, routes};
         (name = "Tokens", description = "One's own personal access tokens."),
         (name = "People", description = "The people of the tenant."),
         (name = "Settings", description = "What administrators of the tenant decide."),
+        (name = "Webhooks", description = "Who is told of what happens, and what came of it; for administrators."),
         (name = "Audit log", description = "What has happened, for administrators."),
         (name = "SCIM", description = "SCIM 2.0 provisioning (RFC 7643, RFC 7644).")
     )

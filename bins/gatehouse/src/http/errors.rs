@@ -404,6 +404,24 @@ impl From<tokens::Error> for Problem {
     }
 }
 
+impl From<webhooks::Error> for Problem {
+    fn from(error: webhooks::Error) -> Self {
+        match error {
+            webhooks::Error::Store(error) => error.into(),
+            webhooks::Error::NotFound => Self::not_found(),
+            webhooks::Error::Key(error) => Self::unforeseen(error),
+            webhooks::Error::TooMany => Self::conflict("CONFLICT", error.to_string()),
+            webhooks::Error::RotationUnderWay => {
+                Self::conflict("CONFLICT", error.to_string()).reason("ROTATION_UNDER_WAY")
+            }
+            webhooks::Error::NoRotation => {
+                Self::conflict("CONFLICT", error.to_string()).reason("NO_ROTATION")
+            }
+            _ => Self::invalid_request(error.to_string()),
+        }
+    }
+}
+
 impl From<credentials::Removal> for Problem {
     fn from(removal: credentials::Removal) -> Self {
         let code = match removal {

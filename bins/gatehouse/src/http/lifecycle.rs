@@ -19,13 +19,23 @@ use kernel::{Actor, Ctx, Env, StoreError, TenantId};
 use store::{Store, Tx};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
+    task::JoinHandle,
     time::{interval, sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
 use utoipa_actix_web::AppExt;
 
-use super::{Site, access::Gate, entry, meter, probes, routes, sealer::Sealer, tls::Certificate};
-use crate::{config::Settings, keys::Keys, logs, makers::Makers, pages};
+use super::{
+    Site, access::Gate, deliveries::Deliveries, entry, meter, probes, routes, sealer::Sealer,
+    tls::Certificate,
+};
+use crate::{
+    config::{Role, Settings},
+    keys::Keys,
+    logs,
+    makers::Makers,
+    pages,
+};
 
 /// Requests that a worker answers at the same time unless the settings say otherwise.
 const IN_FLIGHT: usize = 64;
@@ -59,6 +69,7 @@ pub struct Bound {
     metrics: Option<Server>,
     site: web::Data<Site>,
     chores: Chores,
+    role: Role,
     certificate: Option<Arc<Certificate>>,
     entering: TaskTracker,
     end: End,
@@ -151,7 +162,20 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         Some(certificate) => server.listen_rustls_0_23(listener, certificate.config()?)?,
     };
     let server = server.run();
-    Ok(Bound { address, scheme, metrics_address, server, metrics, site, chores, certificate, entering, end })
+    let role = settings.role;
+    Ok(Bound {
+        address,
+        scheme,
+        metrics_address,
+        server,
+        metrics,
+        site,
+        chores,
+        role,
+        certificate,
+        entering,
+        end,
+    })
 }
 
 /// A server of the figures alone, and its address.
@@ -170,22 +194,17 @@ impl Bound {
     /// are taken as before: whoever sends them has the time of the setting `drain_seconds` to go elsewhere.
     /// SIGINT, or a second SIGTERM, does without that time.
     pub async fn serve(self) -> io::Result<()> {
-        let Self { server, metrics, site, chores, certificate, entering, end, .. } = self;
+        let Self { server, metrics, site, chores, role, certificate, entering, end, .. } = self;
         let upkeep = tokio::spawn(keep_up(site.clone(), chores.clone(), certificate));
-        let sealer = Arc::new(Sealer::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone()));
-        let sealing = tokio::spawn({
-            let sealer = Arc::clone(&sealer);
-            async move { sealer.run().await }
-        });
+        let beside = Beside::start(role, &chores, &site)?;
         let figures = metrics.map(|metrics| {
             let handle = metrics.handle();
             (handle, tokio::spawn(metrics))
         });
         let served = serve_and_end(server, &site, &entering, end).await;
         upkeep.abort();
-        sealing.abort();
         chores.flush(&site).await;
-        sealer.finish().await;
+        beside.finish().await;
         #[cfg(feature = "otlp")]
         if let Some(spans) = &site.spans {
             spans.end();
@@ -205,6 +224,47 @@ impl Bound {
     /// Ends the server from elsewhere in the process.
     pub fn handle(&self) -> ServerHandle {
         self.server.handle()
+    }
+}
+
+/// What no request waits for, where this instance does it.
+struct Beside {
+    sealer: Option<(Arc<Sealer>, JoinHandle<()>)>,
+    deliveries: Arc<Deliveries>,
+    delivering: JoinHandle<()>,
+    role: Role,
+}
+
+impl Beside {
+    fn start(role: Role, chores: &Chores, site: &web::Data<Site>) -> io::Result<Self> {
+        let own = || chores.store.for_this_runtime().map(Arc::new).map_err(io::Error::other);
+        let sealer = role.works().then(|| {
+            let sealer = Sealer::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone());
+            let sealer = Arc::new(sealer);
+            let at_work = Arc::clone(&sealer);
+            (sealer, tokio::spawn(async move { at_work.run().await }))
+        });
+        let deliveries = Arc::new(Deliveries::new(own()?, Arc::clone(&chores.env), site.clone()));
+        let at_work = Arc::clone(&deliveries);
+        let delivering =
+            tokio::spawn(
+                async move { if role.works() { at_work.run().await } else { at_work.tell().await } },
+            );
+        Ok(Self { sealer, deliveries, delivering, role })
+    }
+
+    /// Ends it: what is under way is finished.
+    async fn finish(self) {
+        if self.role.works() {
+            self.deliveries.finish();
+            let _ended = self.delivering.await;
+        } else {
+            self.delivering.abort();
+        }
+        if let Some((sealer, sealing)) = self.sealer {
+            sealing.abort();
+            sealer.finish().await;
+        }
     }
 }
 

@@ -34,10 +34,19 @@ const NETWORK: &str = "gatehouse_network_denials_total";
 const ATTESTATION: &str = "gatehouse_attestation_denials_total";
 const MAKES: &str = "gatehouse_attestation_makes";
 const HASHING: &str = "gatehouse_passwords_waiting";
+const ATTEMPTS: &str = "gatehouse_webhook_attempts_total";
+const ATTEMPT_DURATION: &str = "gatehouse_webhook_attempt_duration_seconds";
+const SENDING: &str = "gatehouse_webhook_attempts_in_flight";
+const LANES: &str = "gatehouse_webhook_subscriptions_at_work";
+const UNSIGNED: &str = "gatehouse_webhook_unsigned_total";
+const QUEUE_FAILED: &str = "gatehouse_webhook_queue_failures_total";
 const BUILD: &str = "gatehouse_build_info";
 
 /// Upper ends of the buckets, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// The same of deliveries, which may take 15.
+const ATTEMPT_BUCKETS: [f64; 12] = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 15.0];
 
 /// How often what was measured is put into its buckets, also when nobody asks for it: in seconds.
 pub(super) const UPKEEP: u32 = 5;
@@ -52,6 +61,8 @@ pub(super) fn recorder() -> Option<&'static PrometheusHandle> {
 fn install() -> Option<PrometheusHandle> {
     let builder = PrometheusBuilder::new();
     let builder = builder.set_buckets_for_metric(Matcher::Full(DURATION.into()), &BUCKETS).ok()?;
+    let builder =
+        builder.set_buckets_for_metric(Matcher::Full(ATTEMPT_DURATION.into()), &ATTEMPT_BUCKETS).ok()?;
     let handle = builder.install_recorder().ok()?;
     describe_counter!(ANSWERS, "Requests answered, by method, route of the description and status.");
     describe_histogram!(DURATION, "Seconds from a request's head to its answer, by method and route.");
@@ -72,6 +83,12 @@ fn install() -> Option<PrometheusHandle> {
     describe_counter!(ATTESTATION, "Passkeys that an attestation policy refused, by reason.");
     describe_gauge!(MAKES, "Makes of authenticators that can be proved.");
     describe_gauge!(HASHING, "Passwords that wait to be hashed.");
+    describe_counter!(ATTEMPTS, "Attempts to deliver webhooks, by what they came to.");
+    describe_histogram!(ATTEMPT_DURATION, "Seconds that they took.");
+    describe_gauge!(SENDING, "Attempts that are being sent.");
+    describe_gauge!(LANES, "Subscriptions that this instance delivers to.");
+    describe_counter!(UNSIGNED, "Times that nothing could be sent as the secret could not be derived.");
+    describe_counter!(QUEUE_FAILED, "Times that the database did not do what deliveries asked of it.");
     describe_gauge!(BUILD, "1, with the version of the program and of its API description.");
     Some(handle)
 }
@@ -120,6 +137,29 @@ pub(super) fn sealed(count_of: usize) {
 /// A log could not be sealed.
 pub(super) fn sealing_failed() {
     counter!(SEALING_FAILED).increment(1);
+}
+
+/// An attempt to deliver, and how long it took in milliseconds.
+#[expect(clippy::cast_precision_loss, reason = "15 seconds at most")]
+pub(super) fn attempted(outcome: &'static str, millis: i64) {
+    counter!(ATTEMPTS, "outcome" => outcome).increment(1);
+    histogram!(ATTEMPT_DURATION).record(millis as f64 / 1000.0);
+}
+
+/// How many attempts are being sent, and to how many subscriptions this instance delivers.
+pub(super) fn delivering(in_flight: usize, subscriptions: usize) {
+    gauge!(SENDING).set(count(in_flight));
+    gauge!(LANES).set(count(subscriptions));
+}
+
+/// Nothing can be sent as a secret could not be derived.
+pub(super) fn unsigned() {
+    counter!(UNSIGNED).increment(1);
+}
+
+/// The database did not do what deliveries asked of it.
+pub(super) fn queue_failed() {
+    counter!(QUEUE_FAILED).increment(1);
 }
 
 /// A request that a network policy refused.

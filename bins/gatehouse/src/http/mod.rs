@@ -5,6 +5,7 @@ mod attestation;
 mod auth;
 mod body;
 mod cookies;
+mod deliveries;
 mod describe;
 mod discovery;
 mod document;
@@ -98,6 +99,7 @@ pub(crate) struct Site {
     watched: Store,
     readiness: probes::Readiness,
     spec_version: HeaderValue,
+    webhooks: deliveries::Webhooks,
     scim_rates: ScimRates,
     /// Whether traces that begin here are recorded.
     records_traces: bool,
@@ -122,8 +124,13 @@ impl Site {
         Ok(Self {
             https: base_url.starts_with("https:"),
             proxies: Proxies { trusted: settings.trusted_proxies.clone(), header: settings.proxy_header },
-            operations: Operations::new(documents.openapi_json(), &pages::OPEN, &pages::SIGNED_IN, probes)
-                .map_err(io::Error::other)?,
+            operations: if settings.role.answers() {
+                Operations::new(documents.openapi_json(), &pages::OPEN, &pages::SIGNED_IN, probes)
+            } else {
+                Operations::new(&serde_json::Value::Null, &[], &[], probes)
+            }
+            .map_err(io::Error::other)?,
+            webhooks: deliveries::Webhooks::new(&settings.webhooks).map_err(io::Error::other)?,
             other: Meter::new("-", "-"),
             load: Load::new(limit),
             overloaded: errors::Overloaded::new(),

@@ -59,6 +59,7 @@ purposes! {
     SignInPolicyChange => SIGN_IN_POLICY_CHANGE,
     NetworkPolicyChange => NETWORK_POLICY_CHANGE,
     AttestationPolicyChange => ATTESTATION_POLICY_CHANGE,
+    WebhookSecretRotate => WEBHOOK_SECRET_ROTATE,
 }
 
 /// Whose proof it is, as the crate knows them.

@@ -10,10 +10,12 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 
 /// File name, type, content.
-const FILES: [(&str, &str, &str); 23] = [
+const FILES: [(&str, &str, &str); 35] = [
     ("gatehouse.css", CSS, include_str!("../../assets/gatehouse.css")),
     ("parts.css", CSS, include_str!("../../assets/parts.css")),
+    ("log.css", CSS, include_str!("../../assets/log.css")),
     ("audit-log.css", CSS, include_str!("../../assets/audit-log.css")),
+    ("webhooks.css", CSS, include_str!("../../assets/webhooks.css")),
     ("developers.css", CSS, include_str!("../../assets/developers.css")),
     ("icon.svg", "image/svg+xml", include_str!("../../assets/icon.svg")),
     ("api.js", JS, include_str!("../../assets/js/api.js")),
@@ -34,6 +36,16 @@ const FILES: [(&str, &str, &str); 23] = [
     ("audit-chart.js", JS, include_str!("../../assets/js/audit-chart.js")),
     ("audit-checkpoint.js", JS, include_str!("../../assets/js/audit-checkpoint.js")),
     ("audit-log.js", JS, include_str!("../../assets/js/audit-log.js")),
+    ("webhook-words.js", JS, include_str!("../../assets/js/webhook-words.js")),
+    ("webhook-events.js", JS, include_str!("../../assets/js/webhook-events.js")),
+    ("webhook-secret.js", JS, include_str!("../../assets/js/webhook-secret.js")),
+    ("webhook-head.js", JS, include_str!("../../assets/js/webhook-head.js")),
+    ("webhook-chart.js", JS, include_str!("../../assets/js/webhook-chart.js")),
+    ("webhook-deliveries.js", JS, include_str!("../../assets/js/webhook-deliveries.js")),
+    ("webhook.js", JS, include_str!("../../assets/js/webhook.js")),
+    ("webhook-new.js", JS, include_str!("../../assets/js/webhook-new.js")),
+    ("webhook-settings.js", JS, include_str!("../../assets/js/webhook-settings.js")),
+    ("webhooks.js", JS, include_str!("../../assets/js/webhooks.js")),
 ];
 
 static DOCUMENTS: LazyLock<Vec<Document>> =

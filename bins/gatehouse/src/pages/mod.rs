@@ -6,12 +6,14 @@ mod audit_log;
 mod authenticators;
 mod developers;
 mod enrol;
+mod event_groups;
 mod login;
 mod network;
 mod next;
 mod refusal;
 mod security;
 mod times;
+mod webhooks;
 
 use actix_web::{
     HttpResponse, get,
@@ -28,8 +30,8 @@ use crate::http::{Problem, Site};
 /// Pages for everybody, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{file}", "/auth/login"];
 /// Pages for those who have a session.
-pub(crate) const SIGNED_IN: [&str; 5] =
-    [enrol::PATH, security::PATH, network::PATH, authenticators::PATH, audit_log::PATH];
+pub(crate) const SIGNED_IN: [&str; 6] =
+    [enrol::PATH, security::PATH, network::PATH, authenticators::PATH, webhooks::PATH, audit_log::PATH];
 
 pub(crate) fn routes(config: &mut ServiceConfig) {
     config
@@ -41,6 +43,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(security::security)
         .service(network::network)
         .service(authenticators::authenticators)
+        .service(webhooks::webhooks)
         .service(audit_log::audit_log);
 }
 
@@ -51,10 +54,11 @@ async fn home() -> Redirect {
 }
 
 /// The pages of an administrator: where they are, and what they are called.
-const WAYS: [(&str, &str); 4] = [
+const WAYS: [(&str, &str); 5] = [
     (security::PATH, "Security"),
     (network::PATH, "Network"),
     (authenticators::PATH, "Authenticators"),
+    (webhooks::PATH, "Webhooks"),
     (audit_log::PATH, "Audit log"),
 ];
 

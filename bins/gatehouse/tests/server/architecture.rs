@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 /// Our crates and which of ours each may use. A crate that is not here fails the test: decide first.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("kernel", &[]),
     ("directory", &["kernel"]),
     ("tokens", &["kernel"]),
@@ -19,6 +19,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("stepup", &["kernel"]),
     ("netpolicy", &["kernel"]),
     ("attestation", &["kernel"]),
+    ("webhooks", &["kernel"]),
     (
         "store",
         &[
@@ -32,6 +33,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
             "stepup",
             "netpolicy",
             "attestation",
+            "webhooks",
         ],
     ),
     (
@@ -47,6 +49,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
             "stepup",
             "netpolicy",
             "attestation",
+            "webhooks",
             "store",
         ],
     ),
@@ -131,9 +134,27 @@ fn domain_crates_know_neither_web_nor_database() {
             assert!(!tree.contains(absent), "{name} reaches {absent}");
         }
     }
+    // It is what sends: HTTP is its trade, and nothing else of these.
+    let tree = metadata.tree("webhooks");
+    for absent in &NEITHER_WEB_NOR_DATABASE[..5] {
+        assert!(!tree.contains(*absent), "webhooks reaches {absent}");
+    }
     // The names above are real: the test would notice them.
     let whole = metadata.tree("gatehouse");
     assert!(NEITHER_WEB_NOR_DATABASE[..5].iter().all(|name| whole.contains(*name)));
+}
+
+#[test]
+fn who_verifies_webhooks_needs_nothing_of_a_server() {
+    let listed = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "webhooks", "--no-default-features", "--edges", "normal", "--depth", "1"])
+        .args(["--prefix", "none", "--format", "{p}", "--locked", "--offline"])
+        .output()
+        .unwrap();
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let names: BTreeSet<_> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, BTreeSet::from(["webhooks", "data-encoding", "ring", "thiserror"]));
 }
 
 #[test]

@@ -25,7 +25,7 @@ const UNAUDITED: [(&str, &str); 5] = [
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
 /// Operations that read although they are sent a body.
-const READS: [&str; 7] = [
+const READS: [&str; 8] = [
     "search_users",
     "search_groups",
     "search_all",
@@ -33,6 +33,7 @@ const READS: [&str; 7] = [
     "network_policy_impact",
     "test_attestation_policy",
     "attestation_policy_impact",
+    "test_webhook",
 ];
 
 /// Reads, and is entered when it begins and when it ends.
@@ -68,7 +69,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert!(operations.len() >= 77, "the document lists the operations: {}", operations.len());
+    assert!(operations.len() >= 90, "the document lists the operations: {}", operations.len());
     operations
 }
 
@@ -126,6 +127,14 @@ impl<'s> World<'s> {
         first()["entries"][0]["id"].as_str().unwrap().to_owned()
     }
 
+    /// A subscription whose receiver is not there.
+    fn webhook(&self) -> String {
+        let new = json!({ "name": "test", "url": "http://127.0.0.1:9/" }).to_string();
+        let made = self.pat.send("POST", "/api/settings/webhooks", Some("application/json"), &new);
+        assert_eq!(made.status, 200, "{}", made.text);
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
     /// The resources that a path's parameters name, made in the tenant; `None`: they are nobody's.
     fn resources(&self, server: &Server, path: &str) -> Option<Vec<String>> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -155,6 +164,22 @@ impl<'s> World<'s> {
                 let made = self.pat.send("POST", path, Some("application/json"), &rule.to_string());
                 Some(vec![text(&made.json()["id"])])
             }
+            "/api/settings/webhooks/{id}/rotate-secret/complete" => {
+                let id = self.webhook();
+                let proved = server.proved(&self.admin, "WEBHOOK_SECRET_ROTATE");
+                let rotated = proved.post(&format!("/api/settings/webhooks/{id}/rotate-secret"), &json!({}));
+                assert_eq!(rotated.status, 200, "{}", rotated.text);
+                Some(vec![id])
+            }
+            of_delivery if of_delivery.contains("{deliveryId}") => {
+                let id = self.webhook();
+                let user = json!({ "userName": format!("{id}@example.com") });
+                assert_eq!(self.tenant.scim.post("/api/scim/v2/Users", &user).status, 201);
+                let list = format!("/api/settings/webhooks/{id}/deliveries");
+                let delivery = self.admin.get(&list).json()["deliveries"][0]["id"].clone();
+                Some(vec![id, text(&delivery)])
+            }
+            of_webhook if of_webhook.starts_with("/api/settings/webhooks/{id}") => Some(vec![self.webhook()]),
             "/api/me/factors/{id}" => Some(vec![self.factor.clone()]),
             // Once something is sealed.
             "/api/settings/audit-log/checkpoint" | "/api/settings/audit-log/consistency" => {
@@ -208,6 +233,10 @@ fn body(operation: &Operation) -> Option<Value> {
         "create_token" => Some(json!({ "name": "CI", "scopes": ["read:hcm"] })),
         "step_up_challenge_options" | "consume_step_up" => Some(json!({ "purpose": "PAYROLL_SEAL" })),
         "verify_step_up" => Some(json!({ "challengeId": "x", "factor": "TOTP", "code": "000000" })),
+        "create_webhook" => Some(json!({ "name": "test", "url": "http://127.0.0.1:9/" })),
+        "change_webhook" => Some(json!({ "name": "other" })),
+        "rotate_webhook_secret" => Some(json!({ "overlapHours": 1 })),
+        "replay_webhook" => Some(json!({ "from": "2026-01-01T00:00:00Z" })),
         "create_scim_token" => Some(json!({ "name": "Okta" })),
         "patch_person" => Some(json!({ "title": "Countess" })),
         "invite_user" => Some(json!({ "email": "invited@example.com" })),
@@ -248,7 +277,10 @@ fn body(operation: &Operation) -> Option<Value> {
         | "begin_passkey"
         | "generate_recovery_codes"
         | "reset_user_password"
-        | "reset_user_factors" => Some(json!({})),
+        | "reset_user_factors"
+        | "test_webhook"
+        | "complete_webhook_rotation"
+        | "retry_webhook_delivery" => Some(json!({})),
         _ if matches!(operation.method.as_str(), "GET" | "DELETE") => None,
         other => panic!("{other} has no body: add one here"),
     }
@@ -256,8 +288,10 @@ fn body(operation: &Operation) -> Option<Value> {
 
 fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
     let mut path = operation.path.clone();
-    for (name, id) in ["{id}", "{sid}"].iter().zip(ids) {
-        path = path.replace(name, id);
+    for (names, id) in [&["{id}"][..], &["{sid}", "{deliveryId}"]].iter().zip(ids) {
+        for name in *names {
+            path = path.replace(name, id);
+        }
     }
     if operation.id == "get_audit_consistency" {
         path.push_str("?from=1");

@@ -62,6 +62,10 @@ fn what_the_pages_need_is_served_and_asked_for_anew() {
             "/assets/network.js".into(),
             "/assets/authenticators.js".into(),
             "/assets/audit-log.js".into(),
+            "/assets/webhooks.js".into(),
+            "/assets/webhook.js".into(),
+            "/assets/webhook-new.js".into(),
+            "/assets/webhook-settings.js".into(),
         ];
         let mut seen = Vec::new();
         while let Some(path) = left.pop() {
@@ -226,12 +230,42 @@ fn the_page_of_the_audit_log_knows_its_tenant_and_what_can_have_happened() {
 }
 
 #[test]
+fn the_pages_of_a_webhook_are_its_tenants_and_escaped() {
+    on_both(|server| {
+        let (acme, other) = (server.tenant("acme"), server.tenant("other"));
+        let (_, admin) = server.signed_in(&acme, "ada@example.com", Role::Admin);
+        let (_, stranger) = server.signed_in(&other, "bob@example.com", Role::Admin);
+        let new = json!({ "name": "<i>SIEM</i>", "url": "https://example.com/?a=1&b=\"" });
+        let made = admin.post("/api/settings/webhooks", &new).json();
+        let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+        for view in ["", "&view=settings", "&view=%3Cscript%3E"] {
+            let path = format!("/settings/webhooks?id={id}{view}");
+            let page = looking(&admin).get(&path);
+            assert_eq!(page.status, 200, "{}", page.text);
+            assert!(page.text.contains("&#60;i&#62;SIEM&#60;/i&#62;") && !page.text.contains("<i>SIEM"));
+            assert!(!page.text.contains(secret), "it was shown once");
+            assert_eq!(looking(&stranger).get(&path).status, 404);
+        }
+        for gone in ["whk_01jz3333333333333333333333", "x", "%3Cscript%3E", ""] {
+            assert_eq!(looking(&admin).get(&format!("/settings/webhooks?id={gone}")).status, 404, "{gone}");
+        }
+        let page = looking(&admin).get("/settings/webhooks?new").text;
+        for spec in audit::events::catalog().specs() {
+            assert!(page.contains(&format!("value=\"{}\"", spec.code)), "{}", spec.code);
+        }
+        assert!(page.contains("value=\"ACCOUNT_USER_*\"") && page.contains("value=\"ACCOUNT_SESSION*\""));
+    });
+}
+
+#[test]
 fn settings_are_shown_to_administrators_alone_and_escaped() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
         let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
-        for path in ["/settings/network", "/settings/authenticators", "/settings/audit-log"] {
+        for path in
+            ["/settings/network", "/settings/authenticators", "/settings/webhooks", "/settings/audit-log"]
+        {
             leads_to(&visitor(server).get(path), &format!("/auth/login?next={}", path.replace('/', "%2F")));
             let refused = looking(&member).get(path);
             assert_eq!((refused.status, refused.text.contains("This is not for you")), (403, true));

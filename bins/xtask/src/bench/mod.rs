@@ -11,9 +11,11 @@ mod peer;
 mod pgbench;
 mod policies;
 mod scim;
+mod sink;
 mod site;
 mod stepup;
 mod table;
+mod webhooks;
 
 pub(crate) use audit::run as audit;
 pub(crate) use auth::run as auth;
@@ -22,3 +24,4 @@ pub(crate) use path::run as path;
 pub(crate) use policies::run as policies;
 pub(crate) use scim::run as scim;
 pub(crate) use stepup::run as stepup;
+pub(crate) use webhooks::run as webhooks;

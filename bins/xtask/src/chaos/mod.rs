@@ -3,8 +3,11 @@
 mod books;
 mod clients;
 mod faults;
+mod office;
 mod proxy;
+mod receivers;
 mod site;
+mod webhooks;
 
 use std::time::{Duration, Instant};
 
@@ -58,17 +61,32 @@ const FAULTS: [Fault; 11] = [
     ("clients that hang up", Kind::Postgres, |site, extent| faults::cancelled(site, extent.rounds)),
 ];
 
-/// `cargo xtask chaos [NAME]`: all faults, or those whose names contain this.
+/// `cargo xtask chaos [NAME]`: all faults and deliveries, or the faults whose names contain this.
 pub(crate) fn run(name: Option<&str>) -> Result<()> {
+    build()?;
+    all(LONG, name.unwrap_or_default())?;
+    if name.is_none() { webhooks::run(None, None) } else { Ok(()) }
+}
+
+/// `cargo xtask chaos webhooks`: deliveries alone. `seed`: of an earlier run; `program`: of another build.
+pub(crate) fn deliveries(seed: Option<&str>, program: Option<&str>) -> Result<()> {
+    let seed = seed.map(|seed| seed.parse().map_err(|_| format!("{seed} is no seed"))).transpose()?;
+    if program.is_none() {
+        build()?;
+    }
+    webhooks::run(seed, program)
+}
+
+fn build() -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    sh::run(cargo().args(["build", "--locked", "--package", "gatehouse"]))?;
-    all(LONG, name.unwrap_or_default())
+    sh::run(cargo().args(["build", "--locked", "--package", "gatehouse"]))
 }
 
 /// A short form, with the program that the tests have built.
 pub(crate) fn short() -> Result<()> {
-    all(SHORT, "")
+    all(SHORT, "")?;
+    webhooks::short()
 }
 
 fn all(extent: Extent, name: &str) -> Result<()> {

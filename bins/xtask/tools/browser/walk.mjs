@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { authenticator, code, launch, look, somebody } from "./eyes.mjs";
 import { consistency, leaves, path, root } from "./trees.mjs";
+import { webhooks } from "./webhooks.mjs";
 
 const [base, folder, given] = process.argv.slice(2);
 const facts = JSON.parse(given);
@@ -505,6 +506,10 @@ const walks = {
     await ivan.page.getByText("Your recovery codes").waitFor();
     assert.deepEqual([...complaints, ...ivan.complaints], []);
     await ivan.context.close();
+  },
+
+  "an administrator adds a webhook, tests it, sends again what failed, and changes its secret": async () => {
+    await webhooks(await administrator(), see, by);
   },
 
   "what the page takes for a proof is one": async () => {

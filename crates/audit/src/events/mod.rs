@@ -10,6 +10,7 @@ pub mod sign_in;
 pub mod step_up;
 pub mod tenants;
 pub mod users;
+pub mod webhooks;
 
 use crate::Catalog;
 
@@ -62,6 +63,14 @@ pub fn catalog() -> Catalog {
         .with::<audit_log::AuditEntriesDropped>()
         .with::<audit_log::AuditAddressesErased>()
         .with::<audit_log::AuditCheckpointPublished>()
+        .with::<webhooks::WebhookCreated>()
+        .with::<webhooks::WebhookUpdated>()
+        .with::<webhooks::WebhookDeleted>()
+        .with::<webhooks::WebhookDisabled>()
+        .with::<webhooks::WebhookSecretRotated>()
+        .with::<webhooks::WebhookRotationCompleted>()
+        .with::<webhooks::WebhookReplayed>()
+        .with::<webhooks::WebhookDeliveryRetried>()
 }
 
 #[cfg(test)]

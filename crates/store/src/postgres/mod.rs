@@ -1,12 +1,14 @@
 //! PostgreSQL: a pool that belongs to the runtime which drives its connections.
 
 mod connect;
+mod relay;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use ::webhooks::News;
 use audit::Audited;
 use deadpool::managed::Timeouts;
 use diesel_async::{
@@ -45,6 +47,8 @@ pub(crate) struct Postgres {
     mine: Mine,
     /// The pools of all runtimes.
     all: Arc<Mutex<Vec<Mine>>>,
+    /// Who is told of what is committed.
+    pub(crate) news: News,
 }
 
 /// A runtime's pool, and who waits for a connection of it.
@@ -58,10 +62,10 @@ impl Postgres {
     /// A pool of at most `size` connections, opened when they are needed.
     pub(crate) fn new(url: &str, size: usize) -> Result<Self, StoreError> {
         let target = Target::parse(url).map_err(|problem| StoreError::Unavailable(problem.into()))?;
-        Self::with(target, size, Arc::default())
+        Self::with(target, size, Arc::default(), News::default())
     }
 
-    fn with(target: Target, size: usize, all: Arc<Mutex<Vec<Mine>>>) -> Result<Self, StoreError> {
+    fn with(target: Target, size: usize, all: Arc<Mutex<Vec<Mine>>>, news: News) -> Result<Self, StoreError> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
         // A connection that died is noticed at its next use; asking first would double the round trips.
         config.recycling_method = RecyclingMethod::Fast;
@@ -83,12 +87,12 @@ impl Postgres {
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         let mine = Mine { pool, waiting: Arc::default() };
         all.lock().unwrap_or_else(PoisonError::into_inner).push(mine.clone());
-        Ok(Self { target, size, mine, all })
+        Ok(Self { target, size, mine, all, news })
     }
 
     /// A pool of its own for the runtime that calls.
     pub(crate) fn for_this_runtime(&self) -> Result<Self, StoreError> {
-        Self::with(self.target.clone(), self.size, Arc::clone(&self.all))
+        Self::with(self.target.clone(), self.size, Arc::clone(&self.all), self.news.clone())
     }
 
     /// A connection outside the pool.
@@ -153,7 +157,7 @@ impl Postgres {
 
     /// A unit of work that sees one moment, on a connection of its own: whoever takes long takes it from nobody.
     pub(crate) async fn moment(&self, tenant: TenantId) -> Result<Tx, StoreError> {
-        let own = Self::with(self.target.clone(), 1, Arc::default())?;
+        let own = Self::with(self.target.clone(), 1, Arc::default(), News::default())?;
         let mut object = own.get().await?;
         // Between two statements it waits for whoever takes what was read.
         let begin = format!(
@@ -172,19 +176,22 @@ impl Postgres {
     ) -> Result<T, E> {
         let pg = Pg { object: self.get().await?, transaction: Transaction::Due };
         let tx = Tx::writing(Conn::Postgres(Box::new(pg)), ctx.tenant.clone());
-        in_time(transaction(Held::new(tx), ctx, work)).await?
+        in_time(transaction(Held::new(tx), &self.news, ctx, work)).await?
     }
 }
 
 async fn transaction<T, E: From<StoreError>>(
     mut held: Held<Tx>,
+    news: &News,
     ctx: &Ctx,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
 ) -> Result<T, E> {
     let done = std::panic::AssertUnwindSafe(finish(ctx, held.holder()?, work)).catch_unwind().await;
     match done {
         Ok(Ok(value)) => {
+            let woken = held.holder().map(|tx| std::mem::take(&mut tx.woken))?;
             held.commit().await?;
+            woken.tell(news, &ctx.tenant);
             Ok(value)
         }
         Ok(Err(error)) => {

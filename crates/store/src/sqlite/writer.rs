@@ -17,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use ::webhooks::News;
 use audit::Audited;
 use diesel_async::SimpleAsyncConnection;
 use kernel::{Ctx, StoreError};
@@ -29,6 +30,7 @@ use crate::{
     error::store_error,
     figures::Waiting,
     tx::finish,
+    webhooks::Woken,
 };
 
 /// Units of work that share one commit at most, so that the first does not wait for ever.
@@ -62,6 +64,8 @@ pub(crate) struct Writer {
     path: PathBuf,
     /// See [`Disk`].
     failing: Arc<AtomicBool>,
+    /// Who is told of what is committed.
+    pub(crate) news: News,
 }
 
 /// Where it writes, and whether changes can be kept there. A full disk fails some changes before their commit,
@@ -107,6 +111,7 @@ impl Writer {
             waiting: Arc::default(),
             path: path.to_owned(),
             failing,
+            news: News::default(),
         })
     }
 
@@ -151,14 +156,18 @@ impl Writer {
     {
         let (answer, answered) = oneshot::channel::<Result<T, E>>();
         let place = self.waiting.join();
+        let news = self.news.clone();
         let unit: Unit = Box::new(move |conn| {
             drop(place);
             if answer.is_closed() {
                 return Done { conn, state: Ok(()), failed: false, answer: None };
             }
-            let (conn, state, result) = savepoint(conn, &ctx, work);
+            let (conn, state, result, woken) = savepoint(conn, &ctx, work);
             let failed = result.is_err();
             let tell = move |committed: Result<(), &StoreError>| {
+                if committed.is_ok() && result.is_ok() {
+                    woken.tell(&news, &ctx.tenant);
+                }
                 let result = match committed {
                     Err(error) if result.is_ok() => Err(lost(error).into()),
                     _ => result,
@@ -224,10 +233,10 @@ fn savepoint<T, E: From<StoreError>>(
     mut conn: SqliteConn,
     ctx: &Ctx,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
-) -> (SqliteConn, Result<(), StoreError>, Result<T, E>) {
+) -> (SqliteConn, Result<(), StoreError>, Result<T, E>, Woken) {
     if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
         let told = lost(&error).into();
-        return (conn, Err(error), Err(told));
+        return (conn, Err(error), Err(told), Woken::default());
     }
     let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone());
     let done = catch_unwind(AssertUnwindSafe(|| at_once(finish(ctx, &mut tx, work))));
@@ -236,12 +245,13 @@ fn savepoint<T, E: From<StoreError>>(
         Ok(None) => Err(WAITED.into()),
         Err(_) => Err(StoreError::Aborted("it panicked").into()),
     };
+    let woken = std::mem::take(&mut tx.woken);
     let Conn::Sqlite(mut conn) = tx.into_conn() else {
         unreachable!("a SQLite unit of work has a SQLite connection")
     };
     let end = if result.is_ok() { "RELEASE unit" } else { "ROLLBACK TO unit; RELEASE unit" };
     let state = sql(&mut conn, end);
-    (conn, state, result)
+    (conn, state, result, woken)
 }
 
 fn sql(conn: &mut SqliteConn, statement: &str) -> Result<(), StoreError> {

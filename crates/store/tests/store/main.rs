@@ -8,3 +8,4 @@ mod conformance;
 mod dialects;
 mod filters;
 mod support;
+mod webhooks;

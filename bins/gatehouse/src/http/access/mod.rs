@@ -200,6 +200,11 @@ impl<P: Permission> Access<P> {
         self.gate.store.across(look).await
     }
 
+    /// Takes a test of a webhook from what the tenant may have, or refuses with 429.
+    pub(super) async fn attempt_webhook_test(&self) -> Result<(), Problem> {
+        self.take(attempts::webhook_test(&self.ctx.tenant)).await
+    }
+
     /// Takes an attempt from these limits, or refuses with 429.
     async fn take(&self, limits: Vec<attempts::Limit>) -> Result<(), Problem> {
         attempt(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), limits).await

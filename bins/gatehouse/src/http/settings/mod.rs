@@ -14,6 +14,10 @@ mod sign_in_policy;
 mod user_acts;
 mod user_sessions;
 mod users;
+mod webhook_deliveries;
+mod webhook_secrets;
+mod webhook_test;
+mod webhooks;
 
 pub(super) use self::audit_export::Exports;
 pub(crate) use self::{
@@ -57,5 +61,18 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(user_acts::reset_user_factors)
         .service(scim_tokens::list_scim_tokens)
         .service(scim_tokens::create_scim_token)
-        .service(scim_tokens::revoke_scim_token);
+        .service(scim_tokens::revoke_scim_token)
+        .service(webhooks::list_webhooks)
+        .service(webhooks::create_webhook)
+        .service(webhooks::get_webhook)
+        .service(webhooks::change_webhook)
+        .service(webhooks::delete_webhook)
+        .service(webhook_test::test_webhook)
+        .service(webhook_secrets::rotate_webhook_secret)
+        .service(webhook_secrets::complete_webhook_rotation)
+        .service(webhook_deliveries::list_webhook_deliveries)
+        .service(webhook_deliveries::get_webhook_payload)
+        .service(webhook_deliveries::retry_webhook_delivery)
+        .service(webhook_deliveries::replay_webhook)
+        .service(webhook_deliveries::get_webhook_activity);
 }

@@ -33,6 +33,11 @@ impl Caller {
         caller
     }
 
+    /// The same of another instance.
+    pub(crate) fn at(&self, address: SocketAddr) -> Self {
+        Self { address, ..self.clone() }
+    }
+
     pub(crate) fn bearer(&self, token: &str) -> Self {
         self.with("Authorization", &format!("Bearer {token}"))
     }

@@ -7,6 +7,7 @@ mod mail;
 mod maker;
 mod process;
 mod server;
+mod sink;
 
 pub(crate) use authenticator::{Attests, Authenticator};
 pub(crate) use browser::Browser;
@@ -15,6 +16,7 @@ pub(crate) use mail::MailServer;
 pub(crate) use maker::Maker;
 pub(crate) use process::{Process, Running};
 pub(crate) use server::{AUTH_SECRET, ORIGIN, PASSWORD, Person, Server, Tenant, eventually, on_both};
+pub(crate) use sink::{Received, Sink};
 
 use serde_json::{Value, json};
 

@@ -162,6 +162,9 @@ impl Server {
             ("max_in_flight", "100000"),
             ("password_cost", "64,1,1"),
             ("base_url", ORIGIN),
+            // Receivers of tests are on this machine.
+            ("webhooks_allow_cidrs", "127.0.0.0/8"),
+            ("webhooks_allow_http", "true"),
         ];
         for (name, value) in usual.iter().chain(settings) {
             raw.set(name, (*value).to_owned()).unwrap();
@@ -234,9 +237,15 @@ impl Server {
     /// Another instance on the same database, with the same secrets and clock.
     pub(crate) fn second(&self, test: impl FnOnce(SocketAddr)) {
         let mut raw = Raw::default();
-        for (name, value) in
-            [("bind", "127.0.0.1:0"), ("workers", "1"), ("base_url", ORIGIN), ("max_in_flight", "100000")]
-        {
+        let usual = [
+            ("bind", "127.0.0.1:0"),
+            ("workers", "1"),
+            ("base_url", ORIGIN),
+            ("max_in_flight", "100000"),
+            ("webhooks_allow_cidrs", "127.0.0.0/8"),
+            ("webhooks_allow_http", "true"),
+        ];
+        for (name, value) in usual {
             raw.set(name, value.to_owned()).unwrap();
         }
         let bound = {

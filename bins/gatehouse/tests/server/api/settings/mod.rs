@@ -4,3 +4,4 @@ mod attestation;
 mod audit_log;
 mod audit_proofs;
 mod network;
+mod webhooks;

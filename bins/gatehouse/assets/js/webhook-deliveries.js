@@ -1,0 +1,175 @@
+// Attempts to deliver events, as rows that are drawn anew in place: what is open stays open, and the focus where it was.
+
+import { $, copy, element, localise, onAct } from "./page.js";
+import { mine } from "./session.js";
+import { answer, own } from "./webhook-head.js";
+import { acting, badge, classed, outcome, took } from "./webhook-words.js";
+
+const list = $("[data-deliveries]");
+const whole = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+// What is shown: each row, its delivery, and that as a text, by which a change is noticed.
+const rows = new Map();
+
+const kinds = { PENDING: ["pending", ""], SUCCEEDED: ["succeeded", "good"], FAILED: ["failed", "bad"] };
+
+/** When this one is sent, or the one after it; nothing where none is to come. */
+function next({ status, final, nextAttemptAt }) {
+  if (final || !nextAttemptAt) return [];
+  if (Date.parse(nextAttemptAt) <= Date.now()) return status === "PENDING" ? ["due now"] : [];
+  const time = element("time");
+  time.dateTime = nextAttemptAt;
+  return [status === "PENDING" ? "due " : "again ", time];
+}
+
+/** What a row says at a glance. */
+function glance(delivery) {
+  const { eventType, attempt, status, durationMs, attemptedAt } = delivery;
+  const [name, kind] = kinds[status];
+  const what = classed("span", "what", element("code", eventType), classed("span", "soft", attempt === 1 ? "first attempt" : `attempt ${attempt}`));
+  const came = classed("span", "came", outcome(delivery));
+  if (durationMs !== undefined) came.append(classed("span", "soft", ` in ${took(durationMs)}`));
+  const then = next(delivery);
+  if (then.length > 0) came.append(classed("span", "soft then", ...then));
+  const when = classed("span", "when soft", attemptedAt ? whole.format(new Date(attemptedAt)) : "not sent yet");
+  return [badge(name, kind), what, came, when];
+}
+
+function facts(pairs) {
+  const made = classed("dl", "facts");
+  for (const [name, value] of pairs) made.append(element("div", element("dt", name), element("dd", element("code", value))));
+  return made;
+}
+
+/** JSON with room to read; what is no JSON as it is. */
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** Fetches what is sent, once: it is the same as long as the row is there. */
+async function fetchPayload(delivery, place) {
+  try {
+    const { payload } = await mine("GET", `${own}/deliveries/${delivery.id}/payload`);
+    const shown = element("pre", pretty(payload));
+    shown.tabIndex = 0;
+    shown.setAttribute("role", "group");
+    shown.setAttribute("aria-label", "Body of the request");
+    const button = acting("copy-payload", "Copy", "Copy the body of the request, as it is signed");
+    button.dataset.payload = payload;
+    place.replaceChildren(classed("div", "named", element("h3", "Request"), button), shown);
+  } catch (error) {
+    const words = error.status === 404 ? "The event is not kept any more." : `It cannot be shown now. ${error.message}`;
+    place.replaceChildren(element("h3", "Request"), classed("p", "soft", words));
+  }
+}
+
+/** What came back, as far as anything has. */
+function drawAnswer(delivery, place) {
+  const { status, error, responseBody } = delivery;
+  if (status === "PENDING") return place.replaceChildren();
+  place.replaceChildren(element("h3", "Answer"), error ? classed("p", "soft", `None: ${outcome({ error })}.`) : answer(responseBody));
+}
+
+/** What a row says when it is opened. */
+function details(delivery) {
+  const request = classed("div", "request", classed("p", "soft", "Looking for what is sent…"));
+  const answered = element("div");
+  answered.dataset.answer = "";
+  const again = element("button", delivery.status === "PENDING" ? "Send now" : "Send again");
+  again.type = "button";
+  again.dataset.act = "again";
+  const refused = classed("p", "note bad");
+  refused.dataset.refused = "";
+  refused.setAttribute("role", "alert");
+  refused.hidden = true;
+  fetchPayload(delivery, request);
+  drawAnswer(delivery, answered);
+  const ids = facts([["Event", delivery.eventId], ["Delivery", delivery.id]]);
+  return classed("div", "within", ids, request, answered, refused, classed("div", "acts start", again));
+}
+
+function row(delivery) {
+  const folded = element("details", classed("summary", "glance"));
+  // Drawn when it is opened: most never are.
+  folded.addEventListener("toggle", () => {
+    if (folded.open && folded.children.length === 1) folded.append(details(rows.get(delivery.id).delivery));
+  });
+  const made = element("li", folded);
+  made.dataset.id = delivery.id;
+  made.dataset.part = "delivery";
+  return made;
+}
+
+/** Puts into the row of this delivery what is so now. Answers whether it was otherwise before. */
+function drawRow(delivery) {
+  const text = JSON.stringify(delivery);
+  const was = rows.get(delivery.id);
+  const place = was?.place ?? row(delivery);
+  rows.set(delivery.id, { place, delivery, text });
+  place.dataset.status = delivery.status;
+  const summary = $("summary", place);
+  if (was?.text === text) {
+    // Times are told by how far they are: that changes by itself.
+    const then = $(".then", summary);
+    const words = next(delivery);
+    then?.replaceChildren(...words);
+    localise(summary);
+    return false;
+  }
+  summary.replaceChildren(...glance(delivery));
+  localise(summary);
+  const answered = $("[data-answer]", place);
+  if (answered) {
+    drawAnswer(delivery, answered);
+    $('[data-act="again"]', place).textContent = delivery.status === "PENDING" ? "Send now" : "Send again";
+  }
+  return was === undefined || was.delivery.status !== delivery.status;
+}
+
+/** The same, without the time of a next attempt that came earlier than that: somebody asked for it. */
+function settled(deliveries) {
+  const last = new Map();
+  for (const { eventId, attempt, status } of deliveries) {
+    if (status !== "PENDING") last.set(eventId, Math.max(attempt, last.get(eventId) ?? 0));
+  }
+  const isOver = ({ eventId, attempt, status }) => status === "FAILED" && attempt < (last.get(eventId) ?? 0);
+  return deliveries.map((delivery) => (isOver(delivery) ? { ...delivery, nextAttemptAt: undefined } : delivery));
+}
+
+/** Shows these, the newest first. Answers whether any has got another status, or is new. */
+export function show(listed) {
+  const deliveries = settled(listed);
+  const ids = new Set(deliveries.map(({ id }) => id));
+  for (const [id, { place }] of rows) {
+    if (ids.has(id)) continue;
+    place.remove();
+    rows.delete(id);
+  }
+  let isNew = false;
+  deliveries.forEach((delivery, at) => {
+    isNew = drawRow(delivery) || isNew;
+    const { place } = rows.get(delivery.id);
+    // Moved only where it has to be: whatever is moved loses the focus.
+    if (list.children[at] !== place) list.insertBefore(place, list.children[at] ?? null);
+  });
+  return isNew;
+}
+
+/** All that is shown. */
+export const shown = () => [...rows.values()].map(({ delivery }) => delivery);
+
+/** Hides what has another status than this, if one is said. Answers how many are left. */
+export function only(status) {
+  let left = 0;
+  for (const { place, delivery } of rows.values()) {
+    place.hidden = status !== "" && delivery.status !== status;
+    left += place.hidden ? 0 : 1;
+  }
+  return left;
+}
+
+onAct("copy-payload", (button) => copy(button.dataset.payload));

@@ -1,0 +1,181 @@
+// Which events a webhook is told of: everything, or what is chosen in groups, one by one, or by a pattern.
+
+import { Refusal } from "./api.js";
+import { $, $$, clear, count, element, onAct } from "./page.js";
+import { acting, classed } from "./webhook-words.js";
+
+/** Whether a pattern means a type, as the server decides it: in time by the product of both lengths at most. */
+export function means(pattern, type) {
+  let [at, of] = [0, 0];
+  // Where the last star stands, and how far what it stands for goes.
+  let star;
+  while (at < type.length) {
+    if (pattern[of] === "*") {
+      star = { place: of, taken: at };
+      of += 1;
+    } else if (pattern[of] === type[at]) {
+      at += 1;
+      of += 1;
+    } else if (star) {
+      star.taken += 1;
+      at = star.taken;
+      of = star.place + 1;
+    } else {
+      return false;
+    }
+  }
+  return [...pattern.slice(of)].every((letter) => letter === "*");
+}
+
+const part = $('[data-part="events"]');
+const groups = $$("[data-group]", part).map((place) => ({
+  place,
+  called: place.getAttribute("aria-label"),
+  glob: place.dataset.group,
+  whole: $("[data-whole]", place),
+  boxes: $$("[data-kind]", place),
+}));
+const types = groups.flatMap(({ boxes }) => boxes.map((box) => box.value));
+const known = new Set([...types, ...groups.map(({ glob }) => glob)]);
+
+// What is chosen, in the order in which it was.
+let chosen = new Set();
+let changed = () => {};
+
+const isAll = () => $('[name="which"]:checked', part)?.value === "ALL";
+const matched = (patterns) => types.filter((type) => patterns.some((pattern) => means(pattern, type))).length;
+
+/** What is sent as `eventFilters`. */
+export const filters = () => (isAll() ? ["*"] : [...chosen]);
+
+/** The same, refused if it is nothing: to the server that would be everything. */
+export function chosenFilters() {
+  const all = filters();
+  if (all.length === 0) throw new Refusal(400, { error: "eventFilters: choose an event at least, or everything" });
+  return all;
+}
+
+/** What a chosen filter is, in words; nothing where its code says it. */
+function words(filter) {
+  const group = groups.find(({ glob }) => glob === filter);
+  if (group) return `${group.called}, all`;
+  if (known.has(filter)) return "";
+  const meant = matched([filter]);
+  return meant === 0 ? "matches nothing there is today" : `matches ${count(meant, "type")} of today`;
+}
+
+/** All that is chosen, wherever in the groups it stands. */
+function drawChosen() {
+  const list = $("[data-chosen]", part);
+  list.hidden = chosen.size === 0;
+  list.replaceChildren(...[...chosen].map((filter) => {
+    const remove = acting("drop-filter", "×", `Remove ${filter}`);
+    remove.dataset.filter = filter;
+    const said = words(filter);
+    return element("li", element("code", filter), ...(said ? [classed("span", "soft", said)] : []), remove);
+  }));
+}
+
+function draw() {
+  $("[data-choosing]", part).hidden = isAll();
+  const own = [...chosen].filter((pattern) => !known.has(pattern));
+  for (const { glob, whole, boxes } of groups) {
+    const hasAll = chosen.has(glob);
+    for (const box of boxes) {
+      box.checked = hasAll || chosen.has(box.value);
+      const by = box.checked ? undefined : own.find((pattern) => means(pattern, box.value));
+      const note = $(".by", box.parentElement);
+      if (by === undefined) note?.remove();
+      else (note ?? box.parentElement.lastElementChild.appendChild(classed("span", "by"))).textContent = `meant by ${by}`;
+    }
+    whole.checked = hasAll;
+    whole.indeterminate = !hasAll && boxes.some((box) => box.checked);
+  }
+  drawChosen();
+  const all = filters();
+  $("[data-meant]", part).textContent = all.length === 0 ? "Nothing is chosen yet." : `${matched(all)} of ${count(types.length, "type")} of event there are today.`;
+  $("[data-filters]", part).textContent = JSON.stringify(all).replaceAll(",", ", ");
+  changed();
+}
+
+/** Shows these filters, and calls `then` whenever others are chosen. */
+export function setFilters(all, then = changed) {
+  changed = then;
+  const isEvery = all.length === 1 && all[0] === "*";
+  chosen = new Set(isEvery ? [] : all);
+  $(`[name="which"][value="${isEvery ? "ALL" : "SOME"}"]`, part).checked = true;
+  draw();
+}
+
+function choose({ glob, boxes }, box) {
+  if (box.matches("[data-whole]")) {
+    for (const one of boxes) chosen.delete(one.value);
+    if (box.checked) chosen.add(glob);
+    else chosen.delete(glob);
+    return;
+  }
+  // Without one of them the group is what is left of it.
+  if (chosen.delete(glob)) for (const one of boxes) chosen.add(one.value);
+  if (box.checked) chosen.add(box.value);
+  else chosen.delete(box.value);
+}
+
+part.addEventListener("change", (event) => {
+  const group = groups.find(({ place }) => place.contains(event.target));
+  if (group) choose(group, event.target);
+  if (group || event.target.name === "which") {
+    clear(part);
+    draw();
+  }
+});
+
+// Finding.
+
+function seek(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const { place, called, boxes } of groups) {
+    let inGroup = 0;
+    for (const box of boxes) {
+      const row = box.closest("label");
+      const said = `${called} ${row.textContent}`.toLowerCase();
+      row.hidden = !words.every((word) => said.includes(word));
+      inGroup += row.hidden ? 0 : 1;
+    }
+    place.hidden = inGroup === 0;
+    shown += inGroup;
+  }
+  $("[data-no-type]", part).hidden = shown > 0;
+}
+
+const seeking = $("[data-seek]", part);
+seeking.addEventListener("input", () => seek(seeking.value));
+
+// Patterns of one's own.
+
+const field = $('[name="eventFilters"]', part);
+
+onAct("add-pattern", async () => {
+  const pattern = field.value.trim();
+  if (!/^[A-Za-z0-9_.*]{1,128}$/.test(pattern)) throw new Refusal(400, { error: "eventFilters: write 1 to 128 of A-Z, a-z, 0-9, _, . and *" });
+  chosen.add(pattern);
+  field.value = "";
+  field.focus();
+  draw();
+});
+
+onAct("drop-filter", async (button) => {
+  const at = $$("[data-filter]", part).indexOf(button);
+  chosen.delete(button.dataset.filter);
+  draw();
+  // Whoever removes one after the other stays in the list.
+  const left = $$("[data-filter]", part);
+  (left[Math.min(at, left.length - 1)] ?? field).focus();
+});
+
+// Enter here does what stands here, and does not send the form.
+part.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || ![field, seeking].includes(event.target)) return;
+  event.preventDefault();
+  if (event.target === field) $('[data-act="add-pattern"]', part).click();
+});

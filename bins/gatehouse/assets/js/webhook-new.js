@@ -1,0 +1,20 @@
+// A new webhook, and its secret, once.
+
+import { $, onSend } from "./page.js";
+import { keepAlive, mine } from "./session.js";
+import { chosenFilters, setFilters } from "./webhook-events.js";
+import { showSecret } from "./webhook-secret.js";
+import { path } from "./webhook-words.js";
+
+setFilters(["*"]);
+$("#hook-name").focus();
+
+onSend("webhook", async (given) => {
+  const wanted = { name: given.get("name").trim(), url: given.get("url").trim(), eventFilters: chosenFilters() };
+  const made = await mine("POST", path, wanted);
+  // Loaded again, the page does not offer to add it once more.
+  history.replaceState(null, "", `?${new URLSearchParams({ id: made.id })}`);
+  showSecret(made, `The secret of ${made.name}`, () => location.reload());
+});
+
+keepAlive();

@@ -1,0 +1,129 @@
+// What a webhook is to be: changed, its secret rotated, removed.
+
+import { Refusal } from "./api.js";
+import { sure } from "./drawn.js";
+import { $, element, localise, onAct, onSend, open, say } from "./page.js";
+import { ask, keepAlive, mine } from "./session.js";
+import { chosenFilters, filters, setFilters } from "./webhook-events.js";
+import { hook, load, onHook, own, show } from "./webhook-head.js";
+import { showSecret } from "./webhook-secret.js";
+import { warned } from "./webhook-words.js";
+
+const form = $('[data-form="webhook"]');
+const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
+const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+let isFilled = false;
+
+const isSame = (one, other) => [...one].sort().join() === [...other].sort().join();
+
+/** What the form says otherwise than it is. */
+function changes(wanted = filters()) {
+  const name = form.elements.name.value.trim();
+  const url = form.elements.url.value.trim();
+  return {
+    ...(name === hook.name ? {} : { name }),
+    ...(url === hook.url ? {} : { url }),
+    ...(isSame(wanted, hook.eventFilters) ? {} : { eventFilters: wanted }),
+  };
+}
+
+const isChanged = () => Object.keys(changes()).length > 0;
+
+/** Not `disabled`: whoever has just pressed one stays where they are. */
+function look() {
+  for (const button of buttons) button.setAttribute("aria-disabled", String(!isChanged()));
+}
+
+function fill() {
+  form.elements.name.value = hook.name;
+  form.elements.url.value = hook.url;
+  setFilters(hook.eventFilters, look);
+  isFilled = true;
+}
+
+function since({ createdAt, updatedAt }) {
+  const time = (at) => Object.assign(element("time"), { dateTime: at });
+  const place = $("[data-since]", form);
+  place.replaceChildren("Added ", time(createdAt), ...(updatedAt === createdAt ? [] : [", changed ", time(updatedAt)]), ".");
+  localise(place);
+}
+
+onHook((now) => {
+  // What is typed already is not lost because the webhook was paused beside it.
+  if (isFilled) look();
+  else fill();
+  since(now);
+  $("[data-warnings]", form).replaceChildren(...warned(now.warnings));
+  const rotating = now.rotatingUntil !== undefined;
+  $("[data-complete]").hidden = !rotating;
+  $("[data-signing]").textContent = rotating
+    ? `A rotation is under way: until ${whole.format(new Date(now.rotatingUntil))} both secrets sign. Complete it once your receiver takes the new one.`
+    : "By it your receiver knows that a delivery comes from here.";
+});
+
+form.addEventListener("input", look);
+
+onSend("webhook", async () => {
+  if (!isChanged()) return;
+  const wanted = changes(chosenFilters());
+  show(await mine("PATCH", own, wanted));
+  fill();
+  say("The webhook is changed.");
+});
+
+onAct("undo", async () => {
+  if (isChanged()) fill();
+});
+
+// The secret.
+
+onAct("rotate", async () => {
+  open("rotate");
+});
+
+onSend("rotate", async (given, dialog) => {
+  const hours = given.get("overlapHours").trim();
+  if (!/^[0-9]{1,3}$/.test(hours)) throw new Refusal(400, { error: "overlapHours: write a number from 0 to 168" });
+  let rotated;
+  try {
+    rotated = await ask("POST", `${own}/rotate-secret`, { overlapHours: Number(hours) });
+  } catch (error) {
+    if (error.status !== 409) throw error;
+    throw new Refusal(400, { error: "overlapHours: a rotation is under way; complete it first, or write 0, and neither secret of before signs any more" });
+  }
+  dialog.closest("dialog").close();
+  // Before anything that may fail: it is shown only now.
+  showSecret(rotated, "The new signing secret", () => $("#signing-title").focus());
+  show({ ...rotated, secret: undefined });
+});
+
+onAct("complete", async () => {
+  sure(
+    "Complete the rotation?",
+    "The secret before signs nothing more, from the next delivery on. A receiver that knows it alone refuses what it gets.",
+    "Complete now",
+    async () => show(await ask("POST", `${own}/rotate-secret/complete`)),
+    async () => {
+      say("The new secret alone signs.");
+      $("#signing-title").focus();
+    },
+  );
+});
+
+// Its end.
+
+onAct("remove", async () => {
+  sure(
+    `Remove ${hook.name}?`,
+    "Its secret and its deliveries go with it, those to come too. This cannot be undone.",
+    "Remove",
+    () => mine("DELETE", own),
+    () => {
+      sessionStorage.setItem("gatehouse.webhooks.said", "The webhook is removed.");
+      location.assign("/settings/webhooks");
+    },
+  );
+});
+
+load();
+keepAlive();

@@ -1,0 +1,63 @@
+// All webhooks of the organisation, and how each fared lately.
+
+import { $, clear, count, element, refuse, say } from "./page.js";
+import { keepAlive, mine } from "./session.js";
+import { small } from "./webhook-chart.js";
+import { badge, classed, path, state, sum, told, went } from "./webhook-words.js";
+
+const part = $('[data-part="list"]');
+
+/** Webhooks whose last day is asked for at the same time. */
+const AT_ONCE = 4;
+
+function row(hook) {
+  const link = element("a", element("b", hook.name));
+  link.href = `?${new URLSearchParams({ id: hook.id })}`;
+  const { name, kind, why } = state(hook);
+  const about = element("div", link, " ", badge(name, kind), classed("p", "address", element("code", hook.url)), classed("p", "soft told", ...told(hook.eventFilters)));
+  if (hook.disabledReason) about.append(classed("p", "why", why));
+  const lately = classed("div", "lately");
+  const made = element("li", about, lately);
+  made.dataset.id = hook.id;
+  return { made, lately, hook };
+}
+
+/** How the last day of this one went. It says nothing where that cannot be said. */
+async function fare({ lately, hook }) {
+  try {
+    const { hours } = await mine("GET", `${path}/${hook.id}/activity`);
+    lately.replaceChildren(small(hours), classed("span", "soft", `${went(sum(hours))} in 24 hours`));
+  } catch {
+    lately.replaceChildren(classed("span", "soft", "How it went cannot be said now"));
+  }
+}
+
+async function show() {
+  clear(part);
+  const { subscriptions } = await mine("GET", path);
+  const isNone = subscriptions.length === 0;
+  const disabled = subscriptions.filter((hook) => hook.disabledReason).length;
+  const words = count(subscriptions.length, "webhook");
+  $("[data-count]", part).textContent = isNone ? "None yet." : disabled > 0 ? `${words}, ${disabled} disabled by us.` : `${words}.`;
+  $("header", part).hidden = isNone;
+  $("[data-none]", part).hidden = !isNone;
+  $("[data-add]").hidden = isNone;
+  const rows = subscriptions.map(row);
+  $("[data-list]", part).replaceChildren(...rows.map(({ made }) => made));
+  const left = [...rows];
+  const work = async () => {
+    for (let next = left.shift(); next; next = left.shift()) await fare(next);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+// What was done on the page before, which is gone.
+const said = sessionStorage.getItem("gatehouse.webhooks.said");
+sessionStorage.removeItem("gatehouse.webhooks.said");
+if (said) say(said);
+
+show().catch((error) => {
+  $("[data-count]", part).textContent = "They cannot be listed now.";
+  refuse(part, error, true);
+});
+keepAlive();

@@ -1,0 +1,178 @@
+//! `gatehouse webhooks`
+
+use std::{io::Write as _, time::Duration};
+
+use ::webhooks::{
+    Attempt, AttemptError, DeliveryId, EventFilter, Outcome, Signers, SigningSecret,
+    client::{Client, ClientSettings, Guard, Target},
+};
+use audit::{AuditQueryStore, Filter, follow};
+use clap::Subcommand;
+use directory::Tenant;
+use kernel::{StoreError, TenantId};
+use serde_json::json;
+use store::{Across, Tx, event_payload};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::sleep,
+};
+
+use super::{Office, Result};
+
+/// How often is looked for events.
+const EVERY: Duration = Duration::from_millis(250);
+/// Events that are read at once.
+const AT_ONCE: usize = 100;
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Send events to a program on this machine as they happen, signed, until Ctrl-C: for development
+    ///
+    /// A server has to run on the same database: it gives events their place, about a second after they happen. What is not
+    /// taken is not sent again.
+    Listen {
+        /// Where to send them
+        #[arg(long, value_name = "URL")]
+        forward: String,
+        /// The tenant's slug; may be left out where there is one tenant
+        #[arg(long)]
+        tenant: Option<String>,
+        /// Globs over event types, separated by commas
+        #[arg(long, value_delimiter = ',', default_value = "*")]
+        events: Vec<EventFilter>,
+        /// What signs, whsec_…; a new one each time without it
+        #[arg(long)]
+        secret: Option<String>,
+    },
+}
+
+pub(super) async fn run(command: Command, office: &Office, as_json: bool) -> Result<()> {
+    let Command::Listen { forward, tenant, events, secret } = command;
+    let tenant = of_slug(office, tenant.as_deref()).await?;
+    let secret = match secret {
+        Some(text) => SigningSecret::read(&text).ok_or("--secret: write whsec_ and 32 bytes in base64")?,
+        None => SigningSecret::random(&*office.env),
+    };
+    // It is the operator who says where to: whoever has the database may send to any address.
+    let everywhere = ["0.0.0.0/0".parse()?, "::/0".parse()?];
+    let guard = Guard::new(everywhere.to_vec(), true);
+    let target = guard.target(&forward).map_err(|error| format!("--forward: {error}"))?;
+    let client = Client::new(guard, ClientSettings::default())?;
+    let listener = Listener {
+        office,
+        tenant: tenant.id,
+        events,
+        client,
+        target,
+        signers: Signers { current: secret, previous: None },
+        as_json,
+    };
+    let next = listener.size().await?;
+    say(
+        as_json,
+        &json!({ "tenant": tenant.slug, "forward": listener.target.as_str(), "secret": listener.signers.current.text() }),
+        &format!(
+            "sending events of {} to {}, signed by {} (Ctrl-C ends it)",
+            tenant.slug,
+            listener.target.as_str(),
+            listener.signers.current.text()
+        ),
+    )?;
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    tokio::select! {
+        ended = listener.listen(next) => ended,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+/// The tenant of this slug, or the only one there is.
+async fn of_slug(office: &Office, slug: Option<&str>) -> Result<Tenant> {
+    let Some(slug) = slug else {
+        let some = office.store.across(async |across: &mut Across| across.some_tenants(2).await).await?;
+        let [only] = <[Tenant; 1]>::try_from(some).map_err(|some| {
+            let problem = if some.is_empty() {
+                "there is no tenant yet"
+            } else {
+                "there are several tenants: say which"
+            };
+            format!("--tenant: {problem}")
+        })?;
+        return Ok(only);
+    };
+    office.tenant(slug).await
+}
+
+fn say(as_json: bool, json: &serde_json::Value, line: &str) -> Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(out, "{}", if as_json { json.to_string() } else { line.to_owned() })?;
+    Ok(out.flush()?)
+}
+
+/// Sends what happens.
+struct Listener<'o> {
+    office: &'o Office,
+    tenant: TenantId,
+    events: Vec<EventFilter>,
+    client: Client,
+    target: Target,
+    signers: Signers,
+    as_json: bool,
+}
+
+impl Listener<'_> {
+    /// How far the tenant's log is.
+    async fn size(&self) -> Result<u64> {
+        let read = async |tx: &mut Tx| tx.sealed_size().await;
+        Ok(self.office.store.read::<_, StoreError>(self.tenant.clone(), read).await?)
+    }
+
+    async fn listen(&self, mut next: u64) -> Result<()> {
+        loop {
+            let from = next;
+            let read = async move |tx: &mut Tx| follow(tx, &Filter::default(), from, AT_ONCE).await;
+            let followed = self.office.store.read::<_, StoreError>(self.tenant.clone(), read).await?;
+            let is_all = followed.entries.len() < AT_ONCE;
+            for (_, listed) in followed.entries {
+                if self.events.iter().any(|filter| filter.matches(&listed.entry.action)) {
+                    self.send(listed.entry).await?;
+                }
+            }
+            next = followed.next;
+            if is_all {
+                sleep(EVERY).await;
+            }
+        }
+    }
+
+    async fn send(&self, entry: audit::StoredEntry) -> Result<()> {
+        let event_type = entry.action.clone();
+        let (event_id, body) = event_payload(self.tenant.as_str(), entry)?;
+        let attempt = Attempt {
+            id: DeliveryId::new(&*self.office.env),
+            event_id,
+            event_type,
+            number: 1,
+            is_fresh: true,
+            body: Some(body),
+        };
+        let (now, agent) = (self.office.env.now(), concat!("Gatehouse/", env!("CARGO_PKG_VERSION")));
+        let sent =
+            ::webhooks::sent(&self.client, self.target.as_str(), &self.signers, &attempt, (now, agent));
+        let Outcome { status, error, duration_ms, .. } = sent.await;
+        let error = error.map(AttemptError::as_str);
+        let outcome =
+            status.map(|status| status.to_string()).or(error.map(str::to_owned)).unwrap_or_default();
+        say(
+            self.as_json,
+            &json!({
+                "id": attempt.event_id,
+                "type": attempt.event_type,
+                "httpStatus": status,
+                "error": error,
+                "elapsedMs": duration_ms,
+            }),
+            &format!("{outcome}  {}  {}  {duration_ms} ms", attempt.event_type, attempt.event_id),
+        )
+    }
+}

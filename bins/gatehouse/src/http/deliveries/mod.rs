@@ -1,0 +1,178 @@
+//! Delivering webhooks, away from requests.
+//!
+//! Every instance does that works: a subscription is delivered to by the one that has its lease. What is committed here is told
+//! to the dispatcher at once, and to others where they are the ones who deliver; what nobody has told is found a second later.
+
+mod chores;
+mod queue;
+
+use std::sync::Arc;
+
+use actix_web::web;
+use kernel::{Env, StoreError};
+use store::Store;
+use tokio::sync::Notify;
+use webhooks::{
+    AttemptError, Dispatcher, HttpDeliver, Key, KeyError, Limits, News, Report, Seen,
+    client::{Client, ClientSettings, Guard, SetupError},
+};
+
+use self::queue::StoreQueue;
+use super::{Site, meter};
+use crate::config::WebhookSettings;
+
+/// Subscriptions that are delivered to at the same time, of one tenant, for each delivery to one.
+const OF_A_TENANT: usize = 16;
+
+/// What requests and deliveries have in common.
+pub(super) struct Webhooks {
+    settings: WebhookSettings,
+    /// For tests of subscriptions.
+    pub(super) client: Client,
+    /// Who receivers are told that they are called by.
+    pub(super) user_agent: &'static str,
+}
+
+impl Webhooks {
+    pub(super) fn new(settings: &WebhookSettings) -> Result<Self, SetupError> {
+        let user_agent = concat!("Gatehouse/", env!("CARGO_PKG_VERSION"));
+        Ok(Self { client: client(settings)?, settings: settings.clone(), user_agent })
+    }
+}
+
+/// A client belongs to the runtime that uses it.
+fn client(settings: &WebhookSettings) -> Result<Client, SetupError> {
+    let guard = Guard::new(settings.allow_cidrs.clone(), settings.allow_http);
+    Client::new(guard, ClientSettings::default())
+}
+
+/// Delivers, and does what else has to be done for webhooks.
+pub(super) struct Deliveries {
+    store: Arc<Store>,
+    env: Arc<dyn Env>,
+    site: web::Data<Site>,
+    /// Tells the dispatcher to end.
+    end: Notify,
+}
+
+impl Deliveries {
+    pub(super) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
+        Self { store, env, site, end: Notify::new() }
+    }
+
+    /// Delivers until it is told to end, and finishes what is under way.
+    pub(super) async fn run(&self) {
+        let settings = &self.site.webhooks.settings;
+        let client = match client(settings) {
+            Ok(client) => client,
+            Err(error) => {
+                tracing::error!(%error, "webhooks are not delivered");
+                return;
+            }
+        };
+        let (site, elsewhere, heard) = (self.site.clone(), News::default(), News::default());
+        let deliver = HttpDeliver {
+            client,
+            keys: Box::new(move || site.keys.webhooks()),
+            env: Arc::clone(&self.env),
+            user_agent: self.site.webhooks.user_agent,
+        };
+        let limits = Limits {
+            subscription: settings.in_flight,
+            tenant: settings.in_flight * OF_A_TENANT,
+            rate: settings.rate,
+            ..Limits::default()
+        };
+        let dispatcher = Dispatcher {
+            queue: Arc::new(StoreQueue::new(Arc::clone(&self.store), Arc::clone(&self.env))),
+            deliver: Arc::new(deliver),
+            seen: Arc::new(Watcher { elsewhere: elsewhere.clone() }),
+            env: Arc::clone(&self.env),
+            limits,
+            news: self.store.news().clone(),
+            heard: heard.clone(),
+        };
+        let beside = async {
+            tokio::join!(self.store.relay(&elsewhere, &heard), self.chores());
+        };
+        tokio::select! {
+            () = dispatcher.run(self.end.notified()) => {}
+            () = beside => {}
+        }
+    }
+
+    /// Tells those who deliver of what is committed here, where this instance does not.
+    pub(super) async fn tell(&self) {
+        self.store.relay(self.store.news(), &News::default()).await;
+    }
+
+    /// No more is sent; [`Deliveries::run`] comes to its end.
+    pub(super) fn finish(&self) {
+        self.end.notify_one();
+    }
+}
+
+/// Counts, and writes what has to be known into the log.
+struct Watcher {
+    elsewhere: News,
+}
+
+impl Seen for Watcher {
+    fn attempted(&self, key: &Key, report: &Report) {
+        let outcome = &report.outcome;
+        let word = match (outcome.is_success(), outcome.error) {
+            (true, _) => "succeeded",
+            (false, Some(AttemptError::Timeout)) => "timeout",
+            (false, Some(AttemptError::Connect)) => "connect",
+            (false, Some(AttemptError::Tls)) => "tls",
+            (false, Some(AttemptError::Blocked)) => "blocked",
+            (false, Some(AttemptError::EventDropped)) => "event_dropped",
+            (false, None) => "refused",
+        };
+        meter::attempted(word, outcome.duration_ms);
+        let attempt = &report.attempt;
+        if outcome.is_success() {
+            tracing::debug!(
+                tenant = key.tenant.as_str(),
+                subscription = key.subscription.as_str(),
+                delivery = attempt.id.as_str(),
+                millis = outcome.duration_ms,
+                "delivered"
+            );
+        } else {
+            tracing::info!(
+                tenant = key.tenant.as_str(),
+                subscription = key.subscription.as_str(),
+                delivery = attempt.id.as_str(),
+                attempt = attempt.number,
+                outcome = word,
+                status = outcome.status,
+                next = report.next.as_ref().map(|next| next.at.to_string()),
+                "not delivered"
+            );
+        }
+    }
+
+    fn at_work(&self, in_flight: usize, subscriptions: usize) {
+        meter::delivering(in_flight, subscriptions);
+    }
+
+    fn unsigned(&self, key: &Key, error: &KeyError) {
+        meter::unsigned();
+        tracing::error!(
+            %error,
+            tenant = key.tenant.as_str(),
+            subscription = key.subscription.as_str(),
+            "nothing is delivered: the secret cannot be derived"
+        );
+    }
+
+    fn failed(&self, doing: &'static str, error: &StoreError) {
+        meter::queue_failed();
+        tracing::warn!(%error, doing, "the database did not do what deliveries asked of it");
+    }
+
+    fn elsewhere(&self, key: &Key) {
+        self.elsewhere.tell(key.clone(), false);
+    }
+}

@@ -1,0 +1,123 @@
+//! Types of events, by the thing that they are about: how a person chooses among them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Types of events that belong together.
+pub(super) struct EventGroup {
+    pub(super) name: String,
+    /// What means these types and no other, and what is added to them later.
+    pub(super) glob: String,
+    pub(super) kinds: Vec<EventKind>,
+}
+
+/// One type.
+pub(super) struct EventKind {
+    pub(super) code: &'static str,
+    pub(super) description: &'static str,
+}
+
+/// Begins all codes.
+const PREFIX: &str = "ACCOUNT_";
+
+/// What people call things otherwise than codes do.
+const NAMES: [(&str, &str); 15] = [
+    ("ATTESTATION_POLICY", "Authenticators"),
+    ("AUDIT", "Audit log"),
+    ("FACTOR", "Second factors"),
+    ("GROUP", "Groups"),
+    ("NETWORK", "Network policy"),
+    ("PASSWORD", "Passwords"),
+    ("PAT", "Personal access tokens"),
+    ("RECOVERY", "Recovery codes"),
+    ("SCIM_TOKEN", "SCIM tokens"),
+    ("SESSION", "Sessions"),
+    ("SIGN_IN", "Signing in"),
+    ("STEPUP", "Fresh proofs"),
+    ("TENANT", "Organisation"),
+    ("USER", "People"),
+    ("WEBHOOK", "Webhooks"),
+];
+
+/// All types of the catalog, in groups by the first word of their codes; in the order of what these are called.
+pub(super) fn event_groups() -> Vec<EventGroup> {
+    let catalog = audit::events::catalog();
+    let first = |code: &'static str| {
+        let rest = code.strip_prefix(PREFIX).unwrap_or(code);
+        rest.split('_').next().unwrap_or(rest)
+    };
+    let words: BTreeSet<&str> = catalog.specs().iter().map(|spec| first(spec.code)).collect();
+    // What happens to several things at once belongs to what happens to one.
+    let thing = |code| {
+        let word = first(code);
+        word.strip_suffix('S').filter(|one| words.contains(one)).unwrap_or(word)
+    };
+    let mut things: BTreeMap<&str, Vec<EventKind>> = BTreeMap::new();
+    for spec in catalog.specs() {
+        let kind = EventKind { code: spec.code, description: spec.description };
+        things.entry(thing(spec.code)).or_default().push(kind);
+    }
+    let mut groups: Vec<EventGroup> = things.into_iter().map(|(thing, kinds)| group(thing, kinds)).collect();
+    groups.sort_by(|one, other| one.name.cmp(&other.name));
+    groups
+}
+
+fn group(thing: &str, kinds: Vec<EventKind>) -> EventGroup {
+    let stem = stem(&kinds);
+    let glob = if stem.is_empty() { format!("{PREFIX}{thing}*") } else { format!("{PREFIX}{stem}_*") };
+    let known = if stem.is_empty() { thing } else { &stem };
+    let name = NAMES
+        .iter()
+        .find(|(code, _)| *code == known)
+        .map_or_else(|| words(known), |(_, name)| (*name).to_owned());
+    EventGroup { name, glob, kinds }
+}
+
+/// The words that these codes all begin with; the last word of each says what happened.
+fn stem(kinds: &[EventKind]) -> String {
+    let of = |kind: &EventKind| {
+        let code = kind.code.strip_prefix(PREFIX).unwrap_or(kind.code);
+        let mut words: Vec<&'static str> = code.split('_').collect();
+        words.pop();
+        words
+    };
+    let common = |one: Vec<&'static str>, other: Vec<&'static str>| {
+        one.into_iter().zip(other).take_while(|(one, other)| one == other).map(|(word, _)| word).collect()
+    };
+    kinds.iter().map(of).reduce(common).unwrap_or_default().join("_")
+}
+
+/// A code as words: `NEW_THING` is a new thing.
+fn words(code: &str) -> String {
+    let text = code.replace('_', " ").to_lowercase();
+    let mut letters = text.chars();
+    letters.next().map(|letter| letter.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::webhooks::EventFilter;
+
+    #[test]
+    fn the_glob_of_a_group_means_its_types_and_no_other() {
+        let groups = event_groups();
+        let catalog = audit::events::catalog();
+        let all: usize = groups.iter().map(|group| group.kinds.len()).sum();
+        assert_eq!(all, catalog.specs().len());
+        for group in &groups {
+            let glob: EventFilter = group.glob.parse().unwrap();
+            let meant: Vec<&str> =
+                catalog.specs().iter().map(|spec| spec.code).filter(|code| glob.matches(code)).collect();
+            let own: Vec<&str> = group.kinds.iter().map(|kind| kind.code).collect();
+            assert_eq!(meant, own, "{}", group.glob);
+        }
+    }
+
+    #[test]
+    fn every_group_of_today_is_called_what_people_call_it() {
+        for group in event_groups() {
+            assert!(NAMES.iter().any(|(_, name)| *name == group.name), "{}: {}", group.glob, group.name);
+        }
+        assert_eq!(words("NEW_THING"), "New thing");
+    }
+}

@@ -1,0 +1,102 @@
+//! `/settings/webhooks`: who is told of events, and how that goes.
+
+use ::webhooks::{SubscriptionId, SubscriptionStore};
+use actix_web::{HttpRequest, HttpResponse, get, web};
+use askama::Template;
+use kernel::Ctx;
+use store::Tx;
+
+use super::{
+    Shell, Who, draw,
+    event_groups::{EventGroup, event_groups},
+};
+use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::AdministerInPerson, query};
+
+pub(super) const PATH: &str = "/settings/webhooks";
+
+/// All of them.
+#[derive(Template)]
+#[template(path = "webhooks.html")]
+struct List<'a> {
+    shell: Shell<'a>,
+}
+
+/// One that is to be added.
+#[derive(Template)]
+#[template(path = "webhook_new.html")]
+struct New<'a> {
+    shell: Shell<'a>,
+    groups: Vec<EventGroup>,
+}
+
+/// One, and what was sent to it.
+#[derive(Template)]
+#[template(path = "webhook.html")]
+struct Deliveries<'a> {
+    shell: Shell<'a>,
+    id: &'a str,
+    url: &'a str,
+}
+
+/// One, and what it is to be.
+#[derive(Template)]
+#[template(path = "webhook_settings.html")]
+struct Settings<'a> {
+    shell: Shell<'a>,
+    id: &'a str,
+    url: &'a str,
+    groups: Vec<EventGroup>,
+}
+
+/// The pages of webhooks: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`. What is in them is asked of the API by
+/// the pages themselves.
+#[get("/settings/webhooks")]
+pub(super) async fn webhooks(
+    site: web::Data<Site>,
+    access: Access<AdministerInPerson>,
+    request: HttpRequest,
+) -> Result<HttpResponse, AreaProblem> {
+    drawn(&site, &access, &request).await.map_err(|problem| AreaProblem::of(&request, problem))
+}
+
+async fn drawn(
+    site: &Site,
+    access: &Access<AdministerInPerson>,
+    request: &HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let session = &access.caller().session;
+    let user = session.user.clone();
+    let id = query(request, "id").map(|id| id.parse::<SubscriptionId>()).transpose();
+    let id = id.map_err(|_| Problem::not_found())?;
+    let wanted = id.clone();
+    let find = async move |_: &Ctx, tx: &mut Tx| {
+        let person = directory::find_person(tx, &user).await?;
+        let subscription = match &wanted {
+            Some(id) => Some(tx.subscription(id).await?.ok_or_else(Problem::not_found)?),
+            None => None,
+        };
+        Ok::<_, Problem>((person, subscription))
+    };
+    let (person, subscription) = access.read(find).await?;
+    let tenant = access.own_tenant().await?;
+    let shell = |title, script| {
+        let mut shell = Shell::new(site, title, script);
+        shell.here = PATH;
+        shell.person = Some(Who::of(&person, &tenant, &session.id));
+        shell
+    };
+    let Some(one) = &subscription else {
+        return match query(request, "new") {
+            Some(_) => draw(&New { shell: shell("Add a webhook", "webhook-new.js"), groups: event_groups() }),
+            None => draw(&List { shell: shell("Webhooks", "webhooks.js") }),
+        };
+    };
+    let (id, url) = (one.id.as_str(), one.url.as_str());
+    match query(request, "view").as_deref() {
+        Some("settings") => {
+            let shell = shell(&one.name, "webhook-settings.js");
+            draw(&Settings { shell, id, url, groups: event_groups() })
+        }
+        _ => draw(&Deliveries { shell: shell(&one.name, "webhook.js"), id, url }),
+    }
+}

@@ -1,0 +1,303 @@
+//! `cargo xtask bench webhooks`: how fast deliveries go out, how soon, and what a bad receiver costs others.
+
+use std::{
+    path::PathBuf,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::{
+    cpu, load,
+    sink::{Manner, Sink},
+    site::{request, sql},
+};
+use crate::{
+    cluster::{Cluster, Durability},
+    server::{CHEAP, Server, gatehouse, member, person, serve},
+    sh::{self, Result, cargo},
+    system,
+};
+
+const DELIVERIES: u64 = 20_000;
+const CONNECTIONS: usize = 16;
+const ROUNDS: usize = 3;
+/// Changes a second of those that are paced.
+const PACE: f64 = 50.0;
+const PACED: Duration = Duration::from_secs(20);
+
+/// With `drain`, `paced` or `bad` only that is measured; `program`: of another build.
+pub(crate) fn run(part: Option<&str>, program: Option<&str>) -> Result<()> {
+    system::install(&system::BUILD)?;
+    system::install(&system::TEST)?;
+    let built = sh::root().join("target/release/gatehouse");
+    if program.is_none() {
+        sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
+    }
+    println!("load average before: {}", cpu::load_average());
+    let folder = std::env::temp_dir().join(format!("gatehouse-webhooks-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let place = Place { program: program.map_or(built, PathBuf::from), folder: folder.clone() };
+    let measured = place.all(part);
+    let _removed = std::fs::remove_dir_all(&folder);
+    measured?;
+    println!("load average after: {}", cpu::load_average());
+    Ok(())
+}
+
+struct Place {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+/// A tenant: its tokens for provisioning and for settings.
+struct Tenant {
+    scim: String,
+    pat: String,
+}
+
+impl Place {
+    fn all(&self, part: Option<&str>) -> Result<()> {
+        let wanted = |name: &str| part.is_none_or(|part| part == name);
+        let cluster = Cluster::start(Durability::Steady)?;
+        if wanted("drain") {
+            for subscriptions in [1, 10] {
+                let mut rates = Vec::new();
+                for round in 1..=ROUNDS {
+                    eprintln!("{subscriptions} subscriptions, round {round} of {ROUNDS}");
+                    rates.push(self.drain(
+                        &cluster,
+                        &format!("drain_{subscriptions}_{round}"),
+                        subscriptions,
+                    )?);
+                }
+                rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let (rate, ours, theirs) = rates.get(ROUNDS / 2).copied().unwrap_or_default();
+                let bar = if subscriptions == 1 { 3000 } else { 5000 };
+                println!(
+                    "{DELIVERIES} deliveries to {subscriptions}: {rate:.0}/s (bar {bar}), {ours:.0} µs of our CPU each (bar 200), {theirs:.0} µs of PostgreSQL's"
+                );
+            }
+        }
+        if wanted("paced") {
+            self.paced(&cluster)?;
+        }
+        if wanted("bad") {
+            self.bad(&cluster)?;
+        }
+        Ok(())
+    }
+
+    fn database(&self, cluster: &Cluster, name: &str) -> Result<String> {
+        sql(cluster, &format!("CREATE DATABASE {name}"))?;
+        let url = cluster.url().replace("/postgres", &format!("/{name}"));
+        gatehouse(&self.program, &url, &["migrate"])?;
+        Ok(url)
+    }
+
+    fn tenant(&self, url: &str, slug: &str) -> Result<Tenant> {
+        gatehouse(&self.program, url, &["tenant", "create", "--slug", slug, "--name", slug])?;
+        let email = format!("ada@{slug}.example");
+        person(&self.program, url, CHEAP, slug, &email, "four tall blue towers")?;
+        let of = ["--tenant", slug, "--email", &email];
+        gatehouse(&self.program, url, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
+        let pat = ["token", "pat", "--name", "bench", "--scopes", "admin:tenant"];
+        let pat = gatehouse(&self.program, url, &[&pat[..], &of].concat())?;
+        let scim = gatehouse(&self.program, url, &["token", "scim", "--tenant", slug, "--name", "bench"])?;
+        Ok(Tenant { scim: member(&scim, "token")?, pat: member(&pat, "token")? })
+    }
+
+    fn serve(&self, url: &str, role: &str) -> Command {
+        let mut command = serve(&self.program, url, &self.folder);
+        command
+            .env("GATEHOUSE_ROLE", role)
+            .env("GATEHOUSE_LOG_LEVEL", "warn")
+            .env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8")
+            .env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
+        command
+    }
+
+    /// Deliveries a second to so many subscriptions, from a queue that was full before; CPU of ours and of PostgreSQL's in
+    /// microseconds each.
+    fn drain(&self, cluster: &Cluster, name: &str, subscriptions: u64) -> Result<(f64, f64, f64)> {
+        let url = self.database(cluster, name)?;
+        let tenant = self.tenant(&url, "bench")?;
+        let sink = Sink::start(Manner::Prompt)?;
+        {
+            let api = Server::start(&mut self.serve(&url, "api"))?;
+            for number in 0..subscriptions {
+                subscribe(&api, &tenant, &sink, &format!("s{number}"))?;
+            }
+            let events = DELIVERIES / subscriptions;
+            changes(&api, &tenant, events)?;
+        }
+        let queued = count(&url, "SELECT count(*) FROM webhook_deliveries WHERE due_at IS NOT NULL")?;
+        if sink.count() != 0 {
+            return Err("something was delivered before there was a worker".into());
+        }
+        let worker = Server::start(&mut self.serve(&url, "worker"))?;
+        let (start, cpu_before) = (Instant::now(), (cpu::seconds(worker.pid()), cpu::seconds(cluster.pid())));
+        while sink.count() < queued {
+            patient(start, 120, "not everything was delivered")?;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let took = start.elapsed().as_secs_f64();
+        while count(&url, "SELECT count(*) FROM webhook_deliveries WHERE due_at IS NOT NULL")? > 0 {
+            patient(start, 120, "not everything was recorded")?;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let each = |before: f64, after: f64| (after - before) * 1e6 / queued as f64;
+        let ours = each(cpu_before.0, cpu::seconds(worker.pid()));
+        let theirs = each(cpu_before.1, cpu::seconds(cluster.pid()));
+        if sink.count() != queued {
+            return Err(format!("{} requests for {queued} deliveries", sink.count()));
+        }
+        Ok((queued as f64 / took, ours, theirs))
+    }
+
+    /// How soon a delivery comes after its change, and after a bad neighbour has come.
+    fn paced(&self, cluster: &Cluster) -> Result<()> {
+        let url = self.database(cluster, "paced")?;
+        let (one, other) = (self.tenant(&url, "good")?, self.tenant(&url, "bad")?);
+        let (sink, slow) = (Sink::start(Manner::Prompt)?, Sink::start(Manner::Slow)?);
+        let server = Server::start(&mut self.serve(&url, "all"))?;
+        subscribe(&server, &one, &sink, "in")?;
+        let alone = delays(&server, &one, &sink, "a")?;
+        println!("paced at {PACE}/s: {} (bars: p50 2.5, p99 7 ms)", alone.shown());
+        // The neighbour's 2,000 wait for a receiver that takes ten seconds.
+        subscribe(&server, &other, &slow, "in")?;
+        changes(&server, &other, 2_000)?;
+        let beside = delays(&server, &one, &sink, "c")?;
+        println!("beside a receiver of 10 s with 2,000 queued: {}", beside.shown());
+        println!("p99 moved by {:.1} ms (bar 10)", (beside.at(0.99) - alone.at(0.99)) * 1000.0);
+        Ok(())
+    }
+
+    /// What receivers cost that drip for ever or answer two gigabytes.
+    fn bad(&self, cluster: &Cluster) -> Result<()> {
+        // What a hundred deliveries cost at all is seen on one that behaves.
+        for (name, manner, database) in [
+            ("answers at once", Manner::Prompt, "prompt"),
+            ("drips for ever", Manner::Dripping, "dripping"),
+            ("answers 2 GB", Manner::Huge, "huge"),
+        ] {
+            let url = self.database(cluster, database)?;
+            let (good, bad) = (self.tenant(&url, "good")?, self.tenant(&url, "bad")?);
+            let (sink, other) = (Sink::start(Manner::Prompt)?, Sink::start(manner)?);
+            let server = Server::start(&mut self.serve(&url, "all"))?;
+            subscribe(&server, &good, &sink, "in")?;
+            // Warm: what the server needs for deliveries at all is not what the bad receiver costs.
+            delays(&server, &good, &sink, "w")?;
+            let before = cpu::resident_bytes(server.pid());
+            subscribe(&server, &bad, &other, "in")?;
+            for number in 0..100 {
+                expect(&server, &create(&bad, &format!("b{number}")), 201)?;
+            }
+            let beside = delays(&server, &good, &sink, "c")?;
+            let after = cpu::resident_bytes(server.pid());
+            println!(
+                "a receiver that {name}: {:+.2} MB (bar 1), {} attempts; another tenant's: {}",
+                (after as f64 - before as f64) / 1e6,
+                other.count(),
+                beside.shown()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Delays in seconds, in order: from sending the change, and from its answer.
+struct Delays {
+    from_request: Vec<f64>,
+    from_answer: Vec<f64>,
+}
+
+impl Delays {
+    fn at(&self, share: f64) -> f64 {
+        quantile(&self.from_answer, share)
+    }
+
+    fn shown(&self) -> String {
+        let millis = |values: &[f64], share| quantile(values, share) * 1000.0;
+        format!(
+            "p50 {:.2} ms, p99 {:.2} ms after the change is answered; p50 {:.2} ms, p99 {:.2} ms after it is asked for",
+            millis(&self.from_answer, 0.5),
+            millis(&self.from_answer, 0.99),
+            millis(&self.from_request, 0.5),
+            millis(&self.from_request, 0.99)
+        )
+    }
+}
+
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = ((sorted.len() as f64 - 1.0) * share).round();
+    sorted.get(at as usize).copied().unwrap_or_default()
+}
+
+/// Makes changes at a pace, and looks when each is delivered.
+fn delays(server: &Server, tenant: &Tenant, sink: &Sink, prefix: &str) -> Result<Delays> {
+    let (start, each) = (Instant::now(), Duration::from_secs_f64(1.0 / PACE));
+    let mut made = Vec::new();
+    let mut due = start;
+    while start.elapsed() < PACED {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let asked = Instant::now();
+        let body = expect(server, &create(tenant, &format!("{prefix}{}", made.len())), 201)?;
+        made.push((member(&body, "id")?, asked, Instant::now()));
+        due += each;
+    }
+    let (mut from_request, mut from_answer) = (Vec::new(), Vec::new());
+    for (id, asked, answered) in made {
+        let came = loop {
+            if let Some(came) = sink.came(&id) {
+                break came;
+            }
+            patient(start, 60, "a delivery never came")?;
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        from_request.push(came.saturating_duration_since(asked).as_secs_f64());
+        from_answer.push(came.saturating_duration_since(answered).as_secs_f64());
+    }
+    from_request.sort_by(f64::total_cmp);
+    from_answer.sort_by(f64::total_cmp);
+    Ok(Delays { from_request, from_answer })
+}
+
+fn patient(start: Instant, seconds: u64, problem: &str) -> Result<()> {
+    if start.elapsed() > Duration::from_secs(seconds) { Err(problem.into()) } else { Ok(()) }
+}
+
+fn create(tenant: &Tenant, name: &str) -> Vec<u8> {
+    let body = format!(r#"{{"userName":"{name}@example.com","active":true}}"#);
+    request("POST", "/api/scim/v2/Users", &tenant.scim, &body)
+}
+
+/// Makes so many changes as fast as they are taken.
+fn changes(server: &Server, tenant: &Tenant, count: u64) -> Result<()> {
+    let requests: Vec<_> = (0..count).map(|number| create(tenant, &format!("n{number}"))).collect();
+    let (_, answers) = load::each(server.address, CONNECTIONS, &requests)?;
+    match answers.iter().find(|answer| answer.status != 201) {
+        Some(answer) => Err(format!("{}: {}", answer.status, answer.text())),
+        None => Ok(()),
+    }
+}
+
+fn expect(server: &Server, request: &[u8], wanted: u16) -> Result<String> {
+    let (status, body) = load::once(server.address, request)?;
+    if status == wanted { Ok(body) } else { Err(format!("{status}: {body}")) }
+}
+
+fn subscribe(server: &Server, tenant: &Tenant, sink: &Sink, path: &str) -> Result<String> {
+    let body = format!(
+        r#"{{"name":"{path}","url":"http://{}/{path}","eventFilters":["ACCOUNT_USER_*"]}}"#,
+        sink.address
+    );
+    let request = request("POST", "/api/settings/webhooks", &tenant.pat, &body);
+    let request = String::from_utf8_lossy(&request).replace("application/scim+json", "application/json");
+    member(&expect(server, request.as_bytes(), 200)?, "id")
+}
+
+fn count(url: &str, query: &str) -> Result<u64> {
+    let psql = system::postgres_bin()?.join("psql");
+    let text = sh::output(Command::new(psql).args(["-qtA", "-c", query]).arg(url))?;
+    text.trim().parse().map_err(|error| format!("{text}: {error}"))
+}

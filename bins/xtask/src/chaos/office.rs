@@ -1,0 +1,68 @@
+//! Those who create people at a pace, so many as they are told to.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use super::clients::{Client, Seen, create};
+use crate::server::member;
+
+/// How long each rests after an answer.
+const REST: Duration = Duration::from_millis(8);
+
+/// Who creates people, and how many of them so far may be.
+#[derive(Default)]
+pub(super) struct Office {
+    pub(super) seen: Seen,
+    allowed: AtomicUsize,
+    begun: AtomicUsize,
+}
+
+impl Office {
+    /// So many more may be created.
+    pub(super) fn allow(&self, more: usize) {
+        self.allowed.fetch_add(more, Ordering::AcqRel);
+    }
+
+    /// Whether all that may be created are, or are about to be.
+    pub(super) fn is_done(&self) -> bool {
+        self.begun.load(Ordering::Acquire) >= self.allowed.load(Ordering::Acquire)
+    }
+
+    /// One of those who create them, until told to stop.
+    pub(super) fn write(&self, address: SocketAddr, token: &str, writer: usize) {
+        let mut client = Client::new(address);
+        for number in 0.. {
+            if self.seen.stopped() {
+                return;
+            }
+            let allowed = self.allowed.load(Ordering::Acquire);
+            let next = |begun| (begun < allowed).then_some(begun + 1);
+            if self.begun.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok() {
+                // Each name once: whoever is refused does not ask again, and exists or not.
+                self.note(client.send(&create(token, &format!("w{writer}-{number}"))));
+            }
+            thread::sleep(REST);
+        }
+    }
+
+    fn note(&self, answer: std::io::Result<(u16, String)>) {
+        let (list, text) = match answer {
+            Ok((201, body)) => (&self.seen.created, member(&body, "id").unwrap_or_default()),
+            Ok((503, _)) => {
+                self.seen.refused.fetch_add(1, Ordering::Relaxed);
+                self.begun.fetch_sub(1, Ordering::AcqRel);
+                return;
+            }
+            Ok((status, body)) => (&self.seen.wrong, format!("{status} {body}")),
+            Err(error) => (&self.seen.wrong, error.to_string()),
+        };
+        list.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+}

@@ -1,0 +1,289 @@
+//! `cargo xtask chaos webhooks`: no event is lost, and none comes again but those that were on their way when the worker died.
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    hash::{BuildHasher, Hasher, RandomState},
+    net::{SocketAddr, TcpStream},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{PoisonError, atomic::Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    clients::{Client, Seen, Stop},
+    office::Office,
+    receivers::{Receiver, Victim, report},
+};
+use crate::{
+    cluster::{Cluster, Durability},
+    server::{CHEAP, Server, gatehouse, member, person, serve},
+    sh::{self, Result},
+    system,
+};
+
+/// Kills, of the worker and of PostgreSQL in turn.
+const ROUNDS: usize = 50;
+/// What the test command does.
+const SHORT: usize = 3;
+/// Of so many rounds, one begins when everything is recorded.
+const CALM: usize = 4;
+/// Of so many rounds, one waits until the lease of the dead worker has run out.
+const WAITS: usize = 16;
+/// People that are created in a round.
+const EVENTS: usize = 200;
+/// Connections that create them.
+const WRITERS: usize = 3;
+/// How long each receiver takes to answer: one always has something on its way.
+const RECEIVERS: [Duration; 3] = [Duration::ZERO, Duration::ZERO, Duration::from_millis(30)];
+/// How long a lease lasts, and a little.
+const LEASE: Duration = Duration::from_secs(65);
+/// How long it may take until everything is delivered in the end.
+const DRAIN: Duration = Duration::from_secs(150);
+
+/// All rounds. `seed`: the moments of another run; `program`: of another build, which is not made first.
+pub(crate) fn run(seed: Option<u64>, program: Option<&str>) -> Result<()> {
+    let built = sh::root().join("target/debug/gatehouse");
+    all(ROUNDS, seed, program.map_or(built, PathBuf::from))
+}
+
+/// A short form, with the program that the tests have built.
+pub(super) fn short() -> Result<()> {
+    all(SHORT, None, sh::root().join("target/debug/gatehouse"))
+}
+
+fn all(rounds: usize, seed: Option<u64>, program: PathBuf) -> Result<()> {
+    let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish() % 1_000_000);
+    let folder = std::env::temp_dir().join(format!("gatehouse-chaos-{}-webhooks", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let done = Place::new(program, &folder).and_then(|mut place| place.hurt(rounds, Dice(seed)));
+    done.map_err(|problem| {
+        format!("webhooks, seed {seed}: {problem}; the servers' log is in {}", folder.display())
+    })?;
+    println!("webhooks: seed {seed}, {:.1} minutes", start.elapsed().as_secs_f64() / 60.0);
+    let _removed = std::fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+/// Moments that differ from run to run unless the seed is the same: splitmix64.
+struct Dice(u64);
+
+impl Dice {
+    fn moment(&mut self) -> Duration {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Duration::from_millis(50 + (mixed ^ (mixed >> 31)) % 651)
+    }
+}
+
+/// Servers, their database and those who are told. The worker is the first to end.
+struct Place {
+    worker: Option<Server>,
+    api: Server,
+    token: String,
+    receivers: Vec<Receiver>,
+    program: PathBuf,
+    folder: PathBuf,
+    /// Ada, of whom nobody is told.
+    known: String,
+    /// How long it took in the rounds that waited for a lease.
+    waited: Vec<Duration>,
+    cluster: Cluster,
+}
+
+impl Place {
+    fn new(program: PathBuf, folder: &Path) -> Result<Self> {
+        let cluster = Cluster::start(Durability::Full)?;
+        let run = |words: &[&str]| gatehouse(&program, &cluster.url(), words);
+        run(&["migrate"])?;
+        run(&["tenant", "create", "--slug", "chaos", "--name", "Chaos"])?;
+        person(&program, &cluster.url(), CHEAP, "chaos", "ada@chaos.example", "four tall blue towers")?;
+        let whose = ["--tenant", "chaos", "--email", "ada@chaos.example"];
+        run(&[&["user", "role"], &whose[..], &["--role", "ADMIN"]].concat())?;
+        let pat = ["token", "pat", "--name", "chaos", "--scopes", "admin:tenant"];
+        let pat = member(&run(&[&pat[..], &whose].concat())?, "token")?;
+        let token = member(&run(&["token", "scim", "--tenant", "chaos", "--name", "chaos"])?, "token")?;
+        let known = ask(&cluster, "SELECT id FROM users")?;
+        let api = start(&program, &cluster, folder, "api")?;
+        let receivers: Vec<_> = RECEIVERS.into_iter().map(Receiver::start).collect::<Result<_>>()?;
+        for (number, receiver) in receivers.iter().enumerate() {
+            subscribe(api.address, &pat, &format!("r{number}"), receiver.address)?;
+        }
+        let (folder, waited) = (folder.to_owned(), Vec::new());
+        let mut place = Self { worker: None, api, token, receivers, program, folder, known, waited, cluster };
+        place.start_worker()?;
+        Ok(place)
+    }
+
+    fn start_worker(&mut self) -> Result<()> {
+        self.worker = Some(start(&self.program, &self.cluster, &self.folder, "worker")?);
+        Ok(())
+    }
+
+    fn hurt(&mut self, rounds: usize, mut dice: Dice) -> Result<()> {
+        let office = Office::default();
+        let (address, token) = (self.api.address, self.token.clone());
+        thread::scope(|scope| {
+            let _stop = Stop(&office.seen);
+            for writer in 0..WRITERS {
+                let (office, token) = (&office, &token);
+                scope.spawn(move || office.write(address, token, writer));
+            }
+            for round in 0..rounds {
+                if round.is_multiple_of(CALM) {
+                    self.calm(&office)?;
+                }
+                office.allow(EVENTS);
+                thread::sleep(dice.moment());
+                let hurt =
+                    if round % 2 == 1 { self.kill_database() } else { self.kill_worker(&office, round) };
+                hurt.map_err(|problem| format!("round {}: {problem}", round + 1))?;
+            }
+            until(DRAIN, "people are not created", || Ok(office.is_done()))
+        })?;
+        self.check(rounds, &office.seen)
+    }
+
+    /// Waits until the worker is done with what it can be done with soon, and has recorded it.
+    fn calm(&self, office: &Office) -> Result<()> {
+        let prompt = RECEIVERS.iter().enumerate().filter(|(_, thinks)| thinks.is_zero());
+        let prompt: Vec<_> = prompt.map(|(number, _)| number).collect();
+        until(DRAIN, "the worker is not done", || {
+            let mut is_calm = office.is_done();
+            for number in &prompt {
+                is_calm = is_calm && self.waiting(*number)?.is_empty();
+            }
+            Ok(is_calm)
+        })
+    }
+
+    /// Events that have no outcome in the database for this receiver.
+    fn waiting(&self, receiver: usize) -> Result<HashSet<String>> {
+        let query = format!(
+            "SELECT DISTINCT event_id FROM webhook_deliveries WHERE due_at IS NOT NULL AND subscription_id = \
+             (SELECT id FROM webhook_subscriptions WHERE name = 'r{receiver}')"
+        );
+        Ok(ask(&self.cluster, &query)?.lines().map(str::to_owned).collect())
+    }
+
+    fn kill_database(&mut self) -> Result<()> {
+        self.cluster.kill();
+        self.cluster.start_again()?;
+        self.note(Victim::Database)
+    }
+
+    fn kill_worker(&mut self, office: &Office, round: usize) -> Result<()> {
+        let worker = self.worker.take().ok_or("no worker")?;
+        TcpStream::connect(worker.address).map_err(|error| format!("the worker ended by itself: {error}"))?;
+        worker.kill();
+        let killed = Instant::now();
+        self.receivers.iter().try_for_each(Receiver::forsaken)?;
+        self.note(if round.is_multiple_of(CALM) { Victim::Worker } else { Victim::BusyWorker })?;
+        let is_waited_for = round % WAITS == WAITS * 3 / 4;
+        if !is_waited_for {
+            // As an operator may who knows that the worker is dead: without it each round would take a minute.
+            ask(&self.cluster, "UPDATE webhook_queues SET lease_until = now() AT TIME ZONE 'utc'")?;
+        }
+        let before: Vec<_> = self.receivers.iter().map(Receiver::requests).collect();
+        self.start_worker()?;
+        if is_waited_for {
+            office.allow(EVENTS);
+            let is_told = || self.receivers.iter().zip(&before).all(|(now, before)| now.requests() > *before);
+            until(LEASE, "nothing is delivered when the lease has run out", || Ok(is_told()))?;
+            self.waited.push(killed.elapsed());
+        }
+        Ok(())
+    }
+
+    /// What the receivers have and the database has no outcome of may come again.
+    fn note(&self, victim: Victim) -> Result<()> {
+        for (number, receiver) in self.receivers.iter().enumerate() {
+            receiver.killed(victim, &self.waiting(number)?);
+        }
+        Ok(())
+    }
+
+    fn check(&self, rounds: usize, seen: &Seen) -> Result<()> {
+        let wrong = seen.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(first) = wrong.first() {
+            return Err(format!("{} wrong answers, the first {first}", wrong.len()));
+        }
+        let start = Instant::now();
+        let count =
+            |what: &str| ask(&self.cluster, &format!("SELECT count(*) FROM webhook_deliveries{what}"));
+        until(DRAIN, "deliveries without an outcome are left", || {
+            Ok(count(" WHERE due_at IS NOT NULL")? == "0")
+        })?;
+        let drained = start.elapsed();
+        let failed = count(" WHERE attempt <> 1 OR http_status IS DISTINCT FROM 200")?;
+        if failed != "0" {
+            return Err(format!("{failed} attempts are not first ones that succeeded"));
+        }
+        let people = ask(&self.cluster, "SELECT id FROM users")?;
+        let people: HashSet<&str> = people.lines().filter(|id| *id != self.known).collect();
+        let created = seen.created.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lost) = created.iter().find(|id| !people.contains(id.as_str())) {
+            return Err(format!("{lost} was answered with 201 and is not there"));
+        }
+        let rows = count("")?;
+        if rows != (people.len() * self.receivers.len()).to_string() {
+            return Err(format!("{rows} deliveries of {} people", people.len()));
+        }
+        let mut requests = 0;
+        for (number, receiver) in self.receivers.iter().enumerate() {
+            requests += receiver.check(&people).map_err(|problem| format!("r{number}: {problem}"))?;
+        }
+        println!(
+            "{rounds} rounds: {} acknowledged, {} refused (503), {} exist; {rows} deliveries in {requests} requests, the last {:.0} s after the last change; leases waited for: {:.0?}",
+            created.len(),
+            seen.refused.load(Ordering::Relaxed),
+            people.len(),
+            drained.as_secs_f64(),
+            self.waited
+        );
+        report(&self.receivers)
+    }
+}
+
+fn until(most: Duration, problem: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    let start = Instant::now();
+    while !is_so()? {
+        if start.elapsed() > most {
+            return Err(format!("{problem} within {most:?}"));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+fn start(program: &Path, cluster: &Cluster, folder: &Path, role: &str) -> Result<Server> {
+    let log = File::options().create(true).append(true).open(folder.join("log"));
+    let mut command = serve(program, &cluster.url(), folder);
+    command.env("GATEHOUSE_ROLE", role).env("GATEHOUSE_LOG_LEVEL", "warn");
+    // The receivers are on this machine, which tenants may not name otherwise.
+    command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
+    Server::start(command.stderr(log.map_err(|error| error.to_string())?))
+}
+
+fn subscribe(api: SocketAddr, pat: &str, name: &str, to: SocketAddr) -> Result<()> {
+    let body = format!(r#"{{"name":"{name}","url":"http://{to}/","eventFilters":["ACCOUNT_USER_CREATED"]}}"#);
+    let request = format!(
+        "POST /api/settings/webhooks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {pat}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    match Client::new(api).send(&request).map_err(|error| error.to_string())? {
+        (200, _) => Ok(()),
+        (status, answer) => Err(format!("a subscription is answered {status}: {answer}")),
+    }
+}
+
+/// What PostgreSQL's own program answers.
+fn ask(cluster: &Cluster, query: &str) -> Result<String> {
+    let psql = system::postgres_bin()?.join("psql");
+    sh::output(Command::new(psql).args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", query]).arg(cluster.url()))
+}

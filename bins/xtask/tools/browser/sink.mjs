@@ -1,0 +1,31 @@
+// A receiver of webhooks, which answers what it is told to and remembers what came.
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+
+/** Listens on this machine. */
+export async function sink() {
+  const came = [];
+  const answer = { status: 200, body: "" };
+  const server = createServer(async (request, response) => {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    came.push({ headers: request.headers, body: Buffer.concat(parts).toString() });
+    response.writeHead(answer.status, { "Content-Type": "text/html" }).end(answer.body);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${server.address().port}/hooks`,
+    came,
+    answer,
+    close: () => server.close(),
+  };
+}
+
+/** Whether this header of a request is the signature of its body by the whole secret. */
+export function isSigned({ headers, body }, secret, name = "x-service-signature") {
+  const hash = createHmac("sha256", secret).update(`${headers["x-service-timestamp"]}.${body}`).digest("hex");
+  const [given, expected] = [Buffer.from(headers[name] ?? ""), Buffer.from(`v1=${hash}`)];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

@@ -1,0 +1,280 @@
+// An administrator has a system of theirs told of events.
+import assert from "node:assert/strict";
+import { isSigned, sink } from "./sink.mjs";
+
+const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
+
+/** The walk, by this administrator; `see` looks at a page, `by` finds a button. */
+export async function webhooks({ page, complaints, confirm }, see, by) {
+  const receiver = await sink();
+  const shows = (text) => page.getByText(text).first().waitFor();
+  const tests = () => receiver.came.filter(({ headers }) => headers["x-service-event-type"] === "service.webhook.test");
+  /** Something that webhooks are told of. */
+  const happen = (name) => page.evaluate(async (displayName) => {
+    const body = JSON.stringify({ displayName });
+    const answer = await fetch("/api/me", { method: "PATCH", headers: { "Content-Type": "application/json" }, body });
+    if (!answer.ok) throw new Error(String(answer.status));
+  }, name);
+
+  await page.getByRole("link", { name: "Webhooks" }).click();
+  await shows("Nobody is told yet");
+  await see(page, "webhooks-empty");
+
+  // What is wrong is said at its field.
+  await page.getByRole("link", { name: "Add webhook" }).click();
+  const url = page.getByLabel("Address", { exact: true });
+  const name = page.getByLabel("Name", { exact: true });
+  await page.waitForFunction(() => document.activeElement.id === "hook-name");
+  await see(page, "webhook-new-everything");
+  await name.fill("SIEM <b>main</b>");
+  await url.fill("http://10.0.0.1/hooks");
+  await by(page, "Add webhook").click();
+  await page.locator('[data-wrong="url"]').getByText("public addresses only").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "hook-url");
+  await url.fill(receiver.url);
+
+  // Events: a group, one of another group, and a pattern.
+  await page.getByLabel("What is chosen here").check();
+  await shows("Nothing is chosen yet.");
+  await by(page, "Add webhook").click();
+  await page.locator('[data-wrong="eventFilters"]').getByText("Choose an event at least").waitFor();
+  await see(page, "webhook-new-refused");
+  const sent = page.locator("[data-filters]");
+  const find = page.getByLabel("Find an event");
+  await find.fill("nothing like this");
+  await shows("No event has these words");
+  await find.fill("people");
+  await page.getByRole("checkbox", { name: /^People all/ }).check();
+  assert.equal(await sent.textContent(), '["ACCOUNT_USER_*"]');
+  await page.getByRole("checkbox", { name: /^ACCOUNT_USER_DELETED/ }).uncheck();
+  assert.match(await sent.textContent(), /"ACCOUNT_USER_CREATED"/);
+  assert.doesNotMatch(await sent.textContent(), /ACCOUNT_USER_DELETED|\*/);
+  await page.getByRole("checkbox", { name: /^People all/ }).check();
+  await find.fill("session revoked");
+  await page.getByRole("checkbox", { name: /^ACCOUNT_SESSION_REVOKED/ }).check();
+  const pattern = page.getByLabel("Pattern of your own");
+  await pattern.fill("ACCOUNT-*");
+  await page.keyboard.press("Enter");
+  await page.locator('[data-wrong="eventFilters"]').getByText("Write 1 to 128 of").waitFor();
+  for (const text of ["ACCOUNT_FUTURE_*", "*_REVOKED"]) {
+    await pattern.fill(text);
+    await page.keyboard.press("Enter");
+  }
+  await shows("matches nothing there is today");
+  await find.fill("revoked");
+  assert.ok((await page.getByText("meant by *_REVOKED").count()) > 0);
+  await find.fill("");
+  assert.equal(await sent.textContent(), '["ACCOUNT_USER_*", "ACCOUNT_SESSION_REVOKED", "ACCOUNT_FUTURE_*", "*_REVOKED"]');
+  await see(page, "webhook-new");
+
+  // The secret, once.
+  await by(page, "Add webhook").click();
+  const secretDialog = page.locator("#secret");
+  await shows("it is not shown again.");
+  await shows("may not be what you mean");
+  const secret = await page.locator("[data-secret]").textContent();
+  assert.match(secret, /^whsec_/);
+  await see(page, "webhook-secret");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  assert.ok(await secretDialog.isVisible(), "Escape would lose it");
+  await by(page, "Copy the secret").click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
+  await by(page, "I have kept it").click();
+  await shows("Nothing was sent yet.");
+  assert.match(page.url(), /\?id=whk_/);
+  const own = page.url();
+  await page.reload();
+  await shows("Nothing was sent yet.");
+  assert.ok(!(await page.content()).includes(secret), "the secret is gone");
+  await see(page, "webhook-fresh");
+
+  // A test, its answer, and that the receiver knows by whom it is.
+  Object.assign(receiver.answer, { status: 200, body: hostile });
+  await by(page, "Send test").click();
+  await shows("The receiver takes it.");
+  assert.equal(await page.locator("[data-answered] pre").textContent(), hostile);
+  const [tested] = tests();
+  assert.ok(isSigned(tested, secret));
+  assert.ok(!isSigned(tested, `${secret}x`));
+  await see(page, "webhook-test");
+  Object.assign(receiver.answer, { status: 302, body: "" });
+  await by(page, "Send test").click();
+  await shows("redirects are not followed");
+  for (const [error, words] of [["BLOCKED", "this address is not one that deliveries go to"], ["TIMEOUT", "no whole answer within 15 seconds"], ["CONNECT", "nobody listens there"], ["TLS", "the certificate is not one to be trusted"]]) {
+    await page.route("**/test", (route) => route.fulfill({ json: { httpStatus: null, body: null, elapsedMs: 1234, error } }));
+    await by(page, "Send test").click();
+    await shows(words);
+    await page.unrouteAll();
+  }
+  await see(page, "webhook-test-failed");
+  await page.route("**/test", (route) => route.fulfill({ status: 429, headers: { "Retry-After": "40" }, json: { code: "RATE_LIMITED", error: "too many" } }));
+  await by(page, "Send test").click();
+  await shows(/^Your organisation has sent the ten tests .* Try again in 40 seconds\.$/);
+  await page.unrouteAll();
+
+  // A delivery that fails, and is sent again by hand: both appear by themselves.
+  Object.assign(receiver.answer, { status: 500, body: hostile });
+  await happen("Hana <i>");
+  await by(page, "Refresh").click();
+  const rows = page.locator("[data-deliveries] > li");
+  await rows.filter({ hasText: "failed" }).filter({ hasText: "HTTP 500" }).first().waitFor();
+  await page.locator("[data-bars] > *").last().waitFor();
+  const failed = rows.filter({ hasText: "first attempt" });
+  await failed.locator("summary").focus();
+  await page.keyboard.press("Enter");
+  await failed.getByText('"type": "ACCOUNT_USER_UPDATED"').waitFor();
+  assert.ok((await failed.getByLabel("Body of the answer").textContent()) === hostile);
+  await see(page, "webhook-failed");
+  await by(failed, "Copy the body of the request, as it is signed").click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(receiver.came.some(({ body }) => body === copied));
+  Object.assign(receiver.answer, { status: 202, body: "taken" });
+  await failed.getByRole("button", { name: "Send again" }).click();
+  await rows.filter({ hasText: "succeeded" }).filter({ hasText: "HTTP 202" }).first().waitFor();
+  assert.ok(receiver.came.every((request) => isSigned(request, secret)));
+  assert.ok(await failed.getByText('"type": "ACCOUNT_USER_UPDATED"').isVisible(), "what was open stays open");
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.act), "again");
+  assert.notEqual(await page.title(), "owned");
+  await see(page, "webhook");
+
+  // Those of one kind, by keyboard.
+  await page.getByRole("radio", { name: "All" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator("[data-found]").getByText(/^1 succeeded of/).waitFor();
+  assert.equal(await rows.filter({ hasText: "HTTP 500", visible: true }).count(), 0);
+  await page.getByRole("radio", { name: "Pending" }).check({ force: true });
+  await shows("No attempt is pending.");
+  await page.getByRole("radio", { name: "All" }).check({ force: true });
+
+  // Once more, all of it.
+  await by(page, "Replay…").click();
+  const replay = page.locator("#replay");
+  await replay.getByLabel("Until").fill("2020-01-01T00:00");
+  await by(replay, "Replay").click();
+  await replay.locator('[data-wrong="from"]').getByText("before").waitFor();
+  await replay.getByLabel("Until").fill("");
+  await by(replay, "Replay").click();
+  await replay.getByText(/delivered again\.$/).waitFor();
+  await see(page, "webhook-replay");
+  await page.route("**/replay", (route) => route.fulfill({ json: { replayed: 1000, nextFrom: "2026-01-31T09:30:00.123Z" } }));
+  await by(replay, "Replay").click();
+  await replay.getByText("1,000 events of that time, the oldest, are delivered again. There are more: go on from there.").waitFor();
+  await page.unrouteAll();
+  const asked = page.waitForRequest("**/replay");
+  await by(replay, "Go on").click();
+  assert.equal((await asked).postDataJSON().from, "2026-01-31T09:30:00.123Z");
+  await replay.getByText(/delivered again\.$/).waitFor();
+  await by(replay, "Close").click();
+  await page.getByRole("radio", { name: "All" }).check({ force: true });
+
+  // Paused, and on again.
+  await by(page, "Pause").click();
+  await shows("Nothing new is delivered to it");
+  await see(page, "webhook-paused");
+  await failed.getByRole("button", { name: "Send again" }).click();
+  await failed.getByText("It is not on: resume it first").waitFor();
+  await by(page, "Resume").click();
+  await shows("What waited is delivered now.");
+  assert.equal(await page.locator("[data-why]:visible").count(), 0);
+
+  // Changed.
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.locator("[name=url]").filter({ visible: true }).waitFor();
+  const save = by(page, "Save");
+  await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
+  assert.equal(await save.getAttribute("aria-disabled"), "true");
+  await see(page, "webhook-settings");
+  await url.fill("https://user:pass@example.com/");
+  await save.click();
+  await page.locator('[data-wrong="url"]').getByText("user or a password").waitFor();
+  await by(page, "Undo").click();
+  assert.equal(await url.inputValue(), receiver.url);
+  await name.fill("SIEM");
+  await by(page, "Remove ACCOUNT_FUTURE_*").click();
+  await save.click();
+  await shows("The webhook is changed.");
+  await page.getByRole("heading", { name: /^SIEM on/ }).waitFor();
+  assert.equal(await page.getByText("may not be what you mean").count(), 0);
+
+  // Rotated, with a proof; the receiver gets both signatures until that is complete.
+  await by(page, "Rotate secret").click();
+  const rotate = page.locator("#rotate");
+  await rotate.getByLabel("Overlap in hours").fill("200");
+  await by(rotate, "Rotate").click();
+  await confirm();
+  await rotate.getByText("Write a number from 0 to 168").waitFor();
+  await rotate.getByLabel("Overlap in hours").fill("24");
+  await see(page, "webhook-rotate");
+  await by(rotate, "Rotate").click();
+  // The proof was not used up by what was wrong.
+  await secretDialog.getByRole("heading", { name: "The new signing secret" }).waitFor();
+  const newer = await page.locator("[data-secret]").textContent();
+  assert.match(newer, /^whsec_/);
+  assert.notEqual(newer, secret);
+  await see(page, "webhook-rotated");
+  await by(page, "I have kept it").click();
+  await shows("A rotation is under way");
+  receiver.came.splice(0);
+  await by(page, "Send test").click();
+  await shows("The receiver takes it.");
+  const [both] = tests();
+  assert.ok(isSigned(both, secret) && isSigned(both, newer, "x-service-signature-next"));
+  await by(page, "Close the test").click();
+  await see(page, "webhook-rotating");
+  await by(page, "Rotate secret").click();
+  await by(rotate, "Rotate").click();
+  await confirm();
+  await rotate.getByText("A rotation is under way; complete it first").waitFor();
+  await by(rotate, "Cancel").click();
+  await by(page, "Complete now").click();
+  await by(page.locator("#sure"), "Complete now").click();
+  await page.getByText("to change the secret of a webhook").waitFor();
+  await confirm();
+  await shows("The new secret alone signs.");
+  receiver.came.splice(0);
+  await by(page, "Send test").click();
+  await shows("The receiver takes it.");
+  const [alone] = tests();
+  assert.ok(isSigned(alone, newer) && alone.headers["x-service-signature-next"] === undefined);
+
+  // A list as it may be one day, and a day with much in it.
+  const day = (at) => new Date(Math.floor(Date.now() / 3_600_000 - at) * 3_600_000).toISOString();
+  const busy = Array.from({ length: 24 }, (_, at) => ({ hour: day(23 - at), succeeded: (at * at * 37) % 500, failed: at % 7 === 3 ? 60 : 0 }));
+  await page.route("**/activity", (route) => route.fulfill({ json: { hours: busy } }));
+  await page.goto(own);
+  await page.locator("[data-bars] > *").last().waitFor();
+  await page.getByText("Hour by hour").click();
+  await see(page, "webhook-activity");
+  await page.route(/\/api\/settings\/webhooks$/, async (route) => {
+    const answer = await route.fetch();
+    const { subscriptions: [first] } = await answer.json();
+    const others = [
+      { name: "Data warehouse", url: "https://warehouse.example.com/ingest/gatehouse/a-long-path-with-a-token-in-it-0123456789abcdef", eventFilters: ["*"] },
+      { name: "Slack, security", url: "https://hooks.example.com/T000/B000", eventFilters: ["ACCOUNT_SIGN_IN_*", "ACCOUNT_SESSION*", "ACCOUNT_FACTOR_*", "ACCOUNT_PAT_*"], enabled: false },
+      { name: "Old HR system", url: "https://hr.example.com/hooks", enabled: false, disabledReason: "GONE" },
+      { name: "Staging", url: "https://staging.example.com/hooks", enabled: false, disabledReason: "FAILING" },
+    ];
+    const subscriptions = [first, ...others.map((other, at) => ({ ...first, id: `${first.id.slice(0, -1)}${at}`, ...other }))];
+    await route.fulfill({ response: answer, json: { subscriptions } });
+  });
+  await page.goto("/settings/webhooks");
+  await shows("5 webhooks, 2 disabled by us.");
+  await page.getByText("in 24 hours").nth(4).waitFor();
+  await see(page, "webhooks");
+  await page.unrouteAll();
+
+  // Removed.
+  await page.goto(`${own}&view=settings`);
+  await by(page, "Remove webhook").click();
+  await page.getByText("This cannot be undone.").waitFor();
+  await see(page, "webhook-remove");
+  await by(page.locator("#sure"), "Remove").click();
+  await shows("The webhook is removed.");
+  await shows("Nobody is told yet");
+  await page.goto(own);
+  await shows("There is nothing here");
+  await page.goto("/settings/webhooks");
+  receiver.close();
+  assert.deepEqual(complaints, []);
+}

@@ -1,0 +1,91 @@
+//! News between instances: never in the transaction of a change, and never needed for anything to be right. Whoever hears
+//! nothing looks by itself, a second later.
+
+use std::time::Duration;
+
+use ::webhooks::{Key, News};
+use diesel::sql_types::Text;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use futures_util::{StreamExt, future::join};
+use kernel::StoreError;
+use tokio::time::sleep;
+
+use super::Postgres;
+use crate::{
+    conn::{Conn, on},
+    error::store_error,
+};
+
+const CHANNEL: &str = "gatehouse_webhooks";
+/// So long others are waited for.
+const TOGETHER: Duration = Duration::from_millis(50);
+/// How long to wait after the connection was lost.
+const PAUSE: Duration = Duration::from_secs(2);
+/// Keys of one notification: it holds 8,000 bytes.
+const AT_ONCE: usize = 100;
+
+impl Postgres {
+    /// Tells other instances what is told here (`out`), and hears what they tell (`heard`), for ever.
+    pub(crate) async fn relay(&self, out: &News, heard: &News) {
+        join(self.tell_others(out), self.hear_others(heard)).await;
+    }
+
+    async fn tell_others(&self, out: &News) {
+        loop {
+            let keys = out.next().await;
+            for some in keys.chunks(AT_ONCE) {
+                if let Err(error) = self.notify(some).await {
+                    tracing::debug!(%error, "other instances could not be told; they look by themselves");
+                }
+            }
+            sleep(TOGETHER).await;
+        }
+    }
+
+    async fn notify(&self, keys: &[(Key, bool)]) -> Result<(), StoreError> {
+        let written = keys.iter().map(|(key, has_changed)| {
+            format!("{}/{}{}", key.tenant, key.subscription, if *has_changed { "!" } else { "" })
+        });
+        let text = written.collect::<Vec<_>>().join(" ");
+        self.across(async |across| {
+            let notify =
+                diesel::sql_query("SELECT pg_notify($1, $2)").bind::<Text, _>(CHANNEL).bind::<Text, _>(text);
+            match &mut across.conn {
+                Conn::Postgres(_) => {
+                    on!(&mut across.conn, c => crate::kept::Kept(notify).execute(c).await).map(|_| ())
+                }
+                Conn::Sqlite(_) => Ok(()),
+            }
+        })
+        .await
+    }
+
+    async fn hear_others(&self, heard: &News) {
+        loop {
+            if let Err(error) = self.listen(heard).await {
+                tracing::debug!(%error, "other instances are not heard; deliveries are looked for each second");
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn listen(&self, heard: &News) -> Result<(), StoreError> {
+        let mut conn = self.connection().await?;
+        conn.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(store_error)?;
+        let mut told = std::pin::pin!(conn.notifications_stream());
+        while let Some(notification) = told.next().await {
+            for word in notification.map_err(store_error)?.payload.split(' ') {
+                if let Some((key, has_changed)) = read(word) {
+                    heard.tell(key, has_changed);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(word: &str) -> Option<(Key, bool)> {
+    let (key, has_changed) = word.strip_suffix('!').map_or((word, false), |key| (key, true));
+    let (tenant, subscription) = key.split_once('/')?;
+    Some((Key { tenant: tenant.parse().ok()?, subscription: subscription.parse().ok()? }, has_changed))
+}

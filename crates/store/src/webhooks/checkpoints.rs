@@ -1,0 +1,103 @@
+//! Checkpoints of audit logs, told to those who keep them elsewhere.
+
+use ::webhooks::{Payload, PayloadActor, PayloadResource};
+use audit::{EventData, events::audit_log::AuditCheckpointPublished, log::Checkpoint};
+use chrono::NaiveDateTime;
+use data_encoding::BASE64;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{Ctx, Id, Kind, StoreError, TenantId, Timestamp};
+use serde_json::value::RawValue;
+
+use super::deliveries::DeliveryRow;
+use crate::{
+    Across, Tx,
+    audit_log::number,
+    conn::{held, on},
+    error::corrupt,
+    kept::Kept,
+    schema::{audit_logs, webhook_deliveries as rows, webhook_routes as routes},
+};
+
+/// Marks ids of events that are in no ledger.
+enum OfEvent {}
+impl Kind for OfEvent {
+    const PREFIX: &'static str = "evt";
+}
+
+const CODE: &str = AuditCheckpointPublished::CODE;
+
+impl Across {
+    /// The next tenant, in order of ids, that wants to be told of checkpoints, and whose log has grown since it was told
+    /// last, at this time or before.
+    pub async fn next_to_publish(
+        &mut self,
+        after: Option<&TenantId>,
+        due_since: Timestamp,
+    ) -> Result<Option<TenantId>, StoreError> {
+        let is_due = audit_logs::published_at.is_null().or(audit_logs::published_at.le(due_since.naive()));
+        let query = routes::table
+            .inner_join(audit_logs::table.on(audit_logs::tenant_id.eq(routes::tenant_id)))
+            .filter(routes::event_type.eq(CODE))
+            .filter(routes::tenant_id.gt(after.map_or("", TenantId::as_str)))
+            .filter(audit_logs::size.gt(audit_logs::published_size))
+            .filter(is_due)
+            .order(routes::tenant_id)
+            .select(routes::tenant_id);
+        let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        tenant.map(|id| id.parse().map_err(|error| corrupt("webhook_routes.tenant_id", error))).transpose()
+    }
+}
+
+impl Tx {
+    /// Tells the newest checkpoint to those who want to know, unless somebody else has meanwhile.
+    pub async fn publish_checkpoint(&mut self, ctx: &Ctx, due_since: Timestamp) -> Result<(), StoreError> {
+        self.for_change()?;
+        let tenant = self.tenant.as_str().to_owned();
+        let log =
+            audit_logs::table.find(&tenant).select((audit_logs::published_size, audit_logs::published_at));
+        let told: Option<(i64, Option<NaiveDateTime>)> = held!(self, for_update, first, log)?;
+        let (Some((told, at)), Some((note, _))) = (told, self.newest_checkpoint().await?) else {
+            return Ok(());
+        };
+        let checkpoint = Checkpoint::read(&note).map_err(|error| corrupt("audit_checkpoints.note", error))?;
+        if number(checkpoint.size) <= told || at.is_some_and(|at| at > due_since.naive()) {
+            return Ok(());
+        }
+        let data =
+            AuditCheckpointPublished { size: checkpoint.size, root: BASE64.encode(&checkpoint.root), note };
+        let data = serde_json::to_string(&data).and_then(RawValue::from_string);
+        let data = data.map_err(|error| corrupt("audit_checkpoints.note", error))?;
+        let event_id = Id::<OfEvent>::new(&*ctx.env).to_string();
+        let payload = Payload {
+            id: &event_id,
+            kind: CODE,
+            created_at: ctx.now,
+            tenant_id: &tenant,
+            actor: Some(PayloadActor { id: "sealer", kind: "SYSTEM" }),
+            resource: PayloadResource { kind: AuditCheckpointPublished::RESOURCE_TYPE, id: &tenant },
+            data: &data,
+        };
+        let payload = String::from_utf8_lossy(&payload.render()).into_owned();
+        let query = routes::table
+            .filter(routes::tenant_id.eq(&tenant))
+            .filter(routes::event_type.eq(CODE))
+            .order(routes::subscription_id)
+            .select(routes::subscription_id);
+        let subscriptions: Vec<String> = on!(&mut self.conn, c => query.load(c).await)?;
+        for id in subscriptions {
+            let id = id.parse().map_err(|error| corrupt("webhook_routes.subscription_id", error))?;
+            let event = (event_id.clone(), CODE.to_owned());
+            let row = DeliveryRow::fresh(ctx, &id, event, (1, Some(payload.clone())));
+            on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+            self.woken.add(id, false);
+        }
+        let told = (
+            audit_logs::published_size.eq(number(checkpoint.size)),
+            audit_logs::published_at.eq(Some(ctx.now.naive())),
+        );
+        let update = Kept(diesel::update(audit_logs::table.find(&tenant)).set(told));
+        on!(&mut self.conn, c => update.execute(c).await)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,281 @@
+//! Attempts as they are kept, listed and asked for again.
+
+use std::collections::HashMap;
+
+use ::webhooks::{Attempt, DeliveryId, Payload, PayloadActor, PayloadResource, SubscriptionId};
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{Ctx, StoreError, Timestamp};
+use serde_json::value::RawValue;
+
+use crate::{
+    Tx,
+    audit_entries::EntryRow,
+    conn::on,
+    error::corrupt,
+    kept::Kept,
+    schema::{audit_entries as entries, webhook_deliveries as rows},
+};
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = rows, treat_none_as_default_value = false)]
+pub(super) struct DeliveryRow {
+    pub(super) tenant_id: String,
+    pub(super) subscription_id: String,
+    pub(super) id: String,
+    pub(super) event_id: String,
+    pub(super) event_type: String,
+    pub(super) payload: Option<String>,
+    pub(super) attempt: i64,
+    pub(super) is_fresh: bool,
+    pub(super) due_at: Option<NaiveDateTime>,
+    http_status: Option<i64>,
+    error: Option<String>,
+    duration_ms: Option<i64>,
+    response_body: Option<Vec<u8>>,
+    attempted_at: Option<NaiveDateTime>,
+    next_id: Option<String>,
+    next_at: Option<NaiveDateTime>,
+}
+
+/// How an attempt stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryStatus {
+    /// It has no outcome yet.
+    Pending,
+    /// The receiver has it.
+    Succeeded,
+    /// The receiver has it not.
+    Failed,
+}
+
+/// One attempt, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivered {
+    /// `dlv_…`
+    pub id: String,
+    /// `evt_…`
+    pub event_id: String,
+    /// The audit code.
+    pub event_type: String,
+    /// From 1.
+    pub attempt: i64,
+    /// How it stands.
+    pub status: DeliveryStatus,
+    /// Whether no other follows by itself.
+    pub is_final: bool,
+    /// The status of the answer.
+    pub http_status: Option<i64>,
+    /// Why there was none.
+    pub error: Option<String>,
+    /// How long it took.
+    pub duration_ms: Option<i64>,
+    /// The beginning of the answer.
+    pub response_body: Option<Vec<u8>>,
+    /// When it was sent.
+    pub attempted_at: Option<Timestamp>,
+    /// When it will be, or the one after it.
+    pub next_attempt_at: Option<Timestamp>,
+}
+
+impl From<DeliveryRow> for Delivered {
+    fn from(row: DeliveryRow) -> Self {
+        let is_success = row.http_status.is_some_and(|status| (200..300).contains(&status));
+        let status = match (row.due_at, is_success) {
+            (Some(_), _) => DeliveryStatus::Pending,
+            (None, true) => DeliveryStatus::Succeeded,
+            (None, false) => DeliveryStatus::Failed,
+        };
+        Self {
+            id: row.id,
+            event_id: row.event_id,
+            event_type: row.event_type,
+            attempt: row.attempt,
+            status,
+            is_final: row.due_at.is_none() && row.next_at.is_none(),
+            http_status: row.http_status,
+            error: row.error,
+            duration_ms: row.duration_ms,
+            response_body: row.response_body,
+            attempted_at: row.attempted_at.map(Timestamp::from_naive),
+            next_attempt_at: row.due_at.or(row.next_at).map(Timestamp::from_naive),
+        }
+    }
+}
+
+impl DeliveryRow {
+    /// An attempt that is to be sent as soon as can be.
+    pub(super) fn fresh(
+        ctx: &Ctx,
+        subscription: &SubscriptionId,
+        (event_id, event_type): (String, String),
+        (attempt, payload): (i64, Option<String>),
+    ) -> Self {
+        Self {
+            tenant_id: ctx.tenant.to_string(),
+            subscription_id: subscription.to_string(),
+            id: DeliveryId::new(&*ctx.env).to_string(),
+            event_id,
+            event_type,
+            payload,
+            attempt,
+            is_fresh: true,
+            due_at: Some(ctx.now.naive()),
+            http_status: None,
+            error: None,
+            duration_ms: None,
+            response_body: None,
+            attempted_at: None,
+            next_id: None,
+            next_at: None,
+        }
+    }
+}
+
+/// The event that an entry is of.
+pub(super) fn event_of(entry_id: &str) -> String {
+    format!("evt_{}", entry_id.split_once('_').map_or("", |(_, key)| key))
+}
+
+/// The entry that an event is of.
+pub(super) fn entry_of(event_id: &str) -> String {
+    format!("aud_{}", event_id.split_once('_').map_or("", |(_, key)| key))
+}
+
+/// The id of an event, and what is sent of it.
+pub fn event_payload(tenant: &str, entry: audit::StoredEntry) -> Result<(String, bytes::Bytes), StoreError> {
+    let event_id = event_of(&entry.id);
+    let data =
+        RawValue::from_string(entry.metadata).map_err(|error| corrupt("audit_entries.metadata", error))?;
+    let payload = Payload {
+        id: &event_id,
+        kind: &entry.action,
+        created_at: entry.timestamp,
+        tenant_id: tenant,
+        actor: Some(PayloadActor { id: &entry.actor_id, kind: &entry.actor_type }),
+        resource: PayloadResource { kind: &entry.resource_type, id: &entry.resource_id },
+        data: &data,
+    };
+    let body = payload.render();
+    Ok((event_id, body))
+}
+
+impl Tx {
+    /// The newest attempts of a subscription, so many at most.
+    pub async fn deliveries(
+        &mut self,
+        id: &SubscriptionId,
+        limit: i64,
+    ) -> Result<Vec<Delivered>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::subscription_id.eq(id.as_str()))
+            .order(rows::id.desc())
+            .limit(limit);
+        let found: Vec<DeliveryRow> =
+            on!(&mut self.conn, c => query.select(DeliveryRow::as_select()).load(c).await)?;
+        Ok(found.into_iter().map(Delivered::from).collect())
+    }
+
+    async fn delivery(&mut self, of: &SubscriptionId, id: &str) -> Result<Option<DeliveryRow>, StoreError> {
+        let query = rows::table.find((self.tenant.as_str(), of.as_str(), id));
+        on!(&mut self.conn, c => query.select(DeliveryRow::as_select()).first(c).await.optional())
+    }
+
+    /// What is sent by an attempt, or was; `None` where there is no such attempt, or its event is not kept any more.
+    pub async fn delivery_body(
+        &mut self,
+        of: &SubscriptionId,
+        id: &str,
+    ) -> Result<Option<bytes::Bytes>, StoreError> {
+        let Some(row) = self.delivery(of, id).await? else { return Ok(None) };
+        if let Some(payload) = row.payload {
+            return Ok(Some(payload.into()));
+        }
+        let entry = self.entry(&entry_of(&row.event_id)).await?;
+        entry.map(|entry| Ok(event_payload(self.tenant.as_str(), entry)?.1)).transpose()
+    }
+
+    /// Has an event sent again as soon as can be: the attempt that is to come is brought forward, or there is a new one.
+    /// `None` where there is no such attempt.
+    pub async fn retry_delivery(
+        &mut self,
+        ctx: &Ctx,
+        of: &SubscriptionId,
+        id: &str,
+    ) -> Result<Option<Delivered>, StoreError> {
+        self.for_change()?;
+        let Some(mut last) = self.delivery(of, id).await? else { return Ok(None) };
+        let mut before = None;
+        while let Some(next) = last.next_id.clone() {
+            let Some(row) = self.delivery(of, &next).await? else { break };
+            before = Some(std::mem::replace(&mut last, row).id);
+        }
+        let at = (last.tenant_id.clone(), last.subscription_id.clone(), last.id.clone());
+        let row = if last.due_at.is_some() {
+            let now = (rows::is_fresh.eq(true), rows::due_at.eq(Some(ctx.now.naive())));
+            let update =
+                Kept(diesel::update(rows::table.find(at).filter(rows::due_at.is_not_null())).set(now));
+            on!(&mut self.conn, c => update.execute(c).await)?;
+            if let Some(before) = before {
+                let row = rows::table.find((self.tenant.as_str(), of.as_str(), before));
+                let update = Kept(diesel::update(row).set(rows::next_at.eq(Some(ctx.now.naive()))));
+                on!(&mut self.conn, c => update.execute(c).await)?;
+            }
+            self.set_next_retry(of).await?;
+            DeliveryRow { is_fresh: true, due_at: Some(ctx.now.naive()), ..last }
+        } else {
+            let row = DeliveryRow::fresh(
+                ctx,
+                of,
+                (last.event_id, last.event_type),
+                (last.attempt + 1, last.payload),
+            );
+            on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+            let link = Kept(diesel::update(rows::table.find(at)).set(rows::next_id.eq(Some(row.id.clone()))));
+            on!(&mut self.conn, c => link.execute(c).await)?;
+            row
+        };
+        self.note_change(true);
+        self.woken.add(of.clone(), false);
+        Ok(Some(row.into()))
+    }
+
+    /// Attempts with what they send.
+    pub(super) async fn attempts(&mut self, found: Vec<DeliveryRow>) -> Result<Vec<Attempt>, StoreError> {
+        let ids: Vec<String> =
+            found.iter().filter(|row| row.payload.is_none()).map(|row| entry_of(&row.event_id)).collect();
+        let mut bodies: HashMap<String, audit::StoredEntry> = HashMap::new();
+        if !ids.is_empty() {
+            // Not joined: see `unsealed`.
+            let query = entries::table
+                .filter(entries::tenant_id.eq(self.tenant.as_str()))
+                .filter(entries::id.eq_any(&ids));
+            let kept: Vec<EntryRow> =
+                on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+            bodies.extend(
+                kept.into_iter().map(audit::StoredEntry::from).map(|entry| (entry.id.clone(), entry)),
+            );
+        }
+        let tenant = self.tenant.as_str().to_owned();
+        let attempt = |row: DeliveryRow| {
+            let body = if let Some(text) = row.payload {
+                Some(text.into())
+            } else {
+                let entry = bodies.get(&entry_of(&row.event_id)).cloned();
+                entry.map(|entry| event_payload(&tenant, entry)).transpose()?.map(|(_, body)| body)
+            };
+            Ok(Attempt {
+                id: row.id.parse().map_err(|error| corrupt("webhook_deliveries.id", error))?,
+                event_id: row.event_id,
+                event_type: row.event_type,
+                number: u32::try_from(row.attempt)
+                    .map_err(|error| corrupt("webhook_deliveries.attempt", error))?,
+                is_fresh: row.is_fresh,
+                body,
+            })
+        };
+        found.into_iter().map(attempt).collect()
+    }
+}

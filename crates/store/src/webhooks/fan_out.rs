@@ -1,0 +1,118 @@
+//! From an entry to deliveries, in the transaction of the change.
+
+use ::webhooks::{Key, News, SubscriptionId};
+use audit::Entry;
+use chrono::NaiveDateTime;
+use diesel::{
+    QueryResult, QueryableByName,
+    sql_types::{Text, Timestamp as SqlTimestamp},
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use kernel::{StoreError, TenantId};
+
+use super::deliveries::event_of;
+use crate::{conn::SqliteConn, error::corrupt, kept::Kept};
+
+/// That an entry waits for its place in the log, and for whom it is a delivery. On PostgreSQL one statement: whoever is
+/// told of nothing costs no more than a look that finds nothing.
+const POSTGRES: &str = "WITH waiting AS (INSERT INTO audit_unsealed (tenant_id, entry_id) VALUES ($1, $2)) \
+    INSERT INTO webhook_deliveries \
+    (tenant_id, subscription_id, id, event_id, event_type, attempt, is_fresh, due_at) \
+    SELECT $1, subscription_id, $3, $4, $5, 1, TRUE, $6 FROM webhook_routes \
+    WHERE tenant_id = $1 AND event_type = $5 AND subscription_id <> $7 RETURNING subscription_id";
+
+const UNSEALED: &str = "INSERT INTO audit_unsealed (tenant_id, entry_id) VALUES (?1, ?2)";
+
+const SQLITE: &str = "INSERT INTO webhook_deliveries \
+    (tenant_id, subscription_id, id, event_id, event_type, attempt, is_fresh, due_at) \
+    SELECT ?1, subscription_id, ?2, ?3, ?4, 1, TRUE, ?5 FROM webhook_routes \
+    WHERE tenant_id = ?1 AND event_type = ?4 AND subscription_id <> ?6 RETURNING subscription_id";
+
+/// An entry that is to be sealed, and to be told to those who want to know.
+pub(crate) struct FanOut {
+    tenant: String,
+    entry: String,
+    code: &'static str,
+    at: NaiveDateTime,
+    /// What it is about: a subscription is not told of itself.
+    about: String,
+}
+
+impl From<&Entry> for FanOut {
+    fn from(entry: &Entry) -> Self {
+        Self {
+            tenant: entry.tenant.to_string(),
+            entry: entry.id.to_string(),
+            code: entry.event.code,
+            at: entry.timestamp.naive(),
+            about: entry.event.resource_id.clone(),
+        }
+    }
+}
+
+/// A subscription that got a delivery.
+#[derive(QueryableByName)]
+pub(crate) struct Told {
+    #[diesel(sql_type = Text)]
+    subscription_id: String,
+}
+
+impl FanOut {
+    /// The ids of the event and of its first delivery: those of the entry by other names.
+    fn ids(&self) -> (String, String) {
+        let event = event_of(&self.entry);
+        let delivery = event.replacen("evt", "dlv", 1);
+        (event, delivery)
+    }
+
+    pub(crate) async fn on_postgres(&self, mut conn: &AsyncPgConnection) -> QueryResult<Vec<Told>> {
+        let (event, delivery) = self.ids();
+        let query = diesel::sql_query(POSTGRES)
+            .bind::<Text, _>(&self.tenant)
+            .bind::<Text, _>(&self.entry)
+            .bind::<Text, _>(delivery)
+            .bind::<Text, _>(event)
+            .bind::<Text, _>(self.code)
+            .bind::<SqlTimestamp, _>(self.at)
+            .bind::<Text, _>(&self.about);
+        Kept(query).load(&mut conn).await
+    }
+
+    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<Vec<Told>> {
+        let (event, delivery) = self.ids();
+        let unsealed = diesel::sql_query(UNSEALED).bind::<Text, _>(&self.tenant).bind::<Text, _>(&self.entry);
+        Kept(unsealed).execute(conn).await?;
+        let query = diesel::sql_query(SQLITE)
+            .bind::<Text, _>(&self.tenant)
+            .bind::<Text, _>(delivery)
+            .bind::<Text, _>(event)
+            .bind::<Text, _>(self.code)
+            .bind::<SqlTimestamp, _>(self.at)
+            .bind::<Text, _>(&self.about);
+        Kept(query).load(conn).await
+    }
+}
+
+/// Subscriptions that are told once the unit of work is committed, and whether they are not what they were.
+#[derive(Default)]
+pub(crate) struct Woken(Vec<(SubscriptionId, bool)>);
+
+impl Woken {
+    pub(crate) fn add(&mut self, id: SubscriptionId, has_changed: bool) {
+        self.0.push((id, has_changed));
+    }
+
+    pub(crate) fn told(&mut self, told: &[Told]) -> Result<(), StoreError> {
+        for Told { subscription_id } in told {
+            let id = subscription_id.parse();
+            self.add(id.map_err(|error| corrupt("webhook_routes.subscription_id", error))?, false);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tell(self, news: &News, tenant: &TenantId) {
+        for (subscription, has_changed) in self.0 {
+            news.tell(Key { tenant: tenant.clone(), subscription }, has_changed);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What was: events sent again, counts by the hour, and attempts whose time to be kept is over.
+
+use ::webhooks::{Key, Subscription, SubscriptionId};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{Ctx, StoreError, Timestamp};
+
+use super::deliveries::{DeliveryRow, event_of};
+use crate::{
+    Across, Tx,
+    conn::on,
+    error::corrupt,
+    schema::{
+        audit_entries as entries, webhook_deliveries as rows, webhook_hours as hours,
+        webhook_queues as queues, webhook_subscriptions as subscriptions,
+    },
+};
+
+/// Events that are sent again at once, at most.
+pub const MAX_REPLAYED: usize = 1_000;
+/// Milliseconds that attempts are kept: 30 days.
+const KEPT: i64 = 30 * 24 * 3_600_000;
+/// Attempts that are taken away at once.
+const AWAY_AT_ONCE: i64 = 500;
+
+/// Attempts within an hour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HourOfDeliveries {
+    /// When it begins.
+    pub hour: Timestamp,
+    /// Of them, the receiver has.
+    pub succeeded: i64,
+    /// And has not.
+    pub failed: i64,
+}
+
+/// Events that were sent again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// How many.
+    pub count: usize,
+    /// From where to go on, if there were more.
+    pub next_from: Option<Timestamp>,
+}
+
+impl Tx {
+    /// Has the subscription told again of what it wants from a stretch of time (`to` is not in it), the oldest first: of
+    /// [`MAX_REPLAYED`] events at most.
+    pub async fn replay_webhook(
+        &mut self,
+        ctx: &Ctx,
+        subscription: &Subscription,
+        (from, to): (Timestamp, Timestamp),
+    ) -> Result<Replayed, StoreError> {
+        self.for_change()?;
+        let catalog = audit::events::catalog();
+        let codes = catalog.specs().iter().map(|spec| spec.code);
+        let wanted: Vec<&str> = codes.filter(|code| subscription.wants(code)).collect();
+        let most = i64::try_from(MAX_REPLAYED).unwrap_or(i64::MAX);
+        let query = entries::table
+            .filter(entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(entries::created_at.ge(from.naive()))
+            .filter(entries::created_at.lt(to.naive()))
+            .filter(entries::action.eq_any(wanted))
+            .filter(entries::resource_id.ne(subscription.id.as_str()))
+            .order((entries::created_at, entries::id))
+            .limit(most + 1)
+            .select((entries::id, entries::action, entries::created_at));
+        let mut found: Vec<(String, String, chrono::NaiveDateTime)> =
+            on!(&mut self.conn, c => query.load(c).await)?;
+        let next_from = found.get(MAX_REPLAYED).map(|(.., at)| Timestamp::from_naive(*at));
+        found.truncate(MAX_REPLAYED);
+        for (entry, code, _) in &found {
+            let event = event_of(entry);
+            let row = DeliveryRow::fresh(ctx, &subscription.id, (event, code.clone()), (1, None));
+            on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+        }
+        self.note_change(!found.is_empty());
+        self.woken.add(subscription.id.clone(), false);
+        Ok(Replayed { count: found.len(), next_from })
+    }
+
+    /// Attempts of a subscription by the hour, from then on.
+    pub async fn hours_of_deliveries(
+        &mut self,
+        id: &SubscriptionId,
+        from: Timestamp,
+    ) -> Result<Vec<HourOfDeliveries>, StoreError> {
+        let query = hours::table
+            .filter(hours::tenant_id.eq(self.tenant.as_str()))
+            .filter(hours::subscription_id.eq(id.as_str()))
+            .filter(hours::hour.ge(from.naive()))
+            .order(hours::hour)
+            .select((hours::hour, hours::succeeded, hours::failed));
+        let found: Vec<(chrono::NaiveDateTime, i64, i64)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let hour = |(hour, succeeded, failed)| HourOfDeliveries {
+            hour: Timestamp::from_naive(hour),
+            succeeded,
+            failed,
+        };
+        Ok(found.into_iter().map(hour).collect())
+    }
+
+    /// Takes away attempts of a subscription that are 30 days old, or all of one that was removed, and that one at last.
+    /// Whether there are more.
+    pub async fn tidy_deliveries(&mut self, id: &SubscriptionId, now: Timestamp) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let tenant = self.tenant.as_str().to_owned();
+        let subscription = subscriptions::table.find((&tenant, id.as_str()));
+        let is_deleted: Option<bool> = on!(&mut self.conn, c => subscription.select(subscriptions::is_deleted).first(c).await.optional())?;
+        let is_deleted = is_deleted.unwrap_or(true);
+        let before = if is_deleted { now.plus_millis(24 * 3_600_000) } else { now.plus_millis(-KEPT) };
+        // Ids sort by time.
+        let first = webhooks::DeliveryId::first_at(before);
+        let old = rows::table
+            .filter(rows::tenant_id.eq(&tenant))
+            .filter(rows::subscription_id.eq(id.as_str()))
+            .filter(rows::id.lt(first.as_str()))
+            .order(rows::id)
+            .limit(AWAY_AT_ONCE)
+            .select(rows::id);
+        let ids: Vec<String> = on!(&mut self.conn, c => old.load(c).await)?;
+        if let Some(last) = ids.last() {
+            let away = rows::table
+                .filter(rows::tenant_id.eq(&tenant))
+                .filter(rows::subscription_id.eq(id.as_str()))
+                .filter(rows::id.le(last));
+            on!(&mut self.conn, c => diesel::delete(away).execute(c).await)?;
+        }
+        let old = hours::table
+            .filter(hours::tenant_id.eq(&tenant))
+            .filter(hours::subscription_id.eq(id.as_str()))
+            .filter(hours::hour.lt(before.naive()));
+        on!(&mut self.conn, c => diesel::delete(old).execute(c).await)?;
+        let has_more = i64::try_from(ids.len()).is_ok_and(|count| count == AWAY_AT_ONCE);
+        // A change that was under way when it was removed may have had a delivery for it: then it is there the next time.
+        if is_deleted && ids.is_empty() {
+            let queue = queues::table.find((&tenant, id.as_str()));
+            on!(&mut self.conn, c => diesel::delete(queue).execute(c).await)?;
+            on!(&mut self.conn, c => diesel::delete(subscription).execute(c).await)?;
+        }
+        Ok(has_more)
+    }
+}
+
+impl Across {
+    /// Subscriptions of all tenants in order, those that were removed among them: so many after one.
+    pub async fn webhooks_after(&mut self, after: Option<&Key>, most: i64) -> Result<Vec<Key>, StoreError> {
+        let (tenant, id) = after.map_or(("", ""), |key| (key.tenant.as_str(), key.subscription.as_str()));
+        let later = subscriptions::tenant_id
+            .gt(tenant)
+            .or(subscriptions::tenant_id.eq(tenant).and(subscriptions::id.gt(id)));
+        let query = subscriptions::table
+            .filter(subscriptions::tenant_id.ge(tenant))
+            .filter(later)
+            .order((subscriptions::tenant_id, subscriptions::id))
+            .limit(most)
+            .select((subscriptions::tenant_id, subscriptions::id));
+        let found: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let key = |(tenant, id): (String, String)| {
+            Ok(Key {
+                tenant: tenant.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error))?,
+                subscription: id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?,
+            })
+        };
+        found.into_iter().map(key).collect()
+    }
+}

@@ -1,0 +1,15 @@
+//! Webhooks: subscriptions, the deliveries that each change brings, and what comes of them.
+
+mod checkpoints;
+mod deliveries;
+mod fan_out;
+mod history;
+mod queue;
+mod subscriptions;
+
+pub(crate) use self::fan_out::{FanOut, Told, Woken};
+pub use self::{
+    deliveries::{Delivered, DeliveryStatus, event_payload},
+    history::{HourOfDeliveries, MAX_REPLAYED, Replayed},
+    queue::{Fresh, Retries},
+};

@@ -1,0 +1,239 @@
+//! Subscriptions and their routes.
+
+use ::webhooks::{DisabledReason, Subscription, SubscriptionId, SubscriptionStore};
+use async_trait::async_trait;
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, TenantId, Timestamp};
+
+use crate::{
+    Across, Tx,
+    conn::{held, on},
+    error::corrupt,
+    json::{JsonText, json_text, read_json},
+    kept::Kept,
+    schema::{tenants, webhook_queues as queues, webhook_routes as routes, webhook_subscriptions as rows},
+};
+
+#[derive(Insertable, AsChangeset, Queryable, Selectable)]
+#[diesel(table_name = rows, treat_none_as_default_value = false, treat_none_as_null = true)]
+struct SubscriptionRow {
+    tenant_id: String,
+    id: String,
+    name: String,
+    url: String,
+    event_filters: JsonText,
+    enabled: bool,
+    disabled_reason: Option<String>,
+    secrets: JsonText,
+    created_at: NaiveDateTime,
+    updated_at: NaiveDateTime,
+    is_deleted: bool,
+    routed: i64,
+}
+
+impl SubscriptionRow {
+    fn new(tenant: &TenantId, subscription: &Subscription, routed: usize) -> Result<Self, StoreError> {
+        Ok(Self {
+            tenant_id: tenant.to_string(),
+            id: subscription.id.to_string(),
+            name: subscription.name.clone(),
+            url: subscription.url.clone(),
+            event_filters: json_text("webhook_subscriptions.event_filters", &subscription.event_filters)?,
+            enabled: subscription.enabled,
+            disabled_reason: subscription.disabled_reason.map(|reason| reason.as_str().to_owned()),
+            secrets: json_text("webhook_subscriptions.secrets", &subscription.secrets)?,
+            created_at: subscription.created_at.naive(),
+            updated_at: subscription.updated_at.naive(),
+            is_deleted: false,
+            routed: i64::try_from(routed).unwrap_or(i64::MAX),
+        })
+    }
+}
+
+impl TryFrom<SubscriptionRow> for Subscription {
+    type Error = StoreError;
+
+    fn try_from(row: SubscriptionRow) -> Result<Self, StoreError> {
+        let reason = |text: String| {
+            DisabledReason::read(&text)
+                .ok_or_else(|| corrupt("webhook_subscriptions.disabled_reason", "not one we know"))
+        };
+        Ok(Self {
+            id: row.id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?,
+            name: row.name,
+            url: row.url,
+            event_filters: read_json("webhook_subscriptions.event_filters", &row.event_filters)?,
+            enabled: row.enabled,
+            disabled_reason: row.disabled_reason.map(reason).transpose()?,
+            secrets: read_json("webhook_subscriptions.secrets", &row.secrets)?,
+            created_at: Timestamp::from_naive(row.created_at),
+            updated_at: Timestamp::from_naive(row.updated_at),
+        })
+    }
+}
+
+/// The types of events there are: what filters are spelled out to.
+fn types() -> Vec<&'static str> {
+    let catalog = audit::events::catalog();
+    catalog.specs().iter().map(|spec| spec.code).collect()
+}
+
+/// What it is told of while it is enabled.
+fn wants(subscription: &Subscription) -> impl Fn(&str) -> bool {
+    |code| subscription.enabled && subscription.wants(code)
+}
+
+impl Tx {
+    /// Spells its filters out: it is told of these types, and of no others.
+    async fn route(
+        &mut self,
+        id: &SubscriptionId,
+        types: &[&str],
+        wants: impl Fn(&str) -> bool,
+    ) -> Result<(), StoreError> {
+        let tenant = self.tenant.as_str().to_owned();
+        for code in types {
+            if wants(code) {
+                let row = (
+                    routes::tenant_id.eq(&tenant),
+                    routes::event_type.eq(*code),
+                    routes::subscription_id.eq(id.as_str()),
+                );
+                let insert = Kept(diesel::insert_into(routes::table).values(row).on_conflict_do_nothing());
+                on!(&mut self.conn, c => insert.execute(c).await)?;
+            } else {
+                let delete = diesel::delete(routes::table.find((&tenant, *code, id.as_str())));
+                on!(&mut self.conn, c => delete.execute(c).await)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Subscriptions whose filters were spelled out when there were fewer types of events are given the new ones.
+    pub async fn route_again(&mut self) -> Result<(), StoreError> {
+        let types = types();
+        let behind = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::routed.lt(i64::try_from(types.len()).unwrap_or(i64::MAX)))
+            .filter(rows::is_deleted.eq(false))
+            .order(rows::id)
+            .select(rows::id);
+        let ids: Vec<String> = on!(&mut self.conn, c => behind.load(c).await)?;
+        for id in ids {
+            let id = id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?;
+            // Read once more, and held: somebody may be changing it.
+            if let Some(subscription) = SubscriptionStore::subscription(self, &id).await? {
+                self.update_subscription(&subscription).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Across {
+    /// The next tenant, in order of ids, with subscriptions whose filters were spelled out when there were fewer types of
+    /// events. Asks every tenant: for the start of a server.
+    pub async fn next_to_route(&mut self, after: Option<&TenantId>) -> Result<Option<TenantId>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.gt(after.map_or("", TenantId::as_str)))
+            .filter(rows::routed.lt(i64::try_from(types().len()).unwrap_or(i64::MAX)))
+            .filter(rows::is_deleted.eq(false))
+            .order(rows::tenant_id)
+            .select(rows::tenant_id);
+        let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        tenant
+            .map(|id| id.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error)))
+            .transpose()
+    }
+}
+
+#[async_trait]
+impl SubscriptionStore for Tx {
+    async fn subscriptions(&mut self) -> Result<Vec<Subscription>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::is_deleted.eq(false))
+            .order(rows::id);
+        let found: Vec<SubscriptionRow> =
+            on!(&mut self.conn, c => query.select(SubscriptionRow::as_select()).load(c).await)?;
+        found.into_iter().map(Subscription::try_from).collect()
+    }
+
+    async fn subscription(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StoreError> {
+        let query = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::is_deleted.eq(false));
+        let row: Option<SubscriptionRow> =
+            held!(self, for_update, first, query.select(SubscriptionRow::as_select()))?;
+        row.map(Subscription::try_from).transpose()
+    }
+
+    async fn count_subscriptions(&mut self) -> Result<usize, StoreError> {
+        if self.writable {
+            // Who counts to add one waits for the others who do.
+            let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
+            let _held: Option<String> = held!(self, for_update, first, tenant)?;
+        }
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::is_deleted.eq(false))
+            .count();
+        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    async fn insert_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
+        self.for_change()?;
+        let types = types();
+        let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
+        on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+        let queue = (
+            queues::tenant_id.eq(&row.tenant_id),
+            queues::subscription_id.eq(&row.id),
+            queues::lease_owner.eq(""),
+            queues::lease_until.eq(row.created_at),
+        );
+        on!(&mut self.conn, c => diesel::insert_into(queues::table).values(queue).execute(c).await)?;
+        self.route(&subscription.id, &types, wants(subscription)).await?;
+        self.note_change(true);
+        Ok(())
+    }
+
+    async fn update_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
+        self.for_change()?;
+        let types = types();
+        let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
+        let of_it = rows::table.find((&row.tenant_id, &row.id));
+        let was: Option<bool> =
+            on!(&mut self.conn, c => of_it.select(rows::enabled).first(c).await.optional())?;
+        let update = Kept(diesel::update(of_it).set(&row));
+        on!(&mut self.conn, c => update.execute(c).await)?;
+        self.route(&subscription.id, &types, wants(subscription)).await?;
+        if was != Some(subscription.enabled) {
+            self.begin_anew(&subscription.id).await?;
+        }
+        self.note_change(true);
+        self.woken.add(subscription.id.clone(), true);
+        Ok(())
+    }
+
+    async fn delete_subscription(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
+        self.for_change()?;
+        let tenant = self.tenant.as_str().to_owned();
+        // Those too of types that this version of the program does not know.
+        let of_it = routes::table
+            .filter(routes::tenant_id.eq(&tenant))
+            .filter(routes::subscription_id.eq(id.as_str()));
+        on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
+        let queue = queues::table.find((&tenant, id.as_str()));
+        on!(&mut self.conn, c => diesel::delete(queue).execute(c).await)?;
+        // Its deliveries are many, and are taken away bit by bit.
+        let row = rows::table.find((&tenant, id.as_str()));
+        let gone = (rows::is_deleted.eq(true), rows::enabled.eq(false));
+        let update = Kept(diesel::update(row).set(gone));
+        on!(&mut self.conn, c => update.execute(c).await)?;
+        self.note_change(true);
+        self.woken.add(id.clone(), true);
+        Ok(())
+    }
+}

@@ -1,0 +1,227 @@
+//! Deliveries on both databases: in the transaction of the change, taken by one, recorded once.
+
+use ::webhooks::{
+    Attempt, AttemptError, Batch, Key, Lease, Next, Outcome, Report, SecretKeys, Subscription,
+    SubscriptionStore, Taken, client::Guard,
+};
+use audit::{Audited, Unaudited};
+use kernel::{Ctx, Id, Secret, StoreError, Timestamp};
+use store::{DeliveryStatus, Tx};
+
+use crate::support::{World, on_both};
+
+fn lease(world: &World, owner: &str) -> Lease {
+    let now = world.env.now();
+    Lease { owner: owner.into(), now, until: now.plus_millis(Lease::LENGTH) }
+}
+
+async fn subscribe(world: &World, filter: &str) -> Subscription {
+    let filters = vec![filter.to_owned()];
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let keys = SecretKeys::new(&[("test".to_owned(), Secret::new(vec![7; 32]))]);
+        let new =
+            ::webhooks::New { name: "x".into(), url: "https://x.example/".into(), event_filters: filters };
+        let (made, _) = ::webhooks::create(ctx, tx, (&Guard::default(), &keys), new).await.unwrap();
+        Ok(made)
+    };
+    world.change(&world.ctx().tenant, work).await.unwrap()
+}
+
+/// A change with its entry: somebody is deactivated.
+async fn happens(world: &World) {
+    world.change(&world.ctx().tenant, async |_: &Ctx, _: &mut Tx| Ok(())).await.unwrap();
+}
+
+async fn take(world: &World, of: &Subscription, lease: Lease, is_held: bool) -> Taken {
+    let id = of.id.clone();
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        if !is_held {
+            tx.lease_webhook(&id, &lease).await?;
+        }
+        Ok::<_, StoreError>(Audited::without(tx.take_webhook(&id, &lease, 100).await?, Unaudited::Delivered))
+    };
+    world.store.write(world.ctx(), work).await.unwrap()
+}
+
+async fn fresh(world: &World, of: &Subscription, owner: &str) -> Vec<Attempt> {
+    match take(world, of, lease(world, owner), false).await {
+        Taken::Ours { fresh, .. } => fresh,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn record(world: &World, of: &Subscription, reports: Vec<Report>) {
+    let batch = Batch {
+        tenant: world.ctx().tenant,
+        at: world.env.now(),
+        reports: reports.into_iter().map(|report| (of.id.clone(), report)).collect(),
+        failing_since: Vec::new(),
+        disabled: Vec::new(),
+    };
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        tx.record_webhooks(&batch).await?;
+        Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
+    };
+    world.store.write(world.ctx(), work).await.unwrap();
+}
+
+fn report(world: &World, attempt: &Attempt, status: u16, next: Option<Timestamp>) -> Report {
+    let outcome = Outcome { status: Some(status), error: None, ..Outcome::failed(AttemptError::Connect, 5) };
+    let next = next.map(|at| Next { id: Id::new(&*world.env), at });
+    Report { attempt: attempt.clone(), outcome, attempted_at: world.env.now(), next }
+}
+
+async fn deliveries(world: &World, of: &Subscription) -> Vec<store::Delivered> {
+    let id = of.id.clone();
+    let read = async move |tx: &mut Tx| tx.deliveries(&id, 100).await;
+    world.store.read::<_, StoreError>(world.ctx().tenant, read).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_is_there_with_its_change_or_not_at_all() {
+    on_both(async |world| {
+        let told = subscribe(&world, "ACCOUNT_USER_*").await;
+        let other = subscribe(&world, "ACCOUNT_GROUP_*").await;
+        // What made the second was told to the first.
+        let before = deliveries(&world, &told).await.len();
+        let news = world.store.news();
+        happens(&world).await;
+        let keys = news.next().await;
+        assert!(keys.iter().any(|(key, _)| key.subscription == told.id), "whoever commits tells");
+        assert!(!keys.iter().any(|(key, has_changed)| key.subscription == other.id && !has_changed));
+        let refused = async |_: &Ctx, _: &mut Tx| Err::<Audited<()>, _>(StoreError::Aborted("no"));
+        world.store.write(world.ctx(), refused).await.unwrap_err();
+        assert_eq!(deliveries(&world, &told).await.len(), before + 1);
+        assert_eq!(deliveries(&world, &other).await, []);
+        let attempts = fresh(&world, &told, "a").await;
+        let last = attempts.last().unwrap();
+        let body: serde_json::Value = serde_json::from_slice(last.body.as_ref().unwrap()).unwrap();
+        assert_eq!(
+            (&body["type"], &body["id"]),
+            (&last.event_type.as_str().into(), &last.event_id.as_str().into())
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_who_take_a_subscription_one_has_it() {
+    on_both(async |world| {
+        let one = subscribe(&world, "*").await;
+        happens(&world).await;
+        let all = (0..16).map(async |number| {
+            matches!(
+                take(&world, &one, lease(&world, &format!("d{number}")), false).await,
+                Taken::Ours { .. }
+            )
+        });
+        let won = futures_util::future::join_all(all).await;
+        assert_eq!(won.iter().filter(|won| **won).count(), 1);
+        let owner = format!("d{}", won.iter().position(|won| *won).unwrap());
+        assert!(matches!(take(&world, &one, lease(&world, &owner), true).await, Taken::Ours { .. }));
+        assert_eq!(take(&world, &one, lease(&world, "another"), true).await, Taken::Elsewhere);
+        // When its time is over, it is anybody's.
+        let later = lease(&world, "another").now.plus_millis(Lease::LENGTH + 1);
+        let late = Lease { owner: "another".into(), now: later, until: later.plus_millis(Lease::LENGTH) };
+        assert!(matches!(take(&world, &one, late, false).await, Taken::Ours { .. }));
+        assert_eq!(
+            take(&world, &one, lease(&world, &owner), true).await,
+            Taken::Elsewhere,
+            "who had it is told"
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_is_recorded_once_and_what_follows_with_it() {
+    on_both(async |world| {
+        let one = subscribe(&world, "ACCOUNT_USER_*").await;
+        happens(&world).await;
+        happens(&world).await;
+        let attempts = fresh(&world, &one, "a").await;
+        let soon = world.env.now().plus_millis(5_000);
+        let [first, second] = [&attempts[0], &attempts[1]];
+        record(&world, &one, vec![report(&world, first, 500, Some(soon)), report(&world, second, 204, None)])
+            .await;
+        let before = deliveries(&world, &one).await;
+        // Who had the lease before says something else: it is too late.
+        record(&world, &one, vec![report(&world, first, 204, None), report(&world, second, 500, Some(soon))])
+            .await;
+        assert_eq!(deliveries(&world, &one).await, before);
+        let failed = before.iter().find(|one| one.id == first.id.as_str()).unwrap();
+        assert_eq!(
+            (failed.status, failed.is_final, failed.next_attempt_at),
+            (DeliveryStatus::Failed, false, Some(soon))
+        );
+        let follows = before.iter().find(|one| one.attempt == 2).unwrap();
+        assert_eq!((follows.status, follows.next_attempt_at), (DeliveryStatus::Pending, Some(soon)));
+        assert_eq!(follows.event_id, first.event_id);
+        // It is found when its time has come, and by nobody before.
+        let found = async |now: Timestamp| {
+            let lease = Lease { owner: "b".into(), now, until: now };
+            let look = async move |across: &mut store::Across| across.with_retries(&lease, 10).await;
+            world.store.across(look).await.unwrap()
+        };
+        assert_eq!(found(soon.plus_millis(-1)).await, []);
+        let later = soon.plus_millis(Lease::LENGTH);
+        let key = Key { tenant: world.ctx().tenant, subscription: one.id.clone() };
+        assert_eq!(found(later).await, [key]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checkpoints_are_told_once_an_hour_to_those_who_want_to_know() {
+    on_both(async |world| {
+        let one = subscribe(&world, "ACCOUNT_AUDIT_CHECKPOINT_*").await;
+        let keys = || audit::log::CheckpointKeys::derive(&[("test".to_owned(), Secret::new(vec![7; 32]))]);
+        let seal = async || {
+            let now = world.env.now();
+            let lease = audit::log::Lease { owner: "s".into(), now, until: now };
+            let work = async move |ctx: &Ctx, tx: &mut Tx| {
+                audit::log::seal(tx, &keys(), &ctx.tenant, &lease, None).await?;
+                Ok::<_, StoreError>(Audited::without((), Unaudited::Sealed))
+            };
+            world.store.write(world.ctx(), work).await.unwrap();
+        };
+        let publish = async |since: Timestamp| {
+            let look = async move |across: &mut store::Across| across.next_to_publish(None, since).await;
+            let is_due = world.store.across(look).await.unwrap().is_some();
+            let work = async move |ctx: &Ctx, tx: &mut Tx| {
+                tx.publish_checkpoint(ctx, since).await?;
+                Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
+            };
+            world.store.write(world.ctx(), work).await.unwrap();
+            is_due
+        };
+        let hour_ago = world.env.now().plus_millis(-3_600_000);
+        assert!(!publish(hour_ago).await, "nothing is sealed");
+        seal().await;
+        assert!(publish(hour_ago).await);
+        assert!(!publish(hour_ago).await, "it has not grown");
+        happens(&world).await;
+        seal().await;
+        assert!(!publish(hour_ago).await, "it is not an hour ago");
+        assert_eq!(deliveries(&world, &one).await.len(), 1);
+        assert!(publish(world.env.now()).await);
+        let attempts = fresh(&world, &one, "a").await;
+        let sizes: Vec<u64> = attempts
+            .iter()
+            .map(|attempt| {
+                let body: serde_json::Value = serde_json::from_slice(attempt.body.as_ref().unwrap()).unwrap();
+                let note = body["data"]["note"].as_str().unwrap().to_owned();
+                let keys = keys();
+                let known = keys.of(world.ctx().tenant.as_str());
+                audit::log::Checkpoint::verified(&note, &known).unwrap().size
+            })
+            .collect();
+        assert_eq!(sizes, [1, 2]);
+        // It is no entry of the ledger.
+        let entries = world.store.read::<_, StoreError>(world.ctx().tenant, async |tx: &mut Tx| {
+            audit::AuditStore::latest(tx, 100).await
+        });
+        assert!(entries.await.unwrap().iter().all(|entry| !entry.action.contains("CHECKPOINT")));
+    })
+    .await;
+}

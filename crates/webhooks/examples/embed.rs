@@ -1,0 +1,178 @@
+//! Webhooks inside a service of your own: a subscription, a queue in memory, deliveries to a receiver on this machine that
+//! verifies them, and a secret that is replaced. No database, no web framework.
+//!
+//! `cargo run -p webhooks --example embed`
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
+use serde_json::value::RawValue;
+use webhooks::{
+    Dispatcher, HttpDeliver, Key, Limits, MemoryQueue, New, News, Payload, PayloadResource, SecretKeys, Seen,
+    client::{Client, ClientSettings, Guard},
+    verify,
+};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// What a receiver has to know, and what it has accepted.
+#[derive(Default)]
+struct Receiver {
+    secrets: Mutex<Vec<String>>,
+    accepted: Mutex<Vec<String>>,
+}
+
+/// Who looks on does nothing here.
+struct Nobody;
+impl Seen for Nobody {}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
+    let tenant = TenantId::new(&*env);
+    let receiver = Arc::new(Receiver::default());
+    let address = receive(Arc::clone(&receiver), Arc::clone(&env))?;
+
+    // This machine is no public address: that it may be talked to has to be said.
+    let guard = Guard::new(vec!["127.0.0.0/8".parse()?], true);
+    let keys = Arc::new(SecretKeys::new(&[("2026".into(), Secret::new(vec![7; 32]))]));
+    let (queue, news) = (MemoryQueue::default(), News::default());
+    let mut store = queue.of(&tenant);
+    let ctx = || Ctx::new(Arc::clone(&env), tenant.clone(), Actor::system("embed"));
+    let new = New {
+        name: "Invoices".into(),
+        url: format!("http://{address}/in"),
+        event_filters: vec!["ACCOUNT_INVOICE_*".into()],
+    };
+    let (made, secret) = webhooks::create(&ctx(), &mut store, (&guard, &keys), new).await?;
+    println!(
+        "{} wants {}, signed by a secret of {} characters",
+        made.id,
+        made.event_filters.first().map_or("", webhooks::EventFilter::as_str),
+        secret.text().len()
+    );
+    receiver.secrets.lock().unwrap_or_else(PoisonError::into_inner).push(secret.text().to_owned());
+
+    let of_dispatcher = Arc::clone(&keys);
+    let dispatcher = Dispatcher {
+        queue: Arc::new(queue.clone()),
+        deliver: Arc::new(HttpDeliver {
+            client: Client::new(guard, ClientSettings::default())?,
+            keys: Box::new(move || Arc::clone(&of_dispatcher)),
+            env: Arc::clone(&env),
+            user_agent: "Embed/1.0",
+        }),
+        seen: Arc::new(Nobody),
+        env: Arc::clone(&env),
+        limits: Limits::default(),
+        news: news.clone(),
+        heard: News::default(),
+    };
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let delivering = tokio::spawn(async move {
+        dispatcher.run(async { drop(ended.await) }).await;
+    });
+
+    let publish = |id: &str, kind: &str| -> Result<()> {
+        let data = RawValue::from_string(r#"{"cents":4200}"#.into())?;
+        let payload = Payload {
+            id,
+            kind,
+            created_at: env.now(),
+            tenant_id: tenant.as_str(),
+            actor: None,
+            resource: PayloadResource { kind: "invoice", id: "inv_1" },
+            data: &data,
+        };
+        for key in queue.publish(&*env, &tenant, (id, kind), &payload.render()) {
+            news.tell(key, false);
+        }
+        Ok(())
+    };
+    publish("evt_1", "ACCOUNT_INVOICE_PAID")?;
+    publish("evt_2", "ACCOUNT_USER_CREATED")?;
+    accepted(&receiver, 1).await;
+
+    // The receiver knows the old secret alone, and goes on.
+    let (_, next) = webhooks::rotate(&ctx(), &mut store, &keys, &made.id, 24).await?;
+    news.tell(Key { tenant: tenant.clone(), subscription: made.id.clone() }, true);
+    publish("evt_3", "ACCOUNT_INVOICE_PAID")?;
+    accepted(&receiver, 2).await;
+    // Then the new one alone, and the rotation is completed.
+    *receiver.secrets.lock().unwrap_or_else(PoisonError::into_inner) = vec![next.text().to_owned()];
+    webhooks::complete_rotation(&ctx(), &mut store, &made.id).await?;
+    news.tell(Key { tenant: tenant.clone(), subscription: made.id.clone() }, true);
+    publish("evt_4", "ACCOUNT_INVOICE_PAID")?;
+    let accepted = accepted(&receiver, 3).await;
+    assert_eq!(accepted, ["evt_1", "evt_3", "evt_4"]);
+    println!("accepted through a rotation: {}", accepted.join(", "));
+
+    let _gone = end.send(());
+    delivering.await?;
+    let key = Key { tenant: tenant.clone(), subscription: made.id };
+    let kept = queue.deliveries(&key);
+    assert!(kept.iter().all(|delivery| delivery.outcome.as_ref().is_some_and(webhooks::Outcome::is_success)));
+    println!("{} deliveries, each with its outcome", kept.len());
+    Ok(())
+}
+
+/// What the receiver has accepted, once it is so many.
+async fn accepted(receiver: &Receiver, count: usize) -> Vec<String> {
+    loop {
+        let accepted = receiver.accepted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if accepted.len() >= count {
+            return accepted;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A receiver in a thread of its own.
+fn receive(receiver: Arc<Receiver>, env: Arc<dyn Env>) -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let mut reader = BufReader::new(&connection);
+            while let Some((head, body)) = request(&mut reader) {
+                let header = |name: &str| {
+                    let found =
+                        head.iter().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}:")));
+                    found.and_then(|line| line.split_once(':')).map_or("", |(_, value)| value.trim())
+                };
+                let secrets = receiver.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+                let now = env.now().unix_millis() / 1000;
+                let (timestamp, signature) = (header("x-service-timestamp"), header("x-service-signature"));
+                let status = match verify::verify(&secrets, timestamp, signature, &body, now) {
+                    Ok(()) => {
+                        let id = header("x-service-event-id").to_owned();
+                        receiver.accepted.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+                        "204 No Content"
+                    }
+                    Err(_) => "401 Unauthorized",
+                };
+                if (&connection).write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    Ok(address)
+}
+
+fn request(reader: &mut impl BufRead) -> Option<(Vec<String>, Vec<u8>)> {
+    let head: Vec<String> =
+        reader.lines().map_while(std::io::Result::ok).take_while(|line| !line.is_empty()).collect();
+    let length = head
+        .iter()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok())?;
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, body))
+}

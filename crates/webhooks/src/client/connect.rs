@@ -1,0 +1,159 @@
+//! The one place where connections are made.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::Uri;
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+
+use super::{
+    Guard, Resolve,
+    connection::{Connection, Stream},
+    target::{literal, server_name},
+};
+
+/// Addresses of a name that are tried. Each gets its share of the time.
+const TRIED: usize = 4;
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConnectError {
+    #[error("this is not a scheme that may be asked")]
+    Scheme,
+    #[error("there is no host to connect to")]
+    Host,
+    #[error("the name was not found: {0}")]
+    Name(#[source] io::Error),
+    #[error("the name has no address")]
+    NoAddress,
+    #[error("{0} may not be talked to")]
+    Blocked(IpAddr),
+    #[error("connecting took too long")]
+    Timeout,
+    #[error("not connected: {0}")]
+    Tcp(#[source] io::Error),
+    #[error("no TLS: {0}")]
+    Tls(#[source] io::Error),
+}
+
+/// Makes connections, for hyper's client: names and literal addresses pass the same gate.
+#[derive(Clone)]
+pub(super) struct Connector(Arc<Gate>);
+
+/// What a connection is made with.
+pub(super) struct Gate {
+    pub(super) guard: Guard,
+    pub(super) resolver: Arc<dyn Resolve>,
+    pub(super) tls: Arc<ClientConfig>,
+    pub(super) limit: Duration,
+}
+
+impl Connector {
+    pub(super) fn new(gate: Gate) -> Self {
+        Self(Arc::new(gate))
+    }
+
+    pub(super) fn guard(&self) -> &Guard {
+        &self.0.guard
+    }
+}
+
+type Connecting = Pin<Box<dyn Future<Output = Result<TokioIo<Connection>, ConnectError>> + Send>>;
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Connection>;
+    type Error = ConnectError;
+    type Future = Connecting;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Connecting {
+        let gate = Arc::clone(&self.0);
+        // A limit of its own: hyper lets a connection be made to its end in the background when another gets free first.
+        Box::pin(async move {
+            let opened = timeout(gate.limit, gate.open(&uri)).await.map_err(|_| ConnectError::Timeout)?;
+            opened.map(|stream| TokioIo::new(Connection::new(stream, gate.limit)))
+        })
+    }
+}
+
+impl Gate {
+    async fn open(&self, uri: &Uri) -> Result<Box<dyn Stream>, ConnectError> {
+        let (is_secure, default_port) = match uri.scheme_str() {
+            Some("https") => (true, 443),
+            Some("http") if self.guard.allows_http() => (false, 80),
+            _ => return Err(ConnectError::Scheme),
+        };
+        let host = uri.host().ok_or(ConnectError::Host)?;
+        let addresses = self.addresses(host).await?;
+        let tcp = self.connect(&addresses, uri.port_u16().unwrap_or(default_port)).await?;
+        if !is_secure {
+            return Ok(Box::new(tcp));
+        }
+        let name = server_name(host).ok_or(ConnectError::Host)?;
+        let tls = TlsConnector::from(Arc::clone(&self.tls)).connect(name, tcp).await;
+        Ok(Box::new(tls.map_err(ConnectError::Tls)?))
+    }
+
+    /// The addresses of a host, all of them admitted. One that is not refuses them all: nobody has a public and a
+    /// private address under one name by accident, and who would be connected to would be a matter of luck.
+    async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, ConnectError> {
+        let found = match literal(host) {
+            Some(address) => vec![address],
+            None => self.resolver.resolve(host).await.map_err(ConnectError::Name)?,
+        };
+        let found: Vec<_> = found.iter().map(IpAddr::to_canonical).collect();
+        match found.iter().find(|address| !self.guard.admits(**address)) {
+            Some(address) => Err(ConnectError::Blocked(*address)),
+            None => Ok(chosen(&found)),
+        }
+    }
+
+    /// Connects to the first of these addresses that answers, and to nothing else.
+    async fn connect(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, ConnectError> {
+        let each = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+        let mut last = ConnectError::NoAddress;
+        for address in addresses {
+            match timeout(each, TcpStream::connect(SocketAddr::new(*address, port))).await {
+                Ok(Ok(stream)) => return self.checked(stream, *address),
+                Ok(Err(error)) => last = ConnectError::Tcp(error),
+                Err(_) => last = ConnectError::Timeout,
+            }
+        }
+        Err(last)
+    }
+
+    /// Asks the connection itself whom it is with.
+    fn checked(&self, stream: TcpStream, meant: IpAddr) -> Result<TcpStream, ConnectError> {
+        let peer = stream.peer_addr().map_err(ConnectError::Tcp)?.ip().to_canonical();
+        if peer != meant || !self.guard.admits(peer) {
+            return Err(ConnectError::Blocked(peer));
+        }
+        stream.set_nodelay(true).map_err(ConnectError::Tcp)?;
+        Ok(stream)
+    }
+}
+
+/// A few addresses, IPv6 and IPv4 in turn, so that one of them that leads nowhere does not use up all attempts.
+fn chosen(found: &[IpAddr]) -> Vec<IpAddr> {
+    let is_v6_first = found.first().is_some_and(IpAddr::is_ipv6);
+    let (mut first, mut other) = (Vec::new(), Vec::new());
+    for address in found {
+        if address.is_ipv6() == is_v6_first { first.push(*address) } else { other.push(*address) }
+    }
+    let mut other = other.into_iter();
+    let pairs = first.into_iter().flat_map(|one| [Some(one), other.next()]).flatten().collect::<Vec<_>>();
+    pairs.into_iter().chain(other).take(TRIED).collect()
+}

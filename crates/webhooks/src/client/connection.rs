@@ -1,0 +1,123 @@
+//! A connection that does not wait for ever to be written to.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use hyper_util::client::legacy::connect::{self, Connected};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Sleep, sleep},
+};
+
+/// TCP, with TLS or without.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Whether a connection has brought an answer already. It travels with the connection's answers and errors.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Used(Arc<AtomicBool>);
+
+impl Used {
+    pub(super) fn mark(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_marked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What hyper reads from and writes to.
+///
+/// hyper gives up a connection when nobody waits for its answer any more, but first writes what it still has. A
+/// receiver that does not read would keep the connection and its task for ever, so what has not been written out within
+/// a limit fails.
+pub(super) struct Connection {
+    stream: Pin<Box<dyn Stream>>,
+    limit: Duration,
+    stuck: Option<Pin<Box<Sleep>>>,
+    used: Used,
+}
+
+impl Connection {
+    pub(super) fn new(stream: Box<dyn Stream>, limit: Duration) -> Self {
+        Self { stream: stream.into(), limit, stuck: None, used: Used::default() }
+    }
+
+    /// Starts the time when writing is held up; it runs until everything is out, however it drips.
+    fn in_time<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        done: Poll<io::Result<T>>,
+        is_all: bool,
+    ) -> Poll<io::Result<T>> {
+        if done.is_ready() {
+            if is_all {
+                self.stuck = None;
+            }
+            return done;
+        }
+        let limit = self.limit;
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(limit)));
+        stuck.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl connect::Connection for Connection {
+    fn connected(&self) -> Connected {
+        Connected::new().extra(self.used.clone())
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.get_mut().stream.as_mut().poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let done = this.stream.as_mut().poll_write(context, bytes);
+        this.in_time(context, done, false)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let done = this.stream.as_mut().poll_write_vectored(context, pieces);
+        this.in_time(context, done, false)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let done = this.stream.as_mut().poll_flush(context);
+        this.in_time(context, done, true)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let done = this.stream.as_mut().poll_shutdown(context);
+        this.in_time(context, done, true)
+    }
+}

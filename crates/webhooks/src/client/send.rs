@@ -1,0 +1,220 @@
+//! Asking, within limits.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Version, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::{
+    client::legacy,
+    rt::{TokioExecutor, TokioTimer},
+};
+use rustls::{
+    ClientConfig, RootCertStore, client::Resumption, crypto::ring, pki_types::CertificateDer, version,
+};
+use tokio::time::{Instant, timeout};
+
+use super::{
+    Answer, Failure, Guard, Resolve, SystemResolver, Target,
+    answer::Room,
+    connect::{Connector, Gate},
+    connection::Used,
+    failure::{is_closed, told},
+};
+
+/// All of an exchange, unless set otherwise.
+const TIME_LIMIT: Duration = Duration::from_secs(15);
+/// Connections without work are closed after this.
+const IDLE: Duration = Duration::from_mins(1);
+/// Connections to one host that wait for work.
+const IDLE_PER_HOST: usize = 32;
+/// What a head may have, and what is read at once.
+const BUFFER: usize = 32 * 1024;
+/// Fields that a head may have.
+const HEADERS: usize = 100;
+/// What is kept of the answer to a POST, and what is read of it.
+const POSTED: Room = Room::Beginning { kept: 4_096, read: 64 * 1024 };
+
+/// What frames a message or concerns one connection. Here that is hyper's business: a length that is not the body's
+/// would turn the rest of the body into another request.
+const OURS: [header::HeaderName; 8] = [
+    header::HOST,
+    header::CONTENT_LENGTH,
+    header::TRANSFER_ENCODING,
+    header::CONNECTION,
+    header::EXPECT,
+    header::UPGRADE,
+    header::TE,
+    header::TRAILER,
+];
+
+/// What may be set about a client.
+#[derive(Clone)]
+pub struct ClientSettings {
+    /// All that an exchange may take: look-up, connection, TLS, request and answer.
+    pub time_limit: Duration,
+    /// Who may sign receivers' certificates besides those whom the operating system trusts.
+    pub extra_roots: Vec<CertificateDer<'static>>,
+    /// Who finds the addresses of names.
+    pub resolver: Arc<dyn Resolve>,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            time_limit: TIME_LIMIT,
+            extra_roots: Vec::new(),
+            resolver: Arc::new(SystemResolver::default()),
+        }
+    }
+}
+
+impl fmt::Debug for ClientSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientSettings")
+            .field("time_limit", &self.time_limit)
+            .field("extra_roots", &self.extra_roots.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// A certificate that was to be trusted is none, or TLS cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// Asks receivers whom a [`Guard`] admits, over connections that are used again. A clone is the same client.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    http: legacy::Client<Connector, Full<Bytes>>,
+    connector: Connector,
+    limit: Duration,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("guard", self.guard()).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Reads the certificates that the operating system trusts, from files, so it is for the start of a program.
+    pub fn new(guard: Guard, settings: ClientSettings) -> Result<Self, SetupError> {
+        let ClientSettings { time_limit: limit, extra_roots, resolver } = settings;
+        let tls = Arc::new(tls(extra_roots)?);
+        let connector = Connector::new(Gate { guard, resolver, tls, limit });
+        let http = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(IDLE_PER_HOST)
+            .http1_max_buf_size(BUFFER)
+            .http1_max_headers(HEADERS)
+            .build(connector.clone());
+        Ok(Self(Arc::new(Inner { http, connector, limit })))
+    }
+
+    /// Who may be talked to.
+    pub fn guard(&self) -> &Guard {
+        self.0.connector.guard()
+    }
+
+    /// Posts a body and keeps the beginning of the answer.
+    ///
+    /// A receiver may close a connection just when it is used again; then the request is sent once more over a new one.
+    /// So a receiver can get a request twice, as it can when its answer is lost, and has to know them by their id.
+    pub async fn post(&self, target: &Target, headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
+        self.ask(&Method::POST, target, headers, body, POSTED).await
+    }
+
+    /// Gets all of a body; one that has more bytes than this is refused.
+    pub async fn get(&self, target: &Target, headers: HeaderMap, max_body: usize) -> Result<Answer, Failure> {
+        self.ask(&Method::GET, target, headers, Bytes::new(), Room::Whole(max_body)).await
+    }
+
+    async fn ask(
+        &self,
+        method: &Method,
+        target: &Target,
+        mut headers: HeaderMap,
+        body: Bytes,
+        room: Room,
+    ) -> Result<Answer, Failure> {
+        for name in &OURS {
+            headers.remove(name);
+        }
+        if method == Method::POST {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        }
+        let start = Instant::now();
+        let exchange = async {
+            let response = self.send(|| request(method, target, &headers, &body)).await?;
+            Answer::read(response, room).await
+        };
+        let answer = timeout(self.0.limit, exchange).await.unwrap_or(Err(Failure::Timeout))?;
+        Ok(Answer { elapsed: start.elapsed(), ..answer })
+    }
+
+    /// Sends a request: once, or twice when the connection had been used before and was closed without an answer.
+    async fn send(&self, request: impl Fn() -> Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
+        let mut result = self.0.http.request(request()).await;
+        if result.as_ref().is_err_and(|error| was_used(error) && is_closed(error)) {
+            result = self.0.http.request(request()).await;
+        }
+        match result {
+            Ok(response) => {
+                if let Some(used) = response.extensions().get::<Used>() {
+                    used.mark();
+                }
+                Ok(response)
+            }
+            Err(error) => {
+                let failure = Failure::of(&error);
+                tracing::debug!(?failure, error = told(&error), "no answer");
+                Err(failure)
+            }
+        }
+    }
+}
+
+fn request(method: &Method, target: &Target, headers: &HeaderMap, body: &Bytes) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(body.clone()));
+    *request.method_mut() = method.clone();
+    *request.uri_mut() = target.uri().clone();
+    *request.version_mut() = Version::HTTP_11;
+    *request.headers_mut() = headers.clone();
+    request
+}
+
+fn was_used(error: &legacy::Error) -> bool {
+    let mut extras = http::Extensions::new();
+    if let Some(connected) = error.connect_info() {
+        connected.get_extras(&mut extras);
+    }
+    extras.get::<Used>().is_some_and(Used::is_marked)
+}
+
+fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, SetupError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    for root in extra_roots {
+        roots.add(root)?;
+    }
+    if roots.is_empty() {
+        // Whatever else a program does goes on: nobody's certificate is to be trusted, so nothing is sent by https.
+        tracing::warn!("this system has no trusted certificates: install its package of them (ca-certificates)");
+    }
+    let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&version::TLS13, &version::TLS12])?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // Tickets are kept for every server and are as large as it likes; connections that stay open do the same for us.
+    tls.resumption = Resumption::disabled();
+    Ok(tls)
+}

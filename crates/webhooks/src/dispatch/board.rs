@@ -1,0 +1,350 @@
+//! Whose turn it is: lanes of subscriptions, in rounds over tenants.
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    num::NonZeroU32,
+    sync::Arc,
+    time::Duration,
+};
+
+use kernel::{TenantId, Timestamp};
+use tokio::time::Instant;
+
+use super::{
+    lane::Lane,
+    queue::{Key, Lease, Receiver},
+};
+use crate::{
+    delivery::{Attempt, Outcome},
+    secret::Signers,
+    subscription::SubscriptionId,
+};
+
+/// How much is sent at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// To one subscription.
+    pub subscription: usize,
+    /// To those of one tenant.
+    pub tenant: usize,
+    /// To all. A fifth of it is for first attempts alone, and a fifth for retries.
+    pub total: usize,
+    /// To one subscription, in a second; `None`: no limit.
+    pub rate: Option<NonZeroU32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { subscription: 4, tenant: 64, total: 512, rate: None }
+    }
+}
+
+/// Deliveries that are read at once.
+pub(super) const AT_ONCE: usize = 200;
+/// With so few ready, more is read.
+const LOW: usize = 50;
+/// With so many that are not recorded, storage is waited for.
+const KNOWN: usize = 2_000;
+/// What was read so long ago is read again before it is sent: the subscription may be another.
+const STALE: Duration = Duration::from_secs(30);
+/// How long an attempt may take, and a little, in milliseconds: the lease has to last.
+const ATTEMPT: i64 = 20_000;
+/// How long storage is left alone after it has failed.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long a lane is kept that nothing is sent on.
+const IDLE: Duration = Duration::from_mins(1);
+
+/// Something to be sent.
+pub(super) struct Sending {
+    pub(super) key: Key,
+    pub(super) to: Arc<(Receiver, Signers)>,
+    pub(super) attempt: Attempt,
+}
+
+/// The subscriptions of one tenant that have something to send.
+#[derive(Default)]
+struct Turns {
+    in_flight: usize,
+    queue: VecDeque<SubscriptionId>,
+    is_in_ring: bool,
+}
+
+/// All lanes, and whose turn it is.
+pub(super) struct Board {
+    limits: Limits,
+    lanes: HashMap<Key, Lane>,
+    tenants: HashMap<TenantId, Turns>,
+    ring: VecDeque<TenantId>,
+    /// Lanes to be read.
+    to_take: VecDeque<Key>,
+    /// Lanes whose rate lets nothing through before.
+    later: BTreeSet<(Instant, Key)>,
+    /// Lanes that had no room among all.
+    parked: Vec<Key>,
+    /// First attempts that are being sent.
+    fresh: usize,
+    /// Retries that are.
+    retries: usize,
+}
+
+impl Board {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            lanes: HashMap::new(),
+            tenants: HashMap::new(),
+            ring: VecDeque::new(),
+            to_take: VecDeque::new(),
+            later: BTreeSet::new(),
+            parked: Vec::new(),
+            fresh: 0,
+            retries: 0,
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.fresh + self.retries
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lanes.len()
+    }
+
+    pub(super) fn lane(&mut self, key: &Key) -> Option<&mut Lane> {
+        self.lanes.get_mut(key)
+    }
+
+    /// There may be something for this subscription. While more is known to wait, news of more is none.
+    pub(super) fn want(&mut self, key: &Key, has_changed: bool, now: Instant) {
+        let lane = self.lanes.entry(key.clone()).or_default();
+        lane.touched = Some(now);
+        if has_changed {
+            lane.not_before = None;
+        }
+        if has_changed || !lane.has_more {
+            lane.is_wanted = true;
+        }
+        self.consider(key, now);
+    }
+
+    /// Puts a lane in the row of those to be read, if it is time.
+    fn consider(&mut self, key: &Key, now: Instant) {
+        let Some(lane) = self.lanes.get_mut(key) else { return };
+        let is_due = lane.is_wanted || (lane.has_more && lane.ready() < LOW);
+        let may = lane.not_before.is_none_or(|time| time <= now) && lane.known.len() < KNOWN;
+        if is_due && may && !lane.is_taking {
+            lane.is_taking = true;
+            self.to_take.push_back(key.clone());
+        }
+    }
+
+    /// The next lane to be read: whether its lease is ours and lasts, and how much is to be read.
+    pub(super) fn next_take(&mut self, now: Timestamp) -> Option<(Key, bool, usize)> {
+        loop {
+            let key = self.to_take.pop_front()?;
+            let Some(lane) = self.lanes.get_mut(&key) else { continue };
+            lane.is_wanted = false;
+            let lasts = now.plus_millis(Lease::LENGTH / 2);
+            let is_held = lane.lease_until.is_some_and(|until| until > lasts);
+            return Some((key, is_held, AT_ONCE + lane.known.len()));
+        }
+    }
+
+    /// A lane was read.
+    pub(super) fn taken(
+        &mut self,
+        key: &Key,
+        to: (Receiver, Signers),
+        (fresh, retries): (Vec<Attempt>, Vec<Attempt>),
+        (has_more, lease_until): (bool, Option<Timestamp>),
+        now: Instant,
+    ) {
+        let Some(lane) = self.lanes.get_mut(key) else { return };
+        lane.forget();
+        lane.failing_since = to.0.failing_since;
+        lane.to = Some(Arc::new(to));
+        lane.fill(fresh, retries);
+        lane.end_taking();
+        lane.has_more = has_more;
+        lane.taken_at = Some(now);
+        if lease_until.is_some() {
+            lane.lease_until = lease_until;
+        }
+        self.offer(key);
+        self.consider(key, now);
+    }
+
+    /// A lane is not ours, or there is nothing to be sent. What is on its way goes on.
+    pub(super) fn not_taken(&mut self, key: &Key) {
+        let Some(lane) = self.lanes.get_mut(key) else { return };
+        lane.end_taking();
+        lane.has_more = false;
+        lane.lease_until = None;
+        lane.forget();
+        if lane.is_idle() {
+            self.lanes.remove(key);
+        }
+    }
+
+    /// A lane could not be read, or not be signed for: it is tried again after a while.
+    pub(super) fn put_off(&mut self, key: &Key, pause: Option<Duration>, now: Instant) {
+        let Some(lane) = self.lanes.get_mut(key) else { return };
+        lane.end_taking();
+        lane.is_wanted = true;
+        lane.lease_until = None;
+        lane.forget();
+        lane.not_before = Some(now + pause.unwrap_or(PAUSE));
+    }
+
+    /// Gives a lane its turn if it has something to send.
+    fn offer(&mut self, key: &Key) {
+        let Some(lane) = self.lanes.get_mut(key) else { return };
+        let most = if lane.breaker.is_open() { 1 } else { self.limits.subscription };
+        if lane.is_queued || lane.ready() == 0 || lane.in_flight >= most {
+            return;
+        }
+        lane.is_queued = true;
+        let turns = self.tenants.entry(key.tenant.clone()).or_default();
+        turns.queue.push_back(key.subscription.clone());
+        self.enter(&key.tenant);
+    }
+
+    fn enter(&mut self, tenant: &TenantId) {
+        let Some(turns) = self.tenants.get_mut(tenant) else { return };
+        if !turns.is_in_ring && !turns.queue.is_empty() && turns.in_flight < self.limits.tenant {
+            turns.is_in_ring = true;
+            self.ring.push_back(tenant.clone());
+        }
+    }
+
+    /// The next to be sent: one of each tenant in turn, one of each of its subscriptions in turn.
+    pub(super) fn next_send(&mut self, now: Instant, time: Timestamp) -> Option<Sending> {
+        while self.in_flight() < self.limits.total {
+            let tenant = self.ring.pop_front()?;
+            let Some(turns) = self.tenants.get_mut(&tenant) else { continue };
+            turns.is_in_ring = false;
+            let Some(subscription) = turns.queue.pop_front() else { continue };
+            let key = Key { tenant, subscription };
+            let sending = self.send(&key, now, time);
+            self.enter(&key.tenant);
+            if sending.is_some() {
+                return sending;
+            }
+        }
+        None
+    }
+
+    fn send(&mut self, key: &Key, now: Instant, time: Timestamp) -> Option<Sending> {
+        let share = self.limits.total - self.limits.total / 5;
+        let (room_for_fresh, room_for_retries) = (self.fresh < share, self.retries < share);
+        let lane = self.lanes.get_mut(key)?;
+        lane.is_queued = false;
+        lane.touched = Some(now);
+        let lasts = time.plus_millis(ATTEMPT);
+        let is_stale = lane.taken_at.is_none_or(|at| now.duration_since(at) > STALE);
+        if is_stale || lane.lease_until.is_none_or(|until| until < lasts) {
+            lane.forget();
+            lane.is_wanted = true;
+            self.consider(key, now);
+            return None;
+        }
+        if let Some(rate) = self.limits.rate
+            && let Some(at) = lane.rate.wait(rate.get(), now)
+        {
+            self.later.insert((at, key.clone()));
+            return None;
+        }
+        let to = Arc::clone(lane.to.as_ref()?);
+        let Some(attempt) = lane.next(room_for_fresh, room_for_retries) else {
+            if lane.ready() > 0 {
+                self.parked.push(key.clone());
+            }
+            return None;
+        };
+        if let Some(rate) = self.limits.rate {
+            lane.rate.take(rate.get(), now);
+        }
+        lane.in_flight += 1;
+        if attempt.is_fresh {
+            self.fresh += 1;
+        } else {
+            self.retries += 1;
+        }
+        if let Some(turns) = self.tenants.get_mut(&key.tenant) {
+            turns.in_flight += 1;
+        }
+        self.offer(key);
+        self.consider(key, now);
+        Some(Sending { key: key.clone(), to, attempt })
+    }
+
+    /// An attempt has an outcome: there is room for others.
+    pub(super) fn done(&mut self, key: &Key, is_fresh: bool, outcome: &Outcome) {
+        if is_fresh {
+            self.fresh -= 1;
+        } else {
+            self.retries -= 1;
+        }
+        if let Some(turns) = self.tenants.get_mut(&key.tenant) {
+            turns.in_flight -= 1;
+            if turns.in_flight == 0 && turns.queue.is_empty() && !turns.is_in_ring {
+                self.tenants.remove(&key.tenant);
+            }
+        }
+        if let Some(lane) = self.lanes.get_mut(key) {
+            lane.in_flight -= 1;
+            lane.breaker.note(outcome);
+        }
+        self.offer(key);
+        self.enter(&key.tenant);
+        for key in std::mem::take(&mut self.parked) {
+            self.offer(&key);
+        }
+    }
+
+    /// Outcomes are kept.
+    pub(super) fn recorded(&mut self, key: &Key, id: &crate::DeliveryId, now: Instant) {
+        if let Some(lane) = self.lanes.get_mut(key) {
+            lane.settle(id);
+        }
+        self.consider(key, now);
+    }
+
+    /// When the next lane may send again.
+    pub(super) fn next_later(&self) -> Option<Instant> {
+        self.later.first().map(|(at, _)| *at)
+    }
+
+    /// Lanes whose time has come.
+    pub(super) fn wake(&mut self, now: Instant) {
+        while let Some((at, key)) = self.later.pop_first() {
+            if at > now {
+                self.later.insert((at, key));
+                return;
+            }
+            self.offer(&key);
+        }
+    }
+
+    /// Reads what was put off, and forgets lanes that nothing was sent on for long: they are answered, to be given back.
+    pub(super) fn tidy(&mut self, now: Instant) -> Vec<Key> {
+        let put_off = self.lanes.iter().filter(|(_, lane)| lane.is_wanted && !lane.is_taking);
+        for key in put_off.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
+            self.consider(&key, now);
+        }
+        let is_over = |lane: &Lane| lane.touched.is_none_or(|at| now.duration_since(at) > IDLE);
+        let over = self.lanes.iter().filter(|(_, lane)| lane.is_idle() && is_over(lane));
+        let over: Vec<Key> = over.map(|(key, _)| key.clone()).collect();
+        for key in &over {
+            self.lanes.remove(key);
+        }
+        self.tenants.retain(|_, turns| turns.in_flight > 0 || !turns.queue.is_empty() || turns.is_in_ring);
+        over
+    }
+
+    /// All lanes that are ours.
+    pub(super) fn held(&self) -> Vec<Key> {
+        let held = self.lanes.iter().filter(|(_, lane)| lane.lease_until.is_some());
+        held.map(|(key, _)| key.clone()).collect()
+    }
+}

@@ -1,0 +1,221 @@
+//! One subscription as the dispatcher sees it.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use kernel::Timestamp;
+use tokio::time::Instant;
+
+use super::queue::Receiver;
+use crate::{
+    delivery::{Attempt, AttemptError, DeliveryId, Outcome},
+    secret::Signers,
+};
+
+/// A subscription that is delivered to.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
+pub(super) struct Lane {
+    /// Where to, and what signs; `None` before it was taken.
+    pub(super) to: Option<Arc<(Receiver, Signers)>>,
+    pub(super) fresh: VecDeque<Attempt>,
+    pub(super) retries: VecDeque<Attempt>,
+    /// What is ready, being sent, or not recorded yet.
+    pub(super) known: HashSet<DeliveryId>,
+    /// Recorded while it was being read: what was read may be from before.
+    pub(super) settled: Vec<DeliveryId>,
+    pub(super) in_flight: usize,
+    /// There may be something that was not read yet.
+    pub(super) is_wanted: bool,
+    /// It is being read.
+    pub(super) is_taking: bool,
+    /// There was more than was read.
+    pub(super) has_more: bool,
+    /// It is in its tenant's queue.
+    pub(super) is_queued: bool,
+    pub(super) lease_until: Option<Timestamp>,
+    pub(super) failing_since: Option<Timestamp>,
+    /// Nothing is tried before.
+    pub(super) not_before: Option<Instant>,
+    pub(super) taken_at: Option<Instant>,
+    pub(super) touched: Option<Instant>,
+    pub(super) breaker: Breaker,
+    pub(super) rate: Rate,
+    /// What was sent last was a first attempt.
+    was_fresh: bool,
+}
+
+impl Lane {
+    pub(super) fn ready(&self) -> usize {
+        self.fresh.len() + self.retries.len()
+    }
+
+    /// Nothing is left to do, or to be told.
+    pub(super) fn is_idle(&self) -> bool {
+        self.known.is_empty() && self.in_flight == 0 && !self.is_wanted && !self.is_taking && !self.has_more
+    }
+
+    /// What was read but not sent is forgotten: it is still in storage.
+    pub(super) fn forget(&mut self) {
+        for attempt in self.fresh.drain(..).chain(self.retries.drain(..)) {
+            self.known.remove(&attempt.id);
+        }
+    }
+
+    /// What was read is ready, but for what is known already.
+    pub(super) fn fill(&mut self, fresh: Vec<Attempt>, retries: Vec<Attempt>) {
+        for attempt in fresh {
+            if self.known.insert(attempt.id.clone()) {
+                self.fresh.push_back(attempt);
+            }
+        }
+        for attempt in retries {
+            if self.known.insert(attempt.id.clone()) {
+                self.retries.push_back(attempt);
+            }
+        }
+    }
+
+    /// An outcome is recorded.
+    pub(super) fn settle(&mut self, id: &DeliveryId) {
+        if self.is_taking {
+            self.settled.push(id.clone());
+        } else {
+            self.known.remove(id);
+        }
+    }
+
+    /// Reading has ended.
+    pub(super) fn end_taking(&mut self) {
+        self.is_taking = false;
+        for id in self.settled.drain(..) {
+            self.known.remove(&id);
+        }
+    }
+
+    /// The next to be sent where there is room for first attempts, for retries or both. They take turns.
+    pub(super) fn next(&mut self, room_for_fresh: bool, room_for_retries: bool) -> Option<Attempt> {
+        let fresh = room_for_fresh && !self.fresh.is_empty();
+        let retry = room_for_retries && !self.retries.is_empty();
+        let is_fresh = match (fresh, retry) {
+            (true, true) => !self.was_fresh,
+            (false, false) => return None,
+            (fresh, _) => fresh,
+        };
+        self.was_fresh = is_fresh;
+        if is_fresh { self.fresh.pop_front() } else { self.retries.pop_front() }
+    }
+}
+
+/// How many attempts the median is of.
+const LAST: usize = 9;
+/// A receiver that takes so long is slow.
+const SLOW: i64 = 10_000;
+/// So many time-outs in a row are enough.
+const TIMEOUTS: usize = 5;
+
+/// Notices a slow receiver, which then gets one delivery at a time until it recovers.
+#[derive(Debug, Default)]
+pub(super) struct Breaker {
+    last: VecDeque<i64>,
+    timeouts: usize,
+}
+
+impl Breaker {
+    pub(super) fn note(&mut self, outcome: &Outcome) {
+        let has_timed_out = outcome.error == Some(AttemptError::Timeout);
+        if !has_timed_out && outcome.duration_ms < SLOW {
+            if self.is_open() {
+                self.last.clear();
+            }
+            self.timeouts = 0;
+        } else if has_timed_out {
+            self.timeouts += 1;
+        }
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back(outcome.duration_ms);
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        let slow = self.last.iter().filter(|duration| **duration >= SLOW).count();
+        self.timeouts >= TIMEOUTS || (self.last.len() == LAST && slow > LAST / 2)
+    }
+}
+
+/// Deliveries a second at most, with a burst of one second's.
+#[derive(Debug, Default)]
+pub(super) struct Rate {
+    /// When the bucket is full again.
+    full_at: Option<Instant>,
+}
+
+impl Rate {
+    /// When the next may be sent; `None`: now.
+    pub(super) fn wait(&self, per_second: u32, now: Instant) -> Option<Instant> {
+        let each = Duration::from_secs(1) / per_second.max(1);
+        let begins = self.full_at?.checked_sub(Duration::from_secs(1).saturating_sub(each))?;
+        (begins > now).then_some(begins)
+    }
+
+    pub(super) fn take(&mut self, per_second: u32, now: Instant) {
+        let each = Duration::from_secs(1) / per_second.max(1);
+        self.full_at = Some(self.full_at.map_or(now, |full| full.max(now)) + each);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slow(error: bool) -> Outcome {
+        Outcome {
+            duration_ms: 15_000,
+            ..Outcome::failed(if error { AttemptError::Timeout } else { AttemptError::Connect }, 0)
+        }
+    }
+
+    fn quick() -> Outcome {
+        Outcome { status: Some(200), error: None, ..Outcome::failed(AttemptError::Connect, 20) }
+    }
+
+    #[test]
+    fn five_time_outs_in_a_row_or_a_slow_median_and_one_quick_answer() {
+        let mut breaker = Breaker::default();
+        for _ in 0..4 {
+            breaker.note(&slow(true));
+        }
+        assert!(!breaker.is_open());
+        breaker.note(&quick());
+        for _ in 0..4 {
+            breaker.note(&slow(true));
+        }
+        assert!(breaker.is_open(), "eight of nine took long");
+        breaker.note(&quick());
+        assert!(!breaker.is_open());
+        for _ in 0..5 {
+            breaker.note(&slow(true));
+        }
+        assert!(breaker.is_open());
+        breaker.note(&quick());
+        for _ in 0..8 {
+            breaker.note(&slow(false));
+        }
+        assert!(breaker.is_open());
+    }
+
+    #[test]
+    fn a_rate_has_a_burst_of_a_second() {
+        let (mut rate, start) = (Rate::default(), Instant::now());
+        for _ in 0..10 {
+            assert_eq!(rate.wait(10, start), None);
+            rate.take(10, start);
+        }
+        assert_eq!(rate.wait(10, start), Some(start + Duration::from_millis(100)));
+        assert_eq!(rate.wait(10, start + Duration::from_millis(100)), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! What a dispatcher asks of storage, and of whatever sends.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use kernel::{StoreError, TenantId, Timestamp};
+use tokio::sync::Notify;
+
+use crate::{
+    delivery::{Attempt, Outcome, Report},
+    secret::{KeyError, Secrets, Signers},
+    subscription::{DisabledReason, SubscriptionId},
+};
+
+/// Which subscription.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Whose.
+    pub tenant: TenantId,
+    /// Which of theirs.
+    pub subscription: SubscriptionId,
+}
+
+/// Who delivers to a subscription, and until when nobody else does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The process.
+    pub owner: String,
+    /// Now.
+    pub now: Timestamp,
+    /// Until then, unless it is renewed.
+    pub until: Timestamp,
+}
+
+impl Lease {
+    /// Milliseconds of a lease.
+    pub const LENGTH: i64 = 60_000;
+
+    /// Whether a subscription with this lease may be taken. One that ends far from now was given by a wrong clock.
+    pub fn may_take(&self, owner: &str, until: Timestamp) -> bool {
+        owner == self.owner || until <= self.now || until > self.now.plus_millis(2 * Self::LENGTH)
+    }
+}
+
+/// Where deliveries go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receiver {
+    /// Its URL.
+    pub url: String,
+    /// What signs.
+    pub secrets: Secrets,
+    /// Since when nothing has succeeded.
+    pub failing_since: Option<Timestamp>,
+}
+
+/// What came of asking for a subscription's deliveries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// It is gone or disabled: nothing is sent.
+    Nothing,
+    /// Somebody else delivers to it.
+    Elsewhere,
+    /// It is ours.
+    Ours {
+        /// Where deliveries go to.
+        receiver: Box<Receiver>,
+        /// First attempts and those that were asked for, the oldest first.
+        fresh: Vec<Attempt>,
+        /// Attempts by the schedule whose time has come.
+        retries: Vec<Attempt>,
+    },
+}
+
+/// What came of some attempts of one tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Whose.
+    pub tenant: TenantId,
+    /// When it is written.
+    pub at: Timestamp,
+    /// Each attempt, with its subscription.
+    pub reports: Vec<(SubscriptionId, Report)>,
+    /// Since when nothing has succeeded, of those where that has changed.
+    pub failing_since: Vec<(SubscriptionId, Option<Timestamp>)>,
+    /// Those to be disabled.
+    pub disabled: Vec<(SubscriptionId, DisabledReason)>,
+}
+
+/// Where deliveries wait.
+#[async_trait]
+pub trait Queue: Send + Sync + 'static {
+    /// Subscriptions with deliveries whose time has come and that nobody else delivers to, as far as can be told without
+    /// taking them.
+    async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError>;
+    /// Takes a subscription by compare-and-set, or goes on with it (`is_held`) if it is still the lease's owner's, and
+    /// reads its deliveries that are due: of each kind so many at most.
+    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> Result<Taken, StoreError>;
+    /// Keeps what came of attempts, the attempts that follow, and what that means for their subscriptions: all of it or
+    /// nothing. Of an attempt that has an outcome already nothing is kept.
+    async fn record(&self, batch: &Batch) -> Result<(), StoreError>;
+    /// Gives back what is not delivered to any more.
+    async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> Result<(), StoreError>;
+}
+
+/// What sends.
+#[async_trait]
+pub trait Deliver: Send + Sync + 'static {
+    /// What signs for this receiver now.
+    fn signers(&self, key: &Key, receiver: &Receiver, now: Timestamp) -> Result<Signers, KeyError>;
+    /// Sends an attempt and waits for the answer: 15 s at most.
+    async fn deliver(&self, receiver: &Receiver, signers: &Signers, attempt: &Attempt) -> Outcome;
+}
+
+/// Who looks on: for figures and logs.
+pub trait Seen: Send + Sync + 'static {
+    /// An attempt has an outcome.
+    fn attempted(&self, _key: &Key, _report: &Report) {}
+    /// So many are being sent, and so many subscriptions are looked after.
+    fn at_work(&self, _in_flight: usize, _subscriptions: usize) {}
+    /// Nothing is sent to a subscription as its secret cannot be derived.
+    fn unsigned(&self, _key: &Key, _error: &KeyError) {}
+    /// Storage did not do what it was asked.
+    fn failed(&self, _doing: &'static str, _error: &StoreError) {}
+    /// There is news for a subscription that somebody else delivers to.
+    fn elsewhere(&self, _key: &Key) {}
+}
+
+/// Subscriptions that have something new: told by whoever has committed it, heard by the dispatcher. Telling never waits.
+#[derive(Clone, Default)]
+pub struct News(Arc<Told>);
+
+#[derive(Default)]
+struct Told {
+    keys: Mutex<HashSet<(Key, bool)>>,
+    notify: Notify,
+}
+
+impl News {
+    /// There is a new delivery for it, or (`has_changed`) it is not what it was.
+    pub fn tell(&self, key: Key, has_changed: bool) {
+        self.0.keys.lock().unwrap_or_else(PoisonError::into_inner).insert((key, has_changed));
+        self.0.notify.notify_one();
+    }
+
+    /// Waits until there is news, and takes it: each subscription, and whether it is not what it was.
+    pub async fn next(&self) -> Vec<(Key, bool)> {
+        loop {
+            let keys = std::mem::take(&mut *self.0.keys.lock().unwrap_or_else(PoisonError::into_inner));
+            if !keys.is_empty() {
+                return keys.into_iter().collect();
+            }
+            self.0.notify.notified().await;
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What came of attempts, gathered: a commit for each would let the disk decide how fast deliveries are.
+
+use std::{collections::HashMap, time::Duration};
+
+use kernel::{Env, TenantId, Timestamp};
+use tokio::time::Instant;
+
+use super::queue::{Batch, Key};
+use crate::{
+    delivery::{Attempt, AttemptError, DeliveryId, Next, Outcome, Report},
+    schedule::{PATIENCE, next_attempt},
+    subscription::{DisabledReason, SubscriptionId},
+};
+
+/// So many are written together at most.
+const AT_ONCE: usize = 100;
+/// So long one waits for others.
+const LINGER: Duration = Duration::from_millis(5);
+
+/// Outcomes that wait to be written, by tenant: a unit of work is of one.
+#[derive(Default)]
+pub(super) struct Reports(HashMap<TenantId, Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    reports: Vec<(SubscriptionId, Report)>,
+    failing_since: HashMap<SubscriptionId, Option<Timestamp>>,
+    disabled: Vec<(SubscriptionId, DisabledReason)>,
+    /// When the first of them came.
+    since: Option<Instant>,
+    /// Some are being written.
+    is_recording: bool,
+}
+
+/// What an outcome means.
+pub(super) struct Added {
+    pub(super) report: Report,
+    /// Since when nothing has succeeded.
+    pub(super) failing_since: Option<Timestamp>,
+    /// Nothing more is to be sent there.
+    pub(super) ends: bool,
+}
+
+impl Reports {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Decides what follows from an outcome. `before`: since when nothing had succeeded.
+    pub(super) fn add(
+        &mut self,
+        env: &dyn Env,
+        key: &Key,
+        (attempt, outcome, attempted_at): (Attempt, Outcome, Timestamp),
+        before: Option<Timestamp>,
+    ) -> Added {
+        let now = env.now();
+        let has_failed = !outcome.is_success();
+        // That an event is not kept any more is not the receiver's doing.
+        let is_dropped = outcome.error == Some(AttemptError::EventDropped);
+        let failing_since =
+            if is_dropped { before } else { has_failed.then(|| before.unwrap_or(attempted_at)) };
+        let reason = if outcome.is_gone() {
+            Some(DisabledReason::Gone)
+        } else {
+            let is_hopeless = |since: Timestamp| since.plus_millis(PATIENCE) <= now;
+            failing_since.filter(|since| !is_dropped && is_hopeless(*since)).map(|_| DisabledReason::Failing)
+        };
+        let may_follow = has_failed && !outcome.is_gone() && !is_dropped;
+        let at = may_follow
+            .then(|| next_attempt(env, attempt.number, outcome.retry_after.as_deref(), now))
+            .flatten();
+        let next = at.map(|at| Next { id: DeliveryId::new(env), at });
+        let report = Report { attempt, outcome, attempted_at, next };
+        let waiting = self.0.entry(key.tenant.clone()).or_default();
+        waiting.since.get_or_insert_with(Instant::now);
+        waiting.reports.push((key.subscription.clone(), report.clone()));
+        if failing_since != before {
+            waiting.failing_since.insert(key.subscription.clone(), failing_since);
+        }
+        if let Some(reason) = reason {
+            waiting.disabled.push((key.subscription.clone(), reason));
+        }
+        Added { report, failing_since, ends: reason.is_some() }
+    }
+
+    /// What is to be written now: of a tenant of whom nothing is being written.
+    pub(super) fn next(&mut self, now: Instant, time: Timestamp) -> Option<Batch> {
+        let is_due = |waiting: &Waiting| {
+            let has_waited = waiting.since.is_some_and(|since| now >= since + LINGER);
+            !waiting.is_recording && (waiting.reports.len() >= AT_ONCE || has_waited)
+        };
+        let (tenant, waiting) = self.0.iter_mut().find(|(_, waiting)| is_due(waiting))?;
+        waiting.is_recording = true;
+        let rest = waiting.reports.split_off(waiting.reports.len().min(AT_ONCE));
+        waiting.since = if rest.is_empty() { None } else { Some(now) };
+        Some(Batch {
+            tenant: tenant.clone(),
+            at: time,
+            reports: std::mem::replace(&mut waiting.reports, rest),
+            failing_since: waiting.failing_since.drain().collect(),
+            disabled: std::mem::take(&mut waiting.disabled),
+        })
+    }
+
+    /// When something is to be written next.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let due = self.0.values().filter(|waiting| !waiting.is_recording).filter_map(|waiting| waiting.since);
+        due.min().map(|since| since + LINGER)
+    }
+
+    /// What was being written of a tenant is written.
+    pub(super) fn recorded(&mut self, tenant: &TenantId) {
+        let Some(waiting) = self.0.get_mut(tenant) else { return };
+        waiting.is_recording = false;
+        if waiting.reports.is_empty() {
+            self.0.remove(tenant);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Which events a subscription is told of.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// Characters of one at most.
+const LONGEST: usize = 128;
+
+/// A pattern for event types: `A-Z`, `a-z`, `0-9`, `_` and `.` stand for themselves, `*` for any characters or none.
+/// Case matters, and the whole type has to match.
+///
+/// ```
+/// let steps: webhooks::EventFilter = "ACCOUNT_STEPUP_*".parse()?;
+/// assert!(steps.matches("ACCOUNT_STEPUP_ISSUED") && !steps.matches("ACCOUNT_USER_CREATED"));
+/// # Ok::<(), webhooks::ParseEventFilterError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EventFilter(String);
+
+/// Not a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write 1 to 128 of A-Z, a-z, 0-9, _, . and *")]
+pub struct ParseEventFilterError;
+
+impl EventFilter {
+    /// The one that everything matches.
+    pub fn all() -> Self {
+        Self("*".into())
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether an event of this type is meant. Takes time by the product of both lengths at most.
+    pub fn matches(&self, event_type: &str) -> bool {
+        let (pattern, text) = (self.0.as_bytes(), event_type.as_bytes());
+        let (mut at, mut of) = (0, 0);
+        // Where the last star stands, and how far what it stands for goes.
+        let mut star: Option<(usize, usize)> = None;
+        while let Some(byte) = text.get(at) {
+            match pattern.get(of) {
+                Some(b'*') => {
+                    star = Some((of, at));
+                    of += 1;
+                }
+                Some(wanted) if wanted == byte => (at, of) = (at + 1, of + 1),
+                _ => {
+                    let Some((place, taken)) = star else { return false };
+                    star = Some((place, taken + 1));
+                    (at, of) = (taken + 1, place + 1);
+                }
+            }
+        }
+        pattern.iter().skip(of).all(|byte| *byte == b'*')
+    }
+}
+
+impl FromStr for EventFilter {
+    type Err = ParseEventFilterError;
+
+    fn from_str(text: &str) -> Result<Self, ParseEventFilterError> {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'*');
+        if (1..=LONGEST).contains(&text.len()) && text.bytes().all(known) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(ParseEventFilterError)
+        }
+    }
+}
+
+impl fmt::Display for EventFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for EventFilter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for EventFilter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The definition: a star takes nothing, or one character and goes on.
+    fn means(pattern: &[u8], text: &[u8]) -> bool {
+        match (pattern.split_first(), text.split_first()) {
+            (None, None) => true,
+            (Some((b'*', rest)), None) => means(rest, text),
+            (Some((b'*', rest)), Some((_, shorter))) => means(rest, text) || means(pattern, shorter),
+            (Some((wanted, rest)), Some((byte, shorter))) => wanted == byte && means(rest, shorter),
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        for text in ["", "A-B", "a b", "ä", "A?", "[A]", "A,B", &"A".repeat(129)] {
+            assert!(text.parse::<EventFilter>().is_err(), "{text}");
+        }
+        assert!("*".repeat(128).parse::<EventFilter>().is_ok());
+    }
+
+    #[test]
+    fn many_stars_take_no_time() {
+        let filter: EventFilter = "*A".repeat(64).parse().unwrap();
+        let text = format!("{}B", "A".repeat(100_000));
+        assert!(!filter.matches(&text), "by backtracking this would not end");
+    }
+
+    proptest! {
+        #[test]
+        fn matching_is_what_the_definition_says(pattern in "[AB*]{1,8}", text in "[AB]{0,10}") {
+            let filter: EventFilter = pattern.parse().unwrap();
+            prop_assert_eq!(filter.matches(&text), means(pattern.as_bytes(), text.as_bytes()));
+        }
+    }
+}

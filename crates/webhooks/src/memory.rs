@@ -1,0 +1,251 @@
+//! A queue that is gone with the process: for tests, and for services that can do without one that stays.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use kernel::{Env, StoreError, TenantId, Timestamp};
+
+use crate::{
+    Attempt, Batch, DeliveryId, Key, Lease, Outcome, Queue, Receiver, Subscription, SubscriptionId,
+    SubscriptionStore, Taken,
+};
+
+/// Keeps subscriptions and deliveries in memory. Clones share them.
+#[derive(Clone, Default)]
+pub struct MemoryQueue(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    subscriptions: BTreeMap<Key, Kept>,
+    deliveries: BTreeMap<(Key, DeliveryId), MemoryDelivery>,
+}
+
+struct Kept {
+    subscription: Subscription,
+    lease: Option<(String, Timestamp)>,
+    failing_since: Option<Timestamp>,
+}
+
+/// An attempt as it is kept.
+#[derive(Debug, Clone)]
+pub struct MemoryDelivery {
+    /// What is sent.
+    pub attempt: Attempt,
+    /// When; `None` once it has an outcome.
+    pub due_at: Option<Timestamp>,
+    /// What it came to.
+    pub outcome: Option<Outcome>,
+    /// When the attempt after it is due.
+    pub next_at: Option<Timestamp>,
+}
+
+impl MemoryQueue {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The subscriptions of a tenant.
+    pub fn of(&self, tenant: &TenantId) -> MemorySubscriptions {
+        MemorySubscriptions { queue: self.clone(), tenant: tenant.clone() }
+    }
+
+    /// Has an event delivered to every subscription of the tenant that wants it: their keys, to tell the dispatcher.
+    pub fn publish(&self, env: &dyn Env, tenant: &TenantId, event: (&str, &str), body: &Bytes) -> Vec<Key> {
+        let (event_id, event_type) = event;
+        let mut inner = self.inner();
+        let wanting = inner.subscriptions.iter().filter(|(key, kept)| {
+            key.tenant == *tenant && kept.subscription.enabled && kept.subscription.wants(event_type)
+        });
+        let keys: Vec<Key> = wanting.map(|(key, _)| key.clone()).collect();
+        for key in &keys {
+            let attempt = Attempt {
+                id: DeliveryId::new(env),
+                event_id: event_id.to_owned(),
+                event_type: event_type.to_owned(),
+                number: 1,
+                is_fresh: true,
+                body: Some(body.clone()),
+            };
+            inner.keep(key, attempt, env.now());
+        }
+        keys
+    }
+
+    /// All attempts of a subscription, the oldest first.
+    pub fn deliveries(&self, key: &Key) -> Vec<MemoryDelivery> {
+        let inner = self.inner();
+        let of_it = inner.deliveries.iter().filter(|((known, _), _)| known == key);
+        of_it.map(|(_, delivery)| delivery.clone()).collect()
+    }
+
+    /// Since when nothing has succeeded there.
+    pub fn failing_since(&self, key: &Key) -> Option<Timestamp> {
+        self.inner().subscriptions.get(key).and_then(|kept| kept.failing_since)
+    }
+}
+
+impl Inner {
+    fn keep(&mut self, key: &Key, attempt: Attempt, due_at: Timestamp) {
+        let at = (key.clone(), attempt.id.clone());
+        let delivery = MemoryDelivery { attempt, due_at: Some(due_at), outcome: None, next_at: None };
+        self.deliveries.insert(at, delivery);
+    }
+
+    fn due(&self, key: &Key, now: Timestamp) -> impl Iterator<Item = &MemoryDelivery> {
+        let of_it = self.deliveries.iter().filter(move |((known, _), _)| known == key);
+        of_it
+            .map(|(_, delivery)| delivery)
+            .filter(move |delivery| delivery.due_at.is_some_and(|at| at <= now))
+    }
+}
+
+#[async_trait]
+impl Queue for MemoryQueue {
+    async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError> {
+        let inner = self.inner();
+        let is_free =
+            |kept: &Kept| kept.lease.as_ref().is_none_or(|(owner, until)| lease.may_take(owner, *until));
+        let due = inner.subscriptions.iter().filter(|(key, kept)| {
+            kept.subscription.enabled && is_free(kept) && inner.due(key, lease.now).next().is_some()
+        });
+        Ok(due.map(|(key, _)| key.clone()).collect())
+    }
+
+    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> Result<Taken, StoreError> {
+        let mut inner = self.inner();
+        let Some(kept) = inner.subscriptions.get_mut(key).filter(|kept| kept.subscription.enabled) else {
+            return Ok(Taken::Nothing);
+        };
+        let may = match &kept.lease {
+            Some((owner, _)) if is_held => *owner == lease.owner,
+            Some((owner, until)) => lease.may_take(owner, *until),
+            None => true,
+        };
+        if !may {
+            return Ok(Taken::Elsewhere);
+        }
+        if !is_held {
+            kept.lease = Some((lease.owner.clone(), lease.until));
+        }
+        let receiver = Receiver {
+            url: kept.subscription.url.clone(),
+            secrets: kept.subscription.secrets.clone(),
+            failing_since: kept.failing_since,
+        };
+        let mut due: Vec<_> = inner.due(key, lease.now).collect();
+        due.sort_by_key(|delivery| (delivery.due_at, delivery.attempt.id.clone()));
+        let of = |is_fresh: bool| {
+            let kind = due.iter().filter(|delivery| delivery.attempt.is_fresh == is_fresh);
+            kind.take(most).map(|delivery| delivery.attempt.clone()).collect()
+        };
+        Ok(Taken::Ours { receiver: Box::new(receiver), fresh: of(true), retries: of(false) })
+    }
+
+    async fn record(&self, batch: &Batch) -> Result<(), StoreError> {
+        let mut inner = self.inner();
+        let key = |subscription: &SubscriptionId| Key {
+            tenant: batch.tenant.clone(),
+            subscription: subscription.clone(),
+        };
+        for (subscription, report) in &batch.reports {
+            let key = key(subscription);
+            let Some(delivery) = inner.deliveries.get_mut(&(key.clone(), report.attempt.id.clone())) else {
+                continue;
+            };
+            if delivery.due_at.take().is_none() {
+                continue;
+            }
+            delivery.outcome = Some(report.outcome.clone());
+            delivery.next_at = report.next.as_ref().map(|next| next.at);
+            if let Some(next) = &report.next {
+                let attempt = Attempt {
+                    id: next.id.clone(),
+                    number: report.attempt.number + 1,
+                    is_fresh: false,
+                    ..report.attempt.clone()
+                };
+                inner.keep(&key, attempt, next.at);
+            }
+        }
+        for (subscription, since) in &batch.failing_since {
+            if let Some(kept) = inner.subscriptions.get_mut(&key(subscription)) {
+                kept.failing_since = *since;
+            }
+        }
+        for (subscription, reason) in &batch.disabled {
+            if let Some(kept) = inner.subscriptions.get_mut(&key(subscription)) {
+                kept.subscription.enabled = false;
+                kept.subscription.disabled_reason = Some(*reason);
+            }
+        }
+        Ok(())
+    }
+
+    async fn release(&self, keys: &[Key], owner: &str, _: Timestamp) -> Result<(), StoreError> {
+        let mut inner = self.inner();
+        for key in keys {
+            if let Some(kept) = inner.subscriptions.get_mut(key) {
+                kept.lease.take_if(|(held_by, _)| held_by == owner);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The subscriptions of one tenant.
+pub struct MemorySubscriptions {
+    queue: MemoryQueue,
+    tenant: TenantId,
+}
+
+impl MemorySubscriptions {
+    fn key(&self, id: &SubscriptionId) -> Key {
+        Key { tenant: self.tenant.clone(), subscription: id.clone() }
+    }
+}
+
+#[async_trait]
+impl SubscriptionStore for MemorySubscriptions {
+    async fn subscriptions(&mut self) -> Result<Vec<Subscription>, StoreError> {
+        let inner = self.queue.inner();
+        let ours = inner.subscriptions.iter().filter(|(key, _)| key.tenant == self.tenant);
+        Ok(ours.map(|(_, kept)| kept.subscription.clone()).collect())
+    }
+
+    async fn subscription(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StoreError> {
+        Ok(self.queue.inner().subscriptions.get(&self.key(id)).map(|kept| kept.subscription.clone()))
+    }
+
+    async fn count_subscriptions(&mut self) -> Result<usize, StoreError> {
+        Ok(self.subscriptions().await?.len())
+    }
+
+    async fn insert_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
+        let kept = Kept { subscription: subscription.clone(), lease: None, failing_since: None };
+        self.queue.inner().subscriptions.insert(self.key(&subscription.id), kept);
+        Ok(())
+    }
+
+    async fn update_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
+        let mut inner = self.queue.inner();
+        if let Some(kept) = inner.subscriptions.get_mut(&self.key(&subscription.id)) {
+            if subscription.enabled && !kept.subscription.enabled {
+                kept.failing_since = None;
+            }
+            kept.subscription = subscription.clone();
+        }
+        Ok(())
+    }
+
+    async fn delete_subscription(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
+        let key = self.key(id);
+        let mut inner = self.queue.inner();
+        inner.subscriptions.remove(&key);
+        inner.deliveries.retain(|(known, _), _| *known != key);
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! When a delivery that failed is tried again.
+
+use kernel::{Env, Timestamp};
+
+/// Milliseconds between the attempts: after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. Then it is final.
+pub const STEPS: [i64; 7] = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
+
+/// Without a success for as long, in milliseconds, a subscription is disabled: five days.
+pub const PATIENCE: i64 = 5 * 24 * 3_600_000;
+
+/// When attempt `number` (from 1), which failed at `now`, is followed by the next one; `None`: it was the last.
+///
+/// Each step is up to a fifth shorter or longer, so that what failed together does not come back together. A receiver
+/// that asks for more time (`Retry-After`, in seconds or as an HTTP date) gets it, up to twice the step.
+pub fn next_attempt(
+    env: &dyn Env,
+    number: u32,
+    retry_after: Option<&str>,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let step = *STEPS.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+    let mut random = [0; 4];
+    env.fill(&mut random);
+    let spread = 2 * step / 5;
+    let usual = step - step / 5 + i64::from(u32::from_le_bytes(random)) % (spread + 1);
+    let asked = retry_after.and_then(|text| asked(text, now)).unwrap_or(0).min(2 * step);
+    Some(now.plus_millis(usual.max(asked)))
+}
+
+/// Milliseconds that `Retry-After` (RFC 9110 §10.2.3) asks for.
+fn asked(text: &str, now: Timestamp) -> Option<i64> {
+    let text = text.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(text.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1000));
+    }
+    let date = Timestamp::from_http_date(text)?;
+    Some((date.unix_millis() - now.unix_millis()).max(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::ManualEnv;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn steps_are_spread_by_a_fifth_and_end() {
+        let now = at("2026-01-01T00:00:00.000Z");
+        let env = ManualEnv::at(now);
+        for (number, step) in (1..).zip(STEPS) {
+            let waits: Vec<i64> = (0..500)
+                .map(|_| next_attempt(&env, number, None, now).unwrap().unix_millis() - now.unix_millis())
+                .collect();
+            let (least, most) = (waits.iter().min().unwrap(), waits.iter().max().unwrap());
+            assert!(*least >= step * 4 / 5 && *most <= step * 6 / 5, "{number}: {least} to {most}");
+            assert!(*least < step * 85 / 100 && *most > step * 115 / 100, "{number}: {least} to {most}");
+        }
+        assert_eq!(next_attempt(&env, 8, None, now), None);
+        assert_eq!(next_attempt(&env, 0, None, now), None, "attempts count from 1");
+    }
+
+    #[test]
+    fn a_receiver_may_ask_for_time_up_to_twice_the_step() {
+        let now = at("2026-01-01T00:00:00.000Z");
+        let env = ManualEnv::at(now);
+        let wait = |number, text| {
+            next_attempt(&env, number, Some(text), now).unwrap().unix_millis() - now.unix_millis()
+        };
+        assert_eq!(wait(1, "8"), 8_000);
+        assert_eq!(wait(1, "3600"), 10_000);
+        assert_eq!(wait(1, "99999999999999999999"), 10_000);
+        assert_eq!(wait(2, "Thu, 01 Jan 2026 00:08:00 GMT"), 480_000);
+        for nothing in ["", "0", "-5", "soon", "Wed, 31 Dec 2025 23:00:00 GMT"] {
+            assert!((4_000..=6_000).contains(&wait(1, nothing)), "{nothing}");
+        }
+    }
+}

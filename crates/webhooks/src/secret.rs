@@ -1,0 +1,318 @@
+//! Signing secrets: derived when they are needed, never kept.
+
+use data_encoding::{BASE64, HEXLOWER};
+use kernel::{Env, Secret, TenantId, Timestamp, constant_time_eq};
+use ring::{digest, hkdf, hmac};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    subscription::SubscriptionId,
+    verify::{PREFIX, key},
+};
+
+/// Bytes of a secret, and of what is kept to derive it anew.
+const LENGTH: usize = 32;
+
+/// The secret of a subscription: `whsec_` and 32 bytes in base64. Shown once, to the one who asked for it.
+#[derive(Clone)]
+pub struct SigningSecret {
+    text: Secret<String>,
+    /// Keyed with the whole text.
+    service: hmac::Key,
+    /// Keyed with the bytes that it stands for.
+    standard: hmac::Key,
+}
+
+impl SigningSecret {
+    fn new(bytes: &[u8; LENGTH]) -> Self {
+        let text = format!("{PREFIX}{}", BASE64.encode(bytes));
+        Self { service: key(text.as_bytes()), standard: key(bytes), text: Secret::new(text) }
+    }
+
+    /// One that was written down; `None` if it is not of this form.
+    pub fn read(text: &str) -> Option<Self> {
+        let bytes = BASE64.decode(text.strip_prefix(PREFIX)?.as_bytes()).ok()?;
+        Some(Self::new(&bytes.try_into().ok()?))
+    }
+
+    /// One of nobody's, for whoever listens on their own machine.
+    pub fn random(env: &dyn Env) -> Self {
+        let mut bytes = [0; LENGTH];
+        env.fill(&mut bytes);
+        Self::new(&bytes)
+    }
+
+    /// `whsec_…`
+    pub fn text(&self) -> &str {
+        self.text.expose()
+    }
+
+    /// The value of `X-Service-Signature`: `v1=` and HMAC-SHA256 of `<timestamp>.<body>` in lower-case hexadecimal.
+    pub fn sign(&self, timestamp: &str, body: &[u8]) -> String {
+        format!("v1={}", HEXLOWER.encode(signed(&self.service, &[timestamp.as_bytes()], body).as_ref()))
+    }
+
+    /// A value of `webhook-signature`: `v1,` and HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64.
+    pub fn sign_standard(&self, id: &str, timestamp: &str, body: &[u8]) -> String {
+        let tag = signed(&self.standard, &[id.as_bytes(), timestamp.as_bytes()], body);
+        format!("v1,{}", BASE64.encode(tag.as_ref()))
+    }
+
+    fn hash(&self) -> [u8; LENGTH] {
+        sha256(self.text().as_bytes())
+    }
+}
+
+fn signed(key: &hmac::Key, parts: &[&[u8]], body: &[u8]) -> hmac::Tag {
+    let mut context = hmac::Context::with_key(key);
+    for part in parts {
+        context.update(part);
+        context.update(b".");
+    }
+    context.update(body);
+    context.sign()
+}
+
+fn sha256(bytes: &[u8]) -> [u8; LENGTH] {
+    let mut hash = [0; LENGTH];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
+    hash
+}
+
+/// What is kept of a secret: enough to derive it with a master key, and to notice that another one came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Generation {
+    /// From 1, in each subscription.
+    pub number: u64,
+    /// The id of the master key.
+    pub key: String,
+    /// 32 random bytes in base64.
+    pub salt: String,
+    /// SHA-256 of the secret in base64.
+    pub hash: String,
+}
+
+/// The generations of a subscription's secret that sign at the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Secrets {
+    /// The newest.
+    pub current: Generation,
+    /// The one before, while receivers are changed over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Previous>,
+}
+
+/// A generation that is being replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Previous {
+    /// It.
+    pub generation: Generation,
+    /// Until when it signs.
+    pub until: Timestamp,
+}
+
+impl Secrets {
+    /// The one before, if it still signs.
+    pub fn overlapping(&self, now: Timestamp) -> Option<&Previous> {
+        self.previous.as_ref().filter(|previous| previous.until > now)
+    }
+}
+
+/// Why a secret cannot be derived. Nothing is signed then: a signature by another secret is worse than none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The master key is not in the ring.
+    #[error("the master key {0} is not there")]
+    Missing(String),
+    /// What came of it is not what was shown.
+    #[error("the master key {0} is another one than the secret was derived from")]
+    Wrong(String),
+}
+
+/// Master keys with their ids, newest first: what secrets are derived from.
+pub struct SecretKeys(Vec<(String, Secret<Vec<u8>>)>);
+
+impl SecretKeys {
+    /// From master keys with their ids, newest first.
+    pub fn new(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
+        Self(masters.to_vec())
+    }
+
+    /// A secret that there was never before, by the newest key.
+    pub fn generate(
+        &self,
+        env: &dyn Env,
+        (tenant, subscription): (&TenantId, &SubscriptionId),
+        number: u64,
+    ) -> Result<(Generation, SigningSecret), KeyError> {
+        let missing = || KeyError::Missing("newest".into());
+        let (id, master) = self.0.first().ok_or_else(missing)?;
+        let mut salt = [0; LENGTH];
+        env.fill(&mut salt);
+        let secret = derive(master, &salt, (tenant, subscription), number).ok_or_else(missing)?;
+        let generation = Generation {
+            number,
+            key: id.clone(),
+            salt: BASE64.encode(&salt),
+            hash: BASE64.encode(&secret.hash()),
+        };
+        Ok((generation, secret))
+    }
+
+    /// The secret of this generation, if it is the one that was shown.
+    pub fn open(
+        &self,
+        of: (&TenantId, &SubscriptionId),
+        generation: &Generation,
+    ) -> Result<SigningSecret, KeyError> {
+        let known = self.0.iter().find(|(id, _)| *id == generation.key);
+        let (_, master) = known.ok_or_else(|| KeyError::Missing(generation.key.clone()))?;
+        let wrong = || KeyError::Wrong(generation.key.clone());
+        let bytes = |text: &str| BASE64.decode(text.as_bytes()).map_err(|_| wrong());
+        let secret = derive(master, &bytes(&generation.salt)?, of, generation.number).ok_or_else(wrong)?;
+        if constant_time_eq(&secret.hash(), &bytes(&generation.hash)?) { Ok(secret) } else { Err(wrong()) }
+    }
+
+    /// What signs now.
+    pub fn signers(
+        &self,
+        of: (&TenantId, &SubscriptionId),
+        secrets: &Secrets,
+        now: Timestamp,
+    ) -> Result<Signers, KeyError> {
+        let current = self.open(of, &secrets.current)?;
+        match secrets.overlapping(now) {
+            None => Ok(Signers { current, previous: None }),
+            Some(Previous { generation, until }) => {
+                Ok(Signers { current, previous: Some((self.open(of, generation)?, *until)) })
+            }
+        }
+    }
+}
+
+/// HKDF-SHA256 (RFC 5869) of the master key, with the salt, for `tenant|subscription|generation`.
+fn derive(
+    master: &Secret<Vec<u8>>,
+    salt: &[u8],
+    (tenant, subscription): (&TenantId, &SubscriptionId),
+    number: u64,
+) -> Option<SigningSecret> {
+    let info = format!("gatehouse webhook secret|{tenant}|{subscription}|{number}");
+    let extracted = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(master.expose());
+    let mut bytes = zeroize::Zeroizing::new([0; LENGTH]);
+    extracted.expand(&[info.as_bytes()], hkdf::HKDF_SHA256).ok()?.fill(bytes.as_mut()).ok()?;
+    Some(SigningSecret::new(&bytes))
+}
+
+/// The secrets that sign a delivery.
+#[derive(Clone)]
+pub struct Signers {
+    /// The newest.
+    pub current: SigningSecret,
+    /// The one before, and until when it signs.
+    pub previous: Option<(SigningSecret, Timestamp)>,
+}
+
+impl Signers {
+    /// The headers that say that a body is ours, at this moment.
+    ///
+    /// `X-Service-Signature` has one value, always: of the secret that receivers know already. The one they are to change
+    /// to is beside it, and Standard Webhooks' header has both.
+    pub fn headers(&self, event_id: &str, now: Timestamp, body: &[u8]) -> Vec<(&'static str, String)> {
+        let timestamp = now.unix_millis().div_euclid(1000).to_string();
+        let previous = self.previous.as_ref().filter(|(_, until)| *until > now).map(|(secret, _)| secret);
+        let standard = self.current.sign_standard(event_id, &timestamp, body);
+        let mut headers = match previous {
+            None => vec![
+                ("x-service-signature", self.current.sign(&timestamp, body)),
+                ("webhook-signature", standard),
+            ],
+            Some(previous) => vec![
+                ("x-service-signature", previous.sign(&timestamp, body)),
+                ("x-service-signature-next", self.current.sign(&timestamp, body)),
+                (
+                    "webhook-signature",
+                    format!("{} {standard}", previous.sign_standard(event_id, &timestamp, body)),
+                ),
+            ],
+        };
+        headers.push(("webhook-id", event_id.to_owned()));
+        headers.push(("webhook-timestamp", timestamp.clone()));
+        headers.push(("x-service-timestamp", timestamp));
+        headers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{verify, verify_standard};
+    use kernel::ManualEnv;
+
+    fn master(id: &str, byte: u8) -> (String, Secret<Vec<u8>>) {
+        (id.to_owned(), Secret::new(vec![byte; 32]))
+    }
+
+    fn header<'h>(headers: &'h [(&'static str, String)], name: &str) -> Option<&'h str> {
+        headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    #[test]
+    fn a_secret_is_found_again_by_its_key_alone() {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let (tenant, id) = (TenantId::new(&env), SubscriptionId::new(&env));
+        let before = SecretKeys::new(&[master("a", 1)]);
+        let (kept, secret) = before.generate(&env, (&tenant, &id), 1).unwrap();
+        assert!(secret.text().starts_with("whsec_") && secret.text().len() == 50);
+        assert!(!format!("{kept:?}").contains(&secret.text()[6..]), "it is not kept");
+        let rotated = SecretKeys::new(&[master("b", 2), master("a", 1)]);
+        assert_eq!(rotated.open((&tenant, &id), &kept).unwrap().text(), secret.text());
+        let open =
+            |keys: &[(String, Secret<Vec<u8>>)],
+             tenant: &TenantId,
+             id: &SubscriptionId,
+             kept: &Generation| { SecretKeys::new(keys).open((tenant, id), kept).err() };
+        assert_eq!(open(&[master("b", 2)], &tenant, &id, &kept), Some(KeyError::Missing("a".into())));
+        assert_eq!(open(&[master("a", 3)], &tenant, &id, &kept), Some(KeyError::Wrong("a".into())));
+        let wrong = Some(KeyError::Wrong("a".into()));
+        assert_eq!(open(&[master("a", 1)], &TenantId::new(&env), &id, &kept), wrong);
+        assert_eq!(open(&[master("a", 1)], &tenant, &SubscriptionId::new(&env), &kept), wrong);
+        assert_eq!(open(&[master("a", 1)], &tenant, &id, &Generation { number: 2, ..kept.clone() }), wrong);
+        assert_eq!(open(&[master("a", 1)], &tenant, &id, &Generation { salt: "AAAA".into(), ..kept }), wrong);
+    }
+
+    #[test]
+    fn during_a_rotation_both_sign_and_the_header_of_the_specification_has_one_value() {
+        let start: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let env = ManualEnv::at(start);
+        let (tenant, id) = (TenantId::new(&env), SubscriptionId::new(&env));
+        let keys = SecretKeys::new(&[master("a", 1)]);
+        let (old, old_secret) = keys.generate(&env, (&tenant, &id), 1).unwrap();
+        let (new, new_secret) = keys.generate(&env, (&tenant, &id), 2).unwrap();
+        let until = start.plus_millis(3_600_000);
+        let previous = Some(Previous { generation: old, until });
+        let secrets = Secrets { current: new, previous };
+        let signers = keys.signers((&tenant, &id), &secrets, start).unwrap();
+        let (old, new) = (old_secret.text(), new_secret.text());
+        for (at, known, next) in [(start, old, Some(new)), (until, new, None)] {
+            let headers = signers.headers("evt_1", at, b"{}");
+            let (stamp, now) = (header(&headers, "x-service-timestamp").unwrap(), at.unix_millis() / 1000);
+            let signature = header(&headers, "x-service-signature").unwrap();
+            assert_eq!(verify(&[known], stamp, signature, b"{}", now), Ok(()));
+            assert!(!signature.contains([',', ' ']));
+            let after = header(&headers, "x-service-signature-next");
+            assert_eq!(
+                after.map(|tag| verify(&[next.unwrap()], stamp, tag, b"{}", now)),
+                next.map(|_| Ok(()))
+            );
+            let standard = header(&headers, "webhook-signature").unwrap();
+            for secret in [Some(known), next].into_iter().flatten() {
+                assert_eq!(verify_standard(&[secret], "evt_1", stamp, standard, b"{}", now), Ok(()));
+            }
+        }
+        assert!(keys.signers((&tenant, &id), &secrets, until).unwrap().previous.is_none());
+    }
+}

@@ -1,0 +1,321 @@
+//! Deliveries, in a world whose clock the tests have: when they are sent, to whom, how many at once, and what is never lost.
+
+#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+
+mod support;
+
+use std::{collections::BTreeSet, sync::atomic::Ordering, time::Duration};
+
+use support::{Does, World, keys, rate};
+use webhooks::{Change, DisabledReason, Limits, PATIENCE, STEPS, SubscriptionStore, client::Guard};
+
+const URL: &str = "https://one.example/";
+const OTHER: &str = "https://other.example/";
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_hours(1);
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_is_tried_by_the_schedule_and_then_no_more() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    world.network.does(URL, Does::Answer(500, Duration::from_millis(20)));
+    let _at_work = world.start(Limits::default());
+    world.publish(&tenant, 1);
+    world.pass(40 * HOUR).await;
+    let sent = world.network.to(URL);
+    assert_eq!(sent.iter().map(|sent| sent.number).collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
+    assert!(sent.iter().all(|each| each.event == sent[0].event));
+    for (pair, step) in sent.windows(2).zip(STEPS) {
+        let waited = pair[1].at.unix_millis() - pair[0].at.unix_millis();
+        // What is due is looked for each second.
+        assert!((step * 4 / 5..=step * 6 / 5 + 1_100).contains(&waited), "{waited} for {step}");
+    }
+    let kept = world.queue.queue.deliveries(&key);
+    assert_eq!((kept.len(), world.pending(&key)), (8, 0));
+    assert!(kept[..7].iter().all(|one| one.next_at.is_some()) && kept[7].next_at.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_may_ask_for_twice_the_step() {
+    let world = World::new();
+    let tenant = world.tenant();
+    world.subscribe(&tenant, URL).await;
+    world.network.does(URL, Does::Answer(429, Duration::ZERO));
+    *world.network.retry_after.lock().unwrap() = Some("9".into());
+    let _at_work = world.start(Limits::default());
+    world.publish(&tenant, 1);
+    world.pass(15 * SECOND).await;
+    let sent = world.network.to(URL);
+    let waited = sent[1].at.unix_millis() - sent[0].at.unix_millis();
+    assert!((9_000..=10_100).contains(&waited), "{waited}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_is_gone_is_disabled_at_once_and_what_waits_goes_on_when_it_is_back() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    world.network.does(URL, Does::Answer(410, Duration::from_millis(5)));
+    let _at_work = world.start(Limits { subscription: 1, ..Limits::default() });
+    world.publish(&tenant, 20);
+    world.pass(HOUR).await;
+    assert_eq!(world.network.to(URL).len(), 1);
+    let mut store = world.queue.queue.of(&tenant);
+    let gone = store.subscription(&key.subscription).await.unwrap().unwrap();
+    assert_eq!((gone.enabled, gone.disabled_reason), (false, Some(DisabledReason::Gone)));
+    assert_eq!(world.pending(&key), 19);
+    assert_eq!(world.publish(&tenant, 1).len(), 1);
+    assert_eq!(world.pending(&key), 19, "what happens meanwhile is not for it");
+    world.network.does(URL, Does::Answer(200, Duration::ZERO));
+    let on = Change { enabled: Some(true), ..Change::default() };
+    let guard = Guard::new(Vec::new(), false);
+    webhooks::change(&world.ctx(&tenant), &mut store, &guard, &key.subscription, on).await.unwrap();
+    world.pass(3 * SECOND).await;
+    assert_eq!((world.network.to(URL).len(), world.pending(&key)), (20, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn five_days_without_success_disable_and_one_success_begins_anew() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    world.network.does(URL, Does::Answer(500, Duration::ZERO));
+    let _at_work = world.start(Limits::default());
+    world.publish(&tenant, 1);
+    world.skip(4 * 24 * HOUR).await;
+    world.network.does(URL, Does::Answer(200, Duration::ZERO));
+    world.publish(&tenant, 1);
+    world.pass(SECOND).await;
+    assert_eq!(world.queue.queue.failing_since(&key), None);
+    world.network.does(URL, Does::Answer(500, Duration::ZERO));
+    world.publish(&tenant, 1);
+    world.pass(SECOND).await;
+    let since = world.queue.queue.failing_since(&key).unwrap();
+    let is_enabled = async || {
+        let mut store = world.queue.queue.of(&tenant);
+        store.subscription(&key.subscription).await.unwrap().unwrap().enabled
+    };
+    while is_enabled().await {
+        world.publish(&tenant, 1);
+        world.skip(HOUR).await;
+    }
+    let last = world.network.to(URL).last().unwrap().at;
+    let failing = last.unix_millis() - since.unix_millis();
+    assert!((PATIENCE..PATIENCE + 3_700_000).contains(&failing), "{failing}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_receiver_holds_up_nobody() {
+    let world = World::new();
+    let (bad, good) = (world.tenant(), world.tenant());
+    let slow = world.subscribe(&bad, URL).await;
+    world.subscribe(&bad, "https://bad-too.example/").await;
+    world.subscribe(&good, OTHER).await;
+    world.network.does(URL, Does::Answer(200, Duration::from_secs(10)));
+    let _at_work = world.start(Limits::default());
+    world.publish(&bad, 2_000);
+    world.pass(SECOND).await;
+    for _ in 0..20 {
+        let before = world.network.to(OTHER).len();
+        world.publish(&good, 1);
+        world.pass(Duration::from_millis(20)).await;
+        assert_eq!(world.network.to(OTHER).len(), before + 1, "it is sent at once");
+    }
+    assert_eq!(world.network.to("https://bad-too.example/").len(), 2_000, "nor its own neighbour");
+    assert_eq!(world.network.most.lock().unwrap()[URL], 4);
+    // Nine answers of ten seconds each: from then on one at a time.
+    world.pass(60 * SECOND).await;
+    let before = world.network.to(URL).len();
+    world.pass(100 * SECOND).await;
+    let meanwhile = world.network.to(URL).len() - before;
+    assert!((9..=11).contains(&meanwhile), "{meanwhile}");
+    world.network.does(URL, Does::Answer(200, Duration::from_millis(1)));
+    world.pass(30 * SECOND).await;
+    assert_eq!(world.pending(&slow), 0, "it has recovered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_at_once_than_is_allowed_and_retries_leave_room() {
+    let world = World::new();
+    let limits = Limits { subscription: 4, tenant: 6, total: 20, rate: None };
+    let tenants: Vec<_> = (0..8).map(|_| world.tenant()).collect();
+    for (number, tenant) in tenants.iter().enumerate() {
+        for one in 0..3 {
+            let url = format!("https://r{number}-{one}.example/");
+            world.network.does(&url, Does::Answer(500, Duration::from_secs(2)));
+            world.subscribe(tenant, &url).await;
+        }
+    }
+    let _at_work = world.start(limits);
+    for tenant in &tenants {
+        world.publish(tenant, 10);
+    }
+    world.pass(2 * HOUR).await;
+    let most = world.network.most.lock().unwrap().clone();
+    assert!(most.values().all(|count| *count <= 4), "{most:?}");
+    assert!(world.network.most_of_all.load(Ordering::SeqCst) <= 20);
+    assert!(world.network.most_of_all.load(Ordering::SeqCst) >= 16, "what is allowed is used");
+    let events = world.network.sent.lock().unwrap().iter().filter(|sent| sent.number == 1).count();
+    assert_eq!(events, 8 * 3 * 10);
+    // First attempts alone do not take all of it: a fifth is for retries.
+    let fresh = World::new();
+    let tenant = fresh.tenant();
+    for one in 0..10 {
+        let url = format!("https://f{one}.example/");
+        fresh.network.does(&url, Does::Answer(200, Duration::from_secs(5)));
+        fresh.subscribe(&tenant, &url).await;
+    }
+    let _at_work = fresh.start(Limits { tenant: 100, ..limits });
+    fresh.publish(&tenant, 10);
+    fresh.pass(4 * SECOND).await;
+    assert_eq!(fresh.network.most_of_all.load(Ordering::SeqCst), 16);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_is_kept() {
+    let world = World::new();
+    let tenant = world.tenant();
+    world.subscribe(&tenant, URL).await;
+    let _at_work = world.start(rate(10));
+    world.publish(&tenant, 100);
+    world.pass(Duration::from_millis(5_050)).await;
+    let sent = world.network.to(URL).len();
+    assert!((58..=61).contains(&sent), "a second's at once, then ten a second: {sent}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_event_is_sent_once_however_many_dispatchers_there_are() {
+    let world = World::new();
+    let tenants: Vec<_> = (0..5).map(|_| world.tenant()).collect();
+    let mut keys = Vec::new();
+    for (number, tenant) in tenants.iter().enumerate() {
+        keys.push(world.subscribe(tenant, &format!("https://r{number}.example/")).await);
+    }
+    for number in 0..5 {
+        world
+            .network
+            .does(&format!("https://r{number}.example/"), Does::Answer(200, Duration::from_millis(2)));
+    }
+    let _both = (world.start(Limits::default()), world.start(Limits::default()));
+    for _ in 0..50 {
+        for tenant in &tenants {
+            world.publish(tenant, 20);
+        }
+        world.pass(Duration::from_millis(7)).await;
+    }
+    world.pass(20 * SECOND).await;
+    let sent = world.network.sent.lock().unwrap().clone();
+    let events: BTreeSet<_> = sent.iter().map(|sent| sent.event.clone()).collect();
+    assert_eq!((sent.len(), events.len()), (5_000, 5_000));
+    assert!(keys.iter().all(|key| world.pending(key) == 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_dead_dispatcher_was_sending_is_sent_again_and_nothing_else() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    world.network.does(URL, Does::Answer(200, Duration::from_millis(50)));
+    let first = world.start(Limits::default());
+    world.publish(&tenant, 40);
+    world.pass(Duration::from_millis(220)).await;
+    first.abort();
+    let before = world.network.to(URL);
+    let unknown: BTreeSet<_> = world
+        .queue
+        .queue
+        .deliveries(&key)
+        .into_iter()
+        .filter(|one| one.due_at.is_some())
+        .map(|one| one.attempt.event_id)
+        .collect();
+    let in_flight: BTreeSet<_> =
+        before.iter().map(|sent| sent.event.clone()).filter(|event| unknown.contains(event)).collect();
+    assert!(!in_flight.is_empty() && in_flight.len() <= 8, "{in_flight:?}");
+    let _second = world.start(Limits::default());
+    world.pass(30 * SECOND).await;
+    assert_eq!(world.network.to(URL).len(), before.len(), "the lease lasts");
+    world.pass(60 * SECOND).await;
+    assert_eq!(world.pending(&key), 0);
+    let after = world.network.to(URL);
+    let again: BTreeSet<_> = after[before.len()..]
+        .iter()
+        .map(|sent| sent.event.clone())
+        .filter(|event| before.iter().any(|sent| sent.event == *event))
+        .collect();
+    assert_eq!(again, in_flight);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dispatcher_that_ends_finishes_and_gives_back() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    world.network.does(URL, Does::Answer(200, Duration::from_secs(2)));
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let dispatcher = world.dispatcher(Limits::default());
+    let running = tokio::spawn(async move {
+        dispatcher.run(async { drop(ended.await) }).await;
+    });
+    world.publish(&tenant, 10);
+    world.pass(SECOND).await;
+    end.send(()).unwrap();
+    running.await.unwrap();
+    assert_eq!((world.network.to(URL).len(), world.pending(&key)), (4, 6));
+    let _next = world.start(Limits::default());
+    world.pass(8 * SECOND).await;
+    assert_eq!((world.network.to(URL).len(), world.pending(&key)), (10, 0), "no lease is waited for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn by_a_wrong_key_nothing_is_signed_and_nothing_is_lost() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    *world.network.keys.lock().unwrap() = keys(2);
+    let _at_work = world.start(Limits::default());
+    world.publish(&tenant, 3);
+    world.pass(HOUR).await;
+    assert!(world.network.to(URL).is_empty());
+    assert!(world.watcher.unsigned.load(Ordering::SeqCst) > 0);
+    assert_eq!(world.pending(&key), 3);
+    *world.network.keys.lock().unwrap() = keys(1);
+    world.pass(40 * SECOND).await;
+    assert_eq!((world.network.to(URL).len(), world.pending(&key)), (3, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_storage_is_down_nothing_is_lost_and_nothing_sent_twice() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    world.network.does(URL, Does::Answer(200, Duration::from_millis(10)));
+    let _at_work = world.start(Limits::default());
+    world.publish(&tenant, 1_000);
+    world.pass(Duration::from_millis(300)).await;
+    world.queue.is_down.store(true, Ordering::SeqCst);
+    world.pass(15 * SECOND).await;
+    assert!(world.watcher.failed.load(Ordering::SeqCst) > 0);
+    world.queue.is_down.store(false, Ordering::SeqCst);
+    world.pass(60 * SECOND).await;
+    assert_eq!(world.pending(&key), 0);
+    let sent = world.network.to(URL);
+    let events: BTreeSet<_> = sent.iter().map(|sent| sent.event.clone()).collect();
+    assert_eq!((sent.len(), events.len()), (1_000, 1_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_never_answers_gets_one_at_a_time() {
+    let world = World::new();
+    let tenant = world.tenant();
+    world.subscribe(&tenant, URL).await;
+    world.network.does(URL, Does::Never);
+    let _at_work = world.start(Limits::default());
+    world.publish(&tenant, 500);
+    world.pass(120 * SECOND).await;
+    let before = world.network.to(URL).len();
+    world.pass(150 * SECOND).await;
+    let meanwhile = world.network.to(URL).len() - before;
+    assert!((9..=11).contains(&meanwhile), "{meanwhile}");
+}

@@ -1,0 +1,34 @@
+//! What `docs/webhooks-receivers.md` shows is what is run.
+
+const PAGE: &str = include_str!("../../../docs/webhooks-receivers.md");
+
+const SHOWN: [(&str, &str); 3] = [
+    ("js", include_str!("../../../docs/receivers/receiver.mjs")),
+    ("python", include_str!("../../../docs/receivers/receiver.py")),
+    ("rust", include_str!("../examples/receiver.rs")),
+];
+
+#[test]
+fn receivers_are_shown_as_they_are() {
+    let blocks: Vec<&str> =
+        PAGE.split("\n```").skip(1).step_by(2).filter(|block| !block.starts_with("toml\n")).collect();
+    assert_eq!(blocks.len(), SHOWN.len(), "a block that is no file");
+    for (block, (language, file)) in blocks.iter().zip(SHOWN) {
+        let code = block.strip_prefix(language).and_then(|rest| rest.strip_prefix('\n'));
+        assert_eq!(code.map(|code| format!("{code}\n")).as_deref(), Some(file), "the {language} of the page");
+    }
+}
+
+#[test]
+fn the_numbers_are_those_of_the_crate() {
+    let page = PAGE.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (most, usual) = (webhooks::MAX_OVERLAP_HOURS, webhooks::OVERLAP_HOURS);
+    for told in [
+        format!("at most {} seconds away", webhooks::verify::TOLERANCE),
+        format!("up to {most}, {usual} unless told otherwise"),
+        "comes again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours".to_owned(),
+    ] {
+        assert!(page.contains(&told), "{told}");
+    }
+    assert_eq!(webhooks::STEPS.map(|step| step / 1000), [5, 300, 1800, 7200, 18_000, 36_000, 36_000]);
+}

@@ -1,0 +1,66 @@
+// Receives signed webhooks. RECEIVER_PORT and WEBHOOK_SECRETS (separated by commas) say where and whose.
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+
+const LARGEST_BODY = 1024 * 1024;
+const TOLERANCE_SECONDS = 300;
+// Of the events that came here. A service keeps them in its database, together with what it did.
+const REMEMBERED = 10_000;
+
+const secrets = (process.env.WEBHOOK_SECRETS ?? "").split(",").filter(Boolean);
+if (secrets.length === 0) throw new Error("WEBHOOK_SECRETS: write one whsec_…, or several with commas between them");
+const seen = new Set();
+
+function isGenuine(headers, body) {
+  const timestamp = headers["x-service-timestamp"] ?? "";
+  const seconds = Number(timestamp);
+  if (!Number.isFinite(seconds) || Math.abs(Date.now() / 1000 - seconds) > TOLERANCE_SECONDS) return false;
+  const given = Buffer.from(headers["x-service-signature"] ?? "");
+  return secrets.some((secret) => {
+    // The bytes as they came: JSON that was read and written again is another body.
+    const hex = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex");
+    const expected = Buffer.from(`v1=${hex}`);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+}
+
+async function read(request) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += chunk.length;
+    if (size > LARGEST_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function isNew(id) {
+  if (seen.has(id)) return false;
+  seen.add(id);
+  if (seen.size > REMEMBERED) seen.delete(seen.values().next().value);
+  return true;
+}
+
+async function receive(request) {
+  if (request.method !== "POST") return [405, { error: "send POST" }];
+  const body = await read(request);
+  if (!body) return [413, { error: "the body is too large" }];
+  if (!isGenuine(request.headers, body)) {
+    return [401, { error: "the signature does not verify", code: "WEBHOOK_INVALID_SIGNATURE" }];
+  }
+  // The header X-Service-Event-Id says the same, but it is the body that is signed.
+  const { id } = JSON.parse(body);
+  if (isNew(id)) console.log(id); // Put the work away here; do it after the answer.
+  return [204];
+}
+
+const server = createServer(async (request, response) => {
+  const [status, told] = await receive(request).catch(() => [400, { error: "this is not an event" }]);
+  const close = request.complete ? {} : { connection: "close" };
+  response.writeHead(status, { "content-type": "application/json", ...close });
+  response.end(told && JSON.stringify(told));
+});
+server.listen(Number(process.env.RECEIVER_PORT ?? 4000), "127.0.0.1", () => {
+  console.log(`listening on http://127.0.0.1:${server.address().port}`);
+});

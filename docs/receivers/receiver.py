@@ -1,0 +1,77 @@
+"""Receives signed webhooks. RECEIVER_PORT and WEBHOOK_SECRETS (separated by commas) say where and whose."""
+
+import hashlib
+import hmac
+import json
+import math
+import os
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+LARGEST_BODY = 1024 * 1024
+TOLERANCE_SECONDS = 300
+# Of the events that came here. A service keeps them in its database, together with what it did.
+REMEMBERED = 10_000
+
+secrets = [secret for secret in os.environ.get("WEBHOOK_SECRETS", "").split(",") if secret]
+if not secrets:
+    raise SystemExit("WEBHOOK_SECRETS: write one whsec_…, or several with commas between them")
+seen = {}
+lock = threading.Lock()
+
+
+def is_genuine(timestamp, signature, body):
+    try:
+        seconds = float(timestamp)
+    except ValueError:
+        return False
+    if not math.isfinite(seconds) or abs(time.time() - seconds) > TOLERANCE_SECONDS:
+        return False
+    # The bytes as they came: JSON that was read and written again is another body.
+    message = timestamp.encode() + b"." + body
+    digests = (hmac.new(secret.encode(), message, hashlib.sha256).hexdigest() for secret in secrets)
+    return any(hmac.compare_digest(f"v1={digest}".encode(), signature.encode()) for digest in digests)
+
+
+def take(event_id):
+    """Requests come at the same time, also with the same event."""
+    with lock:
+        if event_id in seen:
+            return
+        seen[event_id] = True
+        if len(seen) > REMEMBERED:
+            del seen[next(iter(seen))]
+        print(event_id, flush=True)  # Put the work away here; do it after the answer.
+
+
+class Receiver(BaseHTTPRequestHandler):
+    timeout = 15
+
+    def do_POST(self):
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or len(length) > 7 or int(length) > LARGEST_BODY:
+            return self.answer(413, {"error": "the body is too large, or does not say how large it is"})
+        body = self.rfile.read(int(length))
+        timestamp = self.headers.get("X-Service-Timestamp", "")
+        if not is_genuine(timestamp, self.headers.get("X-Service-Signature", ""), body):
+            refusal = {"error": "the signature does not verify", "code": "WEBHOOK_INVALID_SIGNATURE"}
+            return self.answer(401, refusal)
+        # The header X-Service-Event-Id says the same, but it is the body that is signed.
+        take(json.loads(body)["id"])
+        return self.answer(204)
+
+    def answer(self, status, told=None):
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        if told:
+            self.wfile.write(json.dumps(told).encode())
+
+    def log_message(self, *_):
+        """A line for each request is more than is worth reading."""
+
+
+server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("RECEIVER_PORT", "4000"))), Receiver)
+print(f"listening on http://127.0.0.1:{server.server_port}", flush=True)
+server.serve_forever()
