@@ -53,7 +53,7 @@ mod uses;
 mod webhooks;
 
 pub use self::webhooks::{
-    Delivered, DeliveryStatus, Fresh, HourOfDeliveries, MAX_REPLAYED, Replayed, Retries, event_payload,
+    Delivered, DeliveryStatus, Fresh, HourOfDeliveries, MAX_REPLAYED, Past, Replayed, Retries, event_payload,
 };
 pub use across::Across;
 pub use audit_log::Waiting;

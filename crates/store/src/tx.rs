@@ -11,7 +11,7 @@ use crate::{
     error::store_error,
     step_up::{self, GrantRow},
     users::{self, EmailRow, SignInNameRow, UserUpdate},
-    webhooks::{FanOut, Told, Woken},
+    webhooks::{self, DeliveryRow, FanOut, Told, Woken},
 };
 
 /// A unit of work. It belongs to one tenant and sees nothing of any other; it implements the storage
@@ -40,6 +40,7 @@ pub(crate) enum Row {
     Entry(Box<EntryRow>),
     FanOut(FanOut),
     Grant(Box<GrantRow>),
+    Delivery(Box<DeliveryRow>),
 }
 
 impl Tx {
@@ -124,6 +125,7 @@ impl Tx {
                             0
                         }),
                         Row::Grant(row) => step_up::insert_grant!(row, conn),
+                        Row::Delivery(row) => webhooks::insert_delivery!(&**row, conn),
                     }
                     .map_err(store_error)?;
                 }
@@ -173,6 +175,7 @@ async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<V
             Row::Entry(row) => audit_entries::insert_entry!(&**row, &mut conn),
             Row::FanOut(_) => Ok(0),
             Row::Grant(row) => step_up::insert_grant!(row, &mut conn),
+            Row::Delivery(row) => webhooks::insert_delivery!(&**row, &mut conn),
         }
         .map(|_| Vec::new())
     });

@@ -124,7 +124,7 @@ async fn sent(store: &Store) -> Vec<String> {
         let lease = delivering(&*env);
         let key = webhooks::Key { tenant: raw.tenant().clone(), subscription: Id::new(&*env) };
         across.next_with_fresh(Some(&key), &lease).await?;
-        across.with_retries(&lease, 10).await?;
+        across.with_retries(&lease, Some(&(lease.now, key.clone())), 10).await?;
         across.webhooks_after(Some(&key), 10).await?;
         across.next_to_publish(Some(raw.tenant()), lease.now).await?;
         across.tenant_of_slug("acme").await?;
@@ -358,7 +358,8 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), Sto
     // The one that is to come is brought forward; of one that is over there is another.
     let brought = tx.retry_delivery(ctx, id, first).await?.unwrap();
     assert_eq!(brought.attempt, 2);
-    tx.replay_webhook(ctx, &made, (ctx.now, ctx.now.plus_millis(1))).await?;
+    let past = tx.wanted_of_the_past(&made, (ctx.now, ctx.now.plus_millis(1))).await?;
+    tx.replay_webhook(ctx, id, past)?;
     tx.hours_of_deliveries(id, ctx.now).await?;
     tx.publish_checkpoint(ctx, ctx.now).await?;
     tx.route_again().await?;

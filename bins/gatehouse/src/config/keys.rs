@@ -152,7 +152,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "webhooks_in_flight",
         default: "4",
-        help: "Deliveries to one subscription at the same time, 1 to 32; 16 times as many to one tenant.",
+        help: "Deliveries to one subscription at the same time, 1 to 32; 16 times as many to one tenant, 64 at most.",
     },
     Key {
         name: "webhooks_rate",

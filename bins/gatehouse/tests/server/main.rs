@@ -22,3 +22,4 @@ mod probes;
 mod readme;
 mod secrets;
 mod support;
+mod webhooks_cli;

@@ -14,13 +14,12 @@ use crate::{
     audit_entries::EntryRow,
     conn::on,
     error::corrupt,
-    kept::Kept,
     schema::{audit_entries as entries, webhook_deliveries as rows},
 };
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = rows, treat_none_as_default_value = false)]
-pub(super) struct DeliveryRow {
+pub(crate) struct DeliveryRow {
     pub(super) tenant_id: String,
     pub(super) subscription_id: String,
     pub(super) id: String,
@@ -35,9 +34,21 @@ pub(super) struct DeliveryRow {
     duration_ms: Option<i64>,
     response_body: Option<Vec<u8>>,
     attempted_at: Option<NaiveDateTime>,
-    next_id: Option<String>,
+    pub(super) next_id: Option<String>,
     next_at: Option<NaiveDateTime>,
 }
+
+/// The statement that keeps an attempt, for a connection of either database.
+macro_rules! insert_delivery {
+    ($row:expr, $conn:expr) => {
+        diesel_async::RunQueryDsl::execute(
+            diesel::insert_into($crate::schema::webhook_deliveries::table).values($row),
+            $conn,
+        )
+        .await
+    };
+}
+pub(crate) use insert_delivery;
 
 /// How an attempt stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +189,11 @@ impl Tx {
         Ok(found.into_iter().map(Delivered::from).collect())
     }
 
-    async fn delivery(&mut self, of: &SubscriptionId, id: &str) -> Result<Option<DeliveryRow>, StoreError> {
+    pub(super) async fn delivery(
+        &mut self,
+        of: &SubscriptionId,
+        id: &str,
+    ) -> Result<Option<DeliveryRow>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), of.as_str(), id));
         on!(&mut self.conn, c => query.select(DeliveryRow::as_select()).first(c).await.optional())
     }
@@ -195,51 +210,6 @@ impl Tx {
         }
         let entry = self.entry(&entry_of(&row.event_id)).await?;
         entry.map(|entry| Ok(event_payload(self.tenant.as_str(), entry)?.1)).transpose()
-    }
-
-    /// Has an event sent again as soon as can be: the attempt that is to come is brought forward, or there is a new one.
-    /// `None` where there is no such attempt.
-    pub async fn retry_delivery(
-        &mut self,
-        ctx: &Ctx,
-        of: &SubscriptionId,
-        id: &str,
-    ) -> Result<Option<Delivered>, StoreError> {
-        self.for_change()?;
-        let Some(mut last) = self.delivery(of, id).await? else { return Ok(None) };
-        let mut before = None;
-        while let Some(next) = last.next_id.clone() {
-            let Some(row) = self.delivery(of, &next).await? else { break };
-            before = Some(std::mem::replace(&mut last, row).id);
-        }
-        let at = (last.tenant_id.clone(), last.subscription_id.clone(), last.id.clone());
-        let row = if last.due_at.is_some() {
-            let now = (rows::is_fresh.eq(true), rows::due_at.eq(Some(ctx.now.naive())));
-            let update =
-                Kept(diesel::update(rows::table.find(at).filter(rows::due_at.is_not_null())).set(now));
-            on!(&mut self.conn, c => update.execute(c).await)?;
-            if let Some(before) = before {
-                let row = rows::table.find((self.tenant.as_str(), of.as_str(), before));
-                let update = Kept(diesel::update(row).set(rows::next_at.eq(Some(ctx.now.naive()))));
-                on!(&mut self.conn, c => update.execute(c).await)?;
-            }
-            self.set_next_retry(of).await?;
-            DeliveryRow { is_fresh: true, due_at: Some(ctx.now.naive()), ..last }
-        } else {
-            let row = DeliveryRow::fresh(
-                ctx,
-                of,
-                (last.event_id, last.event_type),
-                (last.attempt + 1, last.payload),
-            );
-            on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
-            let link = Kept(diesel::update(rows::table.find(at)).set(rows::next_id.eq(Some(row.id.clone()))));
-            on!(&mut self.conn, c => link.execute(c).await)?;
-            row
-        };
-        self.note_change(true);
-        self.woken.add(of.clone(), false);
-        Ok(Some(row.into()))
     }
 
     /// Attempts with what they send.

@@ -14,6 +14,7 @@ use crate::{
         audit_entries as entries, webhook_deliveries as rows, webhook_hours as hours,
         webhook_queues as queues, webhook_subscriptions as subscriptions,
     },
+    tx::Row,
 };
 
 /// Events that are sent again at once, at most.
@@ -34,6 +35,14 @@ pub struct HourOfDeliveries {
     pub failed: i64,
 }
 
+/// An event of the past.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Past {
+    at: Timestamp,
+    entry: String,
+    code: &'static str,
+}
+
 /// Events that were sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
@@ -44,40 +53,54 @@ pub struct Replayed {
 }
 
 impl Tx {
-    /// Has the subscription told again of what it wants from a stretch of time (`to` is not in it), the oldest first: of
-    /// [`MAX_REPLAYED`] events at most.
-    pub async fn replay_webhook(
+    /// What a subscription wants of a stretch of time (`to` is not in it), the oldest first: [`MAX_REPLAYED`] events and one
+    /// more at most. Each type is looked for by itself, so that a rare one is not looked for in the whole ledger.
+    pub async fn wanted_of_the_past(
         &mut self,
-        ctx: &Ctx,
         subscription: &Subscription,
         (from, to): (Timestamp, Timestamp),
+    ) -> Result<Vec<Past>, StoreError> {
+        let most = MAX_REPLAYED + 1;
+        let mut found: Vec<Past> = Vec::new();
+        let catalog = audit::events::catalog();
+        for code in catalog.specs().iter().map(|spec| spec.code).filter(|code| subscription.wants(code)) {
+            let query = entries::table
+                .filter(entries::tenant_id.eq(self.tenant.as_str()))
+                .filter(entries::action.eq(code))
+                .filter(entries::created_at.ge(from.naive()))
+                .filter(entries::created_at.lt(to.naive()))
+                .order((entries::created_at, entries::id))
+                .limit(i64::try_from(most).unwrap_or(i64::MAX))
+                .select((entries::created_at, entries::id, entries::resource_id));
+            let some: Vec<(chrono::NaiveDateTime, String, String)> =
+                on!(&mut self.conn, c => query.load(c).await)?;
+            let other = some.into_iter().filter(|(.., about)| about != subscription.id.as_str());
+            found.extend(other.map(|(at, entry, _)| Past { at: Timestamp::from_naive(at), entry, code }));
+        }
+        found.sort_by(|one, other| (one.at, &one.entry).cmp(&(other.at, &other.entry)));
+        found.truncate(most);
+        Ok(found)
+    }
+
+    /// Has the subscription told of these again: of [`MAX_REPLAYED`] at most.
+    pub fn replay_webhook(
+        &mut self,
+        ctx: &Ctx,
+        id: &SubscriptionId,
+        past: Vec<Past>,
     ) -> Result<Replayed, StoreError> {
         self.for_change()?;
-        let catalog = audit::events::catalog();
-        let codes = catalog.specs().iter().map(|spec| spec.code);
-        let wanted: Vec<&str> = codes.filter(|code| subscription.wants(code)).collect();
-        let most = i64::try_from(MAX_REPLAYED).unwrap_or(i64::MAX);
-        let query = entries::table
-            .filter(entries::tenant_id.eq(self.tenant.as_str()))
-            .filter(entries::created_at.ge(from.naive()))
-            .filter(entries::created_at.lt(to.naive()))
-            .filter(entries::action.eq_any(wanted))
-            .filter(entries::resource_id.ne(subscription.id.as_str()))
-            .order((entries::created_at, entries::id))
-            .limit(most + 1)
-            .select((entries::id, entries::action, entries::created_at));
-        let mut found: Vec<(String, String, chrono::NaiveDateTime)> =
-            on!(&mut self.conn, c => query.load(c).await)?;
-        let next_from = found.get(MAX_REPLAYED).map(|(.., at)| Timestamp::from_naive(*at));
-        found.truncate(MAX_REPLAYED);
-        for (entry, code, _) in &found {
-            let event = event_of(entry);
-            let row = DeliveryRow::fresh(ctx, &subscription.id, (event, code.clone()), (1, None));
-            on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+        let next_from = past.get(MAX_REPLAYED).map(|past| past.at);
+        let some = past.into_iter().take(MAX_REPLAYED);
+        let mut count = 0;
+        for Past { entry, code, .. } in some {
+            let row = DeliveryRow::fresh(ctx, id, (event_of(&entry), code.to_owned()), (1, None));
+            self.later(Row::Delivery(Box::new(row)));
+            count += 1;
         }
-        self.note_change(!found.is_empty());
-        self.woken.add(subscription.id.clone(), false);
-        Ok(Replayed { count: found.len(), next_from })
+        self.note_change(count > 0);
+        self.woken.add(id.clone(), false);
+        Ok(Replayed { count, next_from })
     }
 
     /// Attempts of a subscription by the hour, from then on.

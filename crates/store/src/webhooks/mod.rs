@@ -5,11 +5,13 @@ mod deliveries;
 mod fan_out;
 mod history;
 mod queue;
+mod retry;
 mod subscriptions;
 
+pub(crate) use self::deliveries::{DeliveryRow, insert_delivery};
 pub(crate) use self::fan_out::{FanOut, Told, Woken};
 pub use self::{
     deliveries::{Delivered, DeliveryStatus, event_payload},
-    history::{HourOfDeliveries, MAX_REPLAYED, Replayed},
+    history::{HourOfDeliveries, MAX_REPLAYED, Past, Replayed},
     queue::{Fresh, Retries},
 };

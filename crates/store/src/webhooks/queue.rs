@@ -14,7 +14,7 @@ use kernel::{StoreError, Timestamp};
 use super::deliveries::DeliveryRow;
 use crate::{
     Across, Tx,
-    conn::{Conn, on},
+    conn::{Conn, held, on},
     error::{corrupt, store_error},
     json::{JsonText, read_json},
     kept::Kept,
@@ -33,8 +33,8 @@ pub struct Fresh {
     pub is_open: bool,
 }
 
-/// Subscriptions with retries that are due.
-pub type Retries = Vec<Key>;
+/// Subscriptions with retries that are due, since when.
+pub type Retries = Vec<(Timestamp, Key)>;
 
 /// Outcomes of many attempts, in one statement that stays prepared; answers those that had none yet. PostgreSQL's alone.
 const RECORD: &str = "UPDATE webhook_deliveries AS d SET due_at = NULL, http_status = r.http_status, error = r.error, duration_ms = r.duration_ms, \
@@ -42,7 +42,7 @@ const RECORD: &str = "UPDATE webhook_deliveries AS d SET due_at = NULL, http_sta
     FROM unnest($2::text[], $3::text[], $4::bigint[], $5::text[], \
     $6::bigint[], $7::bytea[], $8::timestamp[], $9::text[], $10::timestamp[]) AS r(subscription_id, id, http_status, error, duration_ms, response_body, attempted_at, next_id, next_at) \
     WHERE d.tenant_id = $1 AND d.subscription_id = r.subscription_id AND d.id = r.id AND d.due_at IS NOT NULL \
-    RETURNING d.id";
+    RETURNING d.subscription_id, d.id";
 
 /// When the next retry of a subscription is due: none of one that is disabled.
 const NEXT_RETRY: &str = "UPDATE webhook_queues SET next_retry = (SELECT min(due_at) FROM webhook_deliveries \
@@ -52,6 +52,8 @@ const NEXT_RETRY: &str = "UPDATE webhook_queues SET next_retry = (SELECT min(due
 
 #[derive(QueryableByName)]
 struct RecordedId {
+    #[diesel(sql_type = Text)]
+    subscription_id: String,
     #[diesel(sql_type = Text)]
     id: String,
 }
@@ -109,11 +111,29 @@ impl Across {
     }
 
     /// Subscriptions with retries that are due and that nobody else delivers to, those that wait the longest first.
-    pub async fn with_retries(&mut self, lease: &Lease, most: i64) -> Result<Retries, StoreError> {
+    /// `after`: where the last look ended, if it did not get to the end.
+    pub async fn with_retries(
+        &mut self,
+        lease: &Lease,
+        after: Option<&(Timestamp, Key)>,
+        most: i64,
+    ) -> Result<Retries, StoreError> {
         let now = lease.now.naive();
+        let (time, tenant, subscription) = match after {
+            Some((time, key)) => (*time, key.tenant.as_str(), key.subscription.as_str()),
+            None => (Timestamp::from_unix_millis(0), "", ""),
+        };
+        let later = diesel::dsl::sql::<Bool>("(next_retry, tenant_id, subscription_id) > (")
+            .bind::<SqlTimestamp, _>(time.naive())
+            .sql(", ")
+            .bind::<Text, _>(tenant)
+            .sql(", ")
+            .bind::<Text, _>(subscription)
+            .sql(")");
         let query = queues::table
             .filter(queues::next_retry.is_not_null())
             .filter(queues::next_retry.le(now))
+            .filter(later)
             .filter(
                 queues::lease_owner
                     .eq(&lease.owner)
@@ -122,9 +142,12 @@ impl Across {
             )
             .order((queues::next_retry, queues::tenant_id, queues::subscription_id))
             .limit(most)
-            .select((queues::tenant_id, queues::subscription_id));
-        let found: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        found.iter().map(|(tenant, subscription)| key(tenant, subscription)).collect()
+            .select((queues::next_retry.assume_not_null(), queues::tenant_id, queues::subscription_id));
+        let found: Vec<(NaiveDateTime, String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let one = |(time, tenant, subscription): &(NaiveDateTime, String, String)| {
+            Ok((Timestamp::from_naive(*time), key(tenant, subscription)?))
+        };
+        found.iter().map(one).collect()
     }
 }
 
@@ -223,7 +246,10 @@ impl Tx {
     pub async fn record_webhooks(&mut self, batch: &Batch) -> Result<(), StoreError> {
         self.for_change()?;
         let recorded = self.keep_outcomes(&batch.reports).await?;
-        let kept = batch.reports.iter().filter(|(_, report)| recorded.contains(report.attempt.id.as_str()));
+        let is_new = |(id, report): &&(SubscriptionId, Report)| {
+            recorded.contains(&(id.to_string(), report.attempt.id.to_string()))
+        };
+        let kept = batch.reports.iter().filter(is_new);
         let kept: Vec<_> = kept.collect();
         self.keep_next(&kept).await?;
         let mut counts: BTreeMap<(&SubscriptionId, NaiveDateTime), (i64, i64)> = BTreeMap::new();
@@ -252,6 +278,9 @@ impl Tx {
     /// Finds out when the next retry is due.
     pub(super) async fn set_next_retry(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
         let tenant = self.tenant.as_str().to_owned();
+        // Held by a statement of its own: the next one then sees what whoever held it before has committed.
+        let queue = queues::table.find((&tenant, id.as_str())).select(queues::lease_owner);
+        let _held: Option<String> = held!(self, for_update, first, queue)?;
         let update = || diesel::sql_query(NEXT_RETRY).bind::<Text, _>(&tenant).bind::<Text, _>(id.as_str());
         on!(&mut self.conn, c => Kept(update()).execute(c).await)?;
         Ok(())
@@ -293,11 +322,11 @@ impl Tx {
         Ok(())
     }
 
-    /// The ids of attempts that had no outcome before.
+    /// Attempts that had no outcome before: subscription and id, as the first attempts of an event have one id in all.
     async fn keep_outcomes(
         &mut self,
         reports: &[(SubscriptionId, Report)],
-    ) -> Result<BTreeSet<String>, StoreError> {
+    ) -> Result<BTreeSet<(String, String)>, StoreError> {
         let tenant = self.tenant.as_str().to_owned();
         match &mut self.conn {
             Conn::Postgres(pg) => {
@@ -316,7 +345,7 @@ impl Tx {
                 let conn = pg.begun().await.map_err(store_error)?;
                 let result: QueryResult<Vec<RecordedId>> = Kept(query).load(conn).await;
                 let found = pg.note(result).map_err(store_error)?;
-                Ok(found.into_iter().map(|row| row.id).collect())
+                Ok(found.into_iter().map(|row| (row.subscription_id, row.id)).collect())
             }
             Conn::Sqlite(conn) => {
                 let mut recorded = BTreeSet::new();
@@ -335,7 +364,7 @@ impl Tx {
                     );
                     let update = Kept(diesel::update(row.filter(rows::due_at.is_not_null())).set(outcome));
                     if update.execute(conn).await.map_err(store_error)? == 1 {
-                        recorded.insert(id.to_owned());
+                        recorded.insert((subscription.to_string(), id.to_owned()));
                     }
                 }
                 Ok(recorded)

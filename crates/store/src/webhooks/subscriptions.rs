@@ -125,7 +125,11 @@ impl Tx {
             let id = id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?;
             // Read once more, and held: somebody may be changing it.
             if let Some(subscription) = SubscriptionStore::subscription(self, &id).await? {
-                self.update_subscription(&subscription).await?;
+                self.route(&subscription.id, &types, wants(&subscription)).await?;
+                let row = rows::table.find((self.tenant.as_str(), id.as_str()));
+                let routed = i64::try_from(types.len()).unwrap_or(i64::MAX);
+                let update = Kept(diesel::update(row).set(rows::routed.eq(routed)));
+                on!(&mut self.conn, c => update.execute(c).await)?;
             }
         }
         Ok(())

@@ -160,13 +160,95 @@ async fn an_outcome_is_recorded_once_and_what_follows_with_it() {
         // It is found when its time has come, and by nobody before.
         let found = async |now: Timestamp| {
             let lease = Lease { owner: "b".into(), now, until: now };
-            let look = async move |across: &mut store::Across| across.with_retries(&lease, 10).await;
+            let look = async move |across: &mut store::Across| across.with_retries(&lease, None, 10).await;
             world.store.across(look).await.unwrap()
         };
         assert_eq!(found(soon.plus_millis(-1)).await, []);
         let later = soon.plus_millis(Lease::LENGTH);
         let key = Key { tenant: world.ctx().tenant, subscription: one.id.clone() };
-        assert_eq!(found(later).await, [key]);
+        assert_eq!(found(later).await, [(soon, key)]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_subscription_has_recorded_says_nothing_of_another() {
+    on_both(async |world| {
+        let (one, other) =
+            (subscribe(&world, "ACCOUNT_USER_*").await, subscribe(&world, "ACCOUNT_USER_*").await);
+        happens(&world).await;
+        let first = fresh(&world, &one, "a").await.pop().unwrap();
+        let second = fresh(&world, &other, "a").await.pop().unwrap();
+        assert_eq!(first.id, second.id, "the first attempts of an event have one id");
+        record(&world, &one, vec![report(&world, &first, 204, None)]).await;
+        // Somebody who was away says of the first that it failed, and of the second what is true.
+        let soon = Some(world.env.now().plus_millis(5_000));
+        let (stale, good) = (report(&world, &first, 500, soon), report(&world, &second, 204, None));
+        let batch = Batch {
+            tenant: world.ctx().tenant,
+            at: world.env.now(),
+            reports: vec![(one.id.clone(), stale), (other.id.clone(), good)],
+            failing_since: Vec::new(),
+            disabled: Vec::new(),
+        };
+        let work = async move |_: &Ctx, tx: &mut Tx| {
+            tx.record_webhooks(&batch).await?;
+            Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
+        };
+        world.store.write(world.ctx(), work).await.unwrap();
+        for of in [&one, &other] {
+            let all = deliveries(&world, of).await;
+            let of_event: Vec<_> = all.iter().filter(|one| one.event_id == first.event_id).collect();
+            assert_eq!((of_event.len(), of_event[0].status), (1, DeliveryStatus::Succeeded));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_upgrade_filters_are_spelled_out_again() {
+    on_both(async |world| {
+        let one = subscribe(&world, "*").await;
+        let id = &one.id;
+        // As it is after a version that knew of fewer types.
+        world.raw(&format!("DELETE FROM webhook_routes WHERE subscription_id = '{id}' AND event_type LIKE 'ACCOUNT_USER%'; UPDATE webhook_subscriptions SET routed = 3 WHERE id = '{id}'")).await;
+        let before = deliveries(&world, &one).await.len();
+        happens(&world).await;
+        assert_eq!(deliveries(&world, &one).await.len(), before);
+        let next = async || {
+            let look = async |across: &mut store::Across| across.next_to_route(None).await;
+            world.store.across(look).await.unwrap()
+        };
+        assert_eq!(next().await, Some(world.ctx().tenant));
+        // As the server's chores do it: no change, so no entry.
+        let work = async |_: &Ctx, tx: &mut Tx| {
+            tx.route_again().await?;
+            Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
+        };
+        world.store.write(world.ctx(), work).await.unwrap();
+        assert_eq!(next().await, None);
+        happens(&world).await;
+        assert_eq!(deliveries(&world, &one).await.len(), before + 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_that_was_asked_for_leaves_nothing_due() {
+    on_both(async |world| {
+        let one = subscribe(&world, "ACCOUNT_USER_*").await;
+        happens(&world).await;
+        let first = fresh(&world, &one, "a").await.pop().unwrap();
+        let later = world.env.now().plus_millis(36_000_000);
+        record(&world, &one, vec![report(&world, &first, 500, Some(later))]).await;
+        let (of, id) = (one.id.clone(), first.id.clone());
+        let retry = async move |ctx: &Ctx, tx: &mut Tx| tx.retry_delivery(ctx, &of, id.as_str()).await;
+        world.change(&world.ctx().tenant, retry).await.unwrap().unwrap();
+        let again = fresh(&world, &one, "a").await.into_iter().find(|attempt| attempt.number == 2).unwrap();
+        record(&world, &one, vec![report(&world, &again, 204, None)]).await;
+        let lease = Lease { owner: "a".into(), now: later.plus_millis(1), until: later };
+        let look = async |across: &mut store::Across| across.with_retries(&lease, None, 10).await;
+        assert_eq!(world.store.across(look).await.unwrap(), []);
     })
     .await;
 }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use tokio::{net::lookup_host, sync::Semaphore};
 
 /// Look-ups at a time. Each holds a thread for as long as the name server keeps it waiting, and the runtime's threads
-/// are needed for other things too.
-const AT_A_TIME: usize = 64;
+/// are needed for other things too. More than one tenant may have in flight.
+const AT_A_TIME: usize = 256;
 
 /// Finds the addresses of a name. What it finds is checked by whoever asks.
 #[async_trait]

@@ -207,7 +207,9 @@ fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, SetupE
     }
     if roots.is_empty() {
         // Whatever else a program does goes on: nobody's certificate is to be trusted, so nothing is sent by https.
-        tracing::warn!("this system has no trusted certificates: install its package of them (ca-certificates)");
+        tracing::warn!(
+            "this system has no trusted certificates: install its package of them (ca-certificates)"
+        );
     }
     let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&[&version::TLS13, &version::TLS12])?

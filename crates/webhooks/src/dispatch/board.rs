@@ -45,6 +45,10 @@ pub(super) const AT_ONCE: usize = 200;
 const LOW: usize = 50;
 /// With so many that are not recorded, storage is waited for.
 const KNOWN: usize = 2_000;
+/// With so many outcomes that are not recorded, nothing more is sent: if it ended now, they would be sent again.
+const UNRECORDED: usize = 300;
+/// What is read for a receiver that gets one at a time.
+const FEW: usize = 10;
 /// What was read so long ago is read again before it is sent: the subscription may be another.
 const STALE: Duration = Duration::from_secs(30);
 /// How long an attempt may take, and a little, in milliseconds: the lease has to last.
@@ -52,7 +56,7 @@ const ATTEMPT: i64 = 20_000;
 /// How long storage is left alone after it has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a lane is kept that nothing is sent on.
-const IDLE: Duration = Duration::from_mins(1);
+const IDLE: Duration = Duration::from_secs(90);
 
 /// Something to be sent.
 pub(super) struct Sending {
@@ -121,7 +125,7 @@ impl Board {
         if has_changed {
             lane.not_before = None;
         }
-        if has_changed || !lane.has_more {
+        if has_changed || !lane.has_more || lane.is_taking {
             lane.is_wanted = true;
         }
         self.consider(key, now);
@@ -130,7 +134,8 @@ impl Board {
     /// Puts a lane in the row of those to be read, if it is time.
     fn consider(&mut self, key: &Key, now: Instant) {
         let Some(lane) = self.lanes.get_mut(key) else { return };
-        let is_due = lane.is_wanted || (lane.has_more && lane.ready() < LOW);
+        let low = if lane.breaker.is_open() { 1 } else { LOW };
+        let is_due = lane.is_wanted || (lane.has_more && lane.ready() < low);
         let may = lane.not_before.is_none_or(|time| time <= now) && lane.known.len() < KNOWN;
         if is_due && may && !lane.is_taking {
             lane.is_taking = true;
@@ -146,7 +151,8 @@ impl Board {
             lane.is_wanted = false;
             let lasts = now.plus_millis(Lease::LENGTH / 2);
             let is_held = lane.lease_until.is_some_and(|until| until > lasts);
-            return Some((key, is_held, AT_ONCE + lane.known.len()));
+            let wanted = if lane.breaker.is_open() { FEW } else { AT_ONCE };
+            return Some((key, is_held, wanted + lane.known.len()));
         }
     }
 
@@ -200,7 +206,8 @@ impl Board {
     fn offer(&mut self, key: &Key) {
         let Some(lane) = self.lanes.get_mut(key) else { return };
         let most = if lane.breaker.is_open() { 1 } else { self.limits.subscription };
-        if lane.is_queued || lane.ready() == 0 || lane.in_flight >= most {
+        let is_behind = lane.unrecorded() >= UNRECORDED;
+        if lane.is_queued || lane.ready() == 0 || lane.in_flight >= most || is_behind {
             return;
         }
         lane.is_queued = true;
@@ -307,6 +314,7 @@ impl Board {
         if let Some(lane) = self.lanes.get_mut(key) {
             lane.settle(id);
         }
+        self.offer(key);
         self.consider(key, now);
     }
 
@@ -326,20 +334,15 @@ impl Board {
         }
     }
 
-    /// Reads what was put off, and forgets lanes that nothing was sent on for long: they are answered, to be given back.
-    pub(super) fn tidy(&mut self, now: Instant) -> Vec<Key> {
+    /// Reads what was put off, and forgets lanes that nothing was sent on for so long that their leases are over.
+    pub(super) fn tidy(&mut self, now: Instant) {
         let put_off = self.lanes.iter().filter(|(_, lane)| lane.is_wanted && !lane.is_taking);
         for key in put_off.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
             self.consider(&key, now);
         }
         let is_over = |lane: &Lane| lane.touched.is_none_or(|at| now.duration_since(at) > IDLE);
-        let over = self.lanes.iter().filter(|(_, lane)| lane.is_idle() && is_over(lane));
-        let over: Vec<Key> = over.map(|(key, _)| key.clone()).collect();
-        for key in &over {
-            self.lanes.remove(key);
-        }
+        self.lanes.retain(|_, lane| !(lane.is_idle() && is_over(lane)));
         self.tenants.retain(|_, turns| turns.in_flight > 0 || !turns.queue.is_empty() || turns.is_in_ring);
-        over
     }
 
     /// All lanes that are ours.

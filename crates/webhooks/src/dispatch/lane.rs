@@ -53,6 +53,11 @@ impl Lane {
         self.fresh.len() + self.retries.len()
     }
 
+    /// Sent, with an outcome that is not kept yet.
+    pub(super) fn unrecorded(&self) -> usize {
+        self.known.len().saturating_sub(self.ready() + self.in_flight)
+    }
+
     /// Nothing is left to do, or to be told.
     pub(super) fn is_idle(&self) -> bool {
         self.known.is_empty() && self.in_flight == 0 && !self.is_wanted && !self.is_taking && !self.has_more

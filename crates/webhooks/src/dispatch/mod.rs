@@ -32,6 +32,8 @@ use crate::delivery::{Attempt, Outcome};
 const EVERY: Duration = Duration::from_secs(1);
 /// Lanes that are read at the same time.
 const TAKES: usize = 4;
+/// How long to wait before what could not be recorded is tried again.
+const AGAIN: Duration = Duration::from_millis(200);
 /// How long a lane rests whose deliveries cannot be signed.
 const UNSIGNED: Duration = Duration::from_secs(30);
 /// Messages that are handled before anything is sent.
@@ -115,6 +117,10 @@ impl Dispatcher {
                 keys = news.next() => {
                     for (key, has_changed) in keys {
                         work.hearsay.remove(&key);
+                        if has_changed {
+                            // Whoever else delivers to it has to know.
+                            work.parts.seen.elsewhere(&key, true);
+                        }
                         work.board.want(&key, has_changed, Instant::now());
                     }
                 }
@@ -124,7 +130,7 @@ impl Dispatcher {
                         work.hearsay.insert(key);
                     }
                 }
-                _ = ticks.tick() => work.look().await,
+                _ = ticks.tick() => work.look(),
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {}
                 () = &mut end => break,
             }
@@ -256,7 +262,7 @@ impl Work {
                 }
                 Err(error) => {
                     self.parts.seen.failed("recording what came of deliveries", &error);
-                    self.record(batch, EVERY);
+                    self.record(batch, AGAIN);
                 }
             },
         }
@@ -282,7 +288,7 @@ impl Work {
                     Err(error) => {
                         self.parts.seen.unsigned(key, &error);
                         self.board.put_off(key, Some(UNSIGNED), now);
-                        self.give_back(key.clone());
+                        self.give_back(vec![key.clone()]);
                     }
                 }
             }
@@ -290,7 +296,7 @@ impl Work {
             Ok(Taken::Elsewhere) => {
                 // Who has told knows that already.
                 if !is_hearsay {
-                    self.parts.seen.elsewhere(key);
+                    self.parts.seen.elsewhere(key, false);
                 }
                 self.board.not_taken(key);
             }
@@ -301,10 +307,9 @@ impl Work {
         }
     }
 
-    /// Looks for what nobody has told of, and gives back what nothing is sent on.
-    async fn look(&mut self) {
-        let over = self.board.tidy(Instant::now());
-        self.release(&over).await;
+    /// Looks for what nobody has told of.
+    fn look(&mut self) {
+        self.board.tidy(Instant::now());
         if self.is_looking {
             return;
         }
@@ -316,11 +321,11 @@ impl Work {
     }
 
     /// Somebody else may have what signs.
-    fn give_back(&self, key: Key) {
+    fn give_back(&self, keys: Vec<Key>) {
         let (queue, owner, now) = (Arc::clone(&self.parts.queue), self.owner.clone(), self.parts.env.now());
         let seen = Arc::clone(&self.parts.seen);
         tokio::spawn(async move {
-            if let Err(error) = queue.release(&[key], &owner, now).await {
+            if let Err(error) = queue.release(&keys, &owner, now).await {
                 seen.failed("giving leases back", &error);
             }
         });

@@ -124,8 +124,8 @@ pub trait Seen: Send + Sync + 'static {
     fn unsigned(&self, _key: &Key, _error: &KeyError) {}
     /// Storage did not do what it was asked.
     fn failed(&self, _doing: &'static str, _error: &StoreError) {}
-    /// There is news for a subscription that somebody else delivers to.
-    fn elsewhere(&self, _key: &Key) {}
+    /// There is news for a subscription that somebody else delivers to, or may: a delivery, or that it is not what it was.
+    fn elsewhere(&self, _key: &Key, _has_changed: bool) {}
 }
 
 /// Subscriptions that have something new: told by whoever has committed it, heard by the dispatcher. Telling never waits.

@@ -167,7 +167,7 @@ impl Seen for Watcher {
     fn unsigned(&self, _: &Key, _: &KeyError) {
         self.unsigned.fetch_add(1, Ordering::SeqCst);
     }
-    fn elsewhere(&self, _: &Key) {
+    fn elsewhere(&self, _: &Key, _: bool) {
         self.elsewhere.fetch_add(1, Ordering::SeqCst);
     }
     fn failed(&self, _: &'static str, _: &StoreError) {

@@ -23,8 +23,8 @@ const EVERY: Duration = Duration::from_mins(1);
 const TIDY: u32 = 10;
 /// Subscriptions that are looked at between two pauses.
 const AT_ONCE: i64 = 100;
-/// Times that attempts of one subscription are taken away in a round: others wait for the end of it.
-const OF_A_SUBSCRIPTION: usize = 20;
+/// Between two times that attempts of one subscription are taken away.
+const BREATH: Duration = Duration::from_millis(20);
 /// Milliseconds between two checkpoints that are told.
 const HOUR: i64 = 3_600_000;
 
@@ -76,17 +76,25 @@ impl Deliveries {
             let Some(last) = keys.last() else { return Ok(()) };
             after = Some(last.clone());
             for key in keys {
-                for _ in 0..OF_A_SUBSCRIPTION {
-                    let id = key.subscription.clone();
-                    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-                        let has_more = tx.tidy_deliveries(&id, ctx.now).await?;
-                        Ok::<_, StoreError>(Audited::without(has_more, Unaudited::Delivered))
-                    };
-                    if !self.store.write(self.ctx(&key.tenant), work).await? {
-                        break;
-                    }
-                }
+                let tidied = self.tidy_one(&key).await;
+                // One that cannot be looked after keeps nobody else from being.
+                say("old deliveries of a webhook could not be taken away", tidied);
             }
+        }
+    }
+
+    /// All of one that has to go, at a pace that leaves room for others.
+    async fn tidy_one(&self, key: &Key) -> Result<(), StoreError> {
+        loop {
+            let id = key.subscription.clone();
+            let work = async move |ctx: &Ctx, tx: &mut Tx| {
+                let has_more = tx.tidy_deliveries(&id, ctx.now).await?;
+                Ok::<_, StoreError>(Audited::without(has_more, Unaudited::Delivered))
+            };
+            if !self.store.write(self.ctx(&key.tenant), work).await? {
+                return Ok(());
+            }
+            tokio::time::sleep(BREATH).await;
         }
     }
 

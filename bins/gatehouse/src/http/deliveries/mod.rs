@@ -79,7 +79,7 @@ impl Deliveries {
         };
         let limits = Limits {
             subscription: settings.in_flight,
-            tenant: settings.in_flight * OF_A_TENANT,
+            tenant: (settings.in_flight * OF_A_TENANT).min(Limits::default().tenant),
             rate: settings.rate,
             ..Limits::default()
         };
@@ -172,7 +172,7 @@ impl Seen for Watcher {
         tracing::warn!(%error, doing, "the database did not do what deliveries asked of it");
     }
 
-    fn elsewhere(&self, key: &Key) {
-        self.elsewhere.tell(key.clone(), false);
+    fn elsewhere(&self, key: &Key, has_changed: bool) {
+        self.elsewhere.tell(key.clone(), has_changed);
     }
 }

@@ -23,20 +23,26 @@ const RETRIES: i64 = 1_000;
 pub(super) struct StoreQueue {
     store: Arc<Store>,
     env: Arc<dyn Env>,
-    /// Where the last look at first attempts ended, if it did not get to the end.
-    after: Mutex<Option<Key>>,
+    after: Mutex<After>,
+}
+
+/// Where looks have ended that did not get to the end.
+#[derive(Default, Clone)]
+struct After {
+    fresh: Option<Key>,
+    retries: Option<(Timestamp, Key)>,
 }
 
 impl StoreQueue {
     pub(super) fn new(store: Arc<Store>, env: Arc<dyn Env>) -> Self {
-        Self { store, env, after: Mutex::new(None) }
+        Self { store, env, after: Mutex::default() }
     }
 
     fn ctx(&self, tenant: &TenantId) -> Ctx {
         Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("webhooks"))
     }
 
-    fn after(&self) -> Option<Key> {
+    fn after(&self) -> After {
         self.after.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -44,9 +50,12 @@ impl StoreQueue {
 #[async_trait]
 impl Queue for StoreQueue {
     async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError> {
-        let look = async |across: &mut Across| across.with_retries(lease, RETRIES).await;
-        let mut due = self.store.across(look).await?;
-        let mut after = self.after();
+        let After { fresh: mut after, retries } = self.after();
+        let look = async |across: &mut Across| across.with_retries(lease, retries.as_ref(), RETRIES).await;
+        let found = self.store.across(look).await?;
+        let is_all = i64::try_from(found.len()).is_ok_and(|count| count < RETRIES);
+        let retries = found.last().filter(|_| !is_all).cloned();
+        let mut due: Vec<Key> = found.into_iter().map(|(_, key)| key).collect();
         for _ in 0..AT_ONCE {
             let last = after.clone();
             let look = async move |across: &mut Across| across.next_with_fresh(last.as_ref(), lease).await;
@@ -57,7 +66,7 @@ impl Queue for StoreQueue {
                 due.push(found.key);
             }
         }
-        *self.after.lock().unwrap_or_else(PoisonError::into_inner) = after;
+        *self.after.lock().unwrap_or_else(PoisonError::into_inner) = After { fresh: after, retries };
         Ok(due)
     }
 

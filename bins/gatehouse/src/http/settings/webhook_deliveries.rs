@@ -265,10 +265,16 @@ pub(super) async fn replay_webhook(
     if from >= to {
         return Err(Problem::invalid_request("from: it has to be before to, and before now".to_owned()));
     }
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let subscription = found(tx, &id).await?;
+    let of = id.clone();
+    let past = async move |_: &Ctx, tx: &mut Tx| {
+        let subscription = found(tx, &of).await?;
         enabled(&subscription)?;
-        let replayed = tx.replay_webhook(ctx, &subscription, (from, to)).await?;
+        Ok::<_, Problem>(tx.wanted_of_the_past(&subscription, (from, to)).await?)
+    };
+    let past = access.read(past).await?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        enabled(&found(tx, &id).await?)?;
+        let replayed = tx.replay_webhook(ctx, &id, past)?;
         let events = u64::try_from(replayed.count).unwrap_or(u64::MAX);
         let data = WebhookReplayed { from: from.to_string(), to: to.to_string(), events };
         let event = (events > 0).then(|| Event::new(id.as_str(), &data));

@@ -69,7 +69,6 @@ fn a_subscription_in_full() {
         let shown = browser.get(&path).json();
         assert_eq!((shown.get("secret"), &shown["url"]), (None, &json!("http://127.0.0.1:9/in?x=1")));
         assert!(browser.get(WEBHOOKS).json()["subscriptions"][0].get("secret").is_none());
-        // The secret is nowhere in the database.
         let changed = browser.send(
             "PATCH",
             &path,
