@@ -4,7 +4,7 @@
 //! `cargo run -p webhooks --example embed`
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,

@@ -26,7 +26,7 @@ impl Tx {
         for _ in 0..HOPS {
             if last.due_at.is_some() && self.bring_forward(ctx, of, &last.id, before.as_deref()).await? {
                 (last.is_fresh, last.due_at) = (true, Some(ctx.now.naive()));
-                return self.told(of, last);
+                return Ok(Some(self.told(of, last)));
             }
             // It may have got its outcome just now, and one that follows.
             let current = self.delivery(of, &last.id).await?;
@@ -43,7 +43,7 @@ impl Tx {
             let link = Kept(diesel::update(link).set(rows::next_id.eq(Some(row.id.clone()))));
             on!(&mut self.conn, c => link.execute(c).await)?;
         }
-        self.told(of, row)
+        Ok(Some(self.told(of, row)))
     }
 
     /// Whether it still has no outcome, and is to be sent now. The one before it says so too.
@@ -70,9 +70,9 @@ impl Tx {
         Ok(true)
     }
 
-    fn told(&mut self, of: &SubscriptionId, row: DeliveryRow) -> Result<Option<Delivered>, StoreError> {
+    fn told(&mut self, of: &SubscriptionId, row: DeliveryRow) -> Delivered {
         self.note_change(true);
         self.woken.add(of.clone(), false);
-        Ok(Some(row.into()))
+        row.into()
     }
 }

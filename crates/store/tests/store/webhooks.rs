@@ -1,8 +1,8 @@
 //! Deliveries on both databases: in the transaction of the change, taken by one, recorded once.
 
 use ::webhooks::{
-    Attempt, AttemptError, Batch, Key, Lease, Next, Outcome, Report, SecretKeys, Subscription,
-    SubscriptionStore, Taken, client::Guard,
+    Attempt, AttemptError, Batch, Key, Lease, Next, Outcome, Report, SecretKeys, Subscription, Taken,
+    client::Guard,
 };
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Id, Secret, StoreError, Timestamp};
