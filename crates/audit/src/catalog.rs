@@ -86,6 +86,11 @@ impl Catalog {
         self
     }
 
+    /// The code of each kind.
+    pub fn codes(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|spec| spec.code)
+    }
+
     /// All kinds.
     pub fn specs(&self) -> &[EventSpec] {
         &self.0

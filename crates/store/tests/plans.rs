@@ -346,7 +346,6 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), Sto
     let report = webhooks::Report { attempt: fresh[0].clone(), outcome, attempted_at: ctx.now, next };
     let batch = webhooks::Batch {
         tenant: ctx.tenant.clone(),
-        at: ctx.now,
         reports: vec![(id.clone(), report)],
         failing_since: vec![(id.clone(), Some(ctx.now))],
         disabled: Vec::new(),

@@ -14,6 +14,15 @@ impl Kind for OfDelivery {
 /// `dlv_…`
 pub type DeliveryId = Id<OfDelivery>;
 
+/// Marks ids of events.
+#[derive(Debug, Clone, Copy)]
+pub enum OfEvent {}
+impl Kind for OfEvent {
+    const PREFIX: &'static str = "evt";
+}
+/// `evt_…` of an event that is in no ledger; one that is has its entry's key.
+pub type EventId = Id<OfEvent>;
+
 /// The event type of a test.
 pub const TEST: &str = "service.webhook.test";
 

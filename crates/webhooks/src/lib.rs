@@ -31,8 +31,8 @@ pub mod verify;
 #[cfg(feature = "deliver")]
 pub use self::{
     delivery::{
-        Attempt, AttemptError, DeliveryId, Next, Outcome, Payload, PayloadActor, PayloadResource, Report,
-        TEST,
+        Attempt, AttemptError, DeliveryId, EventId, Next, Outcome, Payload, PayloadActor, PayloadResource,
+        Report, TEST,
     },
     dispatch::{
         Batch, Deliver, Dispatcher, HttpDeliver, Key, Lease, Limits, News, Queue, Receiver, Seen, Taken, sent,

@@ -3,6 +3,8 @@
 //! Inside there is one [`Problem`]; outside two shapes of it: the envelope `{error, code?, reason?}`, and
 //! under `/api/scim` the body of RFC 7644 §3.12, which at 401 and 403 carries both.
 
+mod areas;
+
 use std::fmt;
 
 use actix_web::{
@@ -357,92 +359,6 @@ impl From<StoreError> for Problem {
         let problem =
             if let StoreError::Unavailable(_) = error { Self::unavailable() } else { Self::internal() };
         problem.because(&error)
-    }
-}
-
-impl From<directory::Error> for Problem {
-    fn from(error: directory::Error) -> Self {
-        match error {
-            directory::Error::Store(error) => error.into(),
-            directory::Error::NotFound => Self::not_found(),
-            directory::Error::LastAdmin => Self::conflict("CONFLICT", error.to_string()).reason("LAST_ADMIN"),
-            directory::Error::EmailTaken(_) | directory::Error::SlugTaken(_) => {
-                Self::conflict("uniqueness", error.to_string())
-            }
-            _ => Self::invalid_request(error.to_string()),
-        }
-    }
-}
-
-impl From<sessions::Error> for Problem {
-    fn from(error: sessions::Error) -> Self {
-        match error {
-            sessions::Error::Store(error) => error.into(),
-            sessions::Error::NotFound => Self::not_found(),
-        }
-    }
-}
-
-impl From<tokens::pat::Error> for Problem {
-    fn from(error: tokens::pat::Error) -> Self {
-        match error {
-            tokens::pat::Error::Store(error) => error.into(),
-            tokens::pat::Error::NotFound => Self::not_found(),
-            tokens::pat::Error::TooMany => Self::conflict("CONFLICT", error.to_string()),
-            _ => Self::invalid_request(error.to_string()),
-        }
-    }
-}
-
-impl From<tokens::Error> for Problem {
-    fn from(error: tokens::Error) -> Self {
-        match error {
-            tokens::Error::Store(error) => error.into(),
-            tokens::Error::NotFound => Self::not_found(),
-            tokens::Error::Name => Self::invalid_request(error.to_string()),
-        }
-    }
-}
-
-impl From<webhooks::Error> for Problem {
-    fn from(error: webhooks::Error) -> Self {
-        match error {
-            webhooks::Error::Store(error) => error.into(),
-            webhooks::Error::NotFound => Self::not_found(),
-            webhooks::Error::Key(error) => Self::unforeseen(error),
-            webhooks::Error::TooMany => Self::conflict("CONFLICT", error.to_string()),
-            webhooks::Error::RotationUnderWay => {
-                Self::conflict("CONFLICT", error.to_string()).reason("ROTATION_UNDER_WAY")
-            }
-            webhooks::Error::NoRotation => {
-                Self::conflict("CONFLICT", error.to_string()).reason("NO_ROTATION")
-            }
-            _ => Self::invalid_request(error.to_string()),
-        }
-    }
-}
-
-impl From<credentials::Removal> for Problem {
-    fn from(removal: credentials::Removal) -> Self {
-        let code = match removal {
-            credentials::Removal::PolicyRequiresMfa => "POLICY_REQUIRES_MFA",
-            credentials::Removal::PolicyRequiresWebauthn => "POLICY_REQUIRES_WEBAUTHN",
-            credentials::Removal::LastFactor => "LAST_FACTOR_POLICY_BLOCKED",
-        };
-        Self::conflict(code, removal.to_string())
-    }
-}
-
-impl From<scim_core::Error> for Problem {
-    fn from(error: scim_core::Error) -> Self {
-        let (scim_type, message) = (error.scim_type(), error.to_string());
-        let problem = match error {
-            scim_core::Error::Store(error) => return error.into(),
-            scim_core::Error::NotFound => Self::not_found(),
-            scim_core::Error::Uniqueness { .. } => Self::new(StatusCode::CONFLICT, "CONFLICT", ""),
-            _ => Self::invalid_request(""),
-        };
-        Self { message, scim_type, ..problem }
     }
 }
 

@@ -12,10 +12,17 @@ pub mod tenants;
 pub mod users;
 pub mod webhooks;
 
+use std::sync::LazyLock;
+
 use crate::Catalog;
 
-/// Everything this service can enter.
-pub fn catalog() -> Catalog {
+/// Everything this service can enter. Schemas and examples are made once.
+pub fn catalog() -> &'static Catalog {
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(all);
+    &CATALOG
+}
+
+fn all() -> Catalog {
     Catalog::new()
         .with::<tenants::TenantCreated>()
         .with::<users::UserInvited>()

@@ -11,10 +11,7 @@ use kernel::StoreError;
 use tokio::time::sleep;
 
 use super::Postgres;
-use crate::{
-    conn::{Conn, on},
-    error::store_error,
-};
+use crate::{conn::on, error::store_error, kept::Kept};
 
 const CHANNEL: &str = "gatehouse_webhooks";
 /// So long others are waited for.
@@ -50,12 +47,7 @@ impl Postgres {
         self.across(async |across| {
             let notify =
                 diesel::sql_query("SELECT pg_notify($1, $2)").bind::<Text, _>(CHANNEL).bind::<Text, _>(text);
-            match &mut across.conn {
-                Conn::Postgres(_) => {
-                    on!(&mut across.conn, c => crate::kept::Kept(notify).execute(c).await).map(|_| ())
-                }
-                Conn::Sqlite(_) => Ok(()),
-            }
+            on!(&mut across.conn, c => Kept(notify).execute(c).await).map(|_| ())
         })
         .await
     }

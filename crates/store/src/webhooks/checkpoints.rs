@@ -1,12 +1,12 @@
 //! Checkpoints of audit logs, told to those who keep them elsewhere.
 
-use ::webhooks::{Payload, PayloadActor, PayloadResource};
+use ::webhooks::{EventId, Payload, PayloadActor, PayloadResource};
 use audit::{EventData, events::audit_log::AuditCheckpointPublished, log::Checkpoint};
 use chrono::NaiveDateTime;
 use data_encoding::BASE64;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{Ctx, Id, Kind, StoreError, TenantId, Timestamp};
+use kernel::{Ctx, StoreError, TenantId, Timestamp};
 use serde_json::value::RawValue;
 
 use super::deliveries::DeliveryRow;
@@ -18,12 +18,6 @@ use crate::{
     kept::Kept,
     schema::{audit_logs, webhook_deliveries as rows, webhook_routes as routes},
 };
-
-/// Marks ids of events that are in no ledger.
-enum OfEvent {}
-impl Kind for OfEvent {
-    const PREFIX: &'static str = "evt";
-}
 
 const CODE: &str = AuditCheckpointPublished::CODE;
 
@@ -68,7 +62,7 @@ impl Tx {
             AuditCheckpointPublished { size: checkpoint.size, root: BASE64.encode(&checkpoint.root), note };
         let data = serde_json::to_string(&data).and_then(RawValue::from_string);
         let data = data.map_err(|error| corrupt("audit_checkpoints.note", error))?;
-        let event_id = Id::<OfEvent>::new(&*ctx.env).to_string();
+        let event_id = EventId::new(&*ctx.env).to_string();
         let payload = Payload {
             id: &event_id,
             kind: CODE,

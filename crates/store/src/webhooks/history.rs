@@ -62,8 +62,7 @@ impl Tx {
     ) -> Result<Vec<Past>, StoreError> {
         let most = MAX_REPLAYED + 1;
         let mut found: Vec<Past> = Vec::new();
-        let catalog = audit::events::catalog();
-        for code in catalog.specs().iter().map(|spec| spec.code).filter(|code| subscription.wants(code)) {
+        for code in audit::events::catalog().codes().filter(|code| subscription.wants(code)) {
             let query = entries::table
                 .filter(entries::tenant_id.eq(self.tenant.as_str()))
                 .filter(entries::action.eq(code))

@@ -5,6 +5,7 @@ mod deliveries;
 mod fan_out;
 mod history;
 mod queue;
+mod record;
 mod retry;
 mod subscriptions;
 

@@ -76,8 +76,7 @@ impl TryFrom<SubscriptionRow> for Subscription {
 
 /// The types of events there are: what filters are spelled out to.
 fn types() -> Vec<&'static str> {
-    let catalog = audit::events::catalog();
-    catalog.specs().iter().map(|spec| spec.code).collect()
+    audit::events::catalog().codes().collect()
 }
 
 /// What it is told of while it is enabled.

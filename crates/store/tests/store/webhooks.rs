@@ -1,8 +1,8 @@
 //! Deliveries on both databases: in the transaction of the change, taken by one, recorded once.
 
 use ::webhooks::{
-    Attempt, AttemptError, Batch, Key, Lease, Next, Outcome, Report, SecretKeys, Subscription, Taken,
-    client::Guard,
+    Attempt, AttemptError, Batch, Key, Lease, Next, Outcome, Report, SecretKeys, Subscription,
+    SubscriptionId, Taken, client::Guard,
 };
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Id, Secret, StoreError, Timestamp};
@@ -51,13 +51,12 @@ async fn fresh(world: &World, of: &Subscription, owner: &str) -> Vec<Attempt> {
 }
 
 async fn record(world: &World, of: &Subscription, reports: Vec<Report>) {
-    let batch = Batch {
-        tenant: world.ctx().tenant,
-        at: world.env.now(),
-        reports: reports.into_iter().map(|report| (of.id.clone(), report)).collect(),
-        failing_since: Vec::new(),
-        disabled: Vec::new(),
-    };
+    record_all(world, reports.into_iter().map(|report| (of.id.clone(), report)).collect()).await;
+}
+
+async fn record_all(world: &World, reports: Vec<(SubscriptionId, Report)>) {
+    let batch =
+        Batch { tenant: world.ctx().tenant, reports, failing_since: Vec::new(), disabled: Vec::new() };
     let work = async move |_: &Ctx, tx: &mut Tx| {
         tx.record_webhooks(&batch).await?;
         Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
@@ -184,18 +183,7 @@ async fn what_one_subscription_has_recorded_says_nothing_of_another() {
         // Somebody who was away says of the first that it failed, and of the second what is true.
         let soon = Some(world.env.now().plus_millis(5_000));
         let (stale, good) = (report(&world, &first, 500, soon), report(&world, &second, 204, None));
-        let batch = Batch {
-            tenant: world.ctx().tenant,
-            at: world.env.now(),
-            reports: vec![(one.id.clone(), stale), (other.id.clone(), good)],
-            failing_since: Vec::new(),
-            disabled: Vec::new(),
-        };
-        let work = async move |_: &Ctx, tx: &mut Tx| {
-            tx.record_webhooks(&batch).await?;
-            Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
-        };
-        world.store.write(world.ctx(), work).await.unwrap();
+        record_all(&world, vec![(one.id.clone(), stale), (other.id.clone(), good)]).await;
         for of in [&one, &other] {
             let all = deliveries(&world, of).await;
             let of_event: Vec<_> = all.iter().filter(|one| one.event_id == first.event_id).collect();

@@ -156,20 +156,14 @@ impl Work {
     fn pump(&mut self) -> Option<Instant> {
         let (now, time) = (Instant::now(), self.parts.env.now());
         self.board.wake(now);
-        while !self.is_ending && self.takes < TAKES {
-            let Some((key, is_held, most)) = self.board.next_take(time) else { break };
-            self.take(key, is_held, most);
-        }
+        self.take_all(time);
         while !self.is_ending {
             let Some(sending) = self.board.next_send(now, time) else { break };
             self.send(sending);
         }
         // Sending may have found that a lane has to be read first.
-        while !self.is_ending && self.takes < TAKES {
-            let Some((key, is_held, most)) = self.board.next_take(time) else { break };
-            self.take(key, is_held, most);
-        }
-        while let Some(batch) = self.reports.next(now, time) {
+        self.take_all(time);
+        while let Some(batch) = self.reports.next(now) {
             self.record(batch, Duration::ZERO);
         }
         self.parts.seen.at_work(self.board.in_flight(), self.board.len());
@@ -179,6 +173,13 @@ impl Work {
     fn lease(&self) -> Lease {
         let now = self.parts.env.now();
         Lease { owner: self.owner.clone(), now, until: now.plus_millis(Lease::LENGTH) }
+    }
+
+    fn take_all(&mut self, time: Timestamp) {
+        while !self.is_ending && self.takes < TAKES {
+            let Some((key, is_held, most)) = self.board.next_take(time) else { break };
+            self.take(key, is_held, most);
+        }
     }
 
     fn take(&mut self, key: Key, is_held: bool, most: usize) {

@@ -79,8 +79,6 @@ pub enum Taken {
 pub struct Batch {
     /// Whose.
     pub tenant: TenantId,
-    /// When it is written.
-    pub at: Timestamp,
     /// Each attempt, with its subscription.
     pub reports: Vec<(SubscriptionId, Report)>,
     /// Since when nothing has succeeded, of those where that has changed.

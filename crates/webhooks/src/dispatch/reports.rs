@@ -85,7 +85,7 @@ impl Reports {
     }
 
     /// What is to be written now: of a tenant of whom nothing is being written.
-    pub(super) fn next(&mut self, now: Instant, time: Timestamp) -> Option<Batch> {
+    pub(super) fn next(&mut self, now: Instant) -> Option<Batch> {
         let is_due = |waiting: &Waiting| {
             let has_waited = waiting.since.is_some_and(|since| now >= since + LINGER);
             !waiting.is_recording && (waiting.reports.len() >= AT_ONCE || has_waited)
@@ -96,7 +96,6 @@ impl Reports {
         waiting.since = if rest.is_empty() { None } else { Some(now) };
         Some(Batch {
             tenant: tenant.clone(),
-            at: time,
             reports: std::mem::replace(&mut waiting.reports, rest),
             failing_since: waiting.failing_since.drain().collect(),
             disabled: std::mem::take(&mut waiting.disabled),

@@ -1,21 +1,15 @@
 //! What has to be done now and then: filters are spelled out again after an upgrade, old attempts are taken away, and
 //! checkpoints of audit logs are told.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use audit::{Audited, Unaudited};
-use kernel::{Actor, Ctx, StoreError, TenantId};
+use kernel::{Ctx, StoreError, TenantId};
 use store::{Across, Tx};
 use tokio::time::{MissedTickBehavior, interval};
 use webhooks::Key;
 
-use super::Deliveries;
-
-fn say(problem: &'static str, done: Result<(), StoreError>) {
-    if let Err(error) = done {
-        tracing::warn!(%error, "{problem}");
-    }
-}
+use super::{Deliveries, ctx};
 
 /// How often checkpoints are looked at.
 const EVERY: Duration = Duration::from_mins(1);
@@ -46,10 +40,6 @@ impl Deliveries {
         }
     }
 
-    fn ctx(&self, tenant: &TenantId) -> Ctx {
-        Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("webhooks"))
-    }
-
     /// After an upgrade there may be types of events that filters match and that nobody knew of.
     async fn route_again(&self) -> Result<(), StoreError> {
         let mut after: Option<TenantId> = None;
@@ -61,7 +51,7 @@ impl Deliveries {
                 tx.route_again().await?;
                 Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
             };
-            self.store.write(self.ctx(&tenant), work).await?;
+            self.store.write(ctx(&self.env, &tenant), work).await?;
             after = Some(tenant);
         }
     }
@@ -91,7 +81,7 @@ impl Deliveries {
                 let has_more = tx.tidy_deliveries(&id, ctx.now).await?;
                 Ok::<_, StoreError>(Audited::without(has_more, Unaudited::Delivered))
             };
-            if !self.store.write(self.ctx(&key.tenant), work).await? {
+            if !self.store.write(ctx(&self.env, &key.tenant), work).await? {
                 return Ok(());
             }
             tokio::time::sleep(BREATH).await;
@@ -111,8 +101,14 @@ impl Deliveries {
                 tx.publish_checkpoint(ctx, due_since).await?;
                 Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
             };
-            self.store.write(self.ctx(&tenant), work).await?;
+            self.store.write(ctx(&self.env, &tenant), work).await?;
             after = Some(tenant);
         }
+    }
+}
+
+fn say(problem: &'static str, done: Result<(), StoreError>) {
+    if let Err(error) = done {
+        tracing::warn!(%error, "{problem}");
     }
 }

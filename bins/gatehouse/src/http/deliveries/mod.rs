@@ -9,7 +9,7 @@ mod queue;
 use std::sync::Arc;
 
 use actix_web::web;
-use kernel::{Env, StoreError};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId};
 use store::Store;
 use tokio::sync::Notify;
 use webhooks::{
@@ -44,6 +44,11 @@ impl Webhooks {
 fn client(settings: &WebhookSettings) -> Result<Client, SetupError> {
     let guard = Guard::new(settings.allow_cidrs.clone(), settings.allow_http);
     Client::new(guard, ClientSettings::default())
+}
+
+/// A unit of work of deliveries.
+fn ctx(env: &Arc<dyn Env>, tenant: &TenantId) -> Ctx {
+    Ctx::new(Arc::clone(env), tenant.clone(), Actor::system("webhooks"))
 }
 
 /// Delivers, and does what else has to be done for webhooks.

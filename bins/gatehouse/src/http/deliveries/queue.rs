@@ -7,10 +7,11 @@ use std::{
 
 use async_trait::async_trait;
 use audit::{Audited, Event, EventData, Unaudited, events::webhooks::WebhookDisabled};
-use kernel::{Actor, Ctx, Env, StoreError, TenantId, Timestamp};
+use kernel::{Ctx, Env, StoreError, TenantId, Timestamp};
 use store::{Across, Store, Tx};
 use webhooks::{Batch, Key, Lease, Queue, Taken};
 
+use super::ctx;
 use crate::http::meter;
 
 /// Subscriptions of one look at most.
@@ -36,10 +37,6 @@ struct After {
 impl StoreQueue {
     pub(super) fn new(store: Arc<Store>, env: Arc<dyn Env>) -> Self {
         Self { store, env, after: Mutex::default() }
-    }
-
-    fn ctx(&self, tenant: &TenantId) -> Ctx {
-        Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("webhooks"))
     }
 
     fn after(&self) -> After {
@@ -82,7 +79,7 @@ impl Queue for StoreQueue {
             let taken = tx.take_webhook(&id, &lease, most).await?;
             Ok::<_, StoreError>(Audited::without(taken, Unaudited::Delivered))
         };
-        self.store.write(self.ctx(&key.tenant), work).await
+        self.store.write(ctx(&self.env, &key.tenant), work).await
     }
 
     async fn record(&self, batch: &Batch) -> Result<(), StoreError> {
@@ -99,7 +96,7 @@ impl Queue for StoreQueue {
             tx.record_webhooks(&kept).await?;
             Ok::<_, StoreError>(Audited::of_changes(disabled, events))
         };
-        for (id, reason) in self.store.write(self.ctx(&batch.tenant), work).await? {
+        for (id, reason) in self.store.write(ctx(&self.env, &batch.tenant), work).await? {
             meter::entered(&[WebhookDisabled::CODE]);
             tracing::warn!(
                 tenant = batch.tenant.as_str(),
@@ -122,7 +119,7 @@ impl Queue for StoreQueue {
                 tx.release_webhooks(&ids, &owner, now).await?;
                 Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
             };
-            self.store.write(self.ctx(tenant), work).await?;
+            self.store.write(ctx(&self.env, tenant), work).await?;
         }
         Ok(())
     }

@@ -131,10 +131,10 @@ pub(super) fn filter(request: &HttpRequest) -> Result<Filter, Problem> {
     let problem =
         |name: &'static str| move |error: FilterError| Problem::invalid_request(format!("{name}: {error}"));
     if let Some(words) = said("action")? {
-        filter = filter.with_actions(&words, &catalog).map_err(problem("action"))?;
+        filter = filter.with_actions(&words, catalog).map_err(problem("action"))?;
     }
     if let Some(kind) = said("resourceType")? {
-        filter = filter.with_resource_type(&kind, &catalog);
+        filter = filter.with_resource_type(&kind, catalog);
     }
     if let Some(text) = said("q")? {
         filter = filter.with_text(&text).map_err(problem("q"))?;

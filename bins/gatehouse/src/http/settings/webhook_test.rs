@@ -1,11 +1,11 @@
 //! `POST /api/settings/webhooks/{id}/test`
 
 use ::webhooks::{
-    Attempt, AttemptError, DeliveryId, Outcome, Payload, PayloadActor, PayloadResource, SubscriptionStore,
-    TEST,
+    Attempt, AttemptError, DeliveryId, EventId, Outcome, Payload, PayloadActor, PayloadResource,
+    SubscriptionStore, TEST,
 };
 use actix_web::{HttpResponse, post, web};
-use kernel::{Ctx, Id, Kind};
+use kernel::Ctx;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use store::Tx;
@@ -13,12 +13,6 @@ use utoipa::ToSchema;
 
 use super::webhooks::id_of;
 use crate::http::{Site, access::Access, body::answer, errors::Problem, permissions::Administer};
-
-/// Marks ids of events that are in no ledger.
-enum OfEvent {}
-impl Kind for OfEvent {
-    const PREFIX: &'static str = "evt";
-}
 
 /// What came of a test.
 #[derive(Serialize, ToSchema)]
@@ -75,7 +69,7 @@ pub(super) async fn test_webhook(
     let now = access.env().now();
     let signers = site.keys.webhooks().signers((&ctx.tenant, &id), &found.secrets, now);
     let signers = signers.map_err(Problem::unforeseen)?;
-    let event_id = Id::<OfEvent>::new(access.env()).to_string();
+    let event_id = EventId::new(access.env()).to_string();
     let data = RawValue::from_string("{}".into()).map_err(Problem::unforeseen)?;
     let payload = Payload {
         id: &event_id,

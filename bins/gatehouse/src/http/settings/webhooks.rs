@@ -55,8 +55,7 @@ pub(super) struct ShownSubscription {
 
 impl ShownSubscription {
     pub(super) fn of(subscription: &Subscription, now: Timestamp, secret: Option<&SigningSecret>) -> Self {
-        let catalog = audit::events::catalog();
-        let types: Vec<&str> = catalog.specs().iter().map(|spec| spec.code).collect();
+        let types: Vec<&str> = audit::events::catalog().codes().collect();
         let warning =
             |filter: &EventFilter| format!("eventFilters: {filter} matches no type of event there is today");
         Self {

@@ -1,0 +1,252 @@
+//! What comes of attempts, and what follows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ::webhooks::{Batch, Report, SubscriptionId};
+use chrono::{NaiveDateTime, Timelike};
+use diesel::{
+    prelude::*,
+    sql_types::{Array, BigInt, Binary, Bool, Nullable, Text, Timestamp as SqlTimestamp},
+};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use crate::{
+    Tx,
+    conn::{Conn, held, on},
+    error::store_error,
+    kept::Kept,
+    schema::{webhook_deliveries as rows, webhook_hours as hours, webhook_queues as queues},
+};
+
+/// Outcomes of many attempts, in one statement that stays prepared; answers those that had none yet. PostgreSQL's alone.
+const RECORD: &str = "UPDATE webhook_deliveries AS d SET due_at = NULL, http_status = r.http_status, error = r.error, duration_ms = r.duration_ms, \
+    response_body = r.response_body, attempted_at = r.attempted_at, next_id = r.next_id, next_at = r.next_at \
+    FROM unnest($2::text[], $3::text[], $4::bigint[], $5::text[], \
+    $6::bigint[], $7::bytea[], $8::timestamp[], $9::text[], $10::timestamp[]) AS r(subscription_id, id, http_status, error, duration_ms, response_body, attempted_at, next_id, next_at) \
+    WHERE d.tenant_id = $1 AND d.subscription_id = r.subscription_id AND d.id = r.id AND d.due_at IS NOT NULL \
+    RETURNING d.subscription_id, d.id";
+
+/// When the next retry of a subscription is due: none of one that is disabled.
+const NEXT_RETRY: &str = "UPDATE webhook_queues SET next_retry = (SELECT min(due_at) FROM webhook_deliveries \
+    WHERE tenant_id = $1 AND subscription_id = $2 AND NOT is_fresh AND due_at IS NOT NULL) \
+    WHERE tenant_id = $1 AND subscription_id = $2 AND EXISTS (SELECT 1 FROM webhook_subscriptions \
+    WHERE tenant_id = $1 AND id = $2 AND enabled)";
+
+#[derive(QueryableByName)]
+struct RecordedId {
+    #[diesel(sql_type = Text)]
+    subscription_id: String,
+    #[diesel(sql_type = Text)]
+    id: String,
+}
+
+impl Tx {
+    /// Keeps outcomes, and the attempts that follow. Of an attempt that has one already nothing is kept.
+    pub async fn record_webhooks(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        self.for_change()?;
+        let recorded = self.keep_outcomes(&batch.reports).await?;
+        let is_new = |(id, report): &&(SubscriptionId, Report)| {
+            recorded.contains(&(id.to_string(), report.attempt.id.to_string()))
+        };
+        let kept = batch.reports.iter().filter(is_new);
+        let kept: Vec<_> = kept.collect();
+        self.keep_next(&kept).await?;
+        let mut counts: BTreeMap<(&SubscriptionId, NaiveDateTime), (i64, i64)> = BTreeMap::new();
+        let mut retried: BTreeSet<&SubscriptionId> = BTreeSet::new();
+        for (id, report) in &kept {
+            let (succeeded, failed) = counts.entry((id, hour(report.attempted_at))).or_default();
+            *if report.outcome.is_success() { succeeded } else { failed } += 1;
+            if !report.attempt.is_fresh || report.next.is_some() {
+                retried.insert(id);
+            }
+        }
+        for ((id, hour), counts) in counts {
+            self.count_deliveries(id, hour, counts).await?;
+        }
+        for (id, since) in &batch.failing_since {
+            let row = queues::table.find((self.tenant.as_str(), id.as_str()));
+            let update = Kept(diesel::update(row).set(queues::failing_since.eq(since.map(Timestamp::naive))));
+            on!(&mut self.conn, c => update.execute(c).await)?;
+        }
+        for id in retried {
+            self.set_next_retry(id).await?;
+        }
+        Ok(())
+    }
+
+    /// Finds out when the next retry is due.
+    pub(super) async fn set_next_retry(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
+        let tenant = self.tenant.as_str().to_owned();
+        // Held by a statement of its own: the next one then sees what whoever held it before has committed.
+        let queue = queues::table.find((&tenant, id.as_str())).select(queues::lease_owner);
+        let _held: Option<String> = held!(self, for_update, first, queue)?;
+        let update = || diesel::sql_query(NEXT_RETRY).bind::<Text, _>(&tenant).bind::<Text, _>(id.as_str());
+        on!(&mut self.conn, c => Kept(update()).execute(c).await)?;
+        Ok(())
+    }
+
+    /// A subscription is enabled again, as if nothing had failed, or disabled: then no retry is due.
+    pub(super) async fn begin_anew(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
+        let row = queues::table.find((self.tenant.as_str(), id.as_str()));
+        let nothing =
+            (queues::failing_since.eq(None::<NaiveDateTime>), queues::next_retry.eq(None::<NaiveDateTime>));
+        let update = Kept(diesel::update(row).set(nothing));
+        on!(&mut self.conn, c => update.execute(c).await)?;
+        self.set_next_retry(id).await
+    }
+
+    async fn count_deliveries(
+        &mut self,
+        id: &SubscriptionId,
+        hour: NaiveDateTime,
+        (succeeded, failed): (i64, i64),
+    ) -> Result<(), StoreError> {
+        let row = (
+            hours::tenant_id.eq(self.tenant.as_str()),
+            hours::subscription_id.eq(id.as_str()),
+            hours::hour.eq(hour),
+            hours::succeeded.eq(succeeded),
+            hours::failed.eq(failed),
+        );
+        let more =
+            (hours::succeeded.eq(hours::succeeded + succeeded), hours::failed.eq(hours::failed + failed));
+        let upsert = Kept(
+            diesel::insert_into(hours::table)
+                .values(row)
+                .on_conflict((hours::tenant_id, hours::subscription_id, hours::hour))
+                .do_update()
+                .set(more),
+        );
+        on!(&mut self.conn, c => upsert.execute(c).await)?;
+        Ok(())
+    }
+
+    /// Attempts that had no outcome before: subscription and id, as the first attempts of an event have one id in all.
+    async fn keep_outcomes(
+        &mut self,
+        reports: &[(SubscriptionId, Report)],
+    ) -> Result<BTreeSet<(String, String)>, StoreError> {
+        let tenant = self.tenant.as_str().to_owned();
+        match &mut self.conn {
+            Conn::Postgres(pg) => {
+                let column = Columns::of(reports);
+                let query = diesel::sql_query(RECORD)
+                    .bind::<Text, _>(&tenant)
+                    .bind::<Array<Text>, _>(column.subscriptions)
+                    .bind::<Array<Text>, _>(column.ids)
+                    .bind::<Array<Nullable<BigInt>>, _>(column.statuses)
+                    .bind::<Array<Nullable<Text>>, _>(column.errors)
+                    .bind::<Array<BigInt>, _>(column.durations)
+                    .bind::<Array<Nullable<Binary>>, _>(column.bodies)
+                    .bind::<Array<SqlTimestamp>, _>(column.attempted)
+                    .bind::<Array<Nullable<Text>>, _>(column.next_ids)
+                    .bind::<Array<Nullable<SqlTimestamp>>, _>(column.next_at);
+                let conn = pg.begun().await.map_err(store_error)?;
+                let result: QueryResult<Vec<RecordedId>> = Kept(query).load(conn).await;
+                let found = pg.note(result).map_err(store_error)?;
+                Ok(found.into_iter().map(|row| (row.subscription_id, row.id)).collect())
+            }
+            Conn::Sqlite(conn) => {
+                let mut recorded = BTreeSet::new();
+                for (subscription, report) in reports {
+                    let id = report.attempt.id.as_str();
+                    let row = rows::table.find((tenant.as_str(), subscription.as_str(), id));
+                    let outcome = (
+                        rows::due_at.eq(None::<NaiveDateTime>),
+                        rows::http_status.eq(status(report)),
+                        rows::error.eq(report.outcome.error.map(webhooks::AttemptError::as_str)),
+                        rows::duration_ms.eq(Some(report.outcome.duration_ms)),
+                        rows::response_body.eq(body(report)),
+                        rows::attempted_at.eq(Some(report.attempted_at.naive())),
+                        rows::next_id.eq(report.next.as_ref().map(|next| next.id.as_str())),
+                        rows::next_at.eq(report.next.as_ref().map(|next| next.at.naive())),
+                    );
+                    let update = Kept(diesel::update(row.filter(rows::due_at.is_not_null())).set(outcome));
+                    if update.execute(conn).await.map_err(store_error)? == 1 {
+                        recorded.insert((subscription.to_string(), id.to_owned()));
+                    }
+                }
+                Ok(recorded)
+            }
+        }
+    }
+
+    async fn keep_next(&mut self, kept: &[&(SubscriptionId, Report)]) -> Result<(), StoreError> {
+        for (subscription, report) in kept {
+            let Some(next) = &report.next else { continue };
+            let tenant = self.tenant.as_str().to_owned();
+            let of_it = (tenant.as_str(), subscription.as_str(), report.attempt.id.as_str());
+            // The payload of an event that is not in the ledger goes from attempt to attempt.
+            let row = rows::table.find(of_it).select((
+                rows::tenant_id,
+                rows::subscription_id,
+                next.id.as_str().into_sql::<Text>(),
+                rows::event_id,
+                rows::event_type,
+                rows::payload,
+                rows::attempt + 1_i64,
+                false.into_sql::<Bool>(),
+                Some(next.at.naive()).into_sql::<Nullable<SqlTimestamp>>(),
+            ));
+            let insert = row.insert_into(rows::table).into_columns((
+                rows::tenant_id,
+                rows::subscription_id,
+                rows::id,
+                rows::event_id,
+                rows::event_type,
+                rows::payload,
+                rows::attempt,
+                rows::is_fresh,
+                rows::due_at,
+            ));
+            on!(&mut self.conn, c => insert.execute(c).await)?;
+        }
+        Ok(())
+    }
+}
+
+fn hour(at: Timestamp) -> NaiveDateTime {
+    let at = at.naive();
+    at.with_minute(0).and_then(|at| at.with_second(0)).and_then(|at| at.with_nanosecond(0)).unwrap_or(at)
+}
+
+fn status(report: &Report) -> Option<i64> {
+    report.outcome.status.map(i64::from)
+}
+
+fn body(report: &Report) -> Option<&[u8]> {
+    report.outcome.status.map(|_| report.outcome.body.as_slice())
+}
+
+/// Outcomes by column.
+#[derive(Default)]
+struct Columns<'r> {
+    subscriptions: Vec<&'r str>,
+    ids: Vec<&'r str>,
+    statuses: Vec<Option<i64>>,
+    errors: Vec<Option<&'static str>>,
+    durations: Vec<i64>,
+    bodies: Vec<Option<&'r [u8]>>,
+    attempted: Vec<NaiveDateTime>,
+    next_ids: Vec<Option<&'r str>>,
+    next_at: Vec<Option<NaiveDateTime>>,
+}
+
+impl<'r> Columns<'r> {
+    fn of(reports: &'r [(SubscriptionId, Report)]) -> Self {
+        let mut columns = Self::default();
+        for (subscription, report) in reports {
+            columns.subscriptions.push(subscription.as_str());
+            columns.ids.push(report.attempt.id.as_str());
+            columns.statuses.push(status(report));
+            columns.errors.push(report.outcome.error.map(webhooks::AttemptError::as_str));
+            columns.durations.push(report.outcome.duration_ms);
+            columns.bodies.push(body(report));
+            columns.attempted.push(report.attempted_at.naive());
+            columns.next_ids.push(report.next.as_ref().map(|next| next.id.as_str()));
+            columns.next_at.push(report.next.as_ref().map(|next| next.at.naive()));
+        }
+        columns
+    }
+}
