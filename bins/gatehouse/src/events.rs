@@ -4,12 +4,14 @@ use audit::{
     Event,
     events::{
         groups::{GroupCreated, GroupDeleted, GroupUpdated},
+        saml::{SamlProviderCreated, SamlProviderKeyRotated, SamlProviderUpdated},
         sign_in::SignInSucceeded,
         users::{UserCreated, UserDeactivated, UserDeleted, UserReactivated, UserUpdated},
     },
 };
 use directory::Role;
 use kernel::UserId;
+use saml_sp::{Certificate, KeptKey, Provider};
 use scim_core::{Group, User, groups, users};
 
 /// A sign-in is complete.
@@ -72,4 +74,42 @@ fn memberships(changed: &groups::Changed) -> Vec<Event> {
 /// A group was taken away.
 pub(crate) fn group_deleted(group: &Group) -> Event {
     Event::new(group.id.as_str(), &GroupDeleted {})
+}
+
+fn fingerprints(provider: &Provider) -> Vec<String> {
+    provider.idp.certificates.iter().map(Certificate::fingerprint).collect()
+}
+
+/// An identity provider was set up.
+pub(crate) fn provider_created(provider: &Provider) -> Event {
+    let data = SamlProviderCreated {
+        entity_id: provider.idp.entity_id.clone(),
+        email_domains: provider.email_domains.iter().map(ToString::to_string).collect(),
+        certificates: fingerprints(provider),
+    };
+    Event::new(provider.id.as_str(), &data)
+}
+
+/// An identity provider was changed, if anything was.
+pub(crate) fn provider_changed(provider: &Provider, changed: &[&'static str]) -> Option<Event> {
+    let data = SamlProviderUpdated {
+        changed: changed.iter().map(ToString::to_string).collect(),
+        certificates: fingerprints(provider),
+    };
+    (!changed.is_empty()).then(|| Event::new(provider.id.as_str(), &data))
+}
+
+fn rotated(provider: &Provider, phase: &str, key: &KeptKey) -> Event {
+    let data = SamlProviderKeyRotated { phase: phase.to_owned(), certificate: key.certificate.fingerprint() };
+    Event::new(provider.id.as_str(), &data)
+}
+
+/// There is a next key for an identity provider.
+pub(crate) fn rotation_started(provider: &Provider) -> Event {
+    rotated(provider, "STARTED", provider.keys.next.as_ref().unwrap_or(&provider.keys.active))
+}
+
+/// The next key is the one that signs.
+pub(crate) fn rotation_completed(provider: &Provider) -> Event {
+    rotated(provider, "COMPLETED", &provider.keys.active)
 }

@@ -7,9 +7,10 @@ use std::{
 };
 
 use audit::log::CheckpointKeys;
-use data_encoding::BASE64URL_NOPAD;
-use kernel::{Env, SealingKeys, Secret, SigningKeys, TenantId};
+use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
+use kernel::{Env, SealingKeys, Secret, SigningKeys, SystemEnv, TenantId};
 use ring::digest::{Context, SHA256};
+use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
 use serde_json::{Map, Value};
 use sessions::{Claims, CookieKeys, CookieName, NotASession};
 
@@ -34,6 +35,8 @@ struct Current {
     challenges: SigningKeys,
     step_ups: SigningKeys,
     totp: SealingKeys,
+    saml: SealingKeys,
+    domains: SigningKeys,
     cookies: CookieKeys,
     checkpoints: CheckpointKeys,
     webhooks: Arc<webhooks::SecretKeys>,
@@ -159,7 +162,46 @@ impl std::ops::Deref for StepUpKeys {
     }
 }
 
+/// What seals our private keys towards identity providers, as it is at the moment.
+pub(crate) struct ProviderKeys(Arc<Current>);
+
+fn place_of(provider: &ProviderId) -> Vec<u8> {
+    ["saml key", provider.as_str()].join("\0").into_bytes()
+}
+
+impl SealKey for ProviderKeys {
+    fn seal(&self, provider: &ProviderId, private: &Secret<Vec<u8>>) -> Result<String, KeyError> {
+        let sealed = self.0.saml.seal(&SystemEnv::default(), &place_of(provider), private.expose());
+        Ok(BASE64URL_NOPAD.encode(&sealed.ok_or(KeyError("sealed: there is no master key"))?))
+    }
+
+    fn open(&self, provider: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError> {
+        let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
+        let opened = bytes.and_then(|bytes| self.0.saml.open(&place_of(provider), &bytes));
+        opened.ok_or(KeyError("opened: the master key that sealed it is not there"))
+    }
+}
+
 impl Keys {
+    /// What seals our private keys towards identity providers.
+    pub(crate) fn saml(&self) -> ProviderKeys {
+        ProviderKeys(self.current())
+    }
+
+    /// What a tenant writes into the DNS to prove a domain.
+    pub(crate) fn domain_token(&self, tenant: &TenantId, domain: &EmailDomain) -> Option<String> {
+        let current = self.current();
+        let signed = current.domains.sign(&proof_of(tenant, domain))?;
+        Some(BASE32_NOPAD.encode(&signed.tag).to_ascii_lowercase())
+    }
+
+    /// Whether it is that, by any key there is.
+    pub(crate) fn is_domain_token(&self, tenant: &TenantId, domain: &EmailDomain, token: &str) -> bool {
+        let Ok(tag) = BASE32_NOPAD.decode(token.to_ascii_uppercase().as_bytes()) else { return false };
+        let (current, message) = (self.current(), proof_of(tenant, domain));
+        current.ids.iter().any(|key| current.domains.verify(key, &message, &tag))
+    }
+
     /// What signs checkpoints of audit logs, and what verifies them.
     pub(crate) fn checkpoints(&self) -> SealersKeys {
         SealersKeys(self.current())
@@ -245,6 +287,10 @@ impl Keys {
     }
 }
 
+fn proof_of(tenant: &TenantId, domain: &EmailDomain) -> Vec<u8> {
+    [tenant.as_str(), domain.as_str()].join("\0").into_bytes()
+}
+
 fn cursor_of(tenant: &TenantId, cursor: &str) -> Vec<u8> {
     [tenant.as_str(), cursor].join("\0").into_bytes()
 }
@@ -268,6 +314,8 @@ impl Current {
             step_ups: SigningKeys::derive(masters, "step-up"),
             challenges: SigningKeys::derive(masters, "challenge"),
             totp: SealingKeys::derive(masters, "totp"),
+            saml: SealingKeys::derive(masters, "saml"),
+            domains: SigningKeys::derive(masters, "domain"),
             cookies: CookieKeys::new(auth),
             checkpoints: CheckpointKeys::derive(masters),
             webhooks: Arc::new(webhooks::SecretKeys::new(masters)),
@@ -311,6 +359,38 @@ mod tests {
         for odd in [sealed.as_str(), "", "x", "b.x", "b.x.", "b..", "b.x.AAAA", &sealed.replace("a.x", "a.y")]
         {
             assert_eq!(retired.open_cursor(&ours, odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_private_key_opens_at_its_provider_alone_and_survives_a_rotation() {
+        let env = SystemEnv::default();
+        let tenant = Id::<Tenant>::new(&env);
+        let [ours, other] = [ProviderId::new(&env, &tenant), ProviderId::new(&env, &tenant)];
+        let sealed =
+            Keys::fixed(&[master("a", 1)], &[]).saml().seal(&ours, &Secret::new(vec![5; 40])).unwrap();
+        let rotated = Keys::fixed(&[master("b", 2), master("a", 1)], &[]).saml();
+        assert_eq!(rotated.open(&ours, &sealed).unwrap().expose(), &vec![5; 40]);
+        assert!(rotated.open(&other, &sealed).is_err() && rotated.open(&ours, "").is_err());
+        assert!(Keys::fixed(&[master("b", 2)], &[]).saml().open(&ours, &sealed).is_err());
+        assert!(Keys::fixed(&[], &[]).saml().seal(&ours, &Secret::new(vec![5])).is_err());
+    }
+
+    #[test]
+    fn a_domain_is_proved_by_one_tenant_and_any_key() {
+        let env = SystemEnv::default();
+        let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
+        let domain: EmailDomain = "corp.example".parse().unwrap();
+        let token = Keys::fixed(&[master("a", 1)], &[]).domain_token(&ours, &domain).unwrap();
+        assert_eq!((token.len(), &token), (52, &token.to_ascii_lowercase()));
+        let rotated = Keys::fixed(&[master("b", 2), master("a", 1)], &[]);
+        assert!(rotated.is_domain_token(&ours, &domain, &token));
+        assert!(rotated.is_domain_token(&ours, &domain, &token.to_ascii_uppercase()));
+        assert!(!rotated.is_domain_token(&theirs, &domain, &token));
+        assert!(!rotated.is_domain_token(&ours, &"other.example".parse().unwrap(), &token));
+        let retired = Keys::fixed(&[master("b", 2)], &[]);
+        for odd in [token.as_str(), "", "x", &token[1..], &format!("{token}a"), "é"] {
+            assert!(!retired.is_domain_token(&ours, &domain, odd), "{odd}");
         }
     }
 }

@@ -5,12 +5,14 @@
 
 pub mod cli;
 pub mod config;
+mod dns;
 mod events;
 pub mod http;
 pub mod keys;
 pub mod logs;
 mod mail;
 mod makers;
+mod metadata;
 mod pages;
 mod people;
 pub mod secrets;

@@ -66,6 +66,8 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
         person(&program, &database, CHEAP, "works", &format!("{name}@example.com"), PASSWORD)?;
     }
     run(&["user", "role", "--tenant", "works", "--email", "hana@example.com", "--role", "ADMIN"])?;
+    person(&program, &database, CHEAP, "works", "kim@corp.example", PASSWORD)?;
+    run(&["domain", "verify", "--tenant", "works", "--domain", "corp.example"])?;
     let link = |tenant: &str, email: &str| -> Result<String> {
         member(&run(&["user", "reset", "--tenant", tenant, "--email", email])?, "link")
     };

@@ -15,6 +15,7 @@ pub(crate) fn run(target: &str, seconds: Option<&str>) -> Result<()> {
         "token" => "stepup",
         "cidr" | "proxies" => "netpolicy",
         "mds" => "attestation",
+        "response" | "metadata" => "saml-sp",
         _ => "scim-core",
     };
     let folder = root.join("crates").join(package).join("fuzz");

@@ -14,6 +14,7 @@ mod fuzz;
 mod node;
 mod outside;
 mod python;
+mod saml;
 mod server;
 mod sh;
 mod system;
@@ -28,7 +29,8 @@ cargo xtask up                 build, make a demo tenant, serve on localhost:808
 cargo xtask test               everything CI checks, on both databases
 cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its address
 cargo xtask browser            the pages in Chromium, after `cargo build`; pictures in target/browser
-cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch, token or cidr, for a minute unless told otherwise
+cargo xtask outside saml       logins through identity providers that others made, after `cargo build`
+cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch, token, cidr, response or metadata, for a minute unless told otherwise
 cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
 cargo xtask chaos webhooks [SEED [PROGRAM]]  kills of the worker and of PostgreSQL while events are delivered; with the moments of an earlier run
 cargo xtask bench path [ROW …]  the request path beside its floors, as a table; rows by their numbers
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         ["bench", "policies", program] => bench::policies(Some(program)),
         ["bench", "overload"] => bench::overload(),
         ["browser"] => browser::run(),
+        ["outside", "saml"] => outside::saml(),
         ["fuzz", target, seconds @ ..] => fuzz::run(target, seconds.first().copied()),
         ["bench", "scim", rows @ ..] => bench::scim(rows),
         [] | ["help" | "--help" | "-h"] => {

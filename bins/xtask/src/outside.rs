@@ -1,9 +1,9 @@
 //! Tools that others made, against the running server on both databases.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use crate::{
-    node, python,
+    node, python, saml,
     server::{AUTH_SECRET, Server, USUAL, gatehouse, member, person, serve},
     sh::{self, Result},
     webhooks,
@@ -13,16 +13,29 @@ use crate::{
 const CHECKS: &str = "124";
 
 pub(crate) fn run(postgres: &str) -> Result<()> {
+    within(|folder| {
+        let sqlite = format!("sqlite:{}", folder.join("outside.db").display());
+        [sqlite.as_str(), postgres].into_iter().try_for_each(|database| on(database, folder))?;
+        webhooks::run(folder)?;
+        saml::run(folder)
+    })
+}
+
+/// Identity providers alone.
+pub(crate) fn saml() -> Result<()> {
+    within(saml::run)
+}
+
+/// In a folder that is gone afterwards.
+fn within(run: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("gatehouse-outside-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let sqlite = format!("sqlite:{}", folder.join("outside.db").display());
-    let done = [sqlite.as_str(), postgres].into_iter().try_for_each(|database| on(database, &folder));
-    let done = done.and_then(|()| webhooks::run(&folder));
+    let done = run(&folder);
     let _removed = std::fs::remove_dir_all(&folder);
     done
 }
 
-fn on(database: &str, folder: &std::path::Path) -> Result<()> {
+fn on(database: &str, folder: &Path) -> Result<()> {
     let program = sh::root().join("target/debug/gatehouse");
     gatehouse(&program, database, &["migrate"])?;
     // Each tool has a tenant of its own, so that none meets what another has made.

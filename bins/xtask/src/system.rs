@@ -1,6 +1,9 @@
 //! Debian packages: what is missing is installed, and said.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 use crate::sh::{self, Result};
 
@@ -10,16 +13,23 @@ pub(crate) struct Package {
     there: fn() -> bool,
 }
 
-/// What the build needs: a C compiler for SQLite and ring.
-pub(crate) const BUILD: [Package; 1] = [Package { name: "gcc libc6-dev", there: || sh::has("cc") }];
+/// What the build needs: a C compiler for SQLite and ring; and libxmlsec1, with what reads its headers.
+pub(crate) const BUILD: [Package; 4] = [
+    Package { name: "gcc libc6-dev", there: || sh::has("cc") },
+    Package { name: "clang libclang-dev", there: has_clang },
+    Package { name: "pkg-config", there: || sh::has("pkg-config") },
+    Package { name: "libxmlsec1-dev", there: has_xmlsec },
+];
 
 /// What the tests need beside it.
-pub(crate) const TEST: [Package; 5] = [
+pub(crate) const TEST: [Package; 7] = [
     Package { name: "postgresql", there: || postgres_bin().is_ok() },
     Package { name: "procps", there: || sh::has("kill") },
     Package { name: "sqlite3", there: || sh::has("sqlite3") },
     Package { name: "openssl", there: || sh::has("openssl") },
     Package { name: "curl", there: || sh::has("curl") },
+    Package { name: "xmlsec1", there: || sh::has("xmlsec1") },
+    Package { name: "strace", there: || sh::has("strace") },
 ];
 
 /// What tools from the Python package index need.
@@ -34,9 +44,40 @@ pub(crate) const NODE: [Package; 2] = [
     Package { name: "npm", there: || sh::has("npm") },
 ];
 
+/// What an identity provider in PHP needs.
+pub(crate) const SAML: [Package; 1] = [Package { name: "php-cli php-xml", there: has_php }];
+
 fn has_venv() -> bool {
-    let mut python = Command::new("python3");
-    let asked = python.args(["-c", "import venv, ensurepip"]).stderr(std::process::Stdio::null()).status();
+    says_yes("python3", &["-c", "import venv, ensurepip"])
+}
+
+fn has_php() -> bool {
+    says_yes("php", &["-r", "exit(extension_loaded('dom') ? 0 : 1);"])
+}
+
+fn has_xmlsec() -> bool {
+    says_yes("pkg-config", &["--exists", "xmlsec1", "xmlsec1-openssl", "libxml-2.0", "openssl"])
+}
+
+/// The compiler, and its library, which bindgen looks for in these folders.
+fn has_clang() -> bool {
+    let folders = ["/usr/lib", "/usr/lib64", "/usr/local/lib"];
+    let told = std::env::var_os("LIBCLANG_PATH").is_some() || !cfg!(target_os = "linux");
+    sh::has("clang") && (told || folders.iter().any(|folder| holds_libclang(Path::new(folder), 2)))
+}
+
+fn holds_libclang(folder: &Path, depth: u8) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let library = ["libclang.so", "libclang-1", "libclang-2"].iter().any(|start| name.starts_with(start));
+        (library && name.contains(".so")) || (depth > 0 && holds_libclang(&entry.path(), depth - 1))
+    })
+}
+
+fn says_yes(program: &str, words: &[&str]) -> bool {
+    let asked = Command::new(program).args(words).stderr(Stdio::null()).status();
     asked.is_ok_and(|status| status.success())
 }
 
@@ -48,25 +89,53 @@ pub(crate) fn install(packages: &[Package]) -> Result<()> {
     }
     let names: Vec<_> = missing.iter().flat_map(|package| package.name.split(' ')).collect();
     let line = format!("apt-get install -y --no-install-recommends {}", names.join(" "));
-    let root = sh::output(Command::new("id").arg("-u"))? == "0";
-    if !root || !sh::has("apt-get") {
+    if !is_root()? || !sh::has("apt-get") {
         return Err(format!("missing: {}. As root on Debian: {line}", names.join(", ")));
     }
     println!("installing {}", names.join(", "));
-    let apt = |arguments: &[&str]| {
-        let mut command = Command::new("apt-get");
-        command
-            .args(["-q", "-o", "Acquire::Retries=3"])
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive");
-        sh::run(&mut command)
-    };
-    apt(&["update"])?;
-    apt(&[&["install", "-y", "--no-install-recommends"][..], &names[..]].concat())?;
+    apt(Path::new("/"), &["update"])?;
+    apt(Path::new("/"), &[&["install", "-y", "--no-install-recommends"][..], &names[..]].concat())?;
     match missing.iter().find(|package| !(package.there)()) {
         Some(package) => Err(format!("{} was installed and still cannot be found", package.name)),
         None => Ok(()),
     }
+}
+
+/// A folder of ours with the files of a package that is not installed, and nothing of what it depends on: so that who
+/// wants PHP alone gets no web server.
+pub(crate) fn unpacked(name: &str, version: &str) -> Result<PathBuf> {
+    let folder = sh::root().join("target/tools").join(format!("{name}-{}", version.trim_end_matches(".*")));
+    let done = folder.join("complete");
+    if !done.is_file() {
+        if !sh::has("apt-get") || !sh::has("dpkg-deb") {
+            return Err(format!("{name} is a package of Debian, and this is another system"));
+        }
+        println!("fetching {name}");
+        let _half = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        if is_root()? {
+            apt(&folder, &["update"])?;
+        }
+        // Into a folder that the user as whom apt fetches otherwise may not write to.
+        let here = ["-o", "APT::Sandbox::User=root", "download"];
+        apt(&folder, &[&here[..], &[&format!("{name}={version}")]].concat())?;
+        let files = std::fs::read_dir(&folder).map_err(|error| error.to_string())?;
+        let archive = files.flatten().map(|file| file.file_name()).next().ok_or(format!("no {name}"))?;
+        sh::run(Command::new("dpkg-deb").current_dir(&folder).arg("--extract").arg(archive).arg("."))?;
+        std::fs::write(&done, "").map_err(|error| error.to_string())?;
+    }
+    folder.canonicalize().map_err(|error| error.to_string())
+}
+
+fn is_root() -> Result<bool> {
+    Ok(sh::output(Command::new("id").arg("-u"))? == "0")
+}
+
+fn apt(folder: &Path, arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new("apt-get");
+    command.current_dir(folder).env("DEBIAN_FRONTEND", "noninteractive");
+    command.args(["-q", "-o", "Acquire::Retries=3"]).args(arguments);
+    sh::run(&mut command)
 }
 
 /// The folder with `initdb` and `postgres`, of the newest version installed.

@@ -19,6 +19,8 @@ pub enum Unaudited {
     Announced,
     /// Events were told to those who want to know, or are about to be: that is no event.
     Delivered,
+    /// Somebody looked after something, and found it as it was; or took away what is over.
+    LookedAfter,
 }
 
 /// A value together with what the ledger has to say about how it came about.

@@ -99,9 +99,20 @@ pub fn other(what: &str, origin: &str) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["other", what, origin]), most: 100, window: 5 * MINUTE }]
 }
 
+/// Limits of sign-ins that begin at an identity provider's: 1,000 in 5 minutes by address, as everybody of an office
+/// comes from one and nothing is guessed.
+pub fn federated(origin: &str) -> Vec<Limit> {
+    vec![Limit { key: AttemptKey::of(&["federated", origin]), most: 1000, window: 5 * MINUTE }]
+}
+
 /// Limits of tests of webhooks: 10 in a minute by tenant.
 pub fn webhook_test(tenant: &TenantId) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["webhook test", tenant.as_str()]), most: 10, window: MINUTE }]
+}
+
+/// Limits of what is looked up at addresses of a tenant's choosing: 20 in a minute by tenant.
+pub fn look_up(tenant: &TenantId) -> Vec<Limit> {
+    vec![Limit { key: AttemptKey::of(&["look-up", tenant.as_str()]), most: 20, window: MINUTE }]
 }
 
 /// Whether an attempt may be evaluated.

@@ -37,6 +37,10 @@ impl PeopleStore for Directory {
         Ok(self.people.values().find(|person| person.id == *id).cloned())
     }
 
+    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+        Ok(self.people.get(key).map(|person| person.id.clone()))
+    }
+
     async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
         let mut people: Vec<_> = self
             .people

@@ -122,6 +122,8 @@ pub trait PeopleStore: Send {
     async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError>;
     /// The person of this id; held until the end of a unit of work that changes.
     async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError>;
+    /// Who signs in with this address: see [`kernel::Email::key`].
+    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError>;
     /// People by id from after `after` on.
     async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError>;
     /// Writes what differs; `false` when the new address is another person's. A person who becomes inactive

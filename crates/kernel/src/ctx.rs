@@ -52,6 +52,11 @@ impl Actor {
         Self { kind: ActorKind::Scim, id: token_id.into() }
     }
 
+    /// An identity provider, by its id.
+    pub fn saml(provider_id: impl Into<String>) -> Self {
+        Self { kind: ActorKind::Saml, id: provider_id.into() }
+    }
+
     /// The operator or a worker, by the name of the program part.
     pub fn system(name: impl Into<String>) -> Self {
         Self { kind: ActorKind::System, id: name.into() }

@@ -79,6 +79,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         signed_in_at: None,
         foreign: None,
         grace: None,
+        not_after: None,
     };
     let session = sessions::open(&ctx, &mut store, new).await?.ok_or("a new session")?;
     println!("{} on {}", session.id, session.device_label);

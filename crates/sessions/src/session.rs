@@ -18,6 +18,8 @@ pub type SessionId = Id<SessionKind>;
 /// "Last seen" is kept to so many minutes, and a session is idle so much later than it says.
 pub const SEEN_GRAIN_MINUTES: i64 = 1;
 
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
 /// How long the first steps after a sign-in go without a further proof.
 const GRACE_MILLIS: i64 = 15 * 60 * 1000;
 
@@ -147,6 +149,8 @@ pub struct Session {
     pub grace: Option<Grace>,
     /// SHA-256 of the neighbour's token that it stands for.
     pub foreign: Option<[u8; 32]>,
+    /// When it is over at the latest, whatever the tenant has set: the identity provider says so.
+    pub not_after: Option<Timestamp>,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
 }
@@ -164,18 +168,24 @@ impl Lifetime {
     /// Sessions that were last used after the first moment, and began after the second, are not over.
     pub fn since(&self, now: Timestamp) -> (Timestamp, Timestamp) {
         let idle = (self.idle_minutes + SEEN_GRAIN_MINUTES) * 60_000;
-        let absolute = self.absolute_days * 24 * 60 * 60_000;
+        let absolute = self.absolute_days * DAY_MILLIS;
         (now.plus_millis(-idle), now.plus_millis(-absolute))
     }
 
-    /// Whether the session has been idle too long or is too old.
+    /// Whether the session has been idle too long, is too old, or has come to the end that it was given.
     pub fn is_over(&self, session: &Session, now: Timestamp) -> bool {
-        let (used, begun) = self.since(now);
-        session.last_seen_at <= used || session.created_at <= begun
+        let (used, _) = self.since(now);
+        session.last_seen_at <= used || session.ends(self.absolute_days) <= now
     }
 }
 
 impl Session {
+    /// When it is over, however much it is used, where sessions last so many days.
+    pub fn ends(&self, absolute_days: i64) -> Timestamp {
+        let oldest = self.created_at.plus_millis(absolute_days * DAY_MILLIS);
+        self.not_after.map_or(oldest, |end| end.min(oldest))
+    }
+
     /// Whether a second factor was proved on it, or a recovery code in its place.
     pub fn has_second_factor(&self) -> bool {
         let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
@@ -222,6 +232,8 @@ pub struct NewSession {
     pub foreign: Option<[u8; 32]>,
     /// See [`Session::grace`].
     pub grace: Option<GraceKind>,
+    /// See [`Session::not_after`].
+    pub not_after: Option<Timestamp>,
 }
 
 /// Why nothing was done.
@@ -279,6 +291,7 @@ pub async fn open(
         methods: new.methods,
         grace: new.grace.map(|kind| Grace::new(kind, ctx.now)),
         foreign: new.foreign,
+        not_after: new.not_after,
         revoked_at: None,
     };
     Ok(store.insert_session(&session).await?.then_some(session))
@@ -382,6 +395,7 @@ mod tests {
             signed_in_at: None,
             foreign,
             grace: Some(GraceKind::FirstFactor),
+            not_after: None,
         }
     }
 
@@ -409,6 +423,25 @@ mod tests {
         env.advance_millis(22 * 60 * 60_000 + 59 * 60_000);
         second.last_seen_at = env.now();
         assert!(lifetime.is_over(&second, env.now()), "used or not");
+    }
+
+    #[tokio::test]
+    async fn an_end_that_was_given_ends_a_session_and_makes_none_longer() {
+        let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+        let (tenant, user) = (TenantId::new(&*env), UserId::new(&*env));
+        let ctx = Ctx::new(env.clone(), tenant, Actor::user(&user));
+        let lifetime = Lifetime { idle_minutes: 60, absolute_days: 1 };
+        let mut rows = Rows::default();
+        for (minutes, ends) in [(30, 30), (3 * 24 * 60, 24 * 60)] {
+            let end = ctx.now.plus_millis(minutes * 60_000);
+            let new = NewSession { not_after: Some(end), ..new(&user, None) };
+            let mut session = open(&ctx, &mut rows, new).await.unwrap().unwrap();
+            let ends = ctx.now.plus_millis(ends * 60_000);
+            assert_eq!(session.ends(lifetime.absolute_days), ends);
+            session.last_seen_at = ends;
+            assert!(!lifetime.is_over(&session, ends.plus_millis(-1)));
+            assert!(lifetime.is_over(&session, ends), "not on or after");
+        }
     }
 
     #[test]

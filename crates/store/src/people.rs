@@ -13,7 +13,7 @@ use crate::{
     conn::{held, on},
     error::corrupt,
     kept::Kept,
-    schema::{tenants, users},
+    schema::{sign_in_names, tenants, users},
     users::UserRow,
 };
 
@@ -163,6 +163,13 @@ impl PeopleStore for Tx {
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<PersonRow> = held!(self, for_update, first, query.select(PersonRow::as_select()))?;
         row.map(Person::try_from).transpose()
+    }
+
+    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+        self.flush().await?;
+        let query = sign_in_names::table.find((key, self.tenant.as_str())).select(sign_in_names::user_id);
+        let id: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        id.map(|id| id.parse().map_err(|error| corrupt("sign_in_names.user_id", error))).transpose()
     }
 
     async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {

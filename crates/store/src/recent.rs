@@ -63,6 +63,7 @@ impl Tx {
             .filter(rows::revoked_at.is_null())
             .filter(rows::last_seen_at.ge(since.max(used.naive())))
             .filter(rows::created_at.gt(begun.naive()))
+            .filter(rows::not_after.is_null().or(rows::not_after.gt(now)))
             .filter(users::active)
             .order(rows::id.desc())
             .select((rows::id, users::id, users::role, rows::ip))

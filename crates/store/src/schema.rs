@@ -191,6 +191,7 @@ diesel::table! {
         grace -> Nullable<Json>,
         foreign_hash -> Nullable<Binary>,
         revoked_at -> Nullable<Timestamp>,
+        not_after -> Nullable<Timestamp>,
     }
 }
 
@@ -390,6 +391,71 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    saml_providers (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        document -> Json,
+        expires_at -> Nullable<Timestamp>,
+        due_at -> Nullable<Timestamp>,
+        created_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    saml_provider_domains (tenant_id, domain) {
+        tenant_id -> Text,
+        domain -> Text,
+        provider_id -> Text,
+    }
+}
+
+diesel::table! {
+    verified_domains (domain) {
+        domain -> Text,
+        tenant_id -> Text,
+        method -> Text,
+        verified_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    saml_requests (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        provider_id -> Text,
+        browser -> Binary,
+        relay_key -> Binary,
+        return_to -> Text,
+        force_authn -> Bool,
+        trial_id -> Nullable<Text>,
+        created_at -> Timestamp,
+        expires_at -> Timestamp,
+        is_claimed -> Bool,
+    }
+}
+
+diesel::table! {
+    saml_assertions (tenant_id, provider_id, assertion) {
+        tenant_id -> Text,
+        provider_id -> Text,
+        assertion -> Binary,
+        expires_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    saml_trials (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        provider_id -> Text,
+        user_id -> Text,
+        created_at -> Timestamp,
+        expires_at -> Timestamp,
+        report -> Nullable<Json>,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     users,
@@ -423,5 +489,11 @@ diesel::allow_tables_to_appear_in_same_query!(
     webhook_routes,
     webhook_queues,
     webhook_deliveries,
-    webhook_hours
+    webhook_hours,
+    saml_providers,
+    saml_provider_domains,
+    verified_domains,
+    saml_requests,
+    saml_assertions,
+    saml_trials
 );

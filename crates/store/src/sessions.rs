@@ -35,6 +35,7 @@ pub(crate) struct SessionRow {
     grace: Option<JsonText>,
     foreign_hash: Option<Vec<u8>>,
     revoked_at: Option<NaiveDateTime>,
+    not_after: Option<NaiveDateTime>,
 }
 
 #[derive(AsChangeset)]
@@ -69,6 +70,7 @@ impl TryFrom<SessionRow> for Session {
             methods: read_json("sessions.methods", &row.methods)?,
             grace: row.grace.map(|grace| read_json("sessions.grace", &grace)).transpose()?,
             foreign: foreign.transpose().map_err(|_| corrupt("sessions.foreign_hash", "not 32 bytes"))?,
+            not_after: row.not_after.map(Timestamp::from_naive),
             revoked_at: row.revoked_at.map(Timestamp::from_naive),
         })
     }
@@ -113,6 +115,7 @@ impl SessionStore for Tx {
             grace: session.grace.as_ref().map(|grace| json_text("sessions.grace", grace)).transpose()?,
             foreign_hash: session.foreign.map(|hash| hash.to_vec()),
             revoked_at: session.revoked_at.map(Timestamp::naive),
+            not_after: session.not_after.map(Timestamp::naive),
         };
         let query = diesel::insert_into(rows::table).values(&row).on_conflict_do_nothing();
         let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;

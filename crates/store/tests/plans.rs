@@ -15,7 +15,7 @@ use std::{
 
 use attestation::{AttestationPolicyStore, Policy};
 use audit::{
-    AuditQueryStore, AuditStore, Audited, Entry, Event, Filter, Position,
+    AuditQueryStore, AuditStore, Audited, Entry, Event, Filter, Position, Unaudited,
     events::users::UserDeactivated,
     follow,
     log::{CheckpointKeys, Lease, Nodes, inclusion, seal, verify},
@@ -35,12 +35,16 @@ use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use directory::{
     Link, LinkKind, LinkStore, NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier,
 };
-use kernel::{Actor, Ctx, Env, Id, StoreError, SystemEnv, TenantId};
+use kernel::{Actor, Ctx, Env, Id, StoreError, SystemEnv, TenantId, Timestamp, UserId};
+use saml_sp::{
+    AttributeMapping, Certificate, Claimed, DomainStore, IdentityProvider, KeptKey, OurKeys, Provider,
+    ProviderId, ProviderStore, Refresh, Request, RequestStore, Source, Trial, TrialStore, VerifiedDomain,
+};
 use scim_core::{
     Draft, Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserStore, schema::GROUPS,
 };
 use serde_json::json;
-use sessions::{GraceKind, Lifetime, Method, NewSession, SessionStore, Standing};
+use sessions::{GraceKind, Lifetime, Method, NewSession, Session, SessionStore, Standing};
 use store::{
     DatabaseUrl, Store, Use, UseOf,
     testing::{Kind, TestDatabase},
@@ -101,6 +105,7 @@ async fn sent(store: &Store) -> Vec<String> {
         tx.revoke_scim_token(&token.id, ctx.now).await?;
         tx.latest(10).await?;
         people_sign_in(ctx, tx).await?;
+        people_come_with_saml(ctx, tx).await?;
         Ok::<_, StoreError>(Audited::new((token, raw), Event::new("test", &UserDeactivated {})))
     };
     let (token, raw) = store.write(ctx, everything).await.unwrap();
@@ -133,10 +138,14 @@ async fn sent(store: &Store) -> Vec<String> {
         across.accounts("ada@example.com", None, "here").await?;
         across.accounts("ada@example.com", Some(raw.tenant()), "here").await?;
         across.foreign("ada@example.com", None, &[0; 32]).await?;
+        across.provider_for_domain(&"a.example".parse().unwrap()).await?;
+        across.saml_due(lease.now, 10).await?;
+        across.saml_expiry(lease.now).await?;
         across.tenant_of_pat(&Id::from_key(token.id.key()).unwrap()).await?;
         across.tenant_of_scim_token(&token.id).await
     };
     store.across(across).await.unwrap();
+    what_is_over_goes(store, &env).await;
     let sent = SENT.lock().unwrap().clone();
     let changes = ["INSERT", "UPDATE", "DELETE"];
     let kept = KEPT.lock().unwrap().clone();
@@ -158,6 +167,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     let id = &ada.id;
     tx.people(None, 10).await?;
     tx.another_admin(id).await?;
+    assert_eq!(tx.user_of_email("signs.in@example.com").await?.as_ref(), Some(id));
     let after = directory::Person { break_glass: true, title: Some("Countess".into()), ..ada.clone() };
     tx.update_person(&ada, &after).await?;
 
@@ -210,23 +220,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert!(tx.use_code(id, &[1; 32], ctx.now).await? && !tx.use_code(id, &[1; 32], ctx.now).await?);
     assert_eq!(tx.unused_codes(id).await?, 1);
 
-    let new = NewSession {
-        user: id.clone(),
-        device_label: "device".into(),
-        location: None,
-        standing: Standing::Full,
-        methods: vec![Method::Password],
-        signed_in_at: None,
-        foreign: Some([3; 32]),
-        grace: Some(GraceKind::FirstFactor),
-    };
-    let session = sessions::open(ctx, tx, new.clone()).await?.unwrap();
-    assert!(sessions::open(ctx, tx, new).await?.is_none(), "a foreign token has one row");
-    assert_eq!(tx.session(&session.id).await?.as_ref(), Some(&session));
-    assert_eq!(tx.sessions_of(id).await?, std::slice::from_ref(&session));
-    tx.update_session(&session).await?;
-    assert!(tx.revoke_session(&session.id, ctx.now).await?);
-    tx.revoke_sessions(id, ctx.now, Some(&session.id)).await?;
+    let session = they_have_sessions(ctx, tx, id).await?;
 
     let link = Link { hash: [4; 32], kind: LinkKind::Reset, user: id.clone(), created_at: ctx.now };
     tx.replace_links(&link).await?;
@@ -256,6 +250,130 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert_eq!(tx.password(id).await?, None);
     assert_eq!(tx.person(id).await?, None);
     Ok(())
+}
+
+async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Result<Session, StoreError> {
+    let new = NewSession {
+        user: id.clone(),
+        device_label: "device".into(),
+        location: None,
+        standing: Standing::Full,
+        methods: vec![Method::Password],
+        signed_in_at: None,
+        foreign: Some([3; 32]),
+        grace: Some(GraceKind::FirstFactor),
+        not_after: Some(ctx.now.plus_millis(60_000)),
+    };
+    let session = sessions::open(ctx, tx, new.clone()).await?.unwrap();
+    assert!(sessions::open(ctx, tx, new).await?.is_none(), "a foreign token has one row");
+    assert_eq!(tx.session(&session.id).await?.as_ref(), Some(&session));
+    assert_eq!(tx.sessions_of(id).await?, std::slice::from_ref(&session));
+    tx.update_session(&session).await?;
+    assert!(tx.revoke_session(&session.id, ctx.now).await?);
+    tx.revoke_sessions(id, ctx.now, Some(&session.id)).await?;
+    Ok(session)
+}
+
+/// Identity providers: set up, asked, believed once, looked after and removed.
+async fn people_come_with_saml(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+    let one = saml_provider(ctx);
+    let id = &one.id;
+    assert_eq!(tx.count_providers().await?, 0);
+    tx.insert_provider(&one).await?;
+    let domains = vec!["b.example".parse().unwrap()];
+    tx.update_provider(&Provider { email_domains: domains.clone(), ..one.clone() }).await?;
+    assert_eq!(tx.provider_of_domain(&domains[0]).await?.as_ref(), Some(id));
+    assert!(tx.take_due_provider(id, ctx.now, ctx.now.plus_millis(60_000)).await?.is_some());
+    let later = ctx.now.plus_millis(600_000);
+    let trial = saml_trial(ctx, &one, later);
+    tx.insert_trial(&trial).await?;
+    assert!(tx.report_trial(&trial.id, &json!({})).await? && tx.trial(&trial.id).await?.is_some());
+    let request = Request { trial: Some(trial.id), ..saml_request(&one, later) };
+    tx.insert_request(&request).await?;
+    assert_eq!(tx.request(&request.id).await?.as_ref(), Some(&request));
+    for claimed in [Claimed::Now(request.clone()), Claimed::Before] {
+        assert_eq!(tx.claim_request(&request.id, id, Some(&[1; 32]), ctx.now).await?, claimed);
+        let is_new = tx.remember_assertion(id, &[3; 32], later).await?;
+        assert_eq!(is_new, claimed != Claimed::Before);
+    }
+    let domain =
+        VerifiedDomain { domain: domains[0].clone(), method: saml_sp::Method::Dns, verified_at: ctx.now };
+    assert!(tx.insert_verified_domain(&domain).await?);
+    assert_eq!(tx.verified_domains().await?, std::slice::from_ref(&domain));
+    assert_eq!(tx.domain_owner(&domain.domain).await?.as_ref(), Some(&ctx.tenant));
+    assert!(tx.delete_verified_domain(&domain.domain).await?);
+    assert_eq!(tx.providers().await?.len(), 1);
+    assert!(tx.delete_provider(id).await? && tx.provider(id).await?.is_none());
+    Ok(())
+}
+
+/// One whose metadata is to be read.
+fn saml_provider(ctx: &Ctx) -> Provider {
+    let certificate = Certificate::from_text(include_str!("store/saml/until-2098.pem")).unwrap();
+    let key = KeptKey { certificate: certificate.clone(), sealed: "sealed".into(), since: ctx.now };
+    Provider {
+        id: ProviderId::new(&*ctx.env, &ctx.tenant),
+        name: "Entra".into(),
+        email_domains: vec!["a.example".parse().unwrap()],
+        idp: IdentityProvider {
+            entity_id: "https://idp.example/".into(),
+            sso_url: "https://idp.example/sso".into(),
+            certificates: vec![certificate],
+        },
+        source: Source::MetadataUrl("https://idp.example/metadata".into()),
+        valid_until: None,
+        mapping: AttributeMapping::default(),
+        sign_requests: true,
+        force_authn: false,
+        authn_contexts: Vec::new(),
+        keys: OurKeys { active: key, next: None },
+        refresh: Refresh { next_at: Some(ctx.now), ..Refresh::default() },
+        warned: None,
+        created_at: ctx.now,
+        updated_at: ctx.now,
+    }
+}
+
+fn saml_trial(ctx: &Ctx, of: &Provider, expires_at: Timestamp) -> Trial {
+    let (provider, user) = (of.id.clone(), Id::new(&*ctx.env));
+    Trial { id: Id::new(&*ctx.env), provider, user, created_at: ctx.now, expires_at, report: None }
+}
+
+fn saml_request(of: &Provider, expires_at: Timestamp) -> Request {
+    Request {
+        id: format!("_{:040x}", 1).parse().unwrap(),
+        provider: of.id.clone(),
+        browser: [1; 32],
+        relay_key: [2; 32],
+        return_to: "/".into(),
+        force_authn: false,
+        trial: None,
+        created_at: of.created_at,
+        expires_at,
+    }
+}
+
+/// What is over, by look and by key.
+async fn what_is_over_goes(store: &Store, env: &Arc<dyn Env>) {
+    let ctx = Ctx::new(env.clone(), TenantId::new(&**env), Actor::system("test"));
+    let keep = async |ctx: &Ctx, tx: &mut store::Tx| {
+        let one = saml_provider(ctx);
+        let long_ago = ctx.now.plus_millis(-100 * 3_600_000);
+        tx.remember_assertion(&one.id, &[1; 32], long_ago).await?;
+        tx.insert_trial(&saml_trial(ctx, &one, long_ago)).await?;
+        tx.insert_request(&saml_request(&one, long_ago)).await?;
+        Ok::<_, StoreError>(Audited::without((), Unaudited::StepTaken))
+    };
+    store.write(ctx.clone(), keep).await.unwrap();
+    let look = async |across: &mut store::Across| across.saml_over(ctx.now).await;
+    let found = store.across(look).await.unwrap();
+    let [over] = <[_; 1]>::try_from(found).unwrap();
+    let purge = async move |_: &Ctx, tx: &mut store::Tx| {
+        tx.purge_saml(&over).await?;
+        Ok::<_, StoreError>(Audited::without((), Unaudited::StepTaken))
+    };
+    store.write(ctx.clone(), purge).await.unwrap();
+    assert!(store.across(look).await.unwrap().is_empty());
 }
 
 /// The ledger, by each of its indexes.

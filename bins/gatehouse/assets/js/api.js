@@ -1,5 +1,8 @@
 // The API, as the pages speak to it.
 
+/** What stands before the sentence: where in the body it is wrong. */
+const PATH = /^([A-Za-z]+)(?:\[([0-9]+)\])?(?:\.[A-Za-z]+)*: /;
+
 /** What the server refused, or that it could not be asked. */
 export class Refusal extends Error {
   constructor(status, body, retryAfter) {
@@ -8,8 +11,10 @@ export class Refusal extends Error {
     this.code = body.code ?? "";
     this.reason = body.reason ?? "";
     this.purpose = body.purpose ?? "";
-    /** The field that is meant, where one is. */
-    this.field = status === 400 ? (/^([A-Za-z]+)(?:\[[0-9]+\])?: /.exec(body.error ?? "")?.[1] ?? "") : "";
+    const [, field, index] = (status === 400 && PATH.exec(body.error ?? "")) || [];
+    /** The field that is meant, where one is, and which of its values. */
+    this.field = field ?? "";
+    this.index = index === undefined ? undefined : Number(index);
   }
 }
 
@@ -19,7 +24,7 @@ const wait = (seconds) =>
 function sentence(status, body, retryAfter) {
   if (status === 0) return "The server cannot be reached. Look at your connection and try again.";
   if (status === 429) return `Too many attempts. Try again in ${wait(Number(retryAfter) || 60)}.`;
-  const text = (body.error ?? "Something went wrong").replace(/^[A-Za-z]+(\[[0-9]+\])?: /, "");
+  const text = (body.error ?? "Something went wrong").replace(PATH, "");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 

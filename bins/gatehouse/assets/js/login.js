@@ -1,6 +1,7 @@
 // Signing in, step by step. The server says after each step what comes next.
 
 import { call } from "./api.js";
+import { offerProviders, signInElsewhere } from "./login-sso.js";
 import { $, $$, during, onAct, onSend, refuse } from "./page.js";
 import * as passkeys from "./passkeys.js";
 
@@ -77,11 +78,11 @@ function again(error) {
   offer();
 }
 
-/** Goes on with a session that owes a factor. */
+/** Goes on with a session that owes a factor, or with what an identity provider has begun. */
 async function goOn() {
   show("wait");
   try {
-    await follow(await call("POST", "/api/auth/sign-in/continue"));
+    await follow(await call("POST", `/api/auth/sign-in/${goesOn}`));
   } catch (error) {
     goesOn = undefined;
     again(error.code === "UNAUTHENTICATED" ? undefined : error);
@@ -106,6 +107,7 @@ onSend("password", async (fields) => {
     await follow(await call("POST", "/api/auth/sign-in", body));
   } catch (error) {
     offer();
+    if (error.code === "SSO_REQUIRED") await offerProviders();
     throw error;
   }
 });
@@ -132,6 +134,7 @@ onSend("link", async (fields) => {
 });
 
 onAct("again", () => again());
+onAct("sso", signInElsewhere);
 onAct("passkey", async () => {
   stop();
   try {
@@ -186,4 +189,5 @@ if (link) {
 } else {
   show("password");
   offer();
+  offerProviders();
 }

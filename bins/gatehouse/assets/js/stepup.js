@@ -13,6 +13,7 @@ const acts = {
   NETWORK_POLICY_CHANGE: "to change from where everybody may come",
   ATTESTATION_POLICY_CHANGE: "to change what may be enrolled as a passkey",
   WEBHOOK_SECRET_ROTATE: "to change the secret of a webhook",
+  SSO_PROVIDER_CHANGE: "to change through whom people sign in",
 };
 
 /**

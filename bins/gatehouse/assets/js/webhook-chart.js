@@ -1,8 +1,9 @@
 // How deliveries went, hour by hour.
 
+import { classed } from "./elements.js";
 import { $, clear, element, refuse } from "./page.js";
 import { mine } from "./session.js";
-import { classed, sum, went } from "./webhook-words.js";
+import { sum, went } from "./webhook-words.js";
 
 const space = "http://www.w3.org/2000/svg";
 

@@ -1,9 +1,10 @@
 // Attempts to deliver events, as rows that are drawn anew in place: what is open stays open, and the focus where it was.
 
+import { acting, badge, classed } from "./elements.js";
 import { $, copy, element, localise, onAct } from "./page.js";
 import { mine } from "./session.js";
 import { answer, own } from "./webhook-head.js";
-import { acting, badge, classed, outcome, took } from "./webhook-words.js";
+import { outcome, took } from "./webhook-words.js";
 
 const list = $("[data-deliveries]");
 const whole = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });

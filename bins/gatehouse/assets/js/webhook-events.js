@@ -1,8 +1,8 @@
 // Which events a webhook is told of: everything, or what is chosen in groups, one by one, or by a pattern.
 
 import { Refusal } from "./api.js";
+import { acting, classed } from "./elements.js";
 import { $, $$, clear, count, element, onAct } from "./page.js";
-import { acting, classed } from "./webhook-words.js";
 
 /** Whether a pattern means a type, as the server decides it: in time by the product of both lengths at most. */
 export function means(pattern, type) {

@@ -1,9 +1,10 @@
 // One webhook: how it stands, a test of it, and whether it is on.
 
 import { Refusal } from "./api.js";
+import { badge, classed } from "./elements.js";
 import { $, element, onAct, refuse, say } from "./page.js";
 import { mine } from "./session.js";
-import { badge, classed, isSuccess, outcome, path, state, took } from "./webhook-words.js";
+import { isSuccess, outcome, path, state, took } from "./webhook-words.js";
 
 const part = $('[data-part="head"]');
 

@@ -1,26 +1,9 @@
 // What the pages of webhooks say, and what their rows are made of.
 
+import { classed } from "./elements.js";
 import { count, element } from "./page.js";
 
 export const path = "/api/settings/webhooks";
-
-/** An element of this class. */
-export function classed(name, className, ...within) {
-  const made = element(name, ...within);
-  made.className = className;
-  return made;
-}
-
-export const badge = (text, kind = "") => classed("span", `badge ${kind}`.trim(), text);
-
-/** A button that does what is called so. */
-export function acting(act, text, label) {
-  const button = classed("button", "quiet", text);
-  button.type = "button";
-  button.dataset.act = act;
-  if (label) button.setAttribute("aria-label", label);
-  return button;
-}
 
 /** How a webhook stands: in a word, and what that means where it is not told of anything. */
 export function state({ enabled, disabledReason }) {

@@ -1,9 +1,10 @@
 // All webhooks of the organisation, and how each fared lately.
 
+import { badge, classed } from "./elements.js";
 import { $, clear, count, element, refuse, say } from "./page.js";
 import { keepAlive, mine } from "./session.js";
 import { small } from "./webhook-chart.js";
-import { badge, classed, path, state, sum, told, went } from "./webhook-words.js";
+import { path, state, sum, told, went } from "./webhook-words.js";
 
 const part = $('[data-part="list"]');
 

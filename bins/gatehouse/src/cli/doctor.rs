@@ -11,7 +11,7 @@ use std::{
 use kernel::Env;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
-use store::{DatabaseUrl, Examination};
+use store::{Across, DatabaseUrl, Examination, Store};
 use tokio::time::timeout;
 
 use super::Report;
@@ -93,6 +93,7 @@ pub(super) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
                 folder(&mut findings, path.parent().unwrap_or(Path::new(".")));
             }
             database(&mut findings, &settings, env).await;
+            identity_providers(&mut findings, &settings, env).await;
             address(&mut findings, &settings);
             certificate(&mut findings, &settings, env);
             authenticators(&mut findings, &settings, env);
@@ -219,6 +220,35 @@ fn worries(examined: &Examination, settings: &Settings, env: &dyn Env) -> Vec<St
         problems.push(format!("this server may open {wanted} connections and the database takes {max} from everybody: lower database_pool"));
     }
     problems
+}
+
+/// Nothing is said where the database cannot be asked: that was said already.
+async fn identity_providers(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
+    const CHECK: &str = "identity providers";
+    let there = match &settings.database_url {
+        DatabaseUrl::Sqlite(path) => path.exists(),
+        DatabaseUrl::Postgres(_) => true,
+    };
+    let Some(store) = Store::open(&settings.database_url, 1).ok().filter(|_| there) else { return };
+    let now = env.now();
+    let count = store.across(async move |across: &mut Across| across.saml_expiry(now).await);
+    let Ok(Ok(expiry)) = timeout(PATIENCE, count).await else { return };
+    if expiry.providers == 0 {
+        return;
+    }
+    let mut problems = Vec::new();
+    if expiry.expired > 0 {
+        problems.push(format!(
+            "the signing certificates of {} have ended: nobody signs in through them; gatehouse saml list says when",
+            expiry.expired
+        ));
+    }
+    if expiry.within_30_days > 0 {
+        problems
+            .push(format!("the last signing certificate of {} ends within 30 days", expiry.within_30_days));
+    }
+    let well = format!("{} with certificates that are good for longer", expiry.providers);
+    findings.unless(CHECK, problems, well);
 }
 
 fn address(findings: &mut Findings, settings: &Settings) {

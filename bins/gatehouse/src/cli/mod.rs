@@ -6,9 +6,11 @@
 mod audit;
 mod backup;
 mod doctor;
+mod domains;
 mod inspect;
 mod keys;
 mod policies;
+mod saml;
 mod serve;
 mod tenants;
 mod tokens;
@@ -61,6 +63,12 @@ enum Command {
     /// What tenants ask for
     #[command(subcommand)]
     Policy(policies::Command),
+    /// Identity providers through whom people sign in
+    #[command(subcommand)]
+    Saml(saml::Command),
+    /// Domains of e-mail addresses, and whose they are
+    #[command(subcommand)]
+    Domain(domains::Command),
     /// The audit log: verified, kept for a time, without addresses
     #[command(subcommand)]
     Audit(audit::Command),
@@ -143,6 +151,11 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         }
         Command::Policy(command) => {
             policies::run(command, &Office::open(&raw.settings()?, env).await?).await?
+        }
+        // Boxed: what it holds while it waits is more than all others hold.
+        Command::Saml(command) => Box::pin(saml::run(command, &mut raw, env)).await?,
+        Command::Domain(command) => {
+            domains::run(command, &Office::open(&raw.settings()?, env).await?).await?
         }
         Command::Audit(command) => audit::run(command, &mut raw, env).await?,
         Command::Keys(command) => keys::run(&command, cli.config.as_deref(), &*env)?,

@@ -137,7 +137,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "role",
         default: "all",
-        help: "What an instance does: `api` answers requests, `worker` delivers webhooks and seals audit logs, `all` does both.",
+        help: "What an instance does: `api` answers requests, `worker` delivers webhooks, seals audit logs and looks after identity providers, `all` does both.",
     },
     Key {
         name: "webhooks_allow_cidrs",
@@ -150,6 +150,11 @@ pub const KEYS: &[Key] = &[
         help: "Whether webhooks may go to `http` addresses: for development.",
     },
     Key {
+        name: "return_origins",
+        default: "none: this service alone",
+        help: "Origins beside `base_url` that a sign-in may lead back to, separated by commas, such as `https://app.example.com`.",
+    },
+    Key {
         name: "webhooks_in_flight",
         default: "4",
         help: "Deliveries to one subscription at the same time, 1 to 32; 16 times as many to one tenant, 64 at most.",
@@ -158,6 +163,11 @@ pub const KEYS: &[Key] = &[
         name: "webhooks_rate",
         default: "none: no limit",
         help: "Deliveries to one subscription in a second at most.",
+    },
+    Key {
+        name: "dns_servers",
+        default: "those of the system (`/etc/resolv.conf`)",
+        help: "Where records that prove domains are looked up: addresses with or without a port, separated by commas, such as `10.0.0.53,[::1]:5353`.",
     },
     Key { name: "workers", default: "one a processor", help: "Threads that answer requests." },
     Key { name: "log_format", default: "json", help: "`json`, one object a line, or `pretty` for people." },

@@ -3,7 +3,14 @@
 mod keys;
 mod raw;
 
-use std::{fmt, net::SocketAddr, num::NonZeroU32, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    num::NonZeroU32,
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
 
 use cidr::IpCidr;
 use credentials::Cost;
@@ -151,6 +158,10 @@ pub struct Settings {
     /// See [`KEYS`].
     pub webhooks: WebhookSettings,
     /// See [`KEYS`].
+    pub return_origins: Vec<String>,
+    /// See [`KEYS`]; empty: those of the system.
+    pub dns_servers: Vec<SocketAddr>,
+    /// See [`KEYS`].
     pub workers: Option<usize>,
     /// See [`KEYS`].
     pub log_format: LogFormat,
@@ -208,6 +219,8 @@ impl Raw {
             database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(5),
             role: self.parsed("role")?.unwrap_or(Role::All),
             webhooks: self.webhooks()?,
+            return_origins: self.origins("return_origins")?,
+            dns_servers: self.dns_servers()?,
             workers: self.count("workers", 1..=1024)?,
             log_format: self.parsed("log_format")?.unwrap_or(LogFormat::Json),
             log_level: self.parsed("log_level")?.unwrap_or(tracing::Level::INFO),
@@ -301,6 +314,31 @@ impl Raw {
         }
     }
 
+    fn origins(&self, name: &str) -> Result<Vec<String>, Error> {
+        let words =
+            self.text(name).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
+        let problem = |word: &str| {
+            Error::of(
+                name,
+                format!("{word} is not an origin without a final slash, such as https://app.example.com"),
+            )
+        };
+        words.map(|word| base_url(word).map_err(|_| problem(word))).collect()
+    }
+
+    fn dns_servers(&self) -> Result<Vec<SocketAddr>, Error> {
+        const NAME: &str = "dns_servers";
+        let words =
+            self.text(NAME).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
+        words
+            .map(|word| {
+                let bare = |_| word.parse::<IpAddr>().map(|address| SocketAddr::new(address, 53));
+                let problem = format!("{word} is not an address such as 10.0.0.53 or [::1]:5353");
+                word.parse::<SocketAddr>().or_else(bare).map_err(|_| Error::of(NAME, problem))
+            })
+            .collect()
+    }
+
     fn ranges(&self, name: &str) -> Result<Vec<IpCidr>, Error> {
         let words =
             self.text(name).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
@@ -388,6 +426,7 @@ mod tests {
         insta::assert_snapshot!(problem("trusted_proxies = '10.0.0.1/8'"), @"trusted_proxies (GATEHOUSE_TRUSTED_PROXIES): 10.0.0.1/8 is not an address or range such as 10.0.0.0/8");
         insta::assert_snapshot!(problem("database_pool = 0"), @"database_pool (GATEHOUSE_DATABASE_POOL): write a number from 1 to 1000");
         insta::assert_snapshot!(problem("auth_secret = 'short'"), @"auth_secret (GATEHOUSE_AUTH_SECRET): each secret needs at least 32 characters; make one with: openssl rand -base64 48");
+        insta::assert_snapshot!(problem("dns_servers = '10.0.0.53,dns.example.com'"), @"dns_servers (GATEHOUSE_DNS_SERVERS): dns.example.com is not an address such as 10.0.0.53 or [::1]:5353");
         insta::assert_snapshot!(problem("log_level = true"), @"log_level (GATEHOUSE_LOG_LEVEL): write a string, a number, or an array of strings");
     }
 

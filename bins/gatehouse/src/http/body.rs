@@ -86,6 +86,31 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalJson<T> {
     }
 }
 
+/// The fields of a form, as browsers send one.
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// The value of the only field of this name; what is there twice is not there.
+    pub(super) fn only(&self, name: &str) -> Option<&str> {
+        let mut values = self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        values.next().filter(|_| values.next().is_none())
+    }
+}
+
+impl FromRequest for Form {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            is_of(&request, &["application/x-www-form-urlencoded"])?;
+            let bytes = arrived(&request, payload).await?;
+            Ok(Self(form_urlencoded::parse(&bytes).into_owned().collect()))
+        })
+    }
+}
+
 /// Says where a body is wrong.
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut read = serde_json::Deserializer::from_slice(bytes);

@@ -57,7 +57,7 @@ pub(super) fn set(
     absolute_days: i64,
     about: &About<'_>,
 ) -> Result<(), Problem> {
-    let ends = session.created_at.plus_millis(absolute_days * 24 * 60 * 60_000);
+    let ends = session.ends(absolute_days);
     let max_age = (ends.unix_millis() - env.now().unix_millis() + 999).max(0) / 1000;
     let text = |value: Option<&str>| value.map_or(Value::Null, Value::from);
     let claims = Map::from_iter([

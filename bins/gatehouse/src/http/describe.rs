@@ -20,6 +20,7 @@ use super::{body::SCIM_JSON, routes};
     tags(
         (name = "Discovery", description = "The description of the API and the catalog of events."),
         (name = "Sign-in", description = "Signing in step by step, and out."),
+        (name = "SAML", description = "Signing in through an identity provider."),
         (name = "Step-up", description = "A fresh proof, once, for one act, from one place."),
         (name = "Sessions", description = "One's own sessions."),
         (name = "Factors", description = "One's own second factors and recovery codes."),
@@ -27,6 +28,7 @@ use super::{body::SCIM_JSON, routes};
         (name = "Tokens", description = "One's own personal access tokens."),
         (name = "People", description = "The people of the tenant."),
         (name = "Settings", description = "What administrators of the tenant decide."),
+        (name = "Single sign-on", description = "Identity providers and domains of the tenant, for administrators."),
         (name = "Webhooks", description = "Who is told of what happens, and what came of it; for administrators."),
         (name = "Audit log", description = "What has happened, for administrators."),
         (name = "SCIM", description = "SCIM 2.0 provisioning (RFC 7643, RFC 7644).")

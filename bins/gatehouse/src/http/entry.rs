@@ -27,7 +27,7 @@ use super::{
     Site,
     access::{self, Arrival, Gate},
     errors::{Cause, Entry, Problem},
-    operations::{Named, Operation},
+    operations::{Manner, Named, Operation},
     shape::{Area, Shape},
     trace::{self, TRACERESPONSE},
 };
@@ -44,7 +44,8 @@ impl Kind for Request {
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SPEC_VERSION: HeaderName = HeaderName::from_static("x-service-spec-version");
 const API_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
+/// What pages may do.
+pub(crate) const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
@@ -63,9 +64,9 @@ pub(super) async fn enter(
     };
     let named = site.operations.named(request.method(), request.path());
     let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
-    let quiet = operation.as_ref().is_some_and(|operation| operation.quiet);
+    let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Quiet);
     // Probes are answered whatever the load: they matter most when it is high.
-    let patient = operation.as_ref().is_some_and(|operation| operation.patient);
+    let patient = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Patient);
     let slot = match (quiet, patient) {
         (true, _) => None,
         (false, true) => site.load.admit_patient(),
@@ -203,9 +204,11 @@ async fn admit(
         Named::OtherMethods(allow) => return Err(Problem::method_not_allowed(&allow)),
         Named::Nothing => return Err(Problem::not_found()),
     };
-    cross_site(request, site)?;
+    if operation.manner != Manner::FromElsewhere {
+        cross_site(request, site)?;
+    }
     if operation.public {
-        if request.path().starts_with("/api/auth/") {
+        if ["/api/auth/", "/api/saml/"].iter().any(|area| request.path().starts_with(area)) {
             request.extensions_mut().insert(arrival.clone());
         }
     } else {
@@ -266,10 +269,12 @@ fn tell(headers: &mut HeaderMap, arrival: &Arrival) {
 }
 
 fn finish(headers: &mut HeaderMap, area: Area, site: &Site) {
-    if area == Area::Pages {
-        headers.insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
-    } else {
-        headers.insert(header::CONTENT_SECURITY_POLICY, API_POLICY);
+    let policy = if area == Area::Pages { PAGE_POLICY } else { API_POLICY };
+    // A page that is answered where the API is says itself what it may do.
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    if area != Area::Pages {
         headers.insert(SPEC_VERSION, site.spec_version.clone());
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -26,8 +26,8 @@ use tokio_util::task::TaskTracker;
 use utoipa_actix_web::AppExt;
 
 use super::{
-    Site, access::Gate, deliveries::Deliveries, entry, meter, probes, routes, sealer::Sealer,
-    tls::Certificate,
+    Site, access::Gate, deliveries::Deliveries, entry, meter, probes, routes, saml::Caretaker,
+    sealer::Sealer, tls::Certificate,
 };
 use crate::{
     config::{Role, Settings},
@@ -232,6 +232,8 @@ struct Beside {
     sealer: Option<(Arc<Sealer>, JoinHandle<()>)>,
     deliveries: Arc<Deliveries>,
     delivering: JoinHandle<()>,
+    /// Looks after identity providers.
+    caring: Option<JoinHandle<()>>,
     role: Role,
 }
 
@@ -250,11 +252,21 @@ impl Beside {
             tokio::spawn(
                 async move { if role.works() { at_work.run().await } else { at_work.tell().await } },
             );
-        Ok(Self { sealer, deliveries, delivering, role })
+        let caring = if role.works() {
+            let caretaker = Caretaker::new(own()?, Arc::clone(&chores.env), site.clone());
+            Some(tokio::spawn(async move { caretaker.run().await }))
+        } else {
+            None
+        };
+        Ok(Self { sealer, deliveries, delivering, caring, role })
     }
 
     /// Ends it: what is under way is finished.
     async fn finish(self) {
+        // What it is about to do is done later, by whoever works then.
+        if let Some(caring) = self.caring {
+            caring.abort();
+        }
         if self.role.works() {
             self.deliveries.finish();
             let _ended = self.delivering.await;

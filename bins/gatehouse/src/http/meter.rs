@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
+use kernel::Timestamp;
 use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge,
     histogram,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use store::Figures;
+use store::{Figures, SamlExpiry};
 
 const ANSWERS: &str = "gatehouse_http_requests_total";
 const DURATION: &str = "gatehouse_http_request_duration_seconds";
@@ -40,6 +41,14 @@ const SENDING: &str = "gatehouse_webhook_attempts_in_flight";
 const LANES: &str = "gatehouse_webhook_subscriptions_at_work";
 const UNSIGNED: &str = "gatehouse_webhook_unsigned_total";
 const QUEUE_FAILED: &str = "gatehouse_webhook_queue_failures_total";
+const SAML_BEGUN: &str = "gatehouse_saml_requests_total";
+const SAML_ANSWERED: &str = "gatehouse_saml_responses_total";
+const SAML_EXAMINED: &str = "gatehouse_saml_examination_duration_seconds";
+const SAML_PROVIDERS: &str = "gatehouse_saml_providers";
+const SAML_EXPIRING: &str = "gatehouse_saml_certificates_expiring";
+const SAML_EXPIRED: &str = "gatehouse_saml_certificates_expired";
+const SAML_SOONEST: &str = "gatehouse_saml_certificate_soonest_expiry_seconds";
+const SAML_READ: &str = "gatehouse_saml_metadata_reads_total";
 const BUILD: &str = "gatehouse_build_info";
 
 /// Upper ends of the buckets, in seconds.
@@ -89,6 +98,23 @@ fn install() -> Option<PrometheusHandle> {
     describe_gauge!(LANES, "Subscriptions that this instance delivers to.");
     describe_counter!(UNSIGNED, "Times that nothing could be sent as the secret could not be derived.");
     describe_counter!(QUEUE_FAILED, "Times that the database did not do what deliveries asked of it.");
+    describe_counter!(SAML_BEGUN, "Sign-ins that were begun at an identity provider's.");
+    describe_counter!(
+        SAML_ANSWERED,
+        "Responses of identity providers, by what they came to: SIGNED_IN, MFA_OWED, TESTED, or the check that failed."
+    );
+    describe_histogram!(SAML_EXAMINED, "Seconds that a response was examined.");
+    describe_gauge!(SAML_PROVIDERS, "Identity providers of all tenants.");
+    describe_gauge!(SAML_EXPIRING, "Those of them whose last signing certificate ends within 30 days.");
+    describe_gauge!(
+        SAML_EXPIRED,
+        "Those of them whose last signing certificate has ended: nobody signs in through them."
+    );
+    describe_gauge!(SAML_SOONEST, "Seconds until the first of those ends that are to come.");
+    describe_counter!(
+        SAML_READ,
+        "Looks at metadata of identity providers, by what they came to: unchanged, changed or failed."
+    );
     describe_gauge!(BUILD, "1, with the version of the program and of its API description.");
     Some(handle)
 }
@@ -165,6 +191,36 @@ pub(super) fn queue_failed() {
 /// A request that a network policy refused.
 pub(super) fn network_denied(surface: &'static str) {
     counter!(NETWORK, "surface" => surface).increment(1);
+}
+
+/// A sign-in that was begun at an identity provider's.
+pub(super) fn saml_begun() {
+    counter!(SAML_BEGUN).increment(1);
+}
+
+/// What a response of an identity provider came to.
+pub(super) fn saml_answered(outcome: &'static str) {
+    counter!(SAML_ANSWERED, "outcome" => outcome).increment(1);
+}
+
+/// How long the identity providers of all tenants can go on. Without an end to come the seconds until it are no number.
+#[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
+pub(super) fn saml_expiry(expiry: &SamlExpiry, now: Timestamp) {
+    gauge!(SAML_PROVIDERS).set(expiry.providers as f64);
+    gauge!(SAML_EXPIRING).set(expiry.within_30_days as f64);
+    gauge!(SAML_EXPIRED).set(expiry.expired as f64);
+    let seconds = |end: Timestamp| (end.unix_millis() - now.unix_millis()) as f64 / 1000.0;
+    gauge!(SAML_SOONEST).set(expiry.soonest.map_or(f64::NAN, seconds));
+}
+
+/// A look at the metadata of an identity provider.
+pub(super) fn saml_read(outcome: &'static str) {
+    counter!(SAML_READ, "outcome" => outcome).increment(1);
+}
+
+/// How long one was examined.
+pub(super) fn saml_examined(took: std::time::Duration) {
+    histogram!(SAML_EXAMINED).record(took);
 }
 
 /// A passkey that an attestation policy refused.

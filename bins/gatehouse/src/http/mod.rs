@@ -24,6 +24,7 @@ pub mod permissions;
 mod probes;
 mod rates;
 mod refusals;
+mod saml;
 mod scim;
 mod sealer;
 mod settings;
@@ -52,14 +53,15 @@ use self::{
     auth::Hashing, load::Load, locations::Locations, meter::Meter, operations::Operations, rates::ScimRates,
     uses::LastUses,
 };
-use crate::{config::Settings, keys::Keys, mail::Mail, makers::Makers, pages};
+use crate::{config::Settings, dns::Dns, keys::Keys, mail::Mail, makers::Makers, pages};
 
 pub(crate) use self::{
     access::lifetime,
     attestation::known_as,
     document::Document,
+    entry::PAGE_POLICY,
     me::tokens::created as pat_created,
-    settings::{AttestationImpact, change_network_policy, change_policy, impact_of},
+    settings::{Around, AttestationImpact, ShownProvider, change_network_policy, change_policy, impact_of},
 };
 pub use self::{
     describe::document,
@@ -100,6 +102,8 @@ pub(crate) struct Site {
     readiness: probes::Readiness,
     spec_version: HeaderValue,
     webhooks: deliveries::Webhooks,
+    saml: saml::Saml,
+    dns: Dns,
     scim_rates: ScimRates,
     /// Whether traces that begin here are recorded.
     records_traces: bool,
@@ -151,6 +155,8 @@ impl Site {
             watched,
             readiness: probes::Readiness::default(),
             spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
+            dns: Dns::new(settings.dns_servers.clone()),
+            saml: saml::Saml::new(settings.return_origins.clone()),
             scim_rates: ScimRates::new(settings.scim_rates),
             records_traces: settings.otlp_endpoint.is_some(),
             #[cfg(feature = "otlp")]
@@ -179,6 +185,11 @@ impl Site {
             ProxyHeader::Forwarded => header::FORWARDED,
         };
         self.proxies.client(peer, headers.get_all(name).map(HeaderValue::as_bytes))
+    }
+
+    /// Where a sign-in leads to that was to go there: a place of ours, or of an origin that the operator has named.
+    pub(crate) fn place_after(&self, asked: Option<&str>) -> String {
+        pages::next::local_or_of(&self.base_url, self.saml.return_origins(), asked)
     }
 
     /// Whether any make of authenticators can be proved here.
@@ -223,6 +234,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config
         .configure(discovery::routes)
         .configure(auth::routes)
+        .configure(saml::routes)
         .configure(me::routes)
         .configure(people::routes)
         .configure(settings::routes)

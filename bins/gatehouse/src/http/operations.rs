@@ -11,16 +11,30 @@ use super::meter::Meter;
 /// Addresses whose requests come in bursts and take their time: everybody signs in at nine.
 const PATIENT: [&str; 2] = ["/api/auth/sign-in", "/api/auth/links/redeem"];
 
+/// Addresses that pages of others send forms to: there what comes along is no credential.
+const FROM_ELSEWHERE: [&str; 1] = ["/api/saml/{providerId}/acs"];
+
+/// How an operation is unlike the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// It is not.
+    Usual,
+    /// The log says of it only what went wrong.
+    Quiet,
+    /// It hashes a password: then it waits for its turn.
+    Patient,
+    /// Pages of other sites may send to it.
+    FromElsewhere,
+}
+
 /// One operation of the description.
 pub(super) struct Operation {
     /// The path with its parameters' names, as in the description.
     pub template: String,
     /// Whether it needs no credential; then one that is sent is ignored.
     pub public: bool,
-    /// Whether the log says of it only what went wrong.
-    pub quiet: bool,
-    /// Whether it hashes a password: then it waits for its turn.
-    pub patient: bool,
+    /// How it is unlike the others.
+    pub manner: Manner,
     /// What counts its answers.
     pub meter: Meter,
 }
@@ -64,16 +78,21 @@ impl Operations {
                     security.iter().all(|one| one.as_object().is_some_and(serde_json::Map::is_empty));
                 let method = method.to_ascii_uppercase();
                 let meter = Meter::new(&method, path);
-                let patient = PATIENT.contains(&path.as_str());
-                let operation = Operation { template: path.clone(), public, quiet: false, patient, meter };
+                let manner = match path.as_str() {
+                    path if PATIENT.contains(&path) => Manner::Patient,
+                    path if FROM_ELSEWHERE.contains(&path) => Manner::FromElsewhere,
+                    _ => Manner::Usual,
+                };
+                let operation = Operation { template: path.clone(), public, manner, meter };
                 methods.insert(method, Arc::new(operation));
             }
             insert(&mut router, path, methods)?;
         }
         for page in [open, signed_in, probes].concat() {
             let (template, meter) = (page.to_owned(), Meter::new("GET", page));
-            let (public, quiet) = (!signed_in.contains(&page), probes.contains(&page));
-            let operation = Operation { template, public, quiet, patient: false, meter };
+            let public = !signed_in.contains(&page);
+            let manner = if probes.contains(&page) { Manner::Quiet } else { Manner::Usual };
+            let operation = Operation { template, public, manner, meter };
             insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;
         }
         Ok(Self(router))

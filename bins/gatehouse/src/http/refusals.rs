@@ -38,7 +38,10 @@ impl Default for Refusals {
 impl Refusals {
     /// Whether this is to be entered, of a request from this address.
     pub(super) fn is_new(&self, event: &Event, address: Option<IpAddr>) -> bool {
-        let alike = format!("{} {}", event.code, event.resource_id);
+        // Of one kind that fails in many ways each is counted for itself: one does not hide another.
+        let data: serde_json::Value = serde_json::from_str(&event.data).unwrap_or_default();
+        let step = data.get("step").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let alike = format!("{} {} {step}", event.code, event.resource_id);
         let same = format!("{alike} {} {}", attempts::origin(address), event.data);
         self.same.entry(same).or_insert(()).is_fresh()
             && self.alike.get_with(alike, Arc::default).fetch_add(1, Ordering::Relaxed) < MOST

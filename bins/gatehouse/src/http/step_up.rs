@@ -60,6 +60,7 @@ purposes! {
     NetworkPolicyChange => NETWORK_POLICY_CHANGE,
     AttestationPolicyChange => ATTESTATION_POLICY_CHANGE,
     WebhookSecretRotate => WEBHOOK_SECRET_ROTATE,
+    SsoProviderChange => SSO_PROVIDER_CHANGE,
 }
 
 /// Whose proof it is, as the crate knows them.

@@ -20,15 +20,17 @@ pub(super) struct EventKind {
 const PREFIX: &str = "ACCOUNT_";
 
 /// What people call things otherwise than codes do.
-const NAMES: [(&str, &str); 15] = [
+const NAMES: [(&str, &str); 17] = [
     ("ATTESTATION_POLICY", "Authenticators"),
     ("AUDIT", "Audit log"),
+    ("DOMAIN", "Domains"),
     ("FACTOR", "Second factors"),
     ("GROUP", "Groups"),
     ("NETWORK", "Network policy"),
     ("PASSWORD", "Passwords"),
     ("PAT", "Personal access tokens"),
     ("RECOVERY", "Recovery codes"),
+    ("SAML", "Single sign-on"),
     ("SCIM_TOKEN", "SCIM tokens"),
     ("SESSION", "Sessions"),
     ("SIGN_IN", "Signing in"),

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 
-use super::{Shell, draw, next};
+use super::{Shell, draw};
 use crate::http::{AreaProblem, Site, query};
 
 #[derive(Template)]
@@ -14,8 +14,9 @@ struct Page<'a> {
     tenant: Option<String>,
     /// Why somebody was sent here.
     reason: Option<&'static str>,
-    /// Whether a session is there that owes a second factor.
-    goes_on: bool,
+    /// How a sign-in goes on that owes a second factor: with the session that is there (`continue`), or with what an
+    /// identity provider has begun (`resume`).
+    goes_on: Option<&'static str>,
 }
 
 /// What people are told who were sent here; nothing for what is not one of these.
@@ -49,10 +50,10 @@ pub(super) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result
     let asked = |name: &str| query(&request, name);
     let page = Page {
         shell: Shell::new(&site, "Sign in", "login.js"),
-        next: next::local(&site.base_url, asked("next").as_deref()),
+        next: site.place_after(asked("next").as_deref()),
         tenant: asked("tenant").filter(|tenant| is_name(tenant)),
         reason: asked("reason").as_deref().and_then(reason),
-        goes_on: asked("continue").is_some(),
+        goes_on: ["continue", "resume"].into_iter().find(|how| asked(how).is_some()),
     };
     draw(&page).map_err(|problem| AreaProblem::of(&request, problem))
 }

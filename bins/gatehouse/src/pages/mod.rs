@@ -9,9 +9,12 @@ mod enrol;
 mod event_groups;
 mod login;
 mod network;
-mod next;
+pub(crate) mod next;
 mod refusal;
+mod saml_post;
+mod saml_refused;
 mod security;
+mod sso;
 mod times;
 mod webhooks;
 
@@ -24,14 +27,21 @@ use askama::Template;
 use directory::Role;
 use sessions::SessionId;
 
-pub(crate) use self::refusal::refusal;
+pub(crate) use self::{refusal::refusal, saml_post::saml_post, saml_refused::saml_refused};
 use crate::http::{Problem, Site};
 
 /// Pages for everybody, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{file}", "/auth/login"];
 /// Pages for those who have a session.
-pub(crate) const SIGNED_IN: [&str; 6] =
-    [enrol::PATH, security::PATH, network::PATH, authenticators::PATH, webhooks::PATH, audit_log::PATH];
+pub(crate) const SIGNED_IN: [&str; 7] = [
+    enrol::PATH,
+    security::PATH,
+    network::PATH,
+    authenticators::PATH,
+    sso::PATH,
+    webhooks::PATH,
+    audit_log::PATH,
+];
 
 pub(crate) fn routes(config: &mut ServiceConfig) {
     config
@@ -43,6 +53,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(security::security)
         .service(network::network)
         .service(authenticators::authenticators)
+        .service(sso::sso)
         .service(webhooks::webhooks)
         .service(audit_log::audit_log);
 }
@@ -54,10 +65,11 @@ async fn home() -> Redirect {
 }
 
 /// The pages of an administrator: where they are, and what they are called.
-const WAYS: [(&str, &str); 5] = [
+const WAYS: [(&str, &str); 6] = [
     (security::PATH, "Security"),
     (network::PATH, "Network"),
     (authenticators::PATH, "Authenticators"),
+    (sso::PATH, "Single sign-on"),
     (webhooks::PATH, "Webhooks"),
     (audit_log::PATH, "Audit log"),
 ];

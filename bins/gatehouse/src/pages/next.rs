@@ -3,8 +3,19 @@
 use url::Url;
 
 /// The path of ours that `next` names; `/` for everything else.
-pub(super) fn local(base_url: &str, next: Option<&str>) -> String {
+pub(crate) fn local(base_url: &str, next: Option<&str>) -> String {
     next.and_then(|next| resolve(base_url, next)).unwrap_or_else(|| "/".to_owned())
+}
+
+/// The same, or an address of one of these other origins.
+pub(crate) fn local_or_of(base_url: &str, origins: &[String], next: Option<&str>) -> String {
+    let elsewhere = |next: &str| {
+        let url = Url::parse(next).ok()?;
+        let named = |origin: &String| Url::parse(origin).is_ok_and(|known| known.origin() == url.origin());
+        let bare = url.username().is_empty() && url.password().is_none();
+        (bare && origins.iter().any(named)).then(|| url.to_string())
+    };
+    next.and_then(elsewhere).unwrap_or_else(|| local(base_url, next))
 }
 
 fn resolve(base_url: &str, next: &str) -> Option<String> {
@@ -18,7 +29,7 @@ fn resolve(base_url: &str, next: &str) -> Option<String> {
 }
 
 /// `path?name=value&…`
-pub(super) fn address(path: &str, query: &[(&str, &str)]) -> String {
+pub(crate) fn address(path: &str, query: &[(&str, &str)]) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
     format!("{path}?{query}")
 }
@@ -56,5 +67,22 @@ mod tests {
             assert!(place == "/" || place == "/evil.example", "{other:?} leads to {place}");
         }
         assert_eq!(local(base, None), "/");
+    }
+
+    #[test]
+    fn other_origins_are_gone_to_only_if_they_are_named() {
+        let named = ["https://app.example".to_owned()];
+        let to = |next| local_or_of("https://gate.example", &named, Some(next));
+        assert_eq!(to("https://app.example/a?b#c"), "https://app.example/a?b#c");
+        assert_eq!(to("/account"), "/account");
+        for other in [
+            "https://app.example.evil.example/",
+            "https://app.example:8443/",
+            "http://app.example/",
+            "https://user@app.example/",
+            "//app.example/",
+        ] {
+            assert_eq!(to(other), "/", "{other}");
+        }
     }
 }

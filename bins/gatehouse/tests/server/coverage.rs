@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api::auth::enrolment::enrol_totp,
-    support::{Answer, Browser, Caller, Server, Tenant, ada, eventually, on_both},
+    support::{Answer, Browser, Caller, Idp, Server, Sink, Tenant, ada, eventually, on_both},
 };
 
 /// Changes that may leave no entry, each with its reason. This list may only shrink.
@@ -69,7 +69,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert!(operations.len() >= 90, "the document lists the operations: {}", operations.len());
+    assert!(operations.len() >= 105, "the document lists the operations: {}", operations.len());
     operations
 }
 
@@ -135,6 +135,58 @@ impl<'s> World<'s> {
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
+    /// An identity provider for this domain, by what a body says of the other side.
+    fn provider(&self, domain: &str, other: &Value) -> String {
+        let mut body = json!({ "name": "Corp", "emailDomains": [domain] });
+        body.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
+        let proved = self.server.proved(&self.admin, "SSO_PROVIDER_CHANGE");
+        let made = proved.post("/api/settings/saml-providers", &body);
+        assert_eq!(made.status, 200, "{}", made.text);
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// What the paths of identity providers and domains name.
+    fn single_sign_on(&self, server: &Server, path: &str) -> Vec<String> {
+        // Domains of providers are each one's own.
+        let count =
+            self.admin.get("/api/settings/saml-providers").json()["providers"].as_array().unwrap().len();
+        let domain = format!("d{count}.{}.example", self.tenant.id.key());
+        let idp = Idp::new("idp.example.com");
+        if path.ends_with("/refresh") {
+            // What is read next is something else.
+            let sink = Sink::start();
+            sink.answers("/metadata", 200, "", &idp.metadata());
+            let id = self.provider(&domain, &json!({ "metadataUrl": sink.url("/metadata") }));
+            sink.answers("/metadata", 200, "", &idp.rekeyed().metadata());
+            return vec![id];
+        }
+        let id = self.provider(&domain, &json!({ "metadataXml": idp.metadata() }));
+        let of_it = format!("/api/settings/saml-providers/{id}");
+        if path.contains("/domains/") {
+            let domains = self.admin.get("/api/settings/domains").json()["domains"].clone();
+            let own =
+                domains.as_array().unwrap().iter().find(|one| one["domain"] == domain.as_str()).unwrap();
+            let record = &own["record"];
+            server.dns.set(record["name"].as_str().unwrap(), &[record["value"].as_str().unwrap()]);
+            if !path.ends_with("/verify") {
+                let proved = server.proved(&self.admin, "SSO_PROVIDER_CHANGE");
+                let verified = proved.send("POST", &format!("/api/settings/domains/{domain}/verify"), None);
+                assert_eq!(verified.status, 200, "{}", verified.text);
+            }
+            return vec![domain];
+        }
+        if path.ends_with("/complete") {
+            let proved = server.proved(&self.admin, "SSO_PROVIDER_CHANGE");
+            let rotated = proved.send("POST", &format!("{of_it}/rotate-certificate"), None);
+            assert_eq!(rotated.status, 200, "{}", rotated.text);
+        }
+        if path.contains("{tryId}") {
+            let begun = self.admin.send("POST", &format!("{of_it}/test"), None).json();
+            return vec![id, begun["id"].as_str().unwrap().to_owned()];
+        }
+        vec![id]
+    }
+
     /// The resources that a path's parameters name, made in the tenant; `None`: they are nobody's.
     fn resources(&self, server: &Server, path: &str) -> Option<Vec<String>> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -180,6 +232,11 @@ impl<'s> World<'s> {
                 Some(vec![id, text(&delivery)])
             }
             of_webhook if of_webhook.starts_with("/api/settings/webhooks/{id}") => Some(vec![self.webhook()]),
+            sso if sso.starts_with("/api/settings/saml-providers/{id}")
+                || sso.starts_with("/api/settings/domains/{domain}") =>
+            {
+                Some(self.single_sign_on(server, sso))
+            }
             "/api/me/factors/{id}" => Some(vec![self.factor.clone()]),
             // Once something is sealed.
             "/api/settings/audit-log/checkpoint" | "/api/settings/audit-log/consistency" => {
@@ -220,6 +277,7 @@ fn body(operation: &Operation) -> Option<Value> {
         "replace_group" => Some(json!({ "displayName": "Looms" })),
         "patch_group" => Some(json!({ "Operations": [{ "op": "remove", "path": "externalId" }] })),
         "sign_in" => Some(json!({ "email": "nobody@example.com", "password": "x" })),
+        "sign_in_providers" => Some(json!({ "email": "nobody@example.com" })),
         "choose_tenant" => Some(json!({ "ticket": "tkt_x", "tenant": "acme" })),
         "verify_factor" => Some(json!({ "ticket": "tkt_x", "factor": "TOTP", "code": "000000" })),
         "finish_passkey_sign_in" | "verify_passkey" => Some(json!({ "challengeId": "x", "credential": {} })),
@@ -233,6 +291,12 @@ fn body(operation: &Operation) -> Option<Value> {
         "create_token" => Some(json!({ "name": "CI", "scopes": ["read:hcm"] })),
         "step_up_challenge_options" | "consume_step_up" => Some(json!({ "purpose": "PAYROLL_SEAL" })),
         "verify_step_up" => Some(json!({ "challengeId": "x", "factor": "TOTP", "code": "000000" })),
+        "create_saml_provider" => Some(json!({
+            "name": "Corp",
+            "emailDomains": ["corp.example"],
+            "metadataXml": Idp::new("idp.example.com").metadata(),
+        })),
+        "put_saml_provider" => Some(json!({ "name": "Other", "emailDomains": ["other.example"] })),
         "create_webhook" => Some(json!({ "name": "test", "url": "http://127.0.0.1:9/" })),
         "change_webhook" => Some(json!({ "name": "other" })),
         "rotate_webhook_secret" => Some(json!({ "overlapHours": 1 })),
@@ -271,6 +335,7 @@ fn body(operation: &Operation) -> Option<Value> {
         "rename_network_rule" => Some(json!({ "label": "Head office" })),
         "begin_passkey_sign_in"
         | "continue_sign_in"
+        | "resume_sign_in"
         | "sign_out"
         | "heartbeat"
         | "begin_totp"
@@ -280,6 +345,12 @@ fn body(operation: &Operation) -> Option<Value> {
         | "reset_user_factors"
         | "test_webhook"
         | "complete_webhook_rotation"
+        | "test_saml_provider"
+        | "refresh_saml_provider"
+        | "rotate_saml_certificate"
+        | "complete_saml_rotation"
+        | "verify_domain"
+        | "saml_acs"
         | "retry_webhook_delivery" => Some(json!({})),
         _ if matches!(operation.method.as_str(), "GET" | "DELETE") => None,
         other => panic!("{other} has no body: add one here"),
@@ -288,7 +359,9 @@ fn body(operation: &Operation) -> Option<Value> {
 
 fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
     let mut path = operation.path.clone();
-    for (names, id) in [&["{id}"][..], &["{sid}", "{deliveryId}"]].iter().zip(ids) {
+    for (names, id) in
+        [&["{id}", "{domain}", "{providerId}"][..], &["{sid}", "{deliveryId}", "{tryId}"]].iter().zip(ids)
+    {
         for name in *names {
             path = path.replace(name, id);
         }
@@ -399,8 +472,14 @@ fn public_operations_ignore_credentials() {
             let answers = [server.anonymous(), server.anonymous().bearer("nonsense")]
                 .map(|caller| call(&caller, operation, &["x".to_owned()]).status);
             assert_eq!(answers[0], answers[1], "{}", operation.id);
-            let expected =
-                if operation.method == "GET" || operation.id.starts_with("begin") { 200 } else { 401 };
+            let expected = match operation.id.as_str() {
+                // There is no such identity provider; and what it sends is a form.
+                "saml_metadata" | "saml_login" => 404,
+                "saml_acs" => 415,
+                "sign_in_providers" => 200,
+                begin if operation.method == "GET" || begin.starts_with("begin") => 200,
+                _ => 401,
+            };
             assert_eq!(answers[0], expected, "{}", operation.id);
         }
     });

@@ -20,6 +20,8 @@ mod parallel;
 mod people_cli;
 mod probes;
 mod readme;
+mod saml_cli;
 mod secrets;
+mod sso_pages;
 mod support;
 mod webhooks_cli;

@@ -66,6 +66,13 @@ fn what_the_pages_need_is_served_and_asked_for_anew() {
             "/assets/webhook.js".into(),
             "/assets/webhook-new.js".into(),
             "/assets/webhook-settings.js".into(),
+            "/assets/sso.js".into(),
+            "/assets/sso-new.js".into(),
+            "/assets/sso-provider.js".into(),
+            "/assets/sso-setup.js".into(),
+            "/assets/sso-settings.js".into(),
+            "/assets/saml-post.js".into(),
+            "/assets/saml-refused.js".into(),
         ];
         let mut seen = Vec::new();
         while let Some(path) = left.pop() {
@@ -185,6 +192,11 @@ fn the_sign_in_page_leads_nowhere_else() {
         }
         let said = visitor(server).get("/auth/login?reason=SESSION_REVOKED&tenant=acme").text;
         assert!(said.contains("This session was ended.") && said.contains("to <b>acme</b>"));
+        for (asked, how) in [("continue=1", "continue"), ("resume=1", "resume"), ("resume", "resume")] {
+            let page = visitor(server).get(&format!("/auth/login?{asked}")).text;
+            assert!(page.contains(&format!("data-goes-on=\"{how}\"")), "{asked}");
+        }
+        assert!(!said.contains("data-goes-on"));
         for words in ["%3Cb%3E", "Account+locked", ""] {
             let page = visitor(server).get(&format!("/auth/login?tenant={words}")).text;
             assert!(page.contains("data-tenant=\"\"") && !page.contains("locked"), "{words}");
@@ -263,9 +275,13 @@ fn settings_are_shown_to_administrators_alone_and_escaped() {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
         let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
-        for path in
-            ["/settings/network", "/settings/authenticators", "/settings/webhooks", "/settings/audit-log"]
-        {
+        for path in [
+            "/settings/network",
+            "/settings/authenticators",
+            "/settings/sso",
+            "/settings/webhooks",
+            "/settings/audit-log",
+        ] {
             leads_to(&visitor(server).get(path), &format!("/auth/login?next={}", path.replace('/', "%2F")));
             let refused = looking(&member).get(path);
             assert_eq!((refused.status, refused.text.contains("This is not for you")), (403, true));

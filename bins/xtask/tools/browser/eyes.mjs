@@ -72,7 +72,8 @@ export async function look(page, name, folder) {
     await page.setViewportSize(viewport);
     for (const theme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-      await page.screenshot({ path: `${folder}/${name}-${width}-${theme}.png`, fullPage: true });
+      // The reference of the API is long, and a machine may be busy.
+      await page.screenshot({ path: `${folder}/${name}-${width}-${theme}.png`, fullPage: true, timeout: 60_000 });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(wide <= 0, `${name} at ${width}: ${wide} px wider than the window`);
       await page.evaluate(axe);

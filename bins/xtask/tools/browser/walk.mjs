@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { authenticator, code, launch, look, somebody } from "./eyes.mjs";
+import { sso } from "./sso.mjs";
 import { consistency, leaves, path, root } from "./trees.mjs";
 import { webhooks } from "./webhooks.mjs";
 
@@ -512,6 +513,10 @@ const walks = {
     await webhooks(await administrator(), see, by);
   },
 
+  "an administrator has people sign in through an identity provider, and somebody does": async () => {
+    await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
+  },
+
   "what the page takes for a proof is one": async () => {
     const { context, page } = await somebody(browser, base);
     await page.goto("/auth/login");
@@ -623,7 +628,7 @@ const walks = {
 
     // An entry, proved. What was written a moment ago is sealed a moment later.
     await page.getByLabel("Text", { exact: true }).fill("factor_enrolled");
-    await found.getByText(/^[12] entr/).waitFor();
+    await found.getByText(/^[1-3] entr/).waitFor();
     await rows.first().locator("summary").click();
     await rows.first().locator("pre").waitFor();
     const stands = rows.first().getByText(/^It stands in the signed log, at place [0-9]+ of [0-9]+/);

@@ -5,6 +5,7 @@ pub mod credentials;
 pub mod groups;
 pub mod pats;
 pub mod policies;
+pub mod saml;
 pub mod scim_tokens;
 pub mod sign_in;
 pub mod step_up;
@@ -64,6 +65,15 @@ fn all() -> Catalog {
         .with::<policies::AttestationPolicyBlocked>()
         .with::<scim_tokens::ScimTokenCreated>()
         .with::<scim_tokens::ScimTokenRevoked>()
+        .with::<saml::SamlProviderCreated>()
+        .with::<saml::SamlProviderUpdated>()
+        .with::<saml::SamlProviderDeleted>()
+        .with::<saml::SamlProviderKeyRotated>()
+        .with::<saml::SamlProviderTested>()
+        .with::<saml::SamlProviderCertificateExpiring>()
+        .with::<saml::SamlSignInRefused>()
+        .with::<saml::DomainVerified>()
+        .with::<saml::DomainRemoved>()
         .with::<audit_log::AuditLogExported>()
         .with::<audit_log::AuditLogExportFinished>()
         .with::<audit_log::AuditRetentionChanged>()

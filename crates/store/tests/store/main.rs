@@ -7,5 +7,6 @@ mod audit_log;
 mod conformance;
 mod dialects;
 mod filters;
+mod saml;
 mod support;
 mod webhooks;

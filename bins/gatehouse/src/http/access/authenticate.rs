@@ -46,7 +46,8 @@ fn sso_not_allowed() -> Problem {
 fn meet_policy(signed: &mut Signed) -> Result<(), Problem> {
     let (policy, methods) = (&signed.holder.policy, &signed.session.methods);
     let sso = methods.contains(&Method::Sso);
-    if policy.sign_in_mode == SignInMode::CredentialsOnly && methods[..] == [Method::Sso] {
+    // What began it decides: a factor of ours after another's word does not make it ours.
+    if policy.sign_in_mode == SignInMode::CredentialsOnly && methods.first() == Some(&Method::Sso) {
         return Err(sso_not_allowed());
     }
     if policy.mfa.required && !signed.session.has_second_factor() && !(sso && policy.mfa.trust_sso_mfa) {
@@ -285,6 +286,7 @@ impl Gate {
             signed_in_at: Some(claims.issued_at),
             foreign: Some(claims.token_hash),
             grace: None,
+            not_after: None,
         };
         let origin = arrival.ip.map(|ip| attempts::origin(Some(ip)));
         let work = async move |ctx: &Ctx, tx: &mut Tx| {

@@ -205,6 +205,11 @@ impl<P: Permission> Access<P> {
         self.take(attempts::webhook_test(&self.ctx.tenant)).await
     }
 
+    /// Takes a look-up at an address of the tenant's choosing from what it may have, or refuses with 429.
+    pub(super) async fn attempt_look_up(&self) -> Result<(), Problem> {
+        self.take(attempts::look_up(&self.ctx.tenant)).await
+    }
+
     /// Takes an attempt from these limits, or refuses with 429.
     async fn take(&self, limits: Vec<attempts::Limit>) -> Result<(), Problem> {
         attempt(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), limits).await

@@ -127,6 +127,30 @@ impl Visitor {
         self.run(self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival), work).await
     }
 
+    /// The same as somebody else than a person.
+    pub(in crate::http) async fn write_as<T, E>(
+        &self,
+        tenant: &TenantId,
+        actor: Actor,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.run(self.ctx(tenant, actor), work).await
+    }
+
+    /// The operation as units of work of a tenant see it.
+    pub(in crate::http) fn ctx(&self, tenant: &TenantId, actor: Actor) -> Ctx {
+        self.gate.ctx(tenant.clone(), actor, &self.arrival)
+    }
+
+    /// What ties the answer to the log.
+    pub(in crate::http) fn request_id(&self) -> &str {
+        &self.arrival.request_id
+    }
+
     /// The same before it is known as whom.
     pub(in crate::http) async fn write_as_system<T, E>(
         &self,

@@ -6,17 +6,21 @@ use audit::{
     events::sign_in::{SessionStarted, SignInNewDevice},
 };
 use credentials::{
-    Factor, FactorKind, FactorStore, Familiarity, Passkey, SignInPolicy, SignInStore, TicketKind, attempts,
+    Factor, FactorKind, FactorStore, Familiarity, Passkey, SignInMode, SignInPolicy, SignInStore, Ticket,
+    TicketKind, TicketStore, attempts,
 };
 use directory::{PeopleStore, Person};
-use kernel::{Ctx, Env, UserId};
+use kernel::{Ctx, Env, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sessions::{GraceKind, Method, NewSession, Session, SessionId, SessionStore, Standing, device_label};
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::ticket::{self, Minted};
+use super::{
+    sign_in::sso_required,
+    ticket::{self, Minted},
+};
 use crate::http::{Site, access::Visitor, body::answer, cookies, errors::Problem};
 
 /// Where a sign-in comes from, as it is shown and counted.
@@ -51,6 +55,9 @@ pub(in crate::http) struct Proved {
     pub(in crate::http) pending: Option<credentials::PendingAssertion>,
     /// The session that waits for the factor.
     pub(in crate::http) session: Option<SessionId>,
+    /// When the session is over at the latest: the identity provider says so.
+    #[serde(default)]
+    pub(in crate::http) not_after: Option<Timestamp>,
 }
 
 /// How far a sign-in has come.
@@ -114,22 +121,59 @@ pub(in crate::http) async fn start(
     proved: Proved,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
+    if let Some(factors) = to_ask(tx, &held).await? {
+        return ask(site, ctx, tx, &held.person.id, proved, &factors).await;
+    }
+    let standing = if held.policy.mfa.required { Standing::Owing } else { Standing::Full };
+    enter(ctx, tx, held, proved, standing, device).await
+}
+
+/// The factors that a person is asked for after the first: one of these, or a recovery code; `None` where there is
+/// nothing to ask for.
+async fn to_ask(tx: &mut Tx, held: &Held) -> Result<Option<Vec<Factor>>, Problem> {
     let (user, policy) = (&held.person.id, &held.policy);
     let mut factors = tx.factors(user).await?;
     factors.retain(Factor::is_verified);
-    if factors.is_empty() && policy.mfa.required && tx.unused_codes(user).await? > 0 {
-        // The codes stand in for the factors that were removed: the password alone enrols no new one.
-        return ask(site, ctx, tx, user, proved, &[]).await;
-    }
     if factors.is_empty() {
-        let standing = if policy.mfa.required { Standing::Owing } else { Standing::Full };
-        return enter(ctx, tx, held, proved, standing, device).await;
+        // The codes stand in for the factors that were removed: the password alone enrols no new one.
+        let by_code = policy.mfa.required && tx.unused_codes(user).await? > 0;
+        return Ok(by_code.then_some(factors));
     }
     let accepted = |factor: &Factor| policy.mfa.accepts(factor.kind());
     // Who has none that counts is asked for the one there is: less would be less than before the policy.
     let any = !factors.iter().any(accepted);
     factors.retain(|factor| any || accepted(factor));
-    ask(site, ctx, tx, user, proved, &factors).await
+    Ok(Some(factors))
+}
+
+/// Asks once more what a ticket waits for, of whoever has its text: it stays the ticket it is, with the answers that were
+/// wrong and the time that it has left.
+pub(in crate::http) async fn ask_again(
+    site: &web::Data<Site>,
+    tx: &mut Tx,
+    held: &Held,
+    mut kept: Ticket,
+    text: String,
+) -> Result<Audited<Step>, Problem> {
+    let factors = to_ask(tx, held).await?.ok_or_else(ticket::invalid)?;
+    let mut proved: Proved = serde_json::from_value(kept.state.clone()).map_err(Problem::unforeseen)?;
+    let (names, webauthn) = asked(site, tx, &held.person.id, &mut proved, &factors).await?;
+    kept.state = serde_json::to_value(&proved).map_err(Problem::unforeseen)?;
+    tx.update_ticket(&kept).await?;
+    let step = Step::FactorAsked { ticket: Minted(text), factors: names, webauthn };
+    Ok(Audited::without(step, audit::Unaudited::StepTaken))
+}
+
+/// Whether a sign-in that was begun so may still come to its end: the tenant may have closed that way since.
+pub(in crate::http) fn still_open(held: &Held, methods: &[Method]) -> Result<(), Problem> {
+    let (policy, begun) = (&held.policy, methods.first());
+    if begun == Some(&Method::Sso) && policy.sign_in_mode == SignInMode::CredentialsOnly {
+        return Err(Problem::refused("SSO_NOT_ALLOWED", "this tenant takes e-mail and password alone"));
+    }
+    if begun == Some(&Method::Password) && policy.requires_sso(held.person.break_glass) {
+        return Err(sso_required());
+    }
+    Ok(())
 }
 
 /// A person and what their tenant asks for, held until the end of the unit of work, before anything else of
@@ -155,6 +199,21 @@ async fn ask(
     mut proved: Proved,
     factors: &[Factor],
 ) -> Result<Audited<Step>, Problem> {
+    let (names, webauthn) = asked(site, tx, user, &mut proved, factors).await?;
+    let state = serde_json::to_value(&proved).map_err(Problem::unforeseen)?;
+    let ticket = ticket::mint(ctx, tx, TicketKind::Factor, user, state).await?;
+    let step = Step::FactorAsked { ticket, factors: names, webauthn };
+    Ok(Audited::without(step, audit::Unaudited::StepTaken))
+}
+
+/// The names of the factors, and what authenticators are asked, which is noted with what was proved.
+async fn asked(
+    site: &web::Data<Site>,
+    tx: &mut Tx,
+    user: &UserId,
+    proved: &mut Proved,
+    factors: &[Factor],
+) -> Result<(Vec<&'static str>, Option<Value>), Problem> {
     let of_kind = |kind: FactorKind| factors.iter().any(|factor| factor.kind() == kind);
     let mut names = Vec::new();
     let mut webauthn = None;
@@ -172,10 +231,7 @@ async fn ask(
     if tx.unused_codes(user).await? > 0 {
         names.push("RECOVERY_CODE");
     }
-    let state = serde_json::to_value(&proved).map_err(Problem::unforeseen)?;
-    let ticket = ticket::mint(ctx, tx, TicketKind::Factor, user, state).await?;
-    let step = Step::FactorAsked { ticket, factors: names, webauthn };
-    Ok(Audited::without(step, audit::Unaudited::StepTaken))
+    Ok((names, webauthn))
 }
 
 /// Begins the session, or completes the one that waits.
@@ -220,6 +276,7 @@ pub(in crate::http) async fn enter(
                 signed_in_at: None,
                 foreign: None,
                 grace,
+                not_after: proved.not_after,
             };
             let Some(session) = sessions::open(ctx, tx, new).await? else { return Err(Problem::internal()) };
             let restricted = standing == Standing::Owing;
@@ -234,7 +291,10 @@ pub(in crate::http) async fn enter(
         if let Some(origin) = &device.origin {
             events.extend(came_from(ctx, tx, &session, origin).await?);
         }
-        notice = tx.take_notice(user).await?;
+        // Whoever comes from an identity provider is led on at once: they are told the next time.
+        if session.methods[..] != [Method::Sso] {
+            notice = tx.take_notice(user).await?;
+        }
     }
     let absolute_days = policy.session.absolute_days;
     let entered = Box::new(Entered { session, person, absolute_days, notice });
@@ -245,6 +305,7 @@ pub(in crate::http) async fn enter(
             methods: entered.session.methods.clone(),
             pending: None,
             session: Some(entered.session.id.clone()),
+            not_after: None,
         };
         let state = serde_json::to_value(&waiting).map_err(Problem::unforeseen)?;
         let ticket = ticket::mint(ctx, tx, TicketKind::Factor, user, state).await?;
@@ -299,13 +360,26 @@ impl Step {
         };
         let mut response = answer(&shown);
         if let Some(entered) = entered {
-            let about = cookies::About {
-                tenant,
-                email: entered.person.email.as_ref().map(kernel::Email::as_str),
-                name: entered.person.display_name.as_deref(),
-            };
-            cookies::set(site, env, &mut response, &entered.session, entered.absolute_days, &about)?;
+            entered.set_cookies(site, env, tenant, &mut response)?;
         }
         Ok(response)
+    }
+}
+
+impl Entered {
+    /// Adds the cookies of the session to an answer.
+    pub(in crate::http) fn set_cookies(
+        &self,
+        site: &Site,
+        env: &dyn Env,
+        tenant: &kernel::TenantId,
+        response: &mut HttpResponse,
+    ) -> Result<(), Problem> {
+        let about = cookies::About {
+            tenant,
+            email: self.person.email.as_ref().map(kernel::Email::as_str),
+            name: self.person.display_name.as_deref(),
+        };
+        cookies::set(site, env, response, &self.session, self.absolute_days, &about)
     }
 }

@@ -6,6 +6,8 @@ mod enter;
 mod hashing;
 mod links;
 mod passkey;
+mod providers;
+mod resume;
 mod sign_in;
 mod sign_out;
 mod step_up;
@@ -16,8 +18,9 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(super) use self::{
     codes::{FactorName, totp_place, totp_step},
-    enter::{Held, came_from, hold},
+    enter::{Device, Held, Proved, Step, came_from, enter, hold, start},
     hashing::Hashing,
+    resume::keep_ticket,
     sign_in::invalid_credentials,
     sign_out::Revoked,
     verify::factor_invalid,
@@ -29,6 +32,8 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(sign_in::choose_tenant)
         .service(verify::verify_factor)
         .service(verify::continue_sign_in)
+        .service(providers::sign_in_providers)
+        .service(resume::resume_sign_in)
         .service(passkey::begin_passkey_sign_in)
         .service(passkey::finish_passkey_sign_in)
         .service(links::redeem_link)

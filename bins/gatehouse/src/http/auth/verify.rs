@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::{
     codes::{FactorName, Proof, proved},
-    enter::{Device, Proved, SignInAnswer, Step, enter, hold, start},
+    enter::{Device, Proved, SignInAnswer, Step, enter, hold, start, still_open},
     ticket,
 };
 use crate::http::{
@@ -108,6 +108,7 @@ async fn answered(
     network::admit_sign_in(ctx, tx, &held.person).await?;
     let kept = ticket::live(ctx, tx, hash, TicketKind::Factor).await?;
     let mut so_far: Proved = serde_json::from_value(kept.state.clone()).map_err(Problem::unforeseen)?;
+    still_open(&held, &so_far.methods)?;
     let policy = &held.policy;
     let mut verified = tx.factors(user).await?;
     verified.retain(Factor::is_verified);
@@ -155,8 +156,8 @@ pub(super) async fn continue_sign_in(
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let session = &signed.session;
-        let proved =
-            Proved { methods: session.methods.clone(), pending: None, session: Some(session.id.clone()) };
+        let (methods, waiting) = (session.methods.clone(), Some(session.id.clone()));
+        let proved = Proved { methods, session: waiting, ..Proved::default() };
         let held = hold(tx, &session.user).await?;
         network::admit_sign_in(ctx, tx, &held.person).await?;
         match session.standing {

@@ -38,6 +38,11 @@ impl Webhooks {
         let user_agent = concat!("Gatehouse/", env!("CARGO_PKG_VERSION"));
         Ok(Self { client: client(settings)?, settings: settings.clone(), user_agent })
     }
+
+    /// A client for another runtime.
+    pub(super) fn another_client(&self) -> Result<Client, SetupError> {
+        client(&self.settings)
+    }
 }
 
 /// A client belongs to the runtime that uses it.

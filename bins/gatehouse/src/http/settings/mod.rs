@@ -6,9 +6,17 @@ mod audit_activity;
 mod audit_export;
 mod audit_log;
 mod audit_proofs;
+mod domains;
 mod network_impact;
 mod network_policy;
 mod network_rules;
+mod saml_body;
+mod saml_findings;
+mod saml_providers;
+mod saml_refresh;
+mod saml_rotation;
+mod saml_shown;
+mod saml_tests;
 mod scim_tokens;
 mod sign_in_policy;
 mod user_acts;
@@ -23,6 +31,7 @@ pub(super) use self::audit_export::Exports;
 pub(crate) use self::{
     attestation_impact::{AttestationImpact, impact_of},
     network_policy::change as change_network_policy,
+    saml_shown::{Around, ShownProvider},
     sign_in_policy::change as change_policy,
 };
 
@@ -62,6 +71,19 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(scim_tokens::list_scim_tokens)
         .service(scim_tokens::create_scim_token)
         .service(scim_tokens::revoke_scim_token)
+        .service(saml_providers::list_saml_providers)
+        .service(saml_providers::create_saml_provider)
+        .service(saml_providers::get_saml_provider)
+        .service(saml_providers::put_saml_provider)
+        .service(saml_providers::delete_saml_provider)
+        .service(saml_tests::test_saml_provider)
+        .service(saml_tests::get_saml_test)
+        .service(saml_refresh::refresh_saml_provider)
+        .service(saml_rotation::rotate_saml_certificate)
+        .service(saml_rotation::complete_saml_rotation)
+        .service(domains::list_domains)
+        .service(domains::verify_domain)
+        .service(domains::delete_domain)
         .service(webhooks::list_webhooks)
         .service(webhooks::create_webhook)
         .service(webhooks::get_webhook)

@@ -115,7 +115,7 @@ struct WebhookChange {
 }
 
 /// What may be left out, but is not null.
-fn some<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+pub(super) fn some<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)

@@ -50,6 +50,21 @@ impl Browser {
         };
         let text = body.map(Value::to_string).unwrap_or_default();
         let answer = caller.send(method, path, body.map(|_| "application/json"), &text);
+        self.keep(&answer);
+        answer
+    }
+
+    /// Sends a form.
+    pub(crate) fn form(&self, path: &str, form: &str) -> Answer {
+        let pairs: Vec<_> =
+            self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let caller = self.caller.with("Cookie", &pairs.join("; "));
+        let answer = caller.send("POST", path, Some("application/x-www-form-urlencoded"), form);
+        self.keep(&answer);
+        answer
+    }
+
+    fn keep(&self, answer: &Answer) {
         for line in answer.headers.get_all("set-cookie") {
             let line = line.to_str().unwrap();
             let (name, rest) = line.split_once('=').unwrap();
@@ -60,7 +75,6 @@ impl Browser {
                 self.set(name, value);
             }
         }
-        answer
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {

@@ -2,7 +2,10 @@
 
 mod authenticator;
 mod browser;
+mod certificates;
 mod client;
+mod dns;
+mod idp;
 mod mail;
 mod maker;
 mod process;
@@ -11,7 +14,10 @@ mod sink;
 
 pub(crate) use authenticator::{Attests, Authenticator};
 pub(crate) use browser::Browser;
+pub(crate) use certificates::{ending_in, idp_metadata};
 pub(crate) use client::{Answer, Caller};
+pub(crate) use dns::DnsServer;
+pub(crate) use idp::{Idp, Says, Sent};
 pub(crate) use mail::MailServer;
 pub(crate) use maker::Maker;
 pub(crate) use process::{Process, Running};

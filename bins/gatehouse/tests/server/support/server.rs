@@ -28,7 +28,7 @@ use store::{
 use tokens::{NewScimToken, ScimTokenId};
 use tokio_util::task::TaskTracker;
 
-use super::{Browser, Caller};
+use super::{Browser, Caller, DnsServer};
 
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
@@ -36,6 +36,8 @@ pub(crate) struct Server {
     pub(crate) metrics_address: Option<SocketAddr>,
     store: Store,
     pub(crate) env: Arc<MovedEnv>,
+    /// What it looks records up in.
+    pub(crate) dns: DnsServer,
     runtime: tokio::runtime::Runtime,
     handle: actix_web::dev::ServerHandle,
     entering: TaskTracker,
@@ -153,7 +155,9 @@ impl Server {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let database = runtime.block_on(TestDatabase::new(kind));
         let env = Arc::new(MovedEnv::default());
+        let dns = DnsServer::start();
         let mut raw = Raw::default();
+        raw.set("dns_servers", dns.address.to_string()).unwrap();
         // Tests are not clients: only those about rates and overload meet them.
         let usual = [
             ("bind", "127.0.0.1:0"),
@@ -184,6 +188,7 @@ impl Server {
             metrics_address,
             store,
             env,
+            dns,
             runtime,
             handle,
             entering,

@@ -1,4 +1,4 @@
-//! A receiver of webhooks on this machine, which keeps what it is given.
+//! A server of others on this machine, which keeps what it is given and answers as it is told.
 
 use std::{
     collections::BTreeMap,
@@ -90,7 +90,8 @@ impl Sink {
             let Some((name, value)) = line.trim_end().split_once(':') else { break };
             headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
         }
-        let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
+        let length = headers.get("content-length").map_or("0", String::as_str);
+        let mut body = vec![0; length.parse().ok()?];
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).ok()?;
         let answer = self.answers.lock().unwrap().get(&path).cloned();

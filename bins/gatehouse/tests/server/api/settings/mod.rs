@@ -3,5 +3,7 @@
 mod attestation;
 mod audit_log;
 mod audit_proofs;
+mod domains;
 mod network;
+mod saml_providers;
 mod webhooks;

@@ -1,0 +1,3 @@
+// Lets one copy what is to be quoted.
+
+import "./page.js";

@@ -1,0 +1,101 @@
+// Certificates of both sides: those that answers are verified with, read again; and ours, rotated.
+
+import { sure } from "./drawn.js";
+import { badge, classed } from "./elements.js";
+import { $, copy, element, onAct, say } from "./page.js";
+import { ask, mine } from "./session.js";
+import { onProvider, own, show } from "./sso-head.js";
+import { ends, moment, sourceOf, stateOf } from "./sso-words.js";
+
+const theirs = $('[data-part="idp"]');
+const ours = $('[data-part="own"]');
+const files = [];
+
+/** A button that copies a certificate. */
+function copying(pem, label) {
+  const button = classed("button", "quiet", "Copy");
+  button.type = "button";
+  button.setAttribute("aria-label", `Copy ${label}`);
+  button.addEventListener("click", () => copy(pem));
+  return button;
+}
+
+function downloading(pem, name) {
+  const link = classed("a", "button quiet", "Download");
+  link.href = URL.createObjectURL(new Blob([pem], { type: "application/x-pem-file" }));
+  link.download = name;
+  link.setAttribute("aria-label", `Download ${name}`);
+  files.push(link.href);
+  return link;
+}
+
+/** A fingerprint in pairs, as tools print it. */
+const paired = (fingerprint) => fingerprint.toUpperCase().match(/../g)?.join(":") ?? fingerprint;
+
+function certificate(one, label, marks = [], more = []) {
+  const print = element("details", element("summary", "Fingerprint (SHA-256)"), element("code", paired(one.fingerprint)));
+  print.className = "more";
+  const about = element("div", element("b", one.subject || "No subject"), " ", ...marks.flatMap((mark) => [mark, " "]), stateOf(one), classed("p", "soft", ...ends(one)), print);
+  return element("li", about, classed("div", "acts", copying(one.pem, label), ...more));
+}
+
+const uses = { ACTIVE: ["signs today", "good"], NEXT: ["comes next", ""] };
+
+onProvider((now) => {
+  $("[data-source]", theirs).replaceChildren(...sourceOf(now));
+  $("[data-refresh]", theirs).hidden = now.source !== "METADATA_URL";
+  $("[data-sso-url]", theirs).textContent = now.ssoUrl;
+  const { failedAt, error } = now.metadata ?? {};
+  const failed = failedAt ? [classed("p", "note bad", `It could not be read on ${moment(failedAt)}${error ? `: ${error}` : ""}. What was read before stays in force.`)] : [];
+  $("[data-failed]", theirs).replaceChildren(...failed);
+  $("[data-theirs]", theirs).replaceChildren(...now.certificates.map((one, at) => certificate(one, `certificate ${at + 1} of the identity provider`)));
+
+  for (const file of files.splice(0)) URL.revokeObjectURL(file);
+  const keys = now.serviceProvider.certificates;
+  const isRotating = keys.some(({ use }) => use === "NEXT");
+  $("[data-rotation]", ours).textContent = isRotating
+    ? "A rotation is under way: there are two."
+    : "Requests are signed with its key, and what is encrypted to it is read.";
+  $("[data-between]", ours).hidden = !isRotating;
+  $("[data-complete]", ours).hidden = !isRotating;
+  $("[data-rotate]", ours).hidden = isRotating;
+  $("[data-ours]", ours).replaceChildren(...keys.map((one) => {
+    const name = one.use === "NEXT" ? "gatehouse-saml-next.pem" : "gatehouse-saml.pem";
+    const label = one.use === "NEXT" ? "the next certificate" : "our certificate";
+    return certificate(one, label, [badge(...(uses[one.use] ?? [one.use.toLowerCase()]))], [downloading(one.pem, name)]);
+  }));
+});
+
+onAct("refresh", async () => {
+  const now = await mine("POST", `${own}/refresh`);
+  show(now);
+  if (!now.metadata?.failedAt) say("Its metadata is read.");
+});
+
+onAct("rotate", async () => {
+  sure(
+    "Rotate our certificate?",
+    "A new key is made and its certificate put beside that of today. Nothing changes for anybody until you complete the rotation.",
+    "Rotate",
+    async () => show(await ask("POST", `${own}/rotate-certificate`)),
+    async () => {
+      say("The next certificate is there.");
+      $("#own-title").focus();
+    },
+  );
+  $("#sure [data-yes]").classList.remove("bad");
+});
+
+onAct("complete", async () => {
+  sure(
+    "Complete the rotation?",
+    "From now on requests are signed with the new key alone, and what is encrypted to the former one cannot be read. An identity provider that does not know the new certificate lets nobody in.",
+    "Complete",
+    async () => show(await ask("POST", `${own}/rotate-certificate/complete`)),
+    async () => {
+      say("The new certificate is in force.");
+      $("#own-title").focus();
+    },
+  );
+  $("#sure [data-yes]").classList.add("bad");
+});

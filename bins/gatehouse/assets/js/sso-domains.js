@@ -1,0 +1,116 @@
+// Domains: the record that proves each, and whether it was found.
+
+import { Refusal } from "./api.js";
+import { sure } from "./drawn.js";
+import { acting, badge, classed } from "./elements.js";
+import { $, clear, element, localise, onAct, refuse, say } from "./page.js";
+import { ask, mine } from "./session.js";
+import { domainsPath, since } from "./sso-words.js";
+
+const part = $('[data-part="domains"]');
+const list = $("[data-domains]", part);
+let names = new Map();
+let others = async () => {};
+
+const reasons = {
+  DNS_RECORD_MISSING: "the record is not there yet. New records take minutes, sometimes hours, until they are seen everywhere; then verify again",
+  DNS_UNAVAILABLE: "the name servers could not be asked just now. Try again in a moment",
+  DOMAIN_TAKEN: "another organisation on this server has verified this domain. If it is yours, ask the operator of the server",
+};
+
+/** A value of the record, with a button that copies it. */
+function value(id, name, text) {
+  const code = element("code", text);
+  code.id = id;
+  const copy = classed("button", "quiet", "Copy");
+  copy.type = "button";
+  copy.dataset.copyFrom = `#${id}`;
+  copy.setAttribute("aria-label", `Copy the ${name.toLowerCase()}`);
+  return element("div", element("dt", name), element("dd", code, " ", copy));
+}
+
+function proved({ method, verifiedAt }) {
+  const how = method === "OPERATOR" ? "By the operator of this server" : "By its TXT record";
+  return classed("p", "soft", how, ...(verifiedAt ? [", ", since(verifiedAt)] : []), ". Nobody else on this server can have it.");
+}
+
+function unproved({ domain, record }) {
+  const id = `record-${domain.replaceAll(".", "_")}`;
+  const values = [value(`${id}-name`, "Name", record.name), element("div", element("dt", "Type"), element("dd", element("code", record.type))), value(`${id}-value`, "Value", record.value)];
+  return [classed("p", "soft", "Add this record to the DNS of the domain, then verify. It can be taken away afterwards."), classed("dl", "given", ...values)];
+}
+
+/** Whose addresses these are. */
+function used(providers) {
+  const known = providers.map((id) => names.get(id)).filter(Boolean);
+  return known.length > 0 ? classed("span", "soft", `of ${known.join(", ")}`) : classed("span", "soft", "of no provider");
+}
+
+function row(one) {
+  const { domain, status, providers } = one;
+  const isVerified = status === "VERIFIED";
+  const about = element("div", element("b", domain), " ", badge(isVerified ? "verified" : "not verified", isVerified ? "good" : "soon"), " ", used(providers));
+  about.append(...(isVerified ? [proved(one)] : unproved(one)));
+  const refused = Object.assign(classed("p", "note bad"), { hidden: true });
+  refused.dataset.refused = "";
+  refused.setAttribute("role", "alert");
+  about.append(refused);
+  const act = isVerified
+    ? acting("remove-domain", "Remove", `Remove the verification of ${domain}`)
+    : acting("verify-domain", "Verify now", `Verify now: ${domain}`);
+  act.className = isVerified ? "quiet bad" : "";
+  const made = element("li", about, classed("div", "acts", act));
+  Object.assign(made.dataset, { id: domain, part: "domain" });
+  return made;
+}
+
+async function draw() {
+  const { domains } = await mine("GET", domainsPath);
+  $("[data-domains-card]").hidden = domains.length === 0;
+  list.replaceChildren(...domains.map(row));
+  localise(list);
+}
+
+/** Shows them; `changed` shows again what else tells of them. */
+export async function showDomains(providers, changed) {
+  names = new Map(providers.map(({ id, name }) => [id, name]));
+  others = changed;
+  clear(part);
+  try {
+    await draw();
+  } catch (error) {
+    $("[data-domains-card]").hidden = false;
+    refuse(part, error, true);
+  }
+}
+
+const at = (domain) => `${domainsPath}/${encodeURIComponent(domain)}`;
+
+onAct("verify-domain", async (button) => {
+  const { id: domain } = button.closest("[data-id]").dataset;
+  try {
+    await ask("POST", `${at(domain)}/verify`);
+  } catch (error) {
+    const why = error.status === 409 && reasons[error.reason];
+    if (!why) throw error;
+    throw new Refusal(-1, { error: why });
+  }
+  await Promise.all([draw(), others()]);
+  say(`${domain} is verified.`);
+  $("#domains-title").focus();
+});
+
+onAct("remove-domain", async (button) => {
+  const { id: domain } = button.closest("[data-id]").dataset;
+  sure(
+    `Remove the verification of ${domain}?`,
+    "The sign-in page does not lead people with its addresses to their provider any more, and another organisation on this server can verify it.",
+    "Remove",
+    () => ask("DELETE", at(domain)),
+    async () => {
+      await Promise.all([draw(), others()]);
+      say("The verification is removed.");
+      $("#domains-title").focus();
+    },
+  );
+});

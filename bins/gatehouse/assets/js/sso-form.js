@@ -1,0 +1,125 @@
+// The form of an identity provider: what it says, and what it is filled with.
+
+import { Refusal } from "./api.js";
+import { $, $$, count } from "./page.js";
+
+const form = $('[data-form="provider"]');
+const fields = form.elements;
+const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** Which of the ways is chosen: `KEEP`, `URL`, `XML` or `FIELDS`. */
+const way = () => $("[name=way]:checked", form).value;
+
+const listed = (text, between) => text.split(between).map((one) => one.trim()).filter(Boolean);
+
+/** Certificates one below the other: as PEM, or one as bare base64. */
+export function certificates(text) {
+  const found = text.match(PEM);
+  return found ?? listed(text, /\n\s*\n/);
+}
+
+function lookAtWay() {
+  for (const part of $$("[data-way]", form)) part.hidden = part.dataset.way !== way();
+}
+
+function lookAtCertificates() {
+  const found = certificates(fields.certificates.value).length;
+  $("[data-certificates-count]", form).textContent = found > 0 ? `${count(found, "certificate")}.` : "";
+}
+
+function missing(name, what) {
+  if (!fields[name].value.trim()) throw new Refusal(400, { error: `${name}: ${what}` });
+}
+
+/** The other side, as the body of a request says it. */
+function source() {
+  switch (way()) {
+    case "URL":
+      missing("metadataUrl", "enter the address of its metadata");
+      return { metadataUrl: fields.metadataUrl.value.trim() };
+    case "XML":
+      missing("metadataXml", "paste its metadata, or choose the file");
+      return { metadataXml: fields.metadataXml.value.trim() };
+    case "FIELDS":
+      missing("entityId", "enter its entity ID");
+      missing("ssoUrl", "enter its single sign-on URL");
+      missing("certificates", "paste its signing certificate, or choose the file");
+      return { entityId: fields.entityId.value.trim(), ssoUrl: fields.ssoUrl.value.trim(), certificates: certificates(fields.certificates.value) };
+    default:
+      return {};
+  }
+}
+
+/** What the form says now, finished or not: to notice that it was changed. */
+export const written = () => JSON.stringify([...new FormData(form)].filter(([, value]) => typeof value === "string"));
+
+/** What the form says, as the body of a request; throws a `Refusal` where something is missing. */
+export function body() {
+  missing("name", "give it a name");
+  missing("emailDomains", "name a domain at least");
+  const email = fields.attributeMapping.value.trim();
+  return {
+    name: fields.name.value.trim(),
+    emailDomains: listed(fields.emailDomains.value, /[\s,;]+/),
+    ...source(),
+    attributeMapping: email ? { email } : {},
+    signRequests: fields.signRequests.checked,
+    forceAuthn: fields.forceAuthn.checked,
+    authnContexts: listed(fields.authnContexts.value, /\s+/),
+  };
+}
+
+/** What was refused, with the one of several values that is meant. */
+export function explained(error, { emailDomains = [], authnContexts = [] }) {
+  const named = {
+    emailDomains: (at) => emailDomains[at],
+    authnContexts: (at) => authnContexts[at],
+    certificates: (at) => `Certificate ${at + 1}`,
+  };
+  const what = error.index === undefined ? undefined : named[error.field]?.(error.index);
+  if (what) error.message = `${what}: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
+  if (error.field === "authnContexts") $("details", form).open = true;
+  return error;
+}
+
+/** Fills it with what a provider is. */
+export function fill(provider) {
+  form.reset();
+  fields.name.value = provider.name;
+  fields.emailDomains.value = provider.emailDomains.join(", ");
+  fields.metadataUrl.value = provider.metadataUrl ?? "";
+  fields.entityId.value = provider.entityId;
+  fields.ssoUrl.value = provider.ssoUrl;
+  fields.certificates.value = provider.certificates.map(({ pem }) => pem.trim()).join("\n");
+  fields.attributeMapping.value = provider.attributeMapping.email ?? "";
+  fields.signRequests.checked = provider.signRequests;
+  fields.forceAuthn.checked = provider.forceAuthn;
+  fields.authnContexts.value = provider.authnContexts.join("\n");
+  $("details", form).open = provider.authnContexts.length > 0;
+  lookAtWay();
+  lookAtCertificates();
+}
+
+/** What a file holds: text as it is, and a certificate in its binary form as base64. */
+async function read(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  // DER begins with a SEQUENCE; text does not.
+  if (bytes[0] !== 0x30) return new TextDecoder().decode(bytes).trim();
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}(?=.)/g, "$&\n")}\n-----END CERTIFICATE-----`;
+}
+
+for (const picked of $$("[data-into]", form)) {
+  picked.addEventListener("change", async () => {
+    const texts = await Promise.all([...picked.files].map(read));
+    const field = fields[picked.dataset.into];
+    field.value = [...(picked.multiple && field.value.trim() ? [field.value.trim()] : []), ...texts].join("\n");
+    picked.value = "";
+    field.focus();
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+$("[data-ways]", form).addEventListener("change", lookAtWay);
+fields.certificates.addEventListener("input", lookAtCertificates);
+lookAtWay();

@@ -1,0 +1,73 @@
+// What an identity provider is to be: changed, removed.
+
+import { sure } from "./drawn.js";
+import { $, count, localise, onAct, onSend, say } from "./page.js";
+import { ask, keepAlive } from "./session.js";
+import { body, explained, fill, written } from "./sso-form.js";
+import { load, onProvider, own, provider, show } from "./sso-head.js";
+import { since } from "./sso-words.js";
+
+const form = $('[data-form="provider"]');
+const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
+const kept = {
+  METADATA_URL: ({ metadataUrl }) => `metadata that is read from ${metadataUrl}`,
+  METADATA_XML: () => "metadata that was handed in",
+  FIELDS: () => "single fields",
+};
+let before;
+
+const isChanged = () => before !== undefined && written() !== before;
+
+/** Not `disabled`: whoever has just pressed one stays where they are. */
+function look() {
+  for (const button of buttons) button.setAttribute("aria-disabled", String(!isChanged()));
+}
+
+function fillAnew() {
+  fill(provider);
+  before = written();
+  look();
+}
+
+onProvider((now) => {
+  const { source, certificates, createdAt, updatedAt } = now;
+  $("[data-kept]", form).textContent = `From ${kept[source](now)}, with ${count(certificates.length, "certificate")}.`;
+  const place = $("[data-since]", form);
+  place.replaceChildren("Added ", since(createdAt), ...(updatedAt === createdAt ? [] : [", changed ", since(updatedAt)]), ".");
+  localise(place);
+  fillAnew();
+});
+
+form.addEventListener("input", look);
+form.addEventListener("change", look);
+
+onSend("provider", async () => {
+  if (!isChanged()) return;
+  const wanted = body();
+  try {
+    show(await ask("PUT", own, wanted));
+  } catch (error) {
+    throw explained(error, wanted);
+  }
+  say("The identity provider is changed.");
+});
+
+onAct("undo", async () => {
+  if (isChanged()) fillAnew();
+});
+
+onAct("remove", async () => {
+  sure(
+    `Remove ${$("[data-name]").textContent}?`,
+    "Nobody signs in through it any more; sessions that began so go on. This cannot be undone: one that is added again has other keys and addresses, which the other side has to be given.",
+    "Remove",
+    () => ask("DELETE", own),
+    () => {
+      sessionStorage.setItem("gatehouse.sso.said", "The identity provider is removed.");
+      location.assign("/settings/sso");
+    },
+  );
+});
+
+load();
+keepAlive();

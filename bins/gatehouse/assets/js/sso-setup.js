@@ -1,0 +1,25 @@
+// What to do at the other side, with the values of this provider.
+
+import { $, $$, say } from "./page.js";
+import { keepAlive } from "./session.js";
+import { guide, offerCertificate } from "./sso-guide.js";
+import { id, load, onProvider } from "./sso-head.js";
+
+// Whose service it is, as it was chosen when it was added.
+const chosen = sessionStorage.getItem("gatehouse.sso.idp");
+const said = sessionStorage.getItem("gatehouse.sso.said");
+sessionStorage.removeItem("gatehouse.sso.idp");
+sessionStorage.removeItem("gatehouse.sso.said");
+if (chosen) $(`[name=idp][value="${chosen}"]`).checked = true;
+if (said) say(said);
+
+for (const link of $$("[data-overview]")) link.href = `?${new URLSearchParams({ provider: id })}`;
+guide();
+
+onProvider(({ serviceProvider: { certificates } }) => {
+  const { pem } = certificates.find(({ use }) => use === "NEXT") ?? certificates[0];
+  offerCertificate(pem);
+});
+
+load();
+keepAlive();

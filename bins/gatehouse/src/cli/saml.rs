@@ -1,0 +1,293 @@
+//! `gatehouse saml`
+
+use std::{io::Read, path::Path, sync::Arc};
+
+use audit::{Audited, Event, events::saml::SamlProviderDeleted};
+use clap::{Args, Subcommand};
+use kernel::{Ctx, Env, StoreError, TenantId};
+use saml_sp::{
+    Change, KeptKey, Known, MAX_METADATA, New, OtherSide, Provider, ProviderError, ProviderId, ProviderStore,
+    ServiceProvider, Source,
+};
+use serde_json::json;
+use store::{DatabaseUrl, Tx};
+use webhooks::client::{Client, ClientSettings, Guard};
+
+use super::{Office, Report, Result};
+use crate::{
+    config::{Raw, Settings},
+    events::{provider_changed, provider_created, rotation_completed, rotation_started},
+    http::{Around, ShownProvider},
+    keys::Keys,
+    metadata, secrets,
+};
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Add an identity provider by its metadata
+    Add {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+        /// What to call it
+        #[arg(long)]
+        name: String,
+        #[command(flatten)]
+        from: From,
+        /// Domains of addresses that it may speak for, separated by commas
+        #[arg(long, value_delimiter = ',', required = true)]
+        email_domains: Vec<String>,
+    },
+    /// List a tenant's identity providers
+    List {
+        /// The tenant's slug
+        #[arg(long)]
+        tenant: String,
+    },
+    /// Show an identity provider, and what it has to know of this side
+    Show(Which),
+    /// Remove an identity provider
+    Remove(Which),
+    /// Make the next key of this side; once the identity provider has its certificate, complete the rotation
+    Rotate {
+        #[command(flatten)]
+        which: Which,
+        /// The next key signs from now on
+        #[arg(long)]
+        complete: bool,
+    },
+    /// Read the metadata at an identity provider's address now
+    Refresh(Which),
+}
+
+/// Where metadata is.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct From {
+    /// A file with metadata; - for standard input
+    #[arg(long, value_name = "FILE")]
+    metadata: Option<String>,
+    /// An address of metadata, which is read now and every six hours
+    #[arg(long, value_name = "URL")]
+    metadata_url: Option<String>,
+}
+
+/// One of them.
+#[derive(Args)]
+pub(super) struct Which {
+    /// The id, sso_…
+    #[arg(long)]
+    id: ProviderId,
+}
+
+pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
+    let settings = raw.settings()?;
+    if let DatabaseUrl::Sqlite(_) = &settings.database_url {
+        secrets::keep_in(&settings.data_dir, raw, &*env)?;
+    }
+    let settings = raw.settings()?;
+    let desk = Desk { office: Office::open(&settings, env).await?, settings };
+    match command {
+        Command::Add { tenant, name, from, email_domains } => {
+            let change = Change { name, email_domains, sign_requests: true, ..Change::default() };
+            desk.add(&tenant, change, from).await
+        }
+        Command::List { tenant } => desk.list(&tenant).await,
+        Command::Show(which) => desk.show(&which.id).await,
+        Command::Remove(which) => desk.remove(which.id).await,
+        Command::Rotate { which, complete: false } => desk.rotate(which.id).await,
+        Command::Rotate { which, complete: true } => desk.complete(which.id).await,
+        Command::Refresh(which) => desk.refresh(which.id).await,
+    }
+}
+
+/// The operator at work on identity providers.
+struct Desk {
+    office: Office,
+    settings: Settings,
+}
+
+fn owner(id: &ProviderId) -> Result<TenantId> {
+    id.tenant().ok_or_else(|| ProviderError::NotFound.into())
+}
+
+impl Desk {
+    fn base_url(&self) -> String {
+        let scheme = if self.settings.tls.is_some() { "https" } else { "http" };
+        self.settings.base_url.clone().unwrap_or_else(|| format!("{scheme}://{}", self.settings.bind))
+    }
+
+    /// The same client as the server's, with the same exceptions.
+    fn client(&self) -> Result<Client> {
+        let webhooks = &self.settings.webhooks;
+        let guard = Guard::new(webhooks.allow_cidrs.clone(), webhooks.allow_http);
+        Ok(Client::new(guard, ClientSettings::default())?)
+    }
+
+    fn new_key(&self, id: &ProviderId) -> Result<KeptKey> {
+        let Some(masters) = &self.settings.master_key else {
+            return Err("GATEHOUSE_MASTER_KEY is not set: keys are sealed with it".into());
+        };
+        let keys = Keys::fixed(masters.newest_first(), &[]).saml();
+        let entity_id = ServiceProvider::of(&self.base_url(), id).entity_id;
+        Ok(KeptKey::generate(&keys, id, &entity_id, self.office.env.now())?)
+    }
+
+    async fn known(&self, from: From) -> Result<Known> {
+        let now = self.office.env.now();
+        let other = match (from.metadata, from.metadata_url) {
+            (Some(file), _) => OtherSide::MetadataXml(text_of(&file)?),
+            (None, Some(url)) => {
+                let client = self.client()?;
+                let problem = |problem| format!("--metadata-url: {problem}");
+                let target = metadata::target(&client, &url).map_err(problem)?;
+                let text = metadata::read(&client, target.as_str()).await.map_err(problem)?;
+                OtherSide::MetadataUrl { url: target.as_str().to_owned(), text }
+            }
+            (None, None) => return Err("--metadata: name a file, or --metadata-url an address".into()),
+        };
+        Ok(other.checked(now)?)
+    }
+
+    async fn provider(&self, id: &ProviderId) -> Result<(Provider, Around)> {
+        let wanted = id.clone();
+        let read = async move |tx: &mut Tx| match tx.provider(&wanted).await? {
+            Some(provider) => Ok::<_, StoreError>(Some((provider, Around::of(tx).await?))),
+            None => Ok(None),
+        };
+        let found = self.office.store.read(owner(id)?, read).await?;
+        found.ok_or_else(|| ProviderError::NotFound.into())
+    }
+
+    async fn add(&self, tenant: &str, change: Change, from: From) -> Result<Report> {
+        let tenant = self.office.tenant(tenant).await?;
+        let change = change.checked()?;
+        let known = self.known(from).await?;
+        let id = ProviderId::new(&*self.office.env, &tenant.id);
+        let key = self.new_key(&id)?;
+        let write = self.office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
+            let made = saml_sp::create(ctx, tx, New { id, key, change, known }).await?;
+            let event = provider_created(&made);
+            Ok::<_, ProviderError>(Audited::new(made, event))
+        });
+        let made = write.await?;
+        let service = ServiceProvider::of(&self.base_url(), &made.id);
+        let lines = format!(
+            "{} is added; the identity provider has to know\nentity id  {}\nACS        {}",
+            made.id, service.entity_id, service.acs_url
+        );
+        Ok(Report::new(json!({ "id": made.id }), lines))
+    }
+
+    async fn list(&self, tenant: &str) -> Result<Report> {
+        let tenant = self.office.tenant(tenant).await?;
+        let read = async |tx: &mut Tx| tx.providers().await;
+        let found = self.office.store.read::<_, StoreError>(tenant.id, read).await?;
+        let shown = found.iter().map(|one| {
+            json!({
+                "id": one.id,
+                "name": one.name,
+                "emailDomains": one.email_domains,
+                "entityId": one.idp.entity_id,
+                "certificatesEndAt": one.expires_at(),
+            })
+        });
+        let line = |one: &Provider| {
+            let domains: Vec<_> = one.email_domains.iter().map(ToString::to_string).collect();
+            let ends = one.expires_at().map(|end| end.to_string()).unwrap_or_default();
+            format!("{}  {}  {}  certificates until {ends}", one.id, one.name, domains.join(","))
+        };
+        let lines: Vec<_> = found.iter().map(line).collect();
+        Ok(Report::new(json!({ "providers": shown.collect::<Vec<_>>() }), lines.join("\n")))
+    }
+
+    async fn show(&self, id: &ProviderId) -> Result<Report> {
+        let (provider, around) = self.provider(id).await?;
+        let shown = ShownProvider::of(&self.base_url(), &provider, &around, self.office.env.now());
+        let json = serde_json::to_value(shown)?;
+        let lines = serde_json::to_string_pretty(&json)?;
+        Ok(Report::new(json, lines))
+    }
+
+    async fn remove(&self, id: ProviderId) -> Result<Report> {
+        let gone = id.clone();
+        let tenant = owner(&id)?;
+        let write = self.office.write(&tenant, async move |_: &Ctx, tx: &mut Tx| {
+            let provider = saml_sp::remove(tx, &gone).await?;
+            let event = Event::new(gone.as_str(), &SamlProviderDeleted { entity_id: provider.idp.entity_id });
+            Ok::<_, ProviderError>(Audited::new((), event))
+        });
+        write.await?;
+        Ok(Report::new(json!({ "id": id, "deleted": true }), format!("{id} is gone")))
+    }
+
+    async fn rotate(&self, id: ProviderId) -> Result<Report> {
+        let (found, _) = self.provider(&id).await?;
+        if found.keys.next.is_some() {
+            return Err(ProviderError::RotationUnderWay.into());
+        }
+        let (key, wanted) = (self.new_key(&id)?, id.clone());
+        let certificate = key.certificate.fingerprint();
+        let tenant = owner(&id)?;
+        let write = self.office.write(&tenant, async move |ctx: &Ctx, tx: &mut Tx| {
+            let provider = saml_sp::start_rotation(ctx, tx, &wanted, key).await?;
+            let event = rotation_started(&provider);
+            Ok::<_, ProviderError>(Audited::new((), event))
+        });
+        write.await?;
+        let said = format!(
+            "{id} has a next certificate in its metadata ({certificate}); once the identity provider has it: saml rotate --complete"
+        );
+        Ok(Report::new(json!({ "id": id, "phase": "STARTED", "certificate": certificate }), said))
+    }
+
+    async fn complete(&self, id: ProviderId) -> Result<Report> {
+        let wanted = id.clone();
+        let tenant = owner(&id)?;
+        let write = self.office.write(&tenant, async move |ctx: &Ctx, tx: &mut Tx| {
+            let provider = saml_sp::complete_rotation(ctx, tx, &wanted).await?;
+            let event = rotation_completed(&provider);
+            Ok::<_, ProviderError>(Audited::new(provider, event))
+        });
+        let certificate = write.await?.keys.active.certificate.fingerprint();
+        let said = format!("{id} signs with its next certificate from now on ({certificate})");
+        Ok(Report::new(json!({ "id": id, "phase": "COMPLETED", "certificate": certificate }), said))
+    }
+
+    async fn refresh(&self, id: ProviderId) -> Result<Report> {
+        let (found, _) = self.provider(&id).await?;
+        let Source::MetadataUrl(url) = found.source else {
+            return Err("this provider's metadata has no address".into());
+        };
+        let read = metadata::read(&self.client()?, &url).await;
+        let wanted = id.clone();
+        let tenant = owner(&id)?;
+        let write = self.office.write(&tenant, async move |ctx: &Ctx, tx: &mut Tx| {
+            let refreshed = saml_sp::refreshed(ctx, tx, &wanted, &url, read).await?;
+            let event = provider_changed(&refreshed.provider, &refreshed.changed);
+            Ok::<_, ProviderError>(Audited::of_changes(refreshed, event.into_iter().collect()))
+        });
+        let refreshed = write.await?;
+        if let Some(problem) = refreshed.problem {
+            return Err(format!("{id}: {problem}").into());
+        }
+        let said = match refreshed.changed.as_slice() {
+            [] => "nothing has changed".to_owned(),
+            changed => format!("changed: {}", changed.join(", ")),
+        };
+        Ok(Report::new(json!({ "id": id, "changed": refreshed.changed }), said))
+    }
+}
+
+/// What is in a file, or comes on standard input: not more than metadata may have.
+fn text_of(file: &str) -> Result<String> {
+    let most = u64::try_from(MAX_METADATA)? + 1;
+    let mut text = String::new();
+    let read = if file == "-" {
+        std::io::stdin().take(most).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(Path::new(file)).and_then(|file| file.take(most).read_to_string(&mut text))
+    };
+    read.map_err(|error| format!("--metadata: {file}: {error}"))?;
+    Ok(text)
+}

@@ -1,0 +1,54 @@
+//! Metadata of identity providers, read at the address that a tenant names.
+
+use ::http::{HeaderValue, header};
+use saml_sp::MAX_METADATA;
+use webhooks::client::{Client, Failure, Target};
+
+/// Who identity providers are told that they are asked by.
+pub(crate) const USER_AGENT: &str = concat!("Gatehouse/", env!("CARGO_PKG_VERSION"));
+
+/// Checks an address before anything is asked of it: it may be talked to, as far as it says so itself.
+pub(crate) fn target(client: &Client, url: &str) -> Result<Target, String> {
+    let target = client.guard().target(url).map_err(|error| error.to_string())?;
+    if client.guard().check_literal(&target) {
+        Ok(target)
+    } else {
+        Err("metadata is read at public addresses only; hand it in as metadataXml instead".into())
+    }
+}
+
+/// Reads metadata; or a sentence of what to do. A redirect is not followed: what is read later is read at the address
+/// that somebody has seen.
+pub(crate) async fn read(client: &Client, url: &str) -> Result<String, String> {
+    let target = target(client, url)?;
+    let headers = [
+        (header::ACCEPT, "application/samlmetadata+xml, application/xml;q=0.9, */*;q=0.1"),
+        (header::USER_AGENT, USER_AGENT),
+    ];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    let answer = client.get(&target, headers.into_iter().collect(), MAX_METADATA).await.map_err(told)?;
+    match answer.status {
+        200 => String::from_utf8(answer.body)
+            .map_err(|_| "what was read there is not UTF-8; hand it in as metadataXml instead".into()),
+        status @ 300..=399 => Err(format!(
+            "the server answered {status}: redirects are not followed, write the address that it leads to"
+        )),
+        status => Err(format!("the server answered {status} instead of the metadata")),
+    }
+}
+
+fn told(failure: Failure) -> String {
+    let what = match failure {
+        Failure::Timeout => "the server did not answer in time",
+        Failure::Connect => "the server could not be reached: look whether its name and port are right",
+        Failure::Tls => "the server's TLS or its certificate is not in order",
+        Failure::Blocked => {
+            "the server's address is not a public one; hand the metadata in as metadataXml instead"
+        }
+        Failure::TooLarge => {
+            "there is more than 512 KiB; write the address of the metadata of one identity provider"
+        }
+        Failure::Protocol => "the server did not answer with HTTP",
+    };
+    what.to_owned()
+}

@@ -1,0 +1,62 @@
+//! The page that sends a browser on to an identity provider, with a form that sends itself.
+
+use actix_web::{
+    HttpResponse,
+    http::header::{self, HeaderValue},
+};
+use askama::Template;
+use url::Url;
+
+use super::{Shell, draw};
+use crate::http::{PAGE_POLICY, Problem, Site};
+
+#[derive(Template)]
+#[template(path = "saml_post.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    name: &'a str,
+    action: &'a str,
+    fields: &'a [(&'a str, &'a str)],
+}
+
+/// A page that sends these fields to `action`, an address of the identity provider of this name, and may send nothing
+/// anywhere else.
+pub(crate) fn saml_post(
+    site: &Site,
+    name: &str,
+    action: &str,
+    fields: &[(&str, &str)],
+) -> Result<HttpResponse, Problem> {
+    let policy = sends_to(action).ok_or_else(|| Problem::unforeseen("the address of an IdP is no URL"))?;
+    let title = format!("On to {name}");
+    let shell = Shell::new(site, &title, "saml-post.js");
+    let mut answer = draw(&Page { shell, name, action, fields })?;
+    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    Ok(answer)
+}
+
+/// The policy of pages, but that forms are sent to the origin of this address and to no other.
+fn sends_to(action: &str) -> Option<HeaderValue> {
+    let origin = Url::parse(action).ok()?.origin();
+    let usual = PAGE_POLICY;
+    let usual = usual.to_str().ok()?;
+    let named = usual.replace("form-action 'self'", &format!("form-action {}", origin.ascii_serialization()));
+    (origin.is_tuple() && named != usual).then(|| HeaderValue::from_str(&named).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_go_to_that_origin_alone() {
+        let policy = |action| sends_to(action).map(|policy| policy.to_str().unwrap().to_owned());
+        let named = policy("https://idp.example:8443/sso?a=b;c").unwrap();
+        assert!(named.contains("; form-action https://idp.example:8443;"), "{named}");
+        assert!(named.contains("script-src 'self'") && !named.contains("form-action 'self'"));
+        assert!(policy("https://münchen.example/").unwrap().contains("https://xn--mnchen-3ya.example;"));
+        for none in ["", "/sso", "javascript:alert(1)", "data:text/html,x"] {
+            assert_eq!(policy(none), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! `/settings/sso`: identity providers that people sign in through, and the domains of their addresses.
+
+use actix_web::{HttpRequest, HttpResponse, get, web};
+use askama::Template;
+use kernel::Ctx;
+use saml_sp::{Provider, ProviderId, ProviderStore, ServiceProvider};
+use store::Tx;
+
+use super::{Shell, Who, draw};
+use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::AdministerInPerson, query};
+
+pub(super) const PATH: &str = "/settings/sso";
+
+/// All of them.
+#[derive(Template)]
+#[template(path = "sso.html")]
+struct List<'a> {
+    shell: Shell<'a>,
+}
+
+/// One that is to be added.
+#[derive(Template)]
+#[template(path = "sso_new.html")]
+struct New<'a> {
+    shell: Shell<'a>,
+    /// What the other side is told until there is more to tell.
+    ours: Ours,
+}
+
+/// One: how it stands, and tests of it.
+#[derive(Template)]
+#[template(path = "sso_provider.html")]
+struct Overview<'a> {
+    shell: Shell<'a>,
+    id: &'a str,
+    entity_id: &'a str,
+    /// The sign-in page of the organisation.
+    sign_in_url: String,
+    ours: Ours,
+}
+
+/// One, and what to do at the other side.
+#[derive(Template)]
+#[template(path = "sso_setup.html")]
+struct Setup<'a> {
+    shell: Shell<'a>,
+    id: &'a str,
+    entity_id: &'a str,
+    /// Whose service the other side probably is.
+    guessed: &'static str,
+    ours: Ours,
+}
+
+/// One, and what it is to be.
+#[derive(Template)]
+#[template(path = "sso_settings.html")]
+struct Settings<'a> {
+    shell: Shell<'a>,
+    id: &'a str,
+    entity_id: &'a str,
+}
+
+/// Who we are to an identity provider, and where a sign-in through it begins.
+struct Ours {
+    entity_id: String,
+    acs_url: String,
+    login_url: String,
+}
+
+impl Ours {
+    fn of(base_url: &str, id: &ProviderId) -> Self {
+        let ServiceProvider { entity_id, acs_url } = ServiceProvider::of(base_url, id);
+        let login_url = format!("{}/api/saml/{id}/login", base_url.trim_end_matches('/'));
+        Self { entity_id, acs_url, login_url }
+    }
+
+    /// What stands at the other side until the provider is added here. It leads nowhere.
+    fn stand_in(base_url: &str) -> Self {
+        let at = |name: &str| format!("{}/api/saml/placeholder/{name}", base_url.trim_end_matches('/'));
+        Self { entity_id: at("metadata"), acs_url: at("acs"), login_url: at("login") }
+    }
+}
+
+/// Whose service this is, as far as its entity id tells.
+fn guessed(entity_id: &str) -> &'static str {
+    match entity_id {
+        _ if entity_id.starts_with("http://www.okta.com/") => "OKTA",
+        _ if entity_id.starts_with("https://sts.windows.net/") => "ENTRA",
+        _ => "OTHER",
+    }
+}
+
+/// The pages of single sign-on: the list, `?new`, `?provider=sso_…` (with `&test=try_…` what came of a test) and its
+/// `&view=setup` and `&view=settings`. What is in them is asked of the API by the pages themselves.
+#[get("/settings/sso")]
+pub(super) async fn sso(
+    site: web::Data<Site>,
+    access: Access<AdministerInPerson>,
+    request: HttpRequest,
+) -> Result<HttpResponse, AreaProblem> {
+    drawn(&site, &access, &request).await.map_err(|problem| AreaProblem::of(&request, problem))
+}
+
+async fn drawn(
+    site: &Site,
+    access: &Access<AdministerInPerson>,
+    request: &HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let session = &access.caller().session;
+    let user = session.user.clone();
+    let id = query(request, "provider").map(|id| id.parse::<ProviderId>()).transpose();
+    let wanted = id.map_err(|_| Problem::not_found())?;
+    let find = async move |_: &Ctx, tx: &mut Tx| {
+        let person = directory::find_person(tx, &user).await?;
+        let provider: Option<Provider> = match &wanted {
+            Some(id) => Some(tx.provider(id).await?.ok_or_else(Problem::not_found)?),
+            None => None,
+        };
+        Ok::<_, Problem>((person, provider))
+    };
+    let (person, provider) = access.read(find).await?;
+    let tenant = access.own_tenant().await?;
+    let shell = |title, script| {
+        let mut shell = Shell::new(site, title, script);
+        shell.here = PATH;
+        shell.person = Some(Who::of(&person, &tenant, &session.id));
+        shell
+    };
+    let Some(one) = &provider else {
+        return match query(request, "new") {
+            Some(_) => {
+                let ours = Ours::stand_in(&site.base_url);
+                draw(&New { shell: shell("Add an identity provider", "sso-new.js"), ours })
+            }
+            None => draw(&List { shell: shell("Single sign-on", "sso.js") }),
+        };
+    };
+    let (id, entity_id) = (one.id.as_str(), one.idp.entity_id.as_str());
+    let ours = Ours::of(&site.base_url, &one.id);
+    match query(request, "view").as_deref() {
+        Some("settings") => draw(&Settings { shell: shell(&one.name, "sso-settings.js"), id, entity_id }),
+        Some("setup") => {
+            let (shell, guessed) = (shell(&one.name, "sso-setup.js"), guessed(entity_id));
+            draw(&Setup { shell, id, entity_id, guessed, ours })
+        }
+        _ => {
+            let shell = shell(&one.name, "sso-provider.js");
+            let base_url = site.base_url.trim_end_matches('/');
+            let sign_in_url = format!("{base_url}/auth/login?tenant={}", tenant.slug);
+            draw(&Overview { shell, id, entity_id, sign_in_url, ours })
+        }
+    }
+}

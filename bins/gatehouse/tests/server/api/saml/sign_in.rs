@@ -1,0 +1,210 @@
+//! From our page to theirs and back, signed in.
+
+use std::time::Duration;
+
+use credentials::SignInMode;
+use directory::Role;
+use kernel::Env;
+use serde_json::json;
+
+use super::{Site, add, body};
+use crate::support::{Idp, Server, on_both};
+
+#[test]
+fn a_whole_sign_in() {
+    on_both(|server| {
+        let site = Site::new(server, "acme");
+        let ada = server.person(&site.tenant, "ada@corp.example", Role::Member);
+        let browser = server.browser();
+        let page = browser.get(&site.path("login?relayState=%2Faccount%2Fsecurity%3Fa%3Db"));
+        assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+        let policy = page.header("content-security-policy");
+        assert!(policy.contains("form-action https://idp.acme.example;"), "{policy}");
+        assert!(!policy.contains("unsafe") && policy.contains("script-src 'self'"), "{policy}");
+        let cookie = page.headers.get("set-cookie").unwrap().to_str().unwrap().to_owned();
+        let place = format!("Path=/api/saml/{}/acs; Max-Age=600; HttpOnly; SameSite=Lax", site.id);
+        assert!(cookie.starts_with("saml_") && cookie.ends_with(&place), "{cookie}");
+
+        let sent = super::Sent::of(&page);
+        assert_eq!(sent.action, "https://idp.acme.example/saml/sso");
+        assert!(sent.request.contains("<ds:SignatureValue>") && !sent.request.contains("ForceAuthn"));
+        let base = format!("http://localhost:8080/api/saml/{}", site.id);
+        assert!(sent.request.contains(&format!("<saml:Issuer>{base}/metadata</saml:Issuer>")));
+        assert_eq!(sent.attribute("Destination"), Some("https://idp.acme.example/saml/sso"));
+        assert_eq!(sent.attribute("AssertionConsumerServiceURL"), Some(&*format!("{base}/acs")));
+
+        let says = sent.says("Ada@CORP.example", server.env.now());
+        let answer = site.post(&browser, &site.idp.response(&says), &sent.relay_state);
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (303, "/account/security?a=b"),
+            "{} {:?}",
+            answer.text,
+            site.refusals(server)
+        );
+        let me = browser.get("/api/me").json();
+        assert_eq!(me["id"], ada.id.as_str());
+        assert!(!browser.cookies.borrow().keys().any(|name| name.starts_with("saml_")), "it is taken away");
+        let entries = server.entries(&site.tenant);
+        let theirs: Vec<_> = entries.iter().filter(|entry| entry.actor_id == site.id).collect();
+        assert!(theirs.iter().all(|entry| entry.actor_type == "SAML"));
+        for action in ["ACCOUNT_SESSION_STARTED", "ACCOUNT_SIGN_IN_SUCCEEDED"] {
+            assert!(theirs.iter().any(|entry| entry.action == action), "{action}");
+        }
+    });
+}
+
+#[test]
+fn an_answer_leads_to_places_of_ours_alone() {
+    on_both(|server| {
+        let site = Site::new(server, "acme");
+        server.person(&site.tenant, "ada@corp.example", Role::Member);
+        let to = |query: &str, relay: Option<&str>| {
+            let browser = server.browser();
+            let sent = site.begin(&browser, query);
+            let says = sent.says("ada@corp.example", server.env.now());
+            let relay = relay.unwrap_or(&sent.relay_state);
+            site.post(&browser, &site.idp.response(&says), relay).header("location").to_owned()
+        };
+        assert_eq!(to("?relayState=%2Fsettings%2Fsso", None), "/settings/sso");
+        for elsewhere in [
+            "https%3A%2F%2Fevil.example%2F",
+            "%2F%2Fevil.example",
+            "%2F%5Cevil.example",
+            "javascript%3Aalert(1)",
+        ] {
+            assert_eq!(to(&format!("?relayState={elsewhere}"), None), "/", "{elsewhere}");
+        }
+        assert_eq!(
+            to("?relayState=%2Fsettings%2Fsso", Some("https://evil.example/")),
+            "/",
+            "a key of nobody's"
+        );
+        assert_eq!(to("?relayState=%2Fsettings%2Fsso", Some("")), "/");
+    });
+}
+
+#[test]
+fn origins_of_the_operator_are_gone_back_to_and_https_cookies_travel() {
+    for kind in store::testing::Kind::ALL {
+        let settings = [("return_origins", "https://app.example"), ("base_url", "https://gate.example")];
+        let server = &Server::start(kind, &settings);
+        let tenant = server.tenant("acme");
+        let idp = Idp::new("idp.acme.example");
+        // Sessions' cookies are the same here: only what is about SAML is looked at.
+        let (_, admin) = server.signed_in(&tenant, "admin@acme.example", Role::Admin);
+        let id = add(server, &admin, &body(&idp, &["corp.example"]))["id"].as_str().unwrap().to_owned();
+        let site = Site { tenant, admin, idp, id };
+        server.person(&site.tenant, "ada@corp.example", Role::Member);
+        let browser = server.browser();
+        let page = browser.get(&site.path("login?relayState=https%3A%2F%2Fapp.example%2Fa%3Fb"));
+        let cookie = page.headers.get("set-cookie").unwrap().to_str().unwrap();
+        assert!(cookie.ends_with("HttpOnly; SameSite=None; Secure"), "{cookie}");
+        let sent = super::Sent::of(&page);
+        let says = sent.says("ada@corp.example", server.env.now());
+        let answer = site.post(&browser, &site.idp.response(&says), &sent.relay_state);
+        assert_eq!((answer.status, answer.header("location")), (303, "https://app.example/a?b"));
+        let session = answer.headers.get_all("set-cookie").iter().map(|line| line.to_str().unwrap());
+        for line in session.filter(|line| line.starts_with("as_sid") || line.starts_with("authjs")) {
+            assert!(line.contains("SameSite=Lax") && line.contains("Secure"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn metadata_has_both_certificates_during_a_rotation() {
+    on_both(|server| {
+        let site = Site::new(server, "acme");
+        let metadata = || server.anonymous().get(&site.path("metadata"));
+        let first = metadata();
+        assert_eq!((first.status, first.header("content-type")), (200, "application/samlmetadata+xml"));
+        let certificates = |text: &str| {
+            let mut found: Vec<String> = text
+                .split("<ds:X509Certificate>")
+                .skip(1)
+                .map(|rest| rest.split('<').next().unwrap().to_owned())
+                .collect();
+            found.sort();
+            found.dedup();
+            found
+        };
+        let before = certificates(&first.text);
+        assert_eq!(before.len(), 1);
+        let rotate = |rest: &str| {
+            let path = format!("/api/settings/saml-providers/{}/rotate-certificate{rest}", site.id);
+            let done = server.proved(&site.admin, "SSO_PROVIDER_CHANGE").post(&path, &json!({}));
+            assert_eq!(done.status, 200, "{}", done.text);
+        };
+        rotate("");
+        let during = certificates(&metadata().text);
+        assert!(during.len() == 2 && during.contains(&before[0]));
+        rotate("/complete");
+        let after = certificates(&metadata().text);
+        assert!(after.len() == 1 && after != before && during.contains(&after[0]));
+        for unknown in ["sso_1", "sso_01jz000000000000000000000001jz5555555555555555555555", "%00"] {
+            for (method, rest) in [("GET", "metadata"), ("GET", "login"), ("POST", "acs")] {
+                let kind = (method == "POST").then_some("application/x-www-form-urlencoded");
+                let answer =
+                    server.anonymous().send(method, &format!("/api/saml/{unknown}/{rest}"), kind, "");
+                assert_eq!(answer.status, 404, "{unknown} {rest}: {}", answer.text);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_session_ends_when_the_identity_provider_says_so() {
+    on_both(|server| {
+        let site = Site::new(server, "acme");
+        server.person(&site.tenant, "ada@corp.example", Role::Member);
+        let browser = server.browser();
+        let sent = site.begin(&browser, "");
+        let mut says = sent.says("ada@corp.example", server.env.now());
+        says.session_ends = Some(server.env.now().plus_millis(20 * 60_000));
+        let answer = site.post(&browser, &site.idp.response(&says), "");
+        let cookies: Vec<_> = answer
+            .headers
+            .get_all("set-cookie")
+            .iter()
+            .map(|line| line.to_str().unwrap().to_owned())
+            .collect();
+        let ages = cookies.iter().filter(|line| line.starts_with("as_sid")).map(|line| {
+            line.split_once("Max-Age=").unwrap().1.split(';').next().unwrap().parse::<i64>().unwrap()
+        });
+        assert!(ages.into_iter().all(|age| (1100..=1200).contains(&age)), "{cookies:?}");
+        assert_eq!(browser.get("/api/me").status, 200);
+        server.env.advance(Duration::from_mins(21));
+        let over = browser.get("/api/me");
+        assert_eq!((over.status, &over.json()["code"]), (401, &json!("UNAUTHENTICATED")));
+    });
+}
+
+#[test]
+fn an_address_or_a_tenant_leads_to_its_provider() {
+    on_both(|server| {
+        let site = Site::new(server, "acme");
+        let ask = |body| server.browser().post("/api/auth/sign-in/providers", &body);
+        let none = json!({ "providers": [] });
+        assert_eq!(ask(json!({ "email": "x@corp.example" })).json(), none, "the domain is nobody's yet");
+        let url = format!("http://localhost:8080/api/saml/{}/login", site.id);
+        let found = json!({ "providers": [{ "name": "Corp", "loginUrl": url }] });
+        assert_eq!(ask(json!({ "tenant": "acme" })).json(), found);
+        assert_eq!(ask(json!({ "tenant": "nobody" })).json(), none);
+        server.write(&site.tenant.id, async |ctx, tx| {
+            let domain = saml_sp::VerifiedDomain {
+                domain: "corp.example".parse().unwrap(),
+                method: saml_sp::Method::Operator,
+                verified_at: ctx.now,
+            };
+            saml_sp::DomainStore::insert_verified_domain(tx, &domain).await
+        });
+        assert_eq!(ask(json!({ "email": "Whoever@Corp.example" })).json(), found);
+        for other in ["x@sub.corp.example", "x@corp.example.evil", "corp.example", "@", "x@corp.example@y"] {
+            assert_eq!(ask(json!({ "email": other })).json(), none, "{other}");
+        }
+        assert_eq!(ask(json!({})).status, 400);
+        server.policy(&site.tenant, |policy| policy.sign_in_mode = SignInMode::CredentialsOnly);
+        assert_eq!(ask(json!({ "tenant": "acme" })).json(), none);
+        assert_eq!(ask(json!({ "email": "x@corp.example" })).json(), none);
+    });
+}

@@ -1,0 +1,130 @@
+//! Domains, proved by a record of the DNS.
+
+use directory::Role;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Browser, Idp, Server, Tenant, on_both};
+
+const DOMAINS: &str = "/api/settings/domains";
+const PURPOSE: &str = "SSO_PROVIDER_CHANGE";
+
+/// A tenant with an administrator, and an identity provider for these domains.
+fn site(server: &Server, slug: &str, domains: &[&str]) -> (Tenant, Browser, String) {
+    let tenant = server.tenant(slug);
+    let (_, browser) = server.signed_in(&tenant, &format!("admin@{slug}.example"), Role::Admin);
+    let body = json!({
+        "name": "Corp", "emailDomains": domains, "metadataXml": Idp::new("idp.example.com").metadata(),
+    });
+    let made = server.proved(&browser, PURPOSE).post("/api/settings/saml-providers", &body);
+    assert_eq!(made.status, 200, "{}", made.text);
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    (tenant, browser, id)
+}
+
+fn verify(server: &Server, browser: &Browser, domain: &str) -> Answer {
+    server.proved(browser, PURPOSE).send("POST", &format!("{DOMAINS}/{domain}/verify"), None)
+}
+
+fn value(shown: &Value) -> String {
+    shown["record"]["value"].as_str().unwrap().to_owned()
+}
+
+fn refused(answer: &Answer, reason: &str) {
+    assert_eq!((answer.status, &answer.json()["code"]), (409, &json!("CONFLICT")), "{}", answer.text);
+    assert_eq!(answer.json()["reason"], reason, "{}", answer.text);
+}
+
+#[test]
+fn a_domain_is_proved_by_its_record_and_given_up() {
+    on_both(|server| {
+        let (tenant, browser, id) = site(server, "acme", &["corp.example", "corp.test"]);
+        let listed = browser.get(DOMAINS).json()["domains"].clone();
+        let record = value(&listed[0]);
+        assert!(record.starts_with("gatehouse-domain-verification="), "{record}");
+        assert_ne!(value(&listed[1]), record, "each has its own");
+        assert_eq!(
+            listed[0],
+            json!({
+                "domain": "corp.example",
+                "status": "UNVERIFIED",
+                "providers": [id],
+                "record": { "name": "_gatehouse.corp.example", "type": "TXT", "value": record },
+            })
+        );
+        let missing = verify(server, &browser, "corp.example");
+        refused(&missing, "DNS_RECORD_MISSING");
+        server.dns.set("_gatehouse.corp.example", &["v=spf1 -all", "gatehouse-domain-verification=x"]);
+        refused(&verify(server, &browser, "corp.example"), "DNS_RECORD_MISSING");
+        server.dns.fail("_gatehouse.corp.example");
+        let failed = verify(server, &browser, "corp.example");
+        refused(&failed, "DNS_UNAVAILABLE");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(missing.json()["error"].as_str().unwrap(), @"there is no TXT record _gatehouse.corp.example with the value that the list of domains shows. A new record may take minutes, up to hours, to be seen");
+            insta::assert_snapshot!(failed.json()["error"].as_str().unwrap(), @"_gatehouse.corp.example could not be looked up: the DNS gave no answer; try again in a few minutes");
+        }
+
+        server.dns.set("_gatehouse.corp.example", &["v=spf1 -all", &record]);
+        let verified = verify(server, &browser, "Corp.Example");
+        assert_eq!(verified.status, 200, "{}", verified.text);
+        let shown = verified.json();
+        assert_eq!(
+            (&shown["domain"], &shown["status"], &shown["method"]),
+            (&json!("corp.example"), &json!("VERIFIED"), &json!("DNS"))
+        );
+        assert!(shown["verifiedAt"].is_string());
+        let provider = format!("/api/settings/saml-providers/{id}");
+        assert_eq!(browser.get(&provider).json()["verifiedDomains"], json!(["corp.example"]));
+        let entry = server.entry(&tenant, "ACCOUNT_DOMAIN_VERIFIED");
+        assert_eq!((entry.resource_type.as_str(), entry.resource_id.as_str()), ("domain", "corp.example"));
+        // Once proved the record is needed no more.
+        server.dns.set("_gatehouse.corp.example", &[]);
+        assert_eq!(verify(server, &browser, "corp.example").json(), shown);
+        server.entry(&tenant, "ACCOUNT_DOMAIN_VERIFIED");
+
+        let path = format!("{DOMAINS}/corp.example");
+        let gone = server.proved(&browser, PURPOSE).delete(&path);
+        assert_eq!(gone.json(), json!({ "deleted": true }), "{}", gone.text);
+        assert_eq!(server.proved(&browser, PURPOSE).delete(&path).status, 404);
+        server.entry(&tenant, "ACCOUNT_DOMAIN_REMOVED");
+        assert_eq!(browser.get(DOMAINS).json()["domains"], listed);
+    });
+}
+
+#[test]
+fn a_domain_has_one_owner_over_all_tenants() {
+    on_both(|server| {
+        let (_, ours, _) = site(server, "acme", &["corp.example"]);
+        let (_, theirs, _) = site(server, "globex", &["corp.example"]);
+        let records = [&ours, &theirs].map(|browser| value(&browser.get(DOMAINS).json()["domains"][0]));
+        assert_ne!(records[0], records[1]);
+        // The record of one tenant is none of another's.
+        server.dns.set("_gatehouse.corp.example", &[&records[0]]);
+        refused(&verify(server, &theirs, "corp.example"), "DNS_RECORD_MISSING");
+        assert_eq!(verify(server, &ours, "corp.example").status, 200);
+        server.dns.set("_gatehouse.corp.example", &[&records[0], &records[1]]);
+        refused(&verify(server, &theirs, "corp.example"), "DOMAIN_TAKEN");
+        assert_eq!(theirs.get(DOMAINS).json()["domains"][0]["status"], "UNVERIFIED");
+        // Nor can it be taken away by others.
+        let path = format!("{DOMAINS}/corp.example");
+        assert_eq!(server.proved(&theirs, PURPOSE).delete(&path).status, 404);
+        assert_eq!(server.proved(&ours, PURPOSE).delete(&path).status, 200);
+        assert_eq!(verify(server, &theirs, "corp.example").status, 200);
+        for unknown in ["other.example", "nonsense", "127.0.0.1"] {
+            assert_eq!(verify(server, &ours, unknown).status, 404, "{unknown}");
+        }
+    });
+}
+
+#[test]
+fn a_refused_look_up_leaves_the_proof_good() {
+    on_both(|server| {
+        let (_, browser, _) = site(server, "acme", &["corp.example"]);
+        let path = format!("{DOMAINS}/corp.example/verify");
+        let proved = server.proved(&browser, PURPOSE);
+        refused(&proved.send("POST", &path, None), "DNS_RECORD_MISSING");
+        server.dns.set("_gatehouse.corp.example", &[&value(&browser.get(DOMAINS).json()["domains"][0])]);
+        assert_eq!(proved.send("POST", &path, None).status, 200);
+        let again = proved.send("POST", &path, None);
+        assert_eq!((again.status, &again.json()["reason"]), (401, &json!("ALREADY_USED")), "{}", again.text);
+    });
+}

@@ -1,0 +1,563 @@
+//! Identity providers, as administrators set them up.
+
+use std::time::Duration;
+
+use credentials::SignInMode;
+use directory::Role;
+use kernel::Env;
+use serde_json::{Value, json};
+use store::testing::Kind;
+
+use crate::support::{
+    Answer, Browser, Idp, Server, Sink, Tenant, ending_in, eventually, idp_metadata, on_both,
+};
+
+const PROVIDERS: &str = "/api/settings/saml-providers";
+const PURPOSE: &str = "SSO_PROVIDER_CHANGE";
+const ENTITY: &str = "https://idp.example.com";
+
+fn admin(server: &Server, slug: &str) -> (Tenant, Browser) {
+    let tenant = server.tenant(slug);
+    let (_, browser) = server.signed_in(&tenant, &format!("admin@{slug}.example"), Role::Admin);
+    (tenant, browser)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}
+
+/// Asks for a provider, with a proof.
+fn ask(server: &Server, browser: &Browser, body: &Value) -> Answer {
+    server.proved(browser, PURPOSE).post(PROVIDERS, body)
+}
+
+/// Adds one: where it is, and what was answered.
+fn add(server: &Server, browser: &Browser, body: &Value) -> (String, Value) {
+    let made = ask(server, browser, body);
+    assert_eq!(made.status, 200, "{}", made.text);
+    let made = made.json();
+    (format!("{PROVIDERS}/{}", text(&made["id"])), made)
+}
+
+fn by_xml(idp: &Idp, domains: &[&str]) -> Value {
+    json!({ "name": "Corp", "emailDomains": domains, "metadataXml": idp.metadata() })
+}
+
+/// Codes of the tenant's ledger that are about providers, the oldest first.
+fn told(server: &Server, tenant: &Tenant) -> Vec<String> {
+    let mut entries = server.entries(tenant);
+    entries.reverse();
+    entries.retain(|entry| entry.resource_type == "saml_provider");
+    entries.iter().map(|entry| entry.action.replace("ACCOUNT_SAML_PROVIDER_", "")).collect()
+}
+
+/// Waits until another instance, which looks at once, has looked.
+fn another_looks(server: &Server, until: impl Fn() -> bool) {
+    server.second(|_| eventually(&until));
+}
+
+#[test]
+fn a_provider_in_full() {
+    on_both(|server| {
+        let (tenant, browser) = admin(server, "acme");
+        assert_eq!(browser.get(PROVIDERS).json(), json!({ "providers": [], "signInMode": "SSO_ALLOWED" }));
+        let idp = Idp::new("idp.acme.example");
+        let made = ask(server, &browser, &by_xml(&idp, &["Corp.Example"]));
+        assert_eq!((made.status, made.header("cache-control")), (200, "no-store"), "{}", made.text);
+        let made = made.json();
+        let names: Vec<_> = made.as_object().unwrap().keys().map(String::as_str).collect();
+        let shape = [
+            "id",
+            "name",
+            "emailDomains",
+            "verifiedDomains",
+            "entityId",
+            "ssoUrl",
+            "certificates",
+            "source",
+            "metadata",
+            "attributeMapping",
+            "signRequests",
+            "forceAuthn",
+            "authnContexts",
+            "serviceProvider",
+            "createdAt",
+            "updatedAt",
+            "warnings",
+        ];
+        assert_eq!(names, shape);
+        assert_eq!(
+            (&made["emailDomains"], &made["verifiedDomains"], &made["source"]),
+            (&json!(["corp.example"]), &json!([]), &json!("METADATA_XML"))
+        );
+        assert_eq!(
+            (&made["signRequests"], &made["forceAuthn"], &made["authnContexts"], &made["attributeMapping"]),
+            (&json!(true), &json!(false), &json!([]), &json!({}))
+        );
+        let certificate = &made["certificates"][0];
+        assert_eq!(
+            (&certificate["status"], &certificate["pem"]),
+            (&json!("VALID"), &json!(idp.certificate()))
+        );
+        let id = text(&made["id"]);
+        assert!(id.starts_with(&format!("sso_{}", tenant.id.key())));
+        let (path, base) = (format!("{PROVIDERS}/{id}"), format!("http://localhost:8080/api/saml/{id}"));
+        let service = &made["serviceProvider"];
+        assert_eq!(
+            (&service["entityId"], &service["metadataUrl"], &service["acsUrl"], &service["loginUrl"]),
+            (
+                &json!(format!("{base}/metadata")),
+                &json!(format!("{base}/metadata")),
+                &json!(format!("{base}/acs")),
+                &json!(format!("{base}/login"))
+            )
+        );
+        assert_eq!(
+            (&service["certificates"][0]["use"], service["certificates"].as_array().unwrap().len()),
+            (&json!("ACTIVE"), 1)
+        );
+        assert!(text(&made["warnings"][0]).starts_with("emailDomains: corp.example is not verified"));
+        assert_eq!(browser.get(&path).json(), made);
+        assert_eq!(browser.get(PROVIDERS).json()["providers"], json!([made]));
+
+        // What is left out is as at the beginning, but for the other side.
+        let change = json!({
+            "name": "Corp", "emailDomains": ["corp.example", "corp.test"], "attributeMapping": { "email": "mail" },
+            "signRequests": false, "authnContexts": ["urn:oasis:names:tc:SAML:2.0:ac:classes:Password"],
+        });
+        let changed = server.proved(&browser, PURPOSE).put(&path, &change);
+        assert_eq!(changed.status, 200, "{}", changed.text);
+        let changed = changed.json();
+        assert_eq!(
+            (&changed["certificates"], &changed["source"], &changed["serviceProvider"]),
+            (&made["certificates"], &made["source"], &made["serviceProvider"])
+        );
+        assert_eq!(changed["attributeMapping"], json!({ "email": "mail" }));
+        let entry = server.entry(&tenant, "ACCOUNT_SAML_PROVIDER_UPDATED");
+        let data: Value = serde_json::from_str(&entry.metadata).unwrap();
+        assert_eq!(
+            data["changed"],
+            json!(["emailDomains", "attributeMapping", "signRequests", "authnContexts"])
+        );
+        assert_eq!(data["certificates"], json!([certificate["fingerprint"]]));
+
+        let gone = server.proved(&browser, PURPOSE).delete(&path);
+        assert_eq!(gone.json(), json!({ "deleted": true }), "{}", gone.text);
+        for gone in [
+            server.proved(&browser, PURPOSE).delete(&path),
+            server.proved(&browser, PURPOSE).put(&path, &change),
+            browser.get(&path),
+        ] {
+            assert_eq!(gone.status, 404, "{}", gone.text);
+        }
+        assert_eq!(told(server, &tenant), ["CREATED", "UPDATED", "DELETED"]);
+    });
+}
+
+#[test]
+fn what_is_wrong_is_said_at_its_field() {
+    let server = Server::start(Kind::Sqlite, &[]);
+    let (_, browser) = admin(&server, "acme");
+    let idp = Idp::new("idp.example.com");
+    let ended = idp_metadata(ENTITY, &[&ending_in(server.env.now(), -3)]);
+    let mut said = Vec::new();
+    for (field, value) in [
+        ("name", json!("")),
+        ("name", json!("a\u{7}b")),
+        ("emailDomains", json!([])),
+        ("emailDomains", json!(["corp.example", "nonsense"])),
+        ("emailDomains", json!(["corp.example", "CORP.example"])),
+        ("attributeMapping", json!({ "email": "" })),
+        ("attributeMapping", json!({ "mail": "x" })),
+        ("authnContexts", json!(["nonsense"])),
+        ("signRequests", json!("yes")),
+        ("metadataXml", json!(null)),
+        ("metadataXml", json!("nonsense")),
+        ("metadataXml", json!("<!DOCTYPE x><x/>")),
+        ("metadataXml", json!(idp.metadata().replace("HTTP-POST", "HTTP-Redirect"))),
+        (
+            "metadataXml",
+            json!(idp.metadata().replace("https://idp.example.com/saml/sso", "http://idp.example.com/")),
+        ),
+        ("metadataXml", json!(ended)),
+        ("metadataUrl", json!("https://idp.example.com/")),
+        ("entityId", json!("https://idp.example.com/")),
+        ("colour", json!("red")),
+    ] {
+        let mut body = by_xml(&idp, &["corp.example"]);
+        body[field] = value;
+        said.push(refusal(&server, &browser, &body));
+    }
+    for body in [
+        json!({ "metadataUrl": "http://user:secret@idp.example.com/" }),
+        json!({ "metadataUrl": "https://192.0.2.1/metadata" }),
+        json!({}),
+        json!({ "entityId": "x", "ssoUrl": "https://idp.example.com/" }),
+        json!({ "ssoUrl": "https://idp.example.com/", "certificates": [] }),
+        json!({ "entityId": "", "ssoUrl": "https://idp.example.com/", "certificates": [idp.certificate()] }),
+        json!({ "entityId": "x", "ssoUrl": "ftp://idp.example.com/", "certificates": [idp.certificate()] }),
+        json!({ "entityId": "x", "ssoUrl": "https://idp.example.com/", "certificates": [] }),
+        json!({ "entityId": "x", "ssoUrl": "https://idp.example.com/", "certificates": [idp.certificate(), "x"] }),
+    ] {
+        let mut whole = json!({ "name": "Corp", "emailDomains": ["corp.example"] });
+        whole.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+        said.push(refusal(&server, &browser, &whole));
+    }
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    name: write 1 to 100 printable characters, no space at either end
+    name: write 1 to 100 printable characters, no space at either end
+    emailDomains: write 1 to 100 domains, those behind the @ of people's addresses
+    emailDomains[1]: write a domain such as example.com
+    emailDomains[1]: corp.example is in the list already
+    attributeMapping.email: write the name of an attribute: 1 to 256 printable characters, no space at either end
+    attributeMapping.mail: unknown field `mail`, expected `email`
+    authnContexts[0]: write a URI such as urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport
+    signRequests: invalid type: string "yes", expected a boolean
+    metadataXml: invalid type: null, expected a string
+    metadataXml: not metadata that can be read: unknown token at 1:1
+    metadataXml: not metadata that can be read: a DOCTYPE or declaration
+    metadataXml: it has no SingleSignOnService with the HTTP-POST binding, which is the one that is used here
+    metadataXml: the address of its SingleSignOnService is not https
+    metadataXml: all signing certificates in it have ended; get metadata with one that is good
+    metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
+    metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
+    colour: unknown field `colour`, expected one of `name`, `emailDomains`, `metadataXml`, `metadataUrl`, `entityId`, `ssoUrl`, `certificates`, `attributeMapping`, `signRequests`, `forceAuthn`, `authnContexts`
+    metadataUrl: the URL has a user or a password in it; leave out everything up to the @
+    metadataUrl: metadata is read at public addresses only; hand it in as metadataXml instead
+    metadataXml: write metadataXml, metadataUrl, or entityId, ssoUrl and certificates
+    certificates: entityId, ssoUrl and certificates are written together
+    entityId: entityId, ssoUrl and certificates are written together
+    entityId: write 1 to 1024 printable characters, no space at either end
+    ssoUrl: the address is not https
+    certificates: write 1 to 10 signing certificates, as PEM or as base64 of their DER form
+    certificates[1]: not an X.509 certificate: write it as PEM, or as base64 of its DER form
+    "#);
+    assert_eq!(browser.get(PROVIDERS).json()["providers"], json!([]));
+}
+
+/// The sentence of a 400, without where in the text it was.
+fn refusal(server: &Server, browser: &Browser, body: &Value) -> String {
+    let refused = ask(server, browser, body);
+    assert_eq!(
+        (refused.status, &refused.json()["code"]),
+        (400, &json!("INVALID_REQUEST")),
+        "{}",
+        refused.text
+    );
+    text(&refused.json()["error"]).split(" at line ").next().unwrap().to_owned()
+}
+
+#[test]
+fn tokens_read_and_people_change_with_a_proof() {
+    on_both(|server| {
+        let (tenant, browser) = admin(server, "acme");
+        let (path, _) = add(server, &browser, &by_xml(&Idp::new("idp.acme.example"), &["corp.example"]));
+        let body = by_xml(&Idp::new("idp.other.example"), &["other.example"]);
+        let minted = server
+            .proved(&browser, "PAT_MINT_ADMIN")
+            .post("/api/me/tokens", &json!({ "name": "CI", "scopes": ["admin:tenant"] }));
+        let pat = server.anonymous().bearer(&text(&minted.json()["token"]));
+        assert_eq!((pat.get(PROVIDERS).status, pat.get(&path).status), (200, 200));
+        let (_, member) = server.signed_in(&tenant, "bob@acme.example", Role::Member);
+        assert_eq!(member.get(PROVIDERS).json()["reason"], "ROLE_REQUIRED");
+        let acts = [
+            ("POST", PROVIDERS.to_owned(), true),
+            ("PUT", path.clone(), true),
+            ("POST", format!("{path}/rotate-certificate"), true),
+            ("POST", format!("{path}/rotate-certificate/complete"), true),
+            ("POST", format!("{path}/test"), false),
+            ("POST", format!("{path}/refresh"), false),
+            ("POST", "/api/settings/domains/corp.example/verify".into(), true),
+            ("DELETE", "/api/settings/domains/corp.example".into(), true),
+            ("DELETE", path.clone(), true),
+        ];
+        for (method, path, is_guarded) in acts {
+            let by_token = pat.send(method, &path, Some("application/json"), &body.to_string());
+            assert_eq!((by_token.status, &by_token.json()["reason"]), (403, &json!("CREDENTIAL_KIND")));
+            assert_eq!(member.send(method, &path, Some(&body)).status, 403, "{method} {path}");
+            let unproved = browser.send(method, &path, Some(&body));
+            let asked = (unproved.status, &unproved.json()["purpose"]) == (401, &json!(PURPOSE));
+            assert_eq!(asked, is_guarded, "{method} {path}: {}", unproved.text);
+        }
+        assert_eq!(told(server, &tenant), ["CREATED", "TESTED"]);
+    });
+}
+
+#[test]
+fn a_domain_is_of_one_provider_of_a_tenant_also_for_two_at_once() {
+    on_both(|server| {
+        let ((_, browser), (_, stranger)) = (admin(server, "acme"), admin(server, "globex"));
+        let body = by_xml(&Idp::new("idp.example.com"), &["corp.example"]);
+        let proofs = [0; 4].map(|_| server.proof(&browser, PURPOSE));
+        let outcomes = std::thread::scope(|scope| {
+            let asked = proofs.map(|proof| {
+                let (browser, body) = (browser.with("X-StepUp-Token", &proof), &body);
+                scope.spawn(move || browser.post(PROVIDERS, body))
+            });
+            asked.map(|asked| asked.join().unwrap())
+        });
+        let (made, refused): (Vec<_>, Vec<_>) = outcomes.iter().partition(|answer| answer.status == 200);
+        assert_eq!((made.len(), refused.len()), (1, 3), "{outcomes:?}");
+        for refused in refused {
+            assert_eq!((refused.status, &refused.json()["reason"]), (409, &json!("DOMAIN_TAKEN")));
+        }
+        // Another tenant is asked nothing, and is shown nothing.
+        let path = format!("{PROVIDERS}/{}", text(&made[0].json()["id"]));
+        add(server, &stranger, &body);
+        assert_eq!(stranger.get(&path).status, 404);
+        assert_eq!(stranger.get(PROVIDERS).json()["providers"].as_array().unwrap().len(), 1);
+        // Nor can a change take it.
+        let (other, _) = add(server, &browser, &by_xml(&Idp::new("idp.example.com"), &["other.example"]));
+        let taken = json!({ "name": "x", "emailDomains": ["other.example", "corp.example"] });
+        let taken = server.proved(&browser, PURPOSE).put(&other, &taken);
+        assert_eq!((taken.status, &taken.json()["reason"]), (409, &json!("DOMAIN_TAKEN")), "{}", taken.text);
+    });
+}
+
+#[test]
+fn metadata_at_an_address_is_read_at_once_and_when_it_is_asked_for() {
+    on_both(|server| {
+        let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
+        let now = server.env.now();
+        let (old, new) = (ending_in(now, 100), ending_in(now, 200));
+        let body = |path: &str| json!({ "name": "Corp", "emailDomains": ["corp.example"], "metadataUrl": sink.url(path) });
+        sink.answers("/none", 404, "", "");
+        sink.answers("/moved", 302, "location: https://elsewhere.example/\r\n", "");
+        sink.answers("/large", 200, "", &"x".repeat(512 * 1024 + 1));
+        let said = ["/none", "/moved", "/large"].map(|path| refusal(server, &browser, &body(path)));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(said.join("\n"), @r"
+            metadataUrl: the server answered 404 instead of the metadata
+            metadataUrl: the server answered 302: redirects are not followed, write the address that it leads to
+            metadataUrl: there is more than 512 KiB; write the address of the metadata of one identity provider
+            ");
+        }
+        sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&old]));
+        let (path, made) = add(server, &browser, &body("/metadata"));
+        assert_eq!(
+            (&made["source"], &made["metadataUrl"]),
+            (&json!("METADATA_URL"), &json!(sink.url("/metadata")))
+        );
+        assert!(made["metadata"]["readAt"].is_string() && made["metadata"]["nextAt"].is_string());
+        let asked = sink.received("/metadata").remove(0);
+        assert_eq!(asked.header("user-agent"), concat!("Gatehouse/", env!("CARGO_PKG_VERSION")));
+
+        let refresh = || browser.send("POST", &format!("{path}/refresh"), None).json();
+        assert_eq!(refresh()["updatedAt"], made["updatedAt"], "nothing changed");
+        sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&old, &new]));
+        let fingerprints = |shown: &Value| {
+            let all = shown["certificates"].as_array().unwrap();
+            all.iter().map(|one| text(&one["fingerprint"])).collect::<Vec<_>>()
+        };
+        let both = refresh();
+        assert_eq!(fingerprints(&both), [old.fingerprint(), new.fingerprint()]);
+        assert_eq!(told(server, &tenant), ["CREATED", "UPDATED"]);
+
+        // Whoever answers there as somebody else is not believed, nor is a server that fails.
+        sink.answers("/metadata", 200, "", &idp_metadata("https://evil.example", &[&new]));
+        let error = text(&refresh()["metadata"]["error"]);
+        assert!(error.starts_with("the entityID in it is https://evil.example now"), "{error}");
+        sink.answers("/metadata", 503, "", "");
+        let failed = refresh();
+        assert_eq!(failed["metadata"]["error"], "the server answered 503 instead of the metadata");
+        assert!(failed["metadata"]["failedAt"].is_string());
+        assert_eq!((fingerprints(&failed), &failed["entityId"]), (fingerprints(&both), &json!(ENTITY)));
+        assert!(failed["warnings"].to_string().contains("metadataUrl: could not be used on"));
+        sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&new]));
+        let healed = refresh();
+        assert_eq!((fingerprints(&healed), healed["metadata"].get("error")), (vec![new.fingerprint()], None));
+        assert_eq!(told(server, &tenant), ["CREATED", "UPDATED", "UPDATED"]);
+
+        let limited = (0..20).map(|_| browser.send("POST", &format!("{path}/refresh"), None));
+        let limited = limited.last().unwrap();
+        assert_eq!((limited.status, &limited.json()["code"]), (429, &json!("RATE_LIMITED")));
+        // What was handed in cannot be read again.
+        let (handed, _) = add(server, &browser, &by_xml(&Idp::new("idp.acme.example"), &["other.example"]));
+        let none = browser.send("POST", &format!("{handed}/refresh"), None);
+        assert_eq!((none.status, &none.json()["reason"]), (409, &json!("NO_METADATA_URL")), "{}", none.text);
+    });
+}
+
+#[test]
+fn metadata_is_read_at_public_addresses_alone() {
+    let server = Server::start(Kind::Sqlite, &[("webhooks_allow_cidrs", "192.0.2.1")]);
+    let ((_, browser), sink) = (admin(&server, "acme"), Sink::start());
+    let ask = |url: String| {
+        let body = json!({ "name": "Corp", "emailDomains": ["corp.example"], "metadataUrl": url });
+        refusal(&server, &browser, &body)
+    };
+    let blocked = [sink.url("/"), format!("http://localhost:{}/", sink.address.port())].map(ask);
+    insta::assert_snapshot!(blocked.join("\n"), @r"
+    metadataUrl: metadata is read at public addresses only; hand it in as metadataXml instead
+    metadataUrl: the server's address is not a public one; hand the metadata in as metadataXml instead
+    ");
+    assert!(sink.received("/").is_empty());
+}
+
+#[test]
+fn metadata_is_read_again_by_itself() {
+    on_both(|server| {
+        let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
+        let now = server.env.now();
+        let (old, new) = (ending_in(now, 100), ending_in(now, 200));
+        sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&old]));
+        let body =
+            json!({ "name": "Corp", "emailDomains": ["corp.example"], "metadataUrl": sink.url("/metadata") });
+        let (path, _) = add(server, &browser, &body);
+        sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&new]));
+        server.env.advance(Duration::from_hours(6));
+        let shown = || browser.get(&path).json();
+        another_looks(server, || shown()["certificates"][0]["fingerprint"] == new.fingerprint());
+        let entry = server.entry(&tenant, "ACCOUNT_SAML_PROVIDER_UPDATED");
+        assert_eq!((entry.actor_type.as_str(), entry.actor_id.as_str()), ("SYSTEM", "saml"));
+        assert!(entry.metadata.contains(&new.fingerprint()), "{}", entry.metadata);
+        assert_eq!(sink.received("/metadata").len(), 2);
+        // In vain: it is said, and asked for sooner.
+        sink.answers("/metadata", 500, "", "");
+        server.env.advance(Duration::from_hours(6));
+        another_looks(server, || shown()["metadata"]["error"].is_string());
+        assert_eq!(sink.received("/metadata").len(), 3);
+        server.env.advance(Duration::from_mins(15));
+        sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&new]));
+        another_looks(server, || shown()["metadata"].get("error").is_none());
+        assert_eq!(told(server, &tenant), ["CREATED", "UPDATED"]);
+    });
+}
+
+#[test]
+fn the_end_of_the_last_certificate_is_told_in_time() {
+    on_both(|server| {
+        let (tenant, browser) = admin(server, "acme");
+        let now = server.env.now();
+        let (first, last) = (ending_in(now, 5), ending_in(now, 20));
+        let body = |certificates: &[&saml_sp::Certificate]| {
+            let metadata = idp_metadata(ENTITY, certificates);
+            json!({ "name": "Corp", "emailDomains": ["corp.example"], "metadataXml": metadata })
+        };
+        let (path, made) = add(server, &browser, &body(&[&first, &last]));
+        assert_eq!(made["certificates"][0]["status"], "EXPIRING");
+        let warnings = made["warnings"].to_string();
+        assert!(warnings.contains("certificates[0]: it ends on ") && warnings.contains("certificates[1]: "));
+        let ends = || {
+            let mut entries = server.entries(&tenant);
+            entries.retain(|entry| entry.action == "ACCOUNT_SAML_PROVIDER_CERTIFICATE_EXPIRING");
+            entries
+        };
+        another_looks(server, || ends().len() == 1);
+        let entry = ends().remove(0);
+        let data: Value = serde_json::from_str(&entry.metadata).unwrap();
+        assert_eq!((&data["days"], &data["certificate"]), (&json!(30), &json!(last.fingerprint())));
+        assert_eq!(data["expiresAt"], json!(last.not_after()));
+        assert_eq!(
+            (entry.actor_type.as_str(), entry.resource_id.as_str()),
+            ("SYSTEM", text(&made["id"]).as_str())
+        );
+        let metrics = server.anonymous().get("/metrics").text;
+        for name in [
+            "gatehouse_saml_providers",
+            "gatehouse_saml_certificates_expiring",
+            "gatehouse_saml_certificates_expired",
+            "gatehouse_saml_certificate_soonest_expiry_seconds",
+        ] {
+            assert!(metrics.contains(&format!("\n{name} ")), "{name}");
+        }
+        // Others come, and their end is told when it is near.
+        let longer = ending_in(now, 400);
+        let changed = server.proved(&browser, PURPOSE).put(&path, &body(&[&longer]));
+        assert_eq!((changed.status, &changed.json()["certificates"][0]["status"]), (200, &json!("VALID")));
+        server.env.advance(Duration::from_hours(24 * 394));
+        another_looks(server, || ends().len() == 2);
+        assert!(ends().iter().any(|entry| entry.metadata.contains("\"days\":7")));
+    });
+}
+
+#[test]
+fn a_rotation_shows_both_certificates() {
+    on_both(|server| {
+        let (tenant, browser) = admin(server, "acme");
+        let (path, made) = add(server, &browser, &by_xml(&Idp::new("idp.acme.example"), &["corp.example"]));
+        let rotate = |rest: &str| {
+            server.proved(&browser, PURPOSE).send("POST", &format!("{path}/rotate-certificate{rest}"), None)
+        };
+        let none = rotate("/complete");
+        assert_eq!((none.status, &none.json()["reason"]), (409, &json!("NO_ROTATION")), "{}", none.text);
+        let rotated = rotate("");
+        assert_eq!(rotated.status, 200, "{}", rotated.text);
+        let ours = rotated.json()["serviceProvider"]["certificates"].clone();
+        assert_eq!(ours[0], made["serviceProvider"]["certificates"][0]);
+        assert_eq!((&ours[1]["use"], &ours[1]["status"]), (&json!("NEXT"), &json!("VALID")));
+        assert_eq!(browser.get(&path).json()["serviceProvider"]["certificates"], ours);
+        let again = rotate("");
+        assert_eq!((again.status, &again.json()["reason"]), (409, &json!("ROTATION_UNDER_WAY")));
+        let done = rotate("/complete").json()["serviceProvider"]["certificates"].clone();
+        assert_eq!((done.as_array().unwrap().len(), &done[0]["fingerprint"]), (1, &ours[1]["fingerprint"]));
+        let phases: Vec<Value> = server
+            .entries(&tenant)
+            .iter()
+            .filter(|entry| entry.action == "ACCOUNT_SAML_PROVIDER_KEY_ROTATED")
+            .map(|entry| serde_json::from_str::<Value>(&entry.metadata).unwrap())
+            .collect();
+        assert!(phases.iter().all(|data| data["certificate"] == ours[1]["fingerprint"]), "{phases:?}");
+        let mut phases: Vec<_> = phases.iter().map(|data| text(&data["phase"])).collect();
+        phases.sort();
+        assert_eq!(phases, ["COMPLETED", "STARTED"]);
+    });
+}
+
+#[test]
+fn a_test_begins_with_what_can_be_said_at_once() {
+    on_both(|server| {
+        let (tenant, browser) = admin(server, "acme");
+        let idp = Idp::new("idp.acme.example");
+        let wants = idp
+            .metadata()
+            .replace("<md:IDPSSODescriptor ", "<md:IDPSSODescriptor WantAuthnRequestsSigned=\"true\" ");
+        let body = json!({
+            "name": "Corp", "emailDomains": ["corp.example"], "metadataXml": wants, "signRequests": false,
+        });
+        let (path, made) = add(server, &browser, &body);
+        server.policy(&tenant, |policy| policy.sign_in_mode = SignInMode::CredentialsOnly);
+        let begun = browser.send("POST", &format!("{path}/test"), None);
+        assert_eq!(begun.status, 200, "{}", begun.text);
+        let begun = begun.json();
+        let id = text(&begun["id"]);
+        let login = format!("{}?test={id}", text(&made["serviceProvider"]["loginUrl"]));
+        assert_eq!(begun["loginUrl"], json!(login));
+        let checks: Vec<_> = begun["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|check| (text(&check["check"]), text(&check["outcome"])))
+            .collect();
+        let expected = [
+            ("SIGN_IN_POLICY", "FAILED"),
+            ("DOMAINS", "WARNING"),
+            ("CERTIFICATES", "PASSED"),
+            ("METADATA", "PASSED"),
+            ("REQUESTS", "WARNING"),
+            ("KEYS", "PASSED"),
+        ];
+        assert_eq!(checks, expected.map(|(check, outcome)| (check.to_owned(), outcome.to_owned())));
+        let warnings = browser.get(&path).json()["warnings"].clone();
+        insta::allow_duplicates! {
+            insta::assert_json_snapshot!(warnings, @r#"
+            [
+              "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider; allow it in the sign-in policy",
+              "emailDomains: corp.example is not verified; people are led here from the e-mail field once a DNS record proves the domain, and by loginUrl until then",
+              "signRequests: the metadata asks for signed requests, and they are not signed; the identity provider may refuse them"
+            ]
+            "#);
+        }
+        assert!(server.entry(&tenant, "ACCOUNT_SAML_PROVIDER_TESTED").metadata.contains(&id));
+
+        let waiting = browser.get(&format!("{path}/tests/{id}")).json();
+        assert_eq!((&waiting["status"], &waiting["id"]), (&json!("WAITING"), &json!(id)));
+        let outcomes = waiting["checks"].as_array().unwrap();
+        assert!(outcomes.len() == 13 && outcomes.iter().all(|check| check["outcome"] == "NOT_REACHED"));
+        // It is found at its provider alone.
+        let (other, _) = add(server, &browser, &by_xml(&idp, &["other.example"]));
+        assert_eq!(browser.get(&format!("{other}/tests/{id}")).status, 404);
+        server.env.advance(Duration::from_mins(15));
+        assert_eq!(browser.get(&format!("{path}/tests/{id}")).json()["status"], "EXPIRED");
+    });
+}

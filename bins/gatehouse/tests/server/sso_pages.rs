@@ -1,0 +1,98 @@
+//! The pages of single sign-on: an administrator's, and those between an identity provider and here.
+
+use directory::Role;
+use serde_json::json;
+
+use crate::support::{Browser, Idp, ORIGIN, Sent, Server, Tenant, on_both};
+
+/// Somebody who looks at pages.
+fn looking(browser: &Browser) -> Browser {
+    browser.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+}
+
+/// An administrator's identity provider of this name: its id.
+fn add(server: &Server, admin: &Browser, name: &str) -> String {
+    let body = json!({
+        "name": name,
+        "emailDomains": ["corp.example"],
+        "metadataXml": Idp::new("idp.corp.example").metadata(),
+    });
+    let made = server.proved(admin, "SSO_PROVIDER_CHANGE").post("/api/settings/saml-providers", &body);
+    assert_eq!(made.status, 200, "{}", made.text);
+    made.json()["id"].as_str().unwrap().to_owned()
+}
+
+fn admin_of(server: &Server, slug: &str) -> (Tenant, Browser) {
+    let tenant = server.tenant(slug);
+    let (_, admin) = server.signed_in(&tenant, &format!("admin@{slug}.example"), Role::Admin);
+    (tenant, admin)
+}
+
+#[test]
+fn the_pages_of_a_provider_are_its_tenants_and_escaped() {
+    on_both(|server| {
+        let (_, admin) = admin_of(server, "acme");
+        let (_, stranger) = admin_of(server, "other");
+        let id = add(server, &admin, "<i>Corp</i>");
+        for view in ["", "&view=setup", "&view=settings", "&test=try_x", "&view=%3Cscript%3E"] {
+            let path = format!("/settings/sso?provider={id}{view}");
+            let page = looking(&admin).get(&path);
+            assert_eq!((page.status, page.header("cache-control")), (200, "no-store"), "{}", page.text);
+            assert!(page.text.contains("&#60;i&#62;Corp&#60;/i&#62;") && !page.text.contains("<i>Corp"));
+            assert!(page.text.contains("https://idp.corp.example/saml") && !page.text.contains("<script>"));
+            assert_eq!(looking(&stranger).get(&path).status, 404);
+        }
+        let setup = looking(&admin).get(&format!("/settings/sso?provider={id}&view=setup")).text;
+        for (place, name) in [("okta-acs", "acs"), ("entra-entity", "metadata"), ("other-login", "login")] {
+            let given = format!("<code id=\"{place}\">{ORIGIN}/api/saml/{id}/{name}</code>");
+            assert!(setup.contains(&given), "{given}");
+        }
+        assert!(looking(&admin).get("/settings/sso?new").text.contains("/api/saml/placeholder/acs"));
+        for gone in [format!("{id}x"), "sso_x".into(), "%3Cscript%3E".into(), String::new()] {
+            assert_eq!(looking(&admin).get(&format!("/settings/sso?provider={gone}")).status, 404, "{gone}");
+        }
+    });
+}
+
+#[test]
+fn the_page_in_between_sends_to_that_provider_and_to_no_other() {
+    on_both(|server| {
+        let (_, admin) = admin_of(server, "acme");
+        let id = add(server, &admin, "A \"Corp\"");
+        let page = looking(&server.browser()).get(&format!("/api/saml/{id}/login"));
+        assert_eq!(Sent::of(&page).action, "https://idp.corp.example/saml/sso");
+        assert_eq!(
+            (page.header("cache-control"), page.header("referrer-policy")),
+            ("no-store", "no-referrer")
+        );
+        let policy = page.header("content-security-policy");
+        assert!(policy.contains("form-action https://idp.corp.example;"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none';") && policy.contains("script-src 'self';"),
+            "{policy}"
+        );
+        assert!(page.text.contains("Go on to A &#34;Corp&#34;</button>"), "{}", page.text);
+        for forbidden in ["<script>", "style=", " onload", " onclick"] {
+            assert!(!page.text.contains(forbidden), "{forbidden}");
+        }
+    });
+}
+
+#[test]
+fn who_is_refused_is_told_what_to_quote_and_whom_to_ask_and_nothing_else() {
+    on_both(|server| {
+        let (_, admin) = admin_of(server, "acme");
+        let id = add(server, &admin, "Corp");
+        let someone = looking(&server.browser()).with("Origin", "https://idp.corp.example");
+        let page = someone.form(&format!("/api/saml/{id}/acs"), "SAMLResponse=PGE%2BYjwvYT4%3D");
+        assert_eq!((page.status, page.header("content-type")), (401, "text/html; charset=utf-8"));
+        assert_eq!(page.header("cache-control"), "no-store");
+        assert!(page.header("content-security-policy").contains("script-src 'self'"));
+        let quoted = format!("SAML_REFUSED {}", page.header("x-request-id"));
+        assert!(page.text.contains(&quoted) && page.text.contains("href=\"/auth/login\""), "{}", page.text);
+        assert!(page.text.contains("an administrator of acme"));
+        for told in ["NOT_A_RESPONSE", "STRUCTURE", "idp.corp.example", &id] {
+            assert!(!page.text.contains(told), "{told}");
+        }
+    });
+}

@@ -1,0 +1,74 @@
+//! A DNS server on this machine, which knows the TXT records that it is told.
+
+use std::{
+    collections::BTreeMap,
+    net::{SocketAddr, UdpSocket},
+    sync::{Arc, Mutex},
+};
+
+/// What is answered for a name.
+#[derive(Clone)]
+enum Told {
+    Texts(Vec<String>),
+    Failure,
+}
+
+/// The server. Of a name that it was not told of it says that there is none.
+#[derive(Clone)]
+pub(crate) struct DnsServer {
+    pub(crate) address: SocketAddr,
+    told: Arc<Mutex<BTreeMap<String, Told>>>,
+}
+
+impl DnsServer {
+    pub(crate) fn start() -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let server = Self { address: socket.local_addr().unwrap(), told: Arc::default() };
+        let shared = server.clone();
+        std::thread::spawn(move || {
+            let mut packet = [0; 4096];
+            while let Ok((length, from)) = socket.recv_from(&mut packet) {
+                let answer = shared.answer(&packet[..length]);
+                socket.send_to(&answer, from).unwrap();
+            }
+        });
+        server
+    }
+
+    /// The texts that are at a name from now on.
+    pub(crate) fn set(&self, name: &str, texts: &[&str]) {
+        let texts = texts.iter().map(ToString::to_string).collect();
+        self.told.lock().unwrap().insert(name.to_owned(), Told::Texts(texts));
+    }
+
+    /// Lets look-ups of a name fail from now on.
+    pub(crate) fn fail(&self, name: &str) {
+        self.told.lock().unwrap().insert(name.to_owned(), Told::Failure);
+    }
+
+    /// RFC 1035: the question again, and the records.
+    fn answer(&self, question: &[u8]) -> Vec<u8> {
+        let (mut labels, mut at) = (Vec::new(), 12);
+        while question[at] != 0 {
+            let end = at + 1 + usize::from(question[at]);
+            labels.push(String::from_utf8_lossy(&question[at + 1..end]).to_lowercase());
+            at = end;
+        }
+        let told = self.told.lock().unwrap().get(&labels.join(".")).cloned();
+        let (code, texts) = match told {
+            None => (3, Vec::new()),
+            Some(Told::Failure) => (2, Vec::new()),
+            Some(Told::Texts(texts)) => (0, texts),
+        };
+        let mut answer = question[..at + 5].to_vec();
+        answer[2..4].copy_from_slice(&[0x81, 0x80 | code]);
+        answer[6..12].copy_from_slice(&[0, u8::try_from(texts.len()).unwrap(), 0, 0, 0, 0]);
+        for text in texts {
+            let length = u8::try_from(text.len()).unwrap();
+            // A pointer to the name, TXT, IN, an hour.
+            answer.extend([0xc0, 12, 0, 16, 0, 1, 0, 0, 0x0e, 0x10, 0, length + 1, length]);
+            answer.extend(text.bytes());
+        }
+        answer
+    }
+}

@@ -1,0 +1,180 @@
+//! An identity provider: reads requests of ours, and signs what it is told to say. Everything it writes is in canonical
+//! form already, so that signing takes no library that reads XML.
+
+use data_encoding::BASE64;
+use kernel::{Env, SystemEnv, Timestamp};
+use ring::{
+    digest::{SHA256, digest},
+    rand::SystemRandom,
+    signature::{RSA_PKCS1_SHA256, RsaKeyPair},
+};
+use saml_sp::KeyPair;
+
+use super::Answer;
+
+const SAML: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
+const SAMLP: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
+const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
+
+/// An identity provider with a key.
+pub(crate) struct Idp {
+    pub(crate) entity_id: String,
+    pair: KeyPair,
+}
+
+/// A request as it was sent, by the form of our page.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    pub(crate) action: String,
+    pub(crate) relay_state: String,
+    /// The AuthnRequest.
+    pub(crate) request: String,
+}
+
+/// What an identity provider says of somebody.
+pub(crate) struct Says {
+    pub(crate) email: String,
+    pub(crate) now: Timestamp,
+    pub(crate) assertion_id: String,
+    pub(crate) in_response_to: Option<String>,
+    pub(crate) audience: String,
+    pub(crate) acs: String,
+    pub(crate) session_ends: Option<Timestamp>,
+    pub(crate) authn_instant: Timestamp,
+}
+
+impl Sent {
+    /// Reads our page.
+    pub(crate) fn of(page: &Answer) -> Self {
+        assert_eq!(page.status, 200, "{}", page.text);
+        let text = page.text.replace("&#38;", "&").replace("&amp;", "&");
+        let attribute = |from: &str, name: &str| {
+            let rest = text.split_once(from).unwrap_or_else(|| panic!("no {from}: {text}")).1;
+            rest.split_once(&format!("{name}=\"")).unwrap().1.split('"').next().unwrap().to_owned()
+        };
+        let request = attribute("name=\"SAMLRequest\"", "value");
+        Self {
+            action: attribute("<form", "action"),
+            relay_state: attribute("name=\"RelayState\"", "value"),
+            request: String::from_utf8(BASE64.decode(request.as_bytes()).unwrap()).unwrap(),
+        }
+    }
+
+    /// An attribute of the request.
+    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+        let head = self.request.split_once('>').unwrap().0;
+        Some(head.split_once(&format!(" {name}=\""))?.1.split('"').next().unwrap())
+    }
+
+    /// What an identity provider usually says in answer to it.
+    pub(crate) fn says(&self, email: &str, now: Timestamp) -> Says {
+        let acs = self.attribute("AssertionConsumerServiceURL").unwrap().to_owned();
+        Says {
+            email: email.to_owned(),
+            now,
+            assertion_id: format!("_a{}", self.id()),
+            in_response_to: Some(self.id()),
+            audience: acs.replace("/acs", "/metadata"),
+            acs,
+            session_ends: None,
+            authn_instant: now,
+        }
+    }
+
+    pub(crate) fn id(&self) -> String {
+        self.attribute("ID").unwrap().to_owned()
+    }
+}
+
+fn seconds(time: Timestamp) -> String {
+    format!("{}Z", time.to_string().split('.').next().unwrap())
+}
+
+impl Idp {
+    pub(crate) fn new(host: &str) -> Self {
+        let pair = KeyPair::generate(host, SystemEnv::default().now()).unwrap();
+        Self { entity_id: format!("https://{host}/saml"), pair }
+    }
+
+    /// The same with a new key.
+    pub(crate) fn rekeyed(&self) -> Self {
+        let pair = KeyPair::generate("rekeyed", SystemEnv::default().now()).unwrap();
+        Self { entity_id: self.entity_id.clone(), pair }
+    }
+
+    pub(crate) fn certificate(&self) -> String {
+        self.pair.certificate.pem()
+    }
+
+    pub(crate) fn metadata(&self) -> String {
+        format!(
+            "<md:EntityDescriptor xmlns:md=\"urn:oasis:names:tc:SAML:2.0:metadata\" entityID=\"{}\">\
+             <md:IDPSSODescriptor protocolSupportEnumeration=\"{SAMLP}\"><md:KeyDescriptor use=\"signing\">\
+             <ds:KeyInfo xmlns:ds=\"{DS}\"><ds:X509Data><ds:X509Certificate>{}</ds:X509Certificate></ds:X509Data>\
+             </ds:KeyInfo></md:KeyDescriptor><md:SingleSignOnService \
+             Binding=\"urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST\" Location=\"{}/sso\"/></md:IDPSSODescriptor>\
+             </md:EntityDescriptor>",
+            self.entity_id,
+            self.pair.certificate.base64(),
+            self.entity_id
+        )
+    }
+
+    /// A response with a signed assertion, in base64.
+    pub(crate) fn response(&self, says: &Says) -> String {
+        let (now, later) = (seconds(says.now), seconds(says.now.plus_millis(300_000)));
+        let answers =
+            says.in_response_to.as_ref().map(|id| format!(" InResponseTo=\"{id}\"")).unwrap_or_default();
+        let session = says.session_ends.map(|end| format!(" SessionNotOnOrAfter=\"{}\"", seconds(end)));
+        // Attributes in the order that canonical form has them in.
+        let head = format!(
+            "<saml:Assertion xmlns:saml=\"{SAML}\" ID=\"{}\" IssueInstant=\"{now}\" Version=\"2.0\"><saml:Issuer>{}</saml:Issuer>",
+            says.assertion_id, self.entity_id
+        );
+        let tail = format!(
+            "<saml:Subject><saml:NameID Format=\"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress\">{email}</saml:NameID>\
+             <saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:bearer\"><saml:SubjectConfirmationData{answers} \
+             NotOnOrAfter=\"{later}\" Recipient=\"{acs}\"></saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject>\
+             <saml:Conditions NotBefore=\"{now}\" NotOnOrAfter=\"{later}\"><saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience>\
+             </saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant=\"{instant}\"{session}><saml:AuthnContext>\
+             <saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext>\
+             </saml:AuthnStatement><saml:AttributeStatement><saml:Attribute Name=\"displayName\"><saml:AttributeValue>Somebody</saml:AttributeValue>\
+             </saml:Attribute></saml:AttributeStatement></saml:Assertion>",
+            email = says.email,
+            acs = says.acs,
+            audience = says.audience,
+            instant = seconds(says.authn_instant),
+            session = session.unwrap_or_default(),
+        );
+        let signature = self.signature(&says.assertion_id, &format!("{head}{tail}"));
+        let response = format!(
+            "<samlp:Response xmlns:samlp=\"{SAMLP}\" ID=\"_r{}\" Version=\"2.0\" IssueInstant=\"{now}\" Destination=\"{}\"{answers}>\
+             <saml:Issuer xmlns:saml=\"{SAML}\">{}</saml:Issuer><samlp:Status><samlp:StatusCode \
+             Value=\"urn:oasis:names:tc:SAML:2.0:status:Success\"/></samlp:Status>{head}{signature}{tail}</samlp:Response>",
+            says.assertion_id, says.acs, self.entity_id
+        );
+        BASE64.encode(response.as_bytes())
+    }
+
+    fn signature(&self, id: &str, canonical: &str) -> String {
+        let digest = BASE64.encode(digest(&SHA256, canonical.as_bytes()).as_ref());
+        let of = |name: &str, uri: &str| format!("<ds:{name} Algorithm=\"{uri}\"></ds:{name}>");
+        let exclusive = "http://www.w3.org/2001/10/xml-exc-c14n#";
+        let inner = format!(
+            "{}{}<ds:Reference URI=\"#{id}\"><ds:Transforms>{}{}</ds:Transforms>{}<ds:DigestValue>{digest}</ds:DigestValue></ds:Reference>",
+            of("CanonicalizationMethod", exclusive),
+            of("SignatureMethod", "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"),
+            of("Transform", &format!("{DS}enveloped-signature")),
+            of("Transform", exclusive),
+            of("DigestMethod", "http://www.w3.org/2001/04/xmlenc#sha256"),
+        );
+        let info = format!("<ds:SignedInfo xmlns:ds=\"{DS}\">{inner}</ds:SignedInfo>");
+        let key = RsaKeyPair::from_pkcs8(self.pair.private.expose()).unwrap();
+        let mut value = vec![0; key.public().modulus_len()];
+        key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), info.as_bytes(), &mut value).unwrap();
+        format!(
+            "<ds:Signature xmlns:ds=\"{DS}\"><ds:SignedInfo>{inner}</ds:SignedInfo><ds:SignatureValue>{}</ds:SignatureValue></ds:Signature>",
+            BASE64.encode(&value)
+        )
+    }
+}

@@ -1,0 +1,288 @@
+// An administrator has people sign in through an identity provider, and somebody does.
+import assert from "node:assert/strict";
+import { authenticator } from "./eyes.mjs";
+import { idp } from "./idp.mjs";
+
+const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
+const MAIL = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress";
+
+/** The walk, by this administrator; `see` looks at a page, `by` finds a button, `stranger` opens somebody else's browser. */
+export async function sso({ page, complaints, confirm }, see, by, stranger, signIn) {
+  const other = await idp();
+  const shows = (text, on = page) => on.getByText(text).first().waitFor();
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  const link = (name, on = page) => on.getByRole("link", { name, exact: true });
+  const tab = (name) => link(name, page.getByRole("navigation", { name: "This identity provider" })).click();
+
+  await page.getByRole("link", { name: "Single sign-on" }).click();
+  await shows("Nobody signs in from elsewhere yet");
+  await see(page, "sso-empty");
+
+  // What to do there, before there is anything here.
+  await link("Add identity provider").click();
+  await shows("Enter these stand-ins; step 5");
+  await by(page, "Copy Audience URI (SP Entity ID)").click();
+  assert.match(await clipboard(), /\/api\/saml\/placeholder\/metadata$/);
+  await see(page, "sso-new");
+  await page.getByRole("radio", { name: "Microsoft Entra ID" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await shows("relying party or a client");
+  assert.equal(await page.getByText("In the Okta Admin Console").first().isVisible(), false);
+
+  // What is wrong is said at its field.
+  await by(page, "Add identity provider").click();
+  await page.locator('[data-wrong="name"]').getByText("Give it a name").waitFor();
+  await page.getByLabel("Name", { exact: true }).fill("Elsewhere <b>");
+  await page.getByLabel("E-mail domains").fill("corp.example, not a domain");
+  await by(page, "Add identity provider").click();
+  await page.locator('[data-wrong="metadataUrl"]').getByText("Enter the address").waitFor();
+  await page.getByText("Single fields", { exact: true }).click();
+  await page.getByLabel("Entity ID of the identity provider").fill(other.issuer);
+  await page.getByLabel("Single sign-on URL of the identity provider").fill(other.sso);
+  await page.getByLabel("Signing certificates").fill("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----");
+  await by(page, "Add identity provider").click();
+  await confirm();
+  await page.locator('[data-wrong="emailDomains"]').filter({ hasText: /./ }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "sso-domains");
+  await page.getByLabel("E-mail domains").fill("corp.example, branch.example");
+  await by(page, "Add identity provider").click();
+  await page.locator('[data-wrong="certificates"]').getByText("Certificate 1: ").waitFor();
+  await see(page, "sso-new-refused");
+  await page.getByLabel("Signing certificates").fill("");
+  await page.locator('[data-into="certificates"]').setInputFiles({ name: "idp.pem", mimeType: "application/x-pem-file", buffer: Buffer.from(other.cert) });
+  await shows("1 certificate.");
+  await by(page, "Add identity provider").click();
+
+  // What to do there now, with the values of this one.
+  await shows("Steps 1 to 4 were done before");
+  await shows("Elsewhere <b>");
+  await shows("Many read them all from our metadata URL.");
+  const own = new URL(page.url()).searchParams.get("provider");
+  assert.match(own, /^sso_/);
+  await by(page, "Copy ACS URL, reply URL, recipient, destination (HTTP-POST)").click();
+  assert.equal(await clipboard(), `${new URL(page.url()).origin}/api/saml/${own}/acs`);
+  await see(page, "sso-setup");
+  for (const name of ["Okta", "Microsoft Entra ID"]) {
+    await page.getByText(name, { exact: true }).click();
+    await see(page, `sso-setup-${name.split(" ").at(-1).toLowerCase() === "id" ? "entra" : "okta"}`);
+  }
+  const [file] = await Promise.all([page.waitForEvent("download"), link("Download our certificate").click()]);
+  assert.equal(file.suggestedFilename(), "gatehouse-saml.pem");
+
+  // How it stands: one domain is verified, the other is not, and the certificate ends soon.
+  await tab("Overview");
+  await page.locator(".domain").filter({ hasText: "branch.example not verified" }).waitFor();
+  await page.locator(".domain").filter({ hasText: /corp\.example verified/ }).waitFor();
+  await shows("certificate ends soon");
+  await page.getByText("Fingerprint (SHA-256)").first().click();
+  await see(page, "sso-provider");
+
+  // A test that fails, one that works, and nobody is signed in.
+  const test = async () => {
+    await page.locator('[data-act="test"]').click();
+    await link("Go on to Elsewhere <b>").click();
+    await page.waitForURL(/test=try_/);
+    await shows("Nobody was signed in.");
+  };
+  Object.assign(other.answer, { signed: false, email: "kim@corp.example", attributes: { [MAIL]: "kim@corp.example", displayName: hostile } });
+  await by(page, "Test connection").click();
+  await shows("Before anybody is sent there");
+  await see(page, "sso-test");
+  await link("Go on to Elsewhere <b>").click();
+  await page.locator('[data-check="SIGNATURE"]').getByText("UNSIGNED").waitFor();
+  await page.locator('[data-check="ACCOUNT"]').getByText("not reached").waitFor();
+  await see(page, "sso-report-failed");
+  other.answer.signed = true;
+  await test();
+  await shows("It works:");
+  await page.locator("tr").filter({ hasText: MAIL }).getByText("kim@corp.example").waitFor();
+  assert.equal(await page.locator("tr").filter({ hasText: "displayName" }).locator("td").textContent(), hostile);
+  assert.notEqual(await page.title(), "owned");
+  await see(page, "sso-report-passed");
+  other.answer.email = "nobody@corp.example";
+  await test();
+  await page.locator('[data-check="ACCOUNT"]').getByText("NOT_PROVISIONED").waitFor();
+  await see(page, "sso-report-nobody");
+  other.answer.email = "kim@corp.example";
+
+  // One that waits, and one that nobody went through.
+  const [begun] = await Promise.all([page.waitForResponse((answer) => answer.url().endsWith("/test")), page.locator('[data-act="test"]').click()]);
+  const waiting = `/settings/sso?${new URLSearchParams({ provider: own, test: (await begun.json()).id })}`;
+  await page.goto(waiting);
+  await shows("Nothing has come back yet");
+  await see(page, "sso-test-waiting");
+  await page.route("**/tests/*", async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), status: "EXPIRED" } });
+  });
+  await page.goto(waiting);
+  await shows("nothing came back in time");
+  await page.unrouteAll();
+
+  // Our certificate.
+  await page.goto(`/settings/sso?provider=${own}`);
+  await by(page, "Rotate certificate").click();
+  await by(page.locator("#sure"), "Rotate").click();
+  await page.getByText("to change through whom people sign in").waitFor();
+  await confirm();
+  await shows("A rotation is under way");
+  assert.equal(await page.locator("[data-ours] > li").count(), 2);
+  await see(page, "sso-rotating");
+  await by(page, "Complete the rotation").click();
+  await by(page.locator("#sure"), "Complete").click();
+  await confirm();
+  await shows("The new certificate is in force.");
+  assert.equal(await page.locator("[data-ours] > li").count(), 1);
+
+  // Known by its metadata from now on, and that read again.
+  await tab("Settings");
+  const save = by(page, "Save");
+  await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
+  assert.equal(await save.getAttribute("aria-disabled"), "true");
+  await see(page, "sso-settings");
+  await page.getByText("Metadata URL", { exact: true }).first().click();
+  await page.getByRole("textbox", { name: "Metadata URL" }).fill(other.metadata);
+  await page.getByLabel("Name", { exact: true }).fill("Elsewhere");
+  await save.click();
+  await confirm();
+  await shows("The identity provider is changed.");
+  await shows(`From metadata that is read from ${other.metadata}, with 1 certificate.`);
+  await tab("Overview");
+  await by(page, "Read metadata now").click();
+  await shows("Its metadata is read.");
+
+  // All of them, and the domains.
+  await page.goto("/settings/sso");
+  await shows("1 identity provider.");
+  const branch = page.locator('[data-domains] [data-id="branch.example"]');
+  await by(branch, "Copy the value").click();
+  assert.match(await clipboard(), /^gatehouse-domain-verification=/);
+  await page.route("**/verify", (route) => route.fulfill({ status: 409, json: { code: "CONFLICT", reason: "DNS_RECORD_MISSING", error: "no" } }));
+  await by(branch, "Verify now: branch.example").click();
+  await branch.getByText("The record is not there yet.").waitFor();
+  await page.unrouteAll();
+  await see(page, "sso");
+
+  // A list as it may be one day.
+  await page.route(/\/api\/settings\/saml-providers$/, async (route) => {
+    const answer = await route.fetch();
+    const { providers: [first] } = await answer.json();
+    const day = (days) => new Date(Date.now() + days * 86_400_000).toISOString();
+    const certificate = (status, from, to) => ({ ...first.certificates[0], status, notBefore: day(from), notAfter: day(to) });
+    const others = [
+      { name: "Okta", entityId: "http://www.okta.com/exk1fcia6d6EMsf331d8", certificates: [certificate("VALID", -100, 3000)], emailDomains: ["corp.example"], warnings: [] },
+      { name: "Entra ID of the branch in the far north", entityId: "https://sts.windows.net/11111111-2222-4333-8444-555555555555/", certificates: [certificate("EXPIRED", -900, -2), certificate("NOT_YET_VALID", 3, 900)], warnings: ["emailDomains: x", "certificates: none of them is good now, so nobody can sign in; set newer ones, or newer metadata"] },
+      { name: "ADFS", entityId: "http://adfs.example/adfs/services/trust", certificates: [certificate("VALID", -100, 300)], metadata: { ...first.metadata, failedAt: day(0), error: "x" }, warnings: ["metadataUrl: could not be used on 2026-11-22: there was no answer. What was known before goes on"] },
+    ];
+    const providers = [first, ...others.map((other, at) => ({ ...first, id: `${first.id.slice(0, -1)}${at}`, ...other }))];
+    await route.fulfill({ response: answer, json: { providers, signInMode: "CREDENTIALS_ONLY" } });
+  });
+  await page.goto("/settings/sso");
+  await shows("4 identity providers.");
+  await shows("takes e-mail and password alone");
+  await see(page, "sso-many");
+  await page.unrouteAll();
+  await page.goto("/settings/sso");
+
+  await somebodySignsIn(await stranger(), other, see, by, signIn);
+
+  // No domain, no provider.
+  await page.bringToFront();
+  await by(page, "Remove the verification of corp.example").click();
+  await by(page.locator("#sure"), "Remove").click();
+  await confirm();
+  await by(page, "Verify now: corp.example").waitFor();
+  await link("Elsewhere").click();
+  await tab("Settings");
+  await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
+  await by(page, "Remove identity provider").click();
+  await by(page.locator("#sure"), "Remove").click();
+  await confirm();
+  await shows("The identity provider is removed.");
+  await shows("Nobody signs in from elsewhere yet");
+  await page.goto(`/settings/sso?provider=${own}`);
+  await shows("There is nothing here");
+  await page.goto("/settings/sso");
+  other.close();
+  assert.deepEqual(complaints, []);
+}
+
+/** Kim, who has an account with a second factor. */
+async function somebodySignsIn({ context, page, complaints }, other, see, by, signIn) {
+  const at = (path) => page.waitForURL((url) => url.pathname === path);
+  const go = () => page.getByRole("link", { name: "Continue with Elsewhere" });
+  await authenticator(page);
+  await page.goto("/auth/login");
+  await page.evaluate(() => sessionStorage.setItem("offered", "false"));
+  await page.goto("/auth/login?next=/account/security");
+
+  // Found by the address, once that is one of a verified domain.
+  const single = by(page, "Sign in with single sign-on");
+  await single.click();
+  await page.locator('[data-wrong="email"]').getByText("Enter your e-mail address first").waitFor();
+  await page.getByLabel("E-mail").fill("kim@branch.example");
+  await single.click();
+  await page.locator('[data-wrong="email"]').getByText("has no single sign-on here").waitFor();
+  await see(page, "sign-in-sso-none");
+  await page.getByLabel("E-mail").fill("kim@corp.example");
+  await go().waitFor();
+  await see(page, "sign-in-sso");
+  await page.goto("/auth/login?tenant=works&next=/account/security");
+  await go().waitFor();
+
+  // The page in between, where its script does not run; then an answer that is not accepted.
+  other.answer.signed = false;
+  await page.route("**/saml-post.js", (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
+  const [between] = await Promise.all([page.waitForResponse((answer) => answer.url().includes("/login?relayState")), go().click()]);
+  const policy = between.headers()["content-security-policy"];
+  assert.ok(policy.includes(`form-action ${new URL(other.sso).origin};`), policy);
+  assert.equal(between.headers()["cache-control"], "no-store");
+  await by(page, "Go on to Elsewhere").waitFor();
+  await see(page, "saml-post");
+  await page.unrouteAll();
+  await by(page, "Go on to Elsewhere").click();
+  await page.getByText("SAML_REFUSED").waitFor();
+  await page.getByText("an administrator of Works").waitFor();
+  await see(page, "saml-refused");
+  await by(page, "Copy code and reference number").click();
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^SAML_REFUSED req_/);
+  await page.getByRole("link", { name: "Try again" }).click();
+  await at("/auth/login");
+
+  // One that leads on to another host at once: the browser stops, and the page says so.
+  other.answer.elsewhere = other.metadata;
+  await page.goto("/auth/login?tenant=works");
+  await go().click();
+  await page.getByText("The browser has stopped here").waitFor();
+  assert.match(complaints.splice(0).join(), /^Sending form data to .* violates the following Content Security Policy/);
+  await see(page, "saml-post-stopped");
+  delete other.answer.elsewhere;
+
+  // All the way, by the address alone; then with a factor that is owed.
+  other.answer.signed = true;
+  await page.goto("/auth/login?next=/account/security");
+  await page.getByLabel("E-mail").fill("kim@corp.example");
+  await single.click();
+  await at("/account/security");
+  await page.locator(".head").getByText("kim@corp.example").waitFor();
+  await by(page, "Add a passkey").click();
+  await by(page, "I have kept them").click();
+  await by(page, "Sign out").first().click();
+  await page.getByText("You are signed out.").waitFor();
+  await page.goto("/auth/login?tenant=works&next=/account/security");
+  await go().click();
+  await page.getByText("Your passkey", { exact: true }).waitFor();
+  assert.ok(!page.url().includes("kim"));
+  // Loaded again, the page goes on where it was.
+  await page.reload();
+  await by(page, "Use the passkey").click();
+  await at("/account/security");
+
+  // A password is taken still.
+  await by(page, "Sign out").first().click();
+  await page.getByText("You are signed out.").waitFor();
+  await signIn(page, "kim@corp.example");
+  await page.getByText("Your passkey", { exact: true }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+}

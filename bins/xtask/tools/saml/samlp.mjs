@@ -1,0 +1,143 @@
+// samlp, with a page that asks for a password.
+import { createServer } from "node:http";
+import samlp from "samlp";
+import { keys } from "./keys.mjs";
+import { ours } from "./house.mjs";
+
+const ISSUER = "urn:example:samlp";
+const CIPHERS = {
+  "aes128-gcm": "http://www.w3.org/2009/xmlenc11#aes128-gcm",
+  "aes256-gcm": "http://www.w3.org/2009/xmlenc11#aes256-gcm",
+  "aes256-cbc": "http://www.w3.org/2001/04/xmlenc#aes256-cbc",
+};
+
+const escaped = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+
+/** The page: what came with the request is kept in it. */
+function page({ SAMLRequest = "", RelayState = "" }, told = "") {
+  return `<!doctype html><title>Sign in</title><p>${told}</p><form method=post action='/sso'>
+    <input type=hidden name=SAMLRequest value="${escaped(SAMLRequest)}">
+    <input type=hidden name=RelayState value='${escaped(RelayState)}'>
+    <input name="username"> <input name="password" type="password"> <input type="submit" name="go"></form>`;
+}
+
+/** Of Express, what samlp asks for. */
+async function expressed(request, response) {
+  const url = new URL(request.url, "http://localhost");
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()));
+  const query = Object.fromEntries(url.searchParams);
+  Object.assign(request, { originalUrl: request.url, protocol: "http", query, body });
+  const set = (name, value) => response.setHeader(name, value);
+  const send = (first, text) => {
+    if (typeof first === "number") response.writeHead(first).end(String(text));
+    else response.end(first);
+  };
+  Object.assign(response, { set, send });
+  return url.pathname;
+}
+
+export class Samlp {
+  static domain = "samlp.example";
+  domain = Samlp.domain;
+  name = "samlp";
+  telling = ["attribute"];
+  ciphers = Object.keys(CIPHERS).filter((name) => name.endsWith("gcm"));
+  cbc = "aes256-cbc";
+  #way = {};
+  #ours;
+  #said = [];
+
+  /** Starts it with people: `{name: {password, email}}`. */
+  static async start({ folder, people }) {
+    const it = Object.assign(new Samlp(), { people });
+    it.keys = await keys(folder, it.name);
+    it.server = createServer((request, response) => {
+      const failed = (error) => {
+        it.#said.push(error.stack);
+        response.writeHead(500).end(error.message);
+      };
+      it.#answer(request, response, failed).catch(failed);
+    });
+    await new Promise((resolve) => it.server.listen(0, "127.0.0.1", resolve));
+    it.url = `http://127.0.0.1:${it.server.address().port}`;
+    it.service = `${it.url}/sso`;
+    return it;
+  }
+
+  async #answer(request, response, failed) {
+    const path = await expressed(request, response);
+    const paths = { postEndpointPath: "/sso", redirectEndpointPath: "/sso" };
+    if (path === "/metadata") {
+      const cert = this.keys[request.query.key].cert;
+      return samlp.metadata({ issuer: ISSUER, cert, ...paths })(request, response);
+    }
+    const { username, password, ...asked } = { ...request.query, ...request.body };
+    response.set("content-type", "text/html; charset=utf-8");
+    if (username === undefined) return response.end(page(asked));
+    const person = this.people[username];
+    if (person?.password !== password) return response.end(page(asked, "Wrong user name or password"));
+    const name = { givenName: username, familyName: "Lovelace" };
+    const user = { id: username, displayName: username, name, emails: [{ value: person.email }] };
+    return samlp.auth({ ...this.#options(), getUserFromRequest: () => user })(request, response, failed);
+  }
+
+  #options() {
+    const { sign = "both", cipher, key = "first" } = this.#way;
+    const { entityId, acs, signing, encryption } = this.#ours;
+    return {
+      ...this.keys[key],
+      issuer: ISSUER,
+      audience: entityId,
+      recipient: acs,
+      destination: acs,
+      getPostURL: (_audience, _request, _incoming, done) => done(null, acs),
+      lifetimeInSeconds: 300,
+      sessionIndex: "_1",
+      signAssertion: sign !== "response",
+      signResponse: sign !== "assertion",
+      // Requests that are not signed by us are refused.
+      signingCert: signing,
+      ...(cipher && {
+        encryptionCert: encryption.pem,
+        encryptionPublicKey: encryption.key,
+        encryptionAlgorithm: CIPHERS[cipher],
+        disallowEncryptionWithInsecureAlgorithm: false,
+        warnOnInsecureEncryptionAlgorithm: false,
+      }),
+    };
+  }
+
+  /** Its metadata: it knows of one certificate only, so that what it says of the next one is put beside it. */
+  async metadata() {
+    const said = async (key) => (await fetch(`${this.url}/metadata?key=${key}`)).text();
+    const [now, next] = [await said("first"), await said("second")];
+    return now.replace("</KeyDescriptor>", (end) => end + next.match(/<KeyDescriptor[^]*?<\/KeyDescriptor>/)[0]);
+  }
+
+  /** Takes our metadata. */
+  async meet(xml) {
+    this.#ours = ours(xml);
+  }
+
+  /** How it answers from now on. */
+  async set(way) {
+    this.#way = way;
+  }
+
+  /** Where somebody begins who was not sent by us. */
+  unasked() {
+    return this.service;
+  }
+
+  /** What went wrong lately. */
+  async diary() {
+    return this.#said.slice(-3).join("\n");
+  }
+
+  close() {
+    this.server?.closeAllConnections();
+    this.server?.close();
+  }
+}

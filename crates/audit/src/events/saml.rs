@@ -1,0 +1,89 @@
+//! Sign-ins through identity providers, and the domains that lead to them.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::EventData;
+
+const PROVIDER: &str = "sso_01jz000000000000000000000001jz5555555555555555555555";
+const ADMINISTRATOR: (&str, &str) = ("usr_01jz2222222222222222222222", "USER");
+const BY_PROVIDER: (&str, &str) = (PROVIDER, "SAML");
+const SYSTEM: (&str, &str) = ("saml", "SYSTEM");
+
+/// Defines an event of this area: its type, code, description, resource, who acts in the example, fields with examples.
+macro_rules! about_saml {
+    ($($name:ident $code:literal $description:literal ($resource:literal, $id:expr, $actor:expr) {
+        $($(#[$doc:meta])+ $field:ident: $kind:ty = $example:expr,)*
+    })+) => { $(
+        /// See [`EventData::DESCRIPTION`].
+        #[derive(Debug, Clone, Serialize, ToSchema)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name { $($(#[$doc])+ pub $field: $kind,)* }
+
+        impl EventData for $name {
+            const CODE: &'static str = $code;
+            const DESCRIPTION: &'static str = $description;
+            const RESOURCE_TYPE: &'static str = $resource;
+            const EXAMPLE_ID: &'static str = $id;
+            const EXAMPLE_ACTOR: (&'static str, &'static str) = $actor;
+
+            fn example() -> Self {
+                Self { $($field: $example,)* }
+            }
+        }
+    )+ };
+}
+
+about_saml! {
+    SamlProviderCreated "ACCOUNT_SAML_PROVIDER_CREATED" "An identity provider was set up." ("saml_provider", PROVIDER, ADMINISTRATOR) {
+        /// Its entity id.
+        entity_id: String = "https://idp.example.com/saml".into(),
+        /// Whose addresses it may speak for.
+        email_domains: Vec<String> = vec!["example.com".into()],
+        /// SHA-256 of its signing certificates.
+        certificates: Vec<String> = vec!["6b1c0e6a0d5b6f5c6c55a4a1d6dfd6b8f2f3e9c1d1a1b1c1d1e1f1a1b1c1d1e1".into()],
+    }
+    SamlProviderUpdated "ACCOUNT_SAML_PROVIDER_UPDATED" "An identity provider was changed: by an administrator, or by its metadata." ("saml_provider", PROVIDER, ADMINISTRATOR) {
+        /// Names of the fields that changed.
+        changed: Vec<String> = vec!["certificates".into()],
+        /// SHA-256 of its signing certificates from now on.
+        certificates: Vec<String> = vec!["6b1c0e6a0d5b6f5c6c55a4a1d6dfd6b8f2f3e9c1d1a1b1c1d1e1f1a1b1c1d1e1".into()],
+    }
+    SamlProviderDeleted "ACCOUNT_SAML_PROVIDER_DELETED" "An identity provider was removed. Sessions that it began go on." ("saml_provider", PROVIDER, ADMINISTRATOR) {
+        /// Its entity id.
+        entity_id: String = "https://idp.example.com/saml".into(),
+    }
+    SamlProviderKeyRotated "ACCOUNT_SAML_PROVIDER_KEY_ROTATED" "This service's key for an identity provider is being replaced, or was." ("saml_provider", PROVIDER, ADMINISTRATOR) {
+        /// `STARTED`: the next certificate stands in the metadata. `COMPLETED`: it signs, and the one before is gone.
+        phase: String = "STARTED".into(),
+        /// SHA-256 of the next certificate.
+        certificate: String = "6b1c0e6a0d5b6f5c6c55a4a1d6dfd6b8f2f3e9c1d1a1b1c1d1e1f1a1b1c1d1e1".into(),
+    }
+    SamlProviderTested "ACCOUNT_SAML_PROVIDER_TESTED" "Somebody tested the connection to an identity provider; nobody was signed in." ("saml_provider", PROVIDER, ADMINISTRATOR) {
+        /// `try_…`
+        test: String = "try_01jz6666666666666666666666".into(),
+    }
+    SamlProviderCertificateExpiring "ACCOUNT_SAML_PROVIDER_CERTIFICATE_EXPIRING" "The last signing certificate of an identity provider ends soon: from then on nobody can sign in through it. Told 30, 7 and 1 days before." ("saml_provider", PROVIDER, SYSTEM) {
+        /// When.
+        expires_at: String = "2026-03-01T00:00:00.000Z".into(),
+        /// Days before that at which this is told.
+        days: i64 = 30,
+        /// SHA-256 of the certificate.
+        certificate: String = "6b1c0e6a0d5b6f5c6c55a4a1d6dfd6b8f2f3e9c1d1a1b1c1d1e1f1a1b1c1d1e1".into(),
+    }
+    SamlSignInRefused "ACCOUNT_SAML_SIGN_IN_REFUSED" "A response of an identity provider was not believed, or led to nobody who may sign in." ("saml_provider", PROVIDER, BY_PROVIDER) {
+        /// Which check failed: `ENCODING`, `XML`, `STRUCTURE`, `SIGNATURE`, `DECRYPTION`, `STATUS`, `ADDRESSING`, `CONDITIONS`, `SUBJECT`, `REQUEST`, `REPLAY`, `EMAIL` or `ACCOUNT`.
+        step: String = "SIGNATURE".into(),
+        /// Why.
+        reason: String = "SIGNATURE_INVALID".into(),
+        /// What was found, and what was expected.
+        detail: String = "the signature of Assertion was made by none of the pinned certificates".into(),
+        /// The person it is about, where that is known.
+        user: Option<String> = None,
+    }
+    DomainVerified "ACCOUNT_DOMAIN_VERIFIED" "A domain was proved to be the tenant's." ("domain", "example.com", ADMINISTRATOR) {
+        /// `DNS` or `OPERATOR`.
+        method: String = "DNS".into(),
+    }
+    DomainRemoved "ACCOUNT_DOMAIN_REMOVED" "The tenant gave up a domain that it had proved to be its own." ("domain", "example.com", ADMINISTRATOR) {}
+}

@@ -1,0 +1,83 @@
+//! What fuzzers feed: a response against one provider with pinned certificates, and metadata.
+
+use std::sync::LazyLock;
+
+use data_encoding::BASE64;
+use kernel::{ManualEnv, Secret, TenantId, Timestamp};
+
+use crate::{
+    Against, AttributeMapping, Certificate, IdentityProvider, IdpMetadata, KeptKey, KeyPair, OurKeys,
+    Provider, ProviderId, Refresh, ServiceProvider, Source, examine,
+};
+
+/// Who the documents of the corpus are from and for, and when.
+const IDP: &str = "https://idp.example/saml";
+const SERVICE: &str = "https://gate.example/api/saml/sso_1";
+const NOW: &str = "2027-02-01T12:00:00.000Z";
+/// Whom they are about. Nobody else has ever been signed for.
+const SUBJECT: &str = "ada@example.com";
+
+struct Fixed {
+    provider: Provider,
+    service: ServiceProvider,
+    keys: Vec<KeyPair>,
+    now: Timestamp,
+}
+
+static FIXED: LazyLock<Fixed> = LazyLock::new(|| {
+    let now: Timestamp = NOW.parse().unwrap();
+    let env = ManualEnv::at(now);
+    let pinned = Certificate::from_text(include_str!("../../fuzz/pinned/idp.pem")).unwrap();
+    let ours = Certificate::from_text(include_str!("../../fuzz/pinned/service.pem")).unwrap();
+    let private = BASE64.decode(include_str!("../../fuzz/pinned/service.pk8").trim().as_bytes()).unwrap();
+    let kept = KeptKey { certificate: ours.clone(), sealed: String::new(), since: now };
+    let provider = Provider {
+        id: ProviderId::new(&env, &TenantId::new(&env)),
+        name: "Fuzzed".into(),
+        email_domains: vec!["example.com".parse().unwrap()],
+        idp: IdentityProvider {
+            entity_id: IDP.into(),
+            sso_url: format!("{IDP}/sso"),
+            certificates: vec![pinned],
+        },
+        source: Source::Fields,
+        valid_until: None,
+        mapping: AttributeMapping::default(),
+        sign_requests: true,
+        force_authn: false,
+        authn_contexts: Vec::new(),
+        keys: OurKeys { active: kept, next: None },
+        refresh: Refresh::default(),
+        warned: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let service =
+        ServiceProvider { entity_id: format!("{SERVICE}/metadata"), acs_url: format!("{SERVICE}/acs") };
+    Fixed { provider, service, keys: vec![KeyPair { private: Secret::new(private), certificate: ours }], now }
+});
+
+/// A response, before base64. Whatever it is, nothing panics, and whoever is believed to be signed for is the one who was.
+/// Whether it was accepted.
+pub fn response(input: &[u8]) -> bool {
+    let fixed = &*FIXED;
+    let against =
+        Against { provider: &fixed.provider, service: &fixed.service, keys: &fixed.keys, now: fixed.now };
+    let examined = examine(&BASE64.encode(input), &against);
+    if let Some(claims) = &examined.claims {
+        let name = claims.get().name_id.as_ref().map(|name| name.value.as_str());
+        assert_eq!(name, Some(SUBJECT), "somebody else was believed");
+    }
+    examined.outcome.is_ok()
+}
+
+/// Metadata. What is read of it keeps to its bounds.
+pub fn metadata(input: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(input) else { return false };
+    let Ok(read) = IdpMetadata::read(text, FIXED.now) else { return false };
+    assert!((1..=crate::MAX_CERTIFICATES).contains(&read.idp.certificates.len()));
+    let url = url::Url::parse(&read.idp.sso_url).unwrap();
+    assert!(matches!(url.scheme(), "https" | "http") && url.has_host(), "{url}");
+    assert!(!read.idp.sso_url.contains(['"', '<', '>', ';', ',', ' ']));
+    true
+}

@@ -1,0 +1,132 @@
+//! Domains of e-mail addresses: which a provider speaks for, and which a tenant has proved to be its own.
+
+use std::{fmt, str::FromStr};
+
+use async_trait::async_trait;
+use kernel::{StoreError, TenantId, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A domain as it stands behind the `@`: lower case, ASCII (IDNA A-labels), two labels at least.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EmailDomain(String);
+
+/// The text is not a domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write a domain such as example.com")]
+pub struct ParseEmailDomainError;
+
+impl EmailDomain {
+    /// In lower case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// That of an address, as it is written there: `None` if it is none of these.
+    pub fn of(address: &str) -> Option<Self> {
+        address.rsplit_once('@')?.1.to_ascii_lowercase().parse().ok()
+    }
+}
+
+impl FromStr for EmailDomain {
+    type Err = ParseEmailDomainError;
+
+    fn from_str(text: &str) -> Result<Self, ParseEmailDomainError> {
+        let text = text.trim();
+        // Names beyond ASCII become A-labels; what IDNA refuses is refused.
+        let Ok(url::Host::Domain(ascii)) = url::Host::parse(text) else { return Err(ParseEmailDomainError) };
+        let label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        };
+        let sound = ascii.len() <= 253 && ascii.contains('.') && ascii.split('.').all(label);
+        if sound { Ok(Self(ascii.to_ascii_lowercase())) } else { Err(ParseEmailDomainError) }
+    }
+}
+
+impl fmt::Display for EmailDomain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for EmailDomain {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for EmailDomain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+/// How a domain was proved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Method {
+    /// By a TXT record.
+    Dns,
+    /// By the operator's word.
+    Operator,
+}
+
+impl Method {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Dns => "DNS",
+            Self::Operator => "OPERATOR",
+        }
+    }
+
+    /// As it was written.
+    pub fn read(text: &str) -> Option<Self> {
+        [Self::Dns, Self::Operator].into_iter().find(|known| known.as_str() == text)
+    }
+}
+
+/// A domain that a tenant has proved to be its own. Nobody else can prove it until it is given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedDomain {
+    /// Which.
+    pub domain: EmailDomain,
+    /// How.
+    pub method: Method,
+    /// When.
+    pub verified_at: Timestamp,
+}
+
+/// Where domains that were proved are kept: one owner each, over all tenants.
+#[async_trait]
+pub trait DomainStore: Send {
+    /// This tenant's, by name.
+    async fn verified_domains(&mut self) -> Result<Vec<VerifiedDomain>, StoreError>;
+    /// Whose it is.
+    async fn domain_owner(&mut self, domain: &EmailDomain) -> Result<Option<TenantId>, StoreError>;
+    /// Keeps it as this tenant's; `false` if it is somebody's already, this tenant's own included.
+    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> Result<bool, StoreError>;
+    /// Gives it up; `false` if it is not this tenant's.
+    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> Result<bool, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_are_ascii_and_have_two_labels() {
+        let read = |text: &str| text.parse::<EmailDomain>().map(|domain| domain.to_string());
+        assert_eq!(read(" Example.COM ").unwrap(), "example.com");
+        assert_eq!(read("münchen.example").unwrap(), "xn--mnchen-3ya.example");
+        for text in
+            ["", "com", "a b.com", "-a.com", "a..com", "a_b.com", "10.0.0.1", "[::1]", "x@a.com", "a.com."]
+        {
+            assert!(read(text).is_err(), "{text}");
+        }
+        assert_eq!(EmailDomain::of("Ada@Example.com").unwrap().as_str(), "example.com");
+        assert_eq!(EmailDomain::of("example.com"), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! The form field: base64 of bounded UTF-8.
+
+use data_encoding::{BASE64, DecodeError, DecodeKind};
+
+use crate::refusal::{Reason, Refusal};
+
+/// Characters of the field at most.
+pub(crate) const MAX_FIELD: usize = 256 * 1024;
+
+/// The XML in a field `SAMLResponse`. Line breaks are taken, as RFC 2045 writes them; nothing else that is no base64.
+pub(crate) fn decode(field: &str) -> Result<String, Refusal> {
+    if field.is_empty() {
+        return Err(Refusal::new(Reason::Missing, "the form has no SAMLResponse"));
+    }
+    if field.len() > MAX_FIELD {
+        return Err(Refusal::new(
+            Reason::TooLarge,
+            format!("{} characters; {MAX_FIELD} at most", field.len()),
+        ));
+    }
+    let packed: String = field.lines().collect();
+    let bytes = base64(&packed)
+        .map_err(|error| Refusal::new(Reason::NotBase64, format!("SAMLResponse is not base64: {error}")))?;
+    match String::from_utf8(bytes) {
+        Ok(text) if text.contains('\0') => Err(Refusal::new(Reason::NotUtf8, "there is a NUL in it")),
+        Ok(text) => Ok(text),
+        Err(error) => Err(Refusal::new(Reason::NotUtf8, error.to_string())),
+    }
+}
+
+/// The bytes of one base64 text. The decoder by itself would take several in a row, each with its padding.
+pub(crate) fn base64(text: &str) -> Result<Vec<u8>, DecodeError> {
+    let body = text.find('=').unwrap_or(text.len());
+    if text.len() - body > 2 {
+        return Err(DecodeError { position: body, kind: DecodeKind::Padding });
+    }
+    BASE64.decode(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_base64_of_utf8_within_bounds() {
+        let reason = |field: &str| decode(field).err().map(|refusal| refusal.reason);
+        assert_eq!(decode("PGEv\r\nPg==").unwrap(), "<a/>");
+        assert_eq!(reason(""), Some(Reason::Missing));
+        assert_eq!(reason(&"A".repeat(MAX_FIELD + 1)), Some(Reason::TooLarge));
+        for odd in ["PGEvPg", "PGEvPg=", "PGEv Pg==", "PGEv_g==", "PGEvPh==", "PGEvPg==PGEvPg==", "%3C"] {
+            assert_eq!(reason(odd), Some(Reason::NotBase64), "{odd}");
+        }
+        assert_eq!(reason(&BASE64.encode(b"\xff\xfe<a/>")), Some(Reason::NotUtf8));
+        assert_eq!(reason(&BASE64.encode(b"<a>\0</a>")), Some(Reason::NotUtf8));
+    }
+}

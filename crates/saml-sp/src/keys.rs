@@ -1,0 +1,123 @@
+//! Our own keys: one signs requests and decrypts assertions; during a rotation there is a next one beside it.
+
+use kernel::{Secret, Timestamp};
+use openssl::{
+    asn1::Asn1Time,
+    bn::{BigNum, MsbOption},
+    hash::MessageDigest,
+    pkey::PKey,
+    rsa::Rsa,
+    x509::{X509, X509Name},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{certificate::Certificate, id::ProviderId};
+
+/// Bits of a key.
+const BITS: u32 = 2048;
+/// Days that a certificate of ours is good.
+const DAYS: i64 = 3650;
+
+/// A private key and its certificate.
+pub struct KeyPair {
+    /// PKCS#8, DER.
+    pub private: Secret<Vec<u8>>,
+    /// Self-signed.
+    pub certificate: Certificate,
+}
+
+/// A key cannot be made, sealed or opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the key of this provider cannot be {0}")]
+pub struct KeyError(pub &'static str);
+
+impl KeyPair {
+    /// A new RSA key of 2,048 bits with a certificate of ten years. Costs a good part of a second of CPU.
+    pub fn generate(common_name: &str, now: Timestamp) -> Result<Self, KeyError> {
+        Self::make(common_name, now).map_err(|_| KeyError("made"))
+    }
+
+    fn make(common_name: &str, now: Timestamp) -> Result<Self, openssl::error::ErrorStack> {
+        let key = PKey::from_rsa(Rsa::generate(BITS)?)?;
+        let mut name = X509Name::builder()?;
+        // X.520 has 64 characters for it.
+        name.append_entry_by_nid(
+            openssl::nid::Nid::COMMONNAME,
+            &common_name.chars().take(64).collect::<String>(),
+        )?;
+        let name = name.build();
+        let mut serial = BigNum::new()?;
+        serial.rand(127, MsbOption::MAYBE_ZERO, false)?;
+        let mut builder = X509::builder()?;
+        builder.set_version(2)?;
+        let serial = serial.to_asn1_integer()?;
+        builder.set_serial_number(&serial)?;
+        builder.set_subject_name(&name)?;
+        builder.set_issuer_name(&name)?;
+        builder.set_pubkey(&key)?;
+        let seconds = now.unix_millis().div_euclid(1000);
+        let (first, last) = (Asn1Time::from_unix(seconds)?, Asn1Time::from_unix(seconds + DAYS * 86_400)?);
+        builder.set_not_before(&first)?;
+        builder.set_not_after(&last)?;
+        builder.sign(&key, MessageDigest::sha256())?;
+        let der = builder.build().to_der()?;
+        let certificate = Certificate::from_der(&der).map_err(|_| openssl::error::ErrorStack::get())?;
+        Ok(Self { private: Secret::new(key.private_key_to_pkcs8()?), certificate })
+    }
+}
+
+/// How private keys are kept by the host: sealed, bound to the provider.
+pub trait SealKey: Send + Sync {
+    /// Text that only [`SealKey::open`] makes a key of again.
+    fn seal(&self, provider: &ProviderId, private: &Secret<Vec<u8>>) -> Result<String, KeyError>;
+    /// The key.
+    fn open(&self, provider: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError>;
+}
+
+/// A key of ours as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptKey {
+    /// What others are shown.
+    pub certificate: Certificate,
+    /// The private key, sealed.
+    pub sealed: String,
+    /// Since when it is there.
+    pub since: Timestamp,
+}
+
+impl KeptKey {
+    /// Makes a new one for a provider.
+    pub fn generate(
+        seal: &dyn SealKey,
+        provider: &ProviderId,
+        entity_id: &str,
+        now: Timestamp,
+    ) -> Result<Self, KeyError> {
+        let host = url::Url::parse(entity_id).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let pair = KeyPair::generate(&format!("Gatehouse {}", host.unwrap_or_default()), now)?;
+        let sealed = seal.seal(provider, &pair.private)?;
+        Ok(Self { certificate: pair.certificate, sealed, since: now })
+    }
+
+    /// The pair, for a moment.
+    pub fn open(&self, seal: &dyn SealKey, provider: &ProviderId) -> Result<KeyPair, KeyError> {
+        Ok(KeyPair { private: seal.open(provider, &self.sealed)?, certificate: self.certificate.clone() })
+    }
+}
+
+/// The keys of one provider's: both decrypt and both stand in the metadata, the active one signs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OurKeys {
+    /// Signs.
+    pub active: KeptKey,
+    /// Will sign once the rotation is completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<KeptKey>,
+}
+
+impl OurKeys {
+    /// Both, the active one first.
+    pub fn all(&self) -> impl Iterator<Item = &KeptKey> {
+        std::iter::once(&self.active).chain(&self.next)
+    }
+}

@@ -1,0 +1,58 @@
+//! A SAML 2.0 service provider (Web Browser SSO, HTTP-POST both ways): metadata, signed requests, and responses
+//! that are believed only after every check.
+//!
+//! The core knows neither HTTP nor a database. A host keeps [`Provider`]s and [`Request`]s behind
+//! [`ProviderStore`] and [`RequestStore`], sends the form that [`begin`] makes, and gives what comes back to
+//! [`examine`]: the outcome is an [`Identity`] or a [`Refusal`] that names the step and the reason. Claims are
+//! read from [`Verified`] bytes and from nothing else. [`claim`] then makes the answer count once.
+//!
+//! What is trusted: the signing certificates that were pinned when the provider was set up. What is not: anything
+//! else in a response, its `KeyInfo` included. There are no switches to leave a check out.
+//!
+//! `examples/embed.rs` is a service of somebody else's with axum and nothing but memory.
+
+mod certificate;
+mod change;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod decrypt;
+mod domain;
+mod encode;
+mod id;
+mod keys;
+pub mod memory;
+mod metadata;
+mod ownership;
+mod provider;
+mod refreshing;
+mod refusal;
+mod request;
+mod response;
+mod service;
+mod signature;
+#[cfg(test)]
+mod testing;
+mod trial;
+mod wanted;
+mod write;
+mod xml;
+
+pub use certificate::{Certificate, CertificateError, Certificates};
+pub use change::{New, complete_rotation, create, remove, replace, start_rotation};
+pub use domain::{DomainStore, EmailDomain, Method, ParseEmailDomainError, VerifiedDomain};
+pub use id::{ParseProviderIdError, ProviderId};
+pub use keys::{KeptKey, KeyError, KeyPair, OurKeys, SealKey};
+pub use metadata::{IdpMetadata, MAX_METADATA, MetadataError};
+pub use ownership::{DomainError, give_up, own};
+pub use provider::{
+    AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME, MAX_PROVIDERS,
+    Provider, ProviderError, ProviderStore, Refresh, Source,
+};
+pub use refreshing::{Ending, Refreshed, looked_after, refreshed};
+pub use refusal::{Reason, Refusal, Step};
+pub use request::{Begun, Claimed, Intent, REQUEST_MINUTES, Request, RequestId, RequestStore, begin};
+pub use response::{Against, Attribute, Claims, Counted, Examined, MAX_RESPONSE, NameId, claim, examine};
+pub use service::ServiceProvider;
+pub use signature::{Verified, warm_up};
+pub use trial::{Trial, TrialId, TrialStore};
+pub use wanted::{Change, Checked, Known, OtherSide};

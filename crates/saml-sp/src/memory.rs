@@ -1,0 +1,252 @@
+//! Storage that is gone with the process: for tests, and for services of one process.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use kernel::{StoreError, TenantId, Timestamp};
+use serde_json::Value;
+
+use crate::{
+    domain::{DomainStore, EmailDomain, VerifiedDomain},
+    id::ProviderId,
+    provider::{Provider, ProviderStore},
+    request::{Claimed, Request, RequestId, RequestStore},
+    trial::{Trial, TrialId, TrialStore},
+};
+
+/// Keeps everything of one tenant in memory. Clones share it.
+///
+/// Each call is exact under parallel requests, but there are no units of work: what was done stays done.
+#[derive(Clone)]
+pub struct MemoryStore {
+    tenant: TenantId,
+    all: Arc<Mutex<All>>,
+}
+
+/// Of all tenants.
+#[derive(Default)]
+struct All {
+    tenants: BTreeMap<TenantId, Inner>,
+    domains: BTreeMap<EmailDomain, (TenantId, VerifiedDomain)>,
+}
+
+/// Of one.
+#[derive(Default)]
+struct Inner {
+    providers: BTreeMap<ProviderId, Provider>,
+    requests: BTreeMap<RequestId, KeptRequest>,
+    assertions: BTreeMap<(ProviderId, [u8; 32]), Timestamp>,
+    trials: BTreeMap<TrialId, Trial>,
+}
+
+struct KeptRequest {
+    request: Request,
+    is_claimed: bool,
+}
+
+impl MemoryStore {
+    /// With nothing in it.
+    pub fn new(tenant: &TenantId) -> Self {
+        Self { tenant: tenant.clone(), all: Arc::default() }
+    }
+
+    /// The same memory for another tenant: it sees nothing of this one's but whose a domain is.
+    #[must_use]
+    pub fn beside(&self, tenant: &TenantId) -> Self {
+        Self { tenant: tenant.clone(), all: Arc::clone(&self.all) }
+    }
+
+    /// Forgets the tenant's requests, trials and used assertions that are over; a service calls it now and then.
+    pub fn tidy(&self, now: Timestamp) {
+        self.with(|inner| {
+            inner.requests.retain(|_, kept| now < kept.request.expires_at);
+            inner.trials.retain(|_, trial| now < trial.expires_at);
+            inner.assertions.retain(|_, until| now < *until);
+        });
+    }
+
+    fn all(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> T) -> T {
+        work(self.all().tenants.entry(self.tenant.clone()).or_default())
+    }
+}
+
+impl Inner {
+    /// Whether another provider speaks for one of these domains.
+    fn taken(&self, provider: &Provider) -> Option<StoreError> {
+        let others = self.providers.values().filter(|other| other.id != provider.id);
+        let theirs: BTreeSet<_> = others.flat_map(|other| &other.email_domains).collect();
+        let taken = provider.email_domains.iter().find(|domain| theirs.contains(domain))?;
+        Some(StoreError::Taken(taken.to_string()))
+    }
+}
+
+#[async_trait]
+impl ProviderStore for MemoryStore {
+    async fn providers(&mut self) -> Result<Vec<Provider>, StoreError> {
+        Ok(self.with(|inner| inner.providers.values().cloned().collect()))
+    }
+
+    async fn provider(&mut self, id: &ProviderId) -> Result<Option<Provider>, StoreError> {
+        Ok(self.with(|inner| inner.providers.get(id).cloned()))
+    }
+
+    async fn count_providers(&mut self) -> Result<usize, StoreError> {
+        Ok(self.with(|inner| inner.providers.len()))
+    }
+
+    async fn provider_of_domain(&mut self, domain: &EmailDomain) -> Result<Option<ProviderId>, StoreError> {
+        Ok(self.with(|inner| {
+            let speaks = |provider: &&Provider| provider.email_domains.contains(domain);
+            inner.providers.values().find(speaks).map(|provider| provider.id.clone())
+        }))
+    }
+
+    async fn insert_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
+        if provider.id.tenant().as_ref() != Some(&self.tenant) {
+            return Err(StoreError::Aborted("an identity provider of another tenant"));
+        }
+        self.with(|inner| match inner.taken(provider) {
+            Some(error) => Err(error),
+            None if inner.providers.contains_key(&provider.id) => {
+                Err(StoreError::Taken(provider.id.to_string()))
+            }
+            None => {
+                inner.providers.insert(provider.id.clone(), provider.clone());
+                Ok(())
+            }
+        })
+    }
+
+    async fn update_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
+        self.with(|inner| {
+            if let Some(error) = inner.taken(provider) {
+                return Err(error);
+            }
+            let Some(kept) = inner.providers.get_mut(&provider.id) else {
+                return Err(StoreError::Aborted("a change of an identity provider that is not there"));
+            };
+            *kept = provider.clone();
+            Ok(())
+        })
+    }
+
+    async fn delete_provider(&mut self, id: &ProviderId) -> Result<bool, StoreError> {
+        Ok(self.with(|inner| {
+            inner.requests.retain(|_, kept| kept.request.provider != *id);
+            inner.assertions.retain(|(provider, _), _| provider != id);
+            inner.trials.retain(|_, trial| trial.provider != *id);
+            inner.providers.remove(id).is_some()
+        }))
+    }
+}
+
+#[async_trait]
+impl RequestStore for MemoryStore {
+    async fn insert_request(&mut self, request: &Request) -> Result<(), StoreError> {
+        let kept = KeptRequest { request: request.clone(), is_claimed: false };
+        self.with(|inner| inner.requests.insert(request.id.clone(), kept));
+        Ok(())
+    }
+
+    async fn request(&mut self, id: &RequestId) -> Result<Option<Request>, StoreError> {
+        Ok(self.with(|inner| {
+            inner.requests.get(id).filter(|kept| !kept.is_claimed).map(|kept| kept.request.clone())
+        }))
+    }
+
+    async fn claim_request(
+        &mut self,
+        id: &RequestId,
+        provider: &ProviderId,
+        browser: Option<&[u8; 32]>,
+        now: Timestamp,
+    ) -> Result<Claimed, StoreError> {
+        Ok(self.with(|inner| {
+            let Some(kept) = inner.requests.get_mut(id).filter(|kept| kept.request.provider == *provider)
+            else {
+                return Claimed::Unknown;
+            };
+            if kept.is_claimed {
+                Claimed::Before
+            } else if kept.request.expires_at <= now {
+                Claimed::Unknown
+            } else if browser != Some(&kept.request.browser) {
+                Claimed::OtherBrowser
+            } else {
+                kept.is_claimed = true;
+                Claimed::Now(kept.request.clone())
+            }
+        }))
+    }
+
+    async fn remember_assertion(
+        &mut self,
+        provider: &ProviderId,
+        assertion: &[u8; 32],
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let key = (provider.clone(), *assertion);
+        Ok(self.with(|inner| {
+            let is_new = !inner.assertions.contains_key(&key);
+            inner.assertions.entry(key).or_insert(until);
+            is_new
+        }))
+    }
+}
+
+#[async_trait]
+impl TrialStore for MemoryStore {
+    async fn insert_trial(&mut self, trial: &Trial) -> Result<(), StoreError> {
+        self.with(|inner| inner.trials.insert(trial.id.clone(), trial.clone()));
+        Ok(())
+    }
+
+    async fn trial(&mut self, id: &TrialId) -> Result<Option<Trial>, StoreError> {
+        Ok(self.with(|inner| inner.trials.get(id).cloned()))
+    }
+
+    async fn report_trial(&mut self, id: &TrialId, report: &Value) -> Result<bool, StoreError> {
+        Ok(self.with(|inner| {
+            let waiting = inner.trials.get_mut(id).filter(|trial| trial.report.is_none());
+            waiting.map(|trial| trial.report = Some(report.clone())).is_some()
+        }))
+    }
+}
+
+#[async_trait]
+impl DomainStore for MemoryStore {
+    async fn verified_domains(&mut self) -> Result<Vec<VerifiedDomain>, StoreError> {
+        let all = self.all();
+        let ours = all.domains.values().filter(|(owner, _)| *owner == self.tenant);
+        Ok(ours.map(|(_, domain)| domain.clone()).collect())
+    }
+
+    async fn domain_owner(&mut self, domain: &EmailDomain) -> Result<Option<TenantId>, StoreError> {
+        Ok(self.all().domains.get(domain).map(|(owner, _)| owner.clone()))
+    }
+
+    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> Result<bool, StoreError> {
+        let mut all = self.all();
+        let is_free = !all.domains.contains_key(&domain.domain);
+        if is_free {
+            all.domains.insert(domain.domain.clone(), (self.tenant.clone(), domain.clone()));
+        }
+        Ok(is_free)
+    }
+
+    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> Result<bool, StoreError> {
+        let mut all = self.all();
+        let is_ours = all.domains.get(domain).is_some_and(|(owner, _)| *owner == self.tenant);
+        if is_ours {
+            all.domains.remove(domain);
+        }
+        Ok(is_ours)
+    }
+}

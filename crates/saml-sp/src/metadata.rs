@@ -1,0 +1,180 @@
+//! Metadata of identity providers: what is pinned from it.
+
+use kernel::Timestamp;
+use roxmltree::Node;
+use url::{Host, Url};
+
+use crate::{
+    certificate::Certificate,
+    provider::{IdentityProvider, MAX_CERTIFICATES},
+    refusal::Refusal,
+    xml::{self, DS, MD, SAMLP, attribute, child, elements, is, named, only_text},
+};
+
+/// Bytes of metadata at most.
+pub const MAX_METADATA: usize = 512 * 1024;
+const POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
+/// Characters of an address or an entity id at most (SAML core 8.3.6 has 1,024 for the latter).
+const MAX_NAME: usize = 1024;
+
+/// What metadata says of an identity provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdpMetadata {
+    /// Entity id, single sign-on service with HTTP-POST, and all its signing certificates.
+    pub idp: IdentityProvider,
+    /// Whether it asks for signed requests.
+    pub wants_signed_requests: bool,
+    /// When it says it ends.
+    pub valid_until: Option<Timestamp>,
+}
+
+/// Why metadata cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MetadataError {
+    /// Longer than 512 KiB.
+    #[error("metadata of more than {} KiB is not read; hand in that of one identity provider", MAX_METADATA / 1024)]
+    TooLarge,
+    /// Not XML within bounds.
+    #[error("not metadata that can be read: {0}")]
+    Xml(String),
+    /// Not of one identity provider.
+    #[error("there is no EntityDescriptor with an IDPSSODescriptor for SAML 2.0 in it")]
+    NoProvider,
+    /// Of several.
+    #[error("there are several identity providers in it; hand in that of one")]
+    ManyProviders,
+    /// Its entity id is missing or too long.
+    #[error("the entityID is missing or longer than {MAX_NAME} characters")]
+    EntityId,
+    /// No usable single sign-on service.
+    #[error("it has no SingleSignOnService with the HTTP-POST binding, which is the one that is used here")]
+    NoPostBinding,
+    /// That service's address.
+    #[error("the address of its SingleSignOnService {0}")]
+    Address(&'static str),
+    /// No usable certificate.
+    #[error("it has no signing certificate that can be used (RSA of at least 2048 bits, or ECDSA)")]
+    NoCertificate,
+    /// Too many certificates.
+    #[error("it has more than {MAX_CERTIFICATES} signing certificates")]
+    ManyCertificates,
+    /// Its end is no time.
+    #[error("its validUntil, {0}, is no time with a zone")]
+    Until(String),
+    /// It is over.
+    #[error("it was valid until {0}")]
+    Expired(Timestamp),
+}
+
+impl From<Refusal> for MetadataError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Xml(refusal.detail)
+    }
+}
+
+/// Checks an address that browsers are sent to with a form: https, or http on this machine.
+pub(crate) fn sso_url(text: &str) -> Result<String, &'static str> {
+    let url = Url::parse(text).map_err(|_| "is no URL")?;
+    let here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => return Err("has no host"),
+    };
+    // Browsers take an address without these for one of ours.
+    if !text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://")) {
+        return Err("has no host");
+    }
+    let secure = url.scheme() == "https" || (url.scheme() == "http" && here);
+    if !secure {
+        return Err("is not https");
+    }
+    if !url.username().is_empty()
+        || url.password().is_some()
+        || url.fragment().is_some()
+        || text.len() > MAX_NAME
+    {
+        return Err("has a user, a password or a fragment, or is too long");
+    }
+    // As it was written: some compare it byte by byte. What could end a header or an attribute is not in it.
+    if text.chars().any(|c| !c.is_ascii_graphic() || matches!(c, '"' | '\'' | '<' | '>' | ';' | ',' | '\\')) {
+        return Err("has characters that have to be written as %XX");
+    }
+    Ok(text.to_owned())
+}
+
+/// Checks an entity id.
+pub(crate) fn entity_id(text: &str) -> Option<String> {
+    let sound = !text.is_empty() && text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control);
+    (sound && text.trim() == text).then(|| text.to_owned())
+}
+
+impl IdpMetadata {
+    /// Reads metadata: an `EntityDescriptor`, or `EntitiesDescriptor` with one identity provider. Its own signature is not
+    /// looked at: whoever hands it in, or the address that it is read from, is trusted.
+    pub fn read(text: &str, now: Timestamp) -> Result<Self, MetadataError> {
+        if text.len() > MAX_METADATA {
+            return Err(MetadataError::TooLarge);
+        }
+        let tree = xml::document(text.trim_start())?;
+        let descriptors: Vec<_> = tree.descendants().filter(|node| is_provider(*node)).collect();
+        let (descriptor, entity) = match descriptors.as_slice() {
+            [one] => (*one, one.parent_element().ok_or(MetadataError::NoProvider)?),
+            [] => return Err(MetadataError::NoProvider),
+            _ => return Err(MetadataError::ManyProviders),
+        };
+        let valid_until = valid_until(descriptor)?;
+        if let Some(end) = valid_until.filter(|end| *end < now) {
+            return Err(MetadataError::Expired(end));
+        }
+        let entity_id = attribute(entity, "entityID").and_then(entity_id).ok_or(MetadataError::EntityId)?;
+        let mut services = named(descriptor, MD, "SingleSignOnService");
+        let service = services.find(|node| attribute(*node, "Binding") == Some(POST));
+        let location =
+            service.and_then(|node| attribute(node, "Location")).ok_or(MetadataError::NoPostBinding)?;
+        let idp = IdentityProvider {
+            entity_id,
+            sso_url: sso_url(location).map_err(MetadataError::Address)?,
+            certificates: certificates(descriptor)?,
+        };
+        let wants = attribute(descriptor, "WantAuthnRequestsSigned");
+        Ok(Self { idp, wants_signed_requests: matches!(wants, Some("true" | "1")), valid_until })
+    }
+}
+
+/// The first end that the descriptor or anything around it has.
+fn valid_until(descriptor: Node<'_, '_>) -> Result<Option<Timestamp>, MetadataError> {
+    let ends = descriptor.ancestors().filter_map(|node| attribute(node, "validUntil"));
+    let read = |text: &str| {
+        text.parse::<Timestamp>().map_err(|_| MetadataError::Until(text.chars().take(40).collect()))
+    };
+    Ok(ends.map(read).collect::<Result<Vec<_>, _>>()?.into_iter().min())
+}
+
+fn is_provider(node: Node<'_, '_>) -> bool {
+    let protocols = attribute(node, "protocolSupportEnumeration").unwrap_or_default();
+    is(node, MD, "IDPSSODescriptor")
+        && node.parent_element().is_some_and(|parent| is(parent, MD, "EntityDescriptor"))
+        && protocols.split_ascii_whitespace().any(|protocol| protocol == SAMLP)
+}
+
+/// Every signing certificate, each once. One whose key is too weak is left out.
+fn certificates(descriptor: Node<'_, '_>) -> Result<Vec<Certificate>, MetadataError> {
+    let mut read: Vec<Certificate> = Vec::new();
+    let keys = named(descriptor, MD, "KeyDescriptor");
+    for key in keys.filter(|key| matches!(attribute(*key, "use"), None | Some("signing"))) {
+        let data =
+            child(key, DS, "KeyInfo").into_iter().flat_map(elements).filter(|node| is(*node, DS, "X509Data"));
+        for node in data.flat_map(elements).filter(|node| is(*node, DS, "X509Certificate")) {
+            let Ok(certificate) = Certificate::from_text(only_text(node)?) else { continue };
+            if !read.contains(&certificate) {
+                read.push(certificate);
+            }
+        }
+    }
+    match read.len() {
+        0 => Err(MetadataError::NoCertificate),
+        count if count > MAX_CERTIFICATES => Err(MetadataError::ManyCertificates),
+        _ => Ok(read),
+    }
+}

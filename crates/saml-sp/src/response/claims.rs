@@ -1,0 +1,203 @@
+//! What an assertion says, read from verified bytes.
+
+use kernel::Timestamp;
+use roxmltree::Node;
+
+use super::structure;
+use crate::{
+    refusal::{Reason, Refusal},
+    xml::{self, SAML, XSI, attribute, child, elements, is, named, only_text},
+};
+
+/// Attributes at most, and values of one.
+const MAX_ATTRIBUTES: usize = 200;
+
+/// What a signed assertion says. Nothing of it was held against anything yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claims {
+    /// Its ID, within its issuer.
+    pub id: String,
+    /// Who says it.
+    pub issuer: String,
+    /// When it was said.
+    pub issue_instant: Timestamp,
+    /// Of whom.
+    pub name_id: Option<NameId>,
+    /// How they signed in, the first statement's.
+    pub authn_context: Option<String>,
+    /// What else is said of them.
+    pub attributes: Vec<Attribute>,
+    pub(crate) confirmations: Vec<Confirmation>,
+    pub(crate) conditions: Option<Conditions>,
+    pub(crate) authn: Vec<Authn>,
+}
+
+/// The name of a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameId {
+    /// `urn:oasis:names:tc:SAML:…:nameid-format:…`, if it says one.
+    pub format: Option<String>,
+    /// The name, whole.
+    pub value: String,
+}
+
+/// An attribute of a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its name.
+    pub name: String,
+    /// Its values; `None` for one that is no text.
+    pub values: Vec<Option<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Confirmation {
+    pub(crate) is_bearer: bool,
+    pub(crate) recipient: Option<String>,
+    pub(crate) has_not_before: bool,
+    pub(crate) not_on_or_after: Option<Timestamp>,
+    pub(crate) in_response_to: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Conditions {
+    pub(crate) not_before: Option<Timestamp>,
+    pub(crate) not_on_or_after: Option<Timestamp>,
+    /// The audiences of each restriction.
+    pub(crate) audiences: Vec<Vec<String>>,
+    /// A condition that is not understood.
+    pub(crate) unknown: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Authn {
+    pub(crate) instant: Timestamp,
+    pub(crate) session_not_on_or_after: Option<Timestamp>,
+    pub(crate) class: Option<String>,
+}
+
+/// Reads the assertion of a verified document: the response with its assertion, or the assertion alone.
+pub(super) fn read(signed: &str) -> Result<Claims, Refusal> {
+    let tree = xml::parse(signed)?;
+    let root = tree.root_element();
+    let assertion = if is(root, SAML, "Assertion") {
+        structure::lone_assertion(root)?
+    } else {
+        structure::assertion(structure::response(root)?.assertion)?
+    };
+    let authn: Vec<Authn> = assertion.authn.iter().map(|node| statement(*node)).collect::<Result<_, _>>()?;
+    Ok(Claims {
+        id: attribute(assertion.root, "ID").unwrap_or_default().to_owned(),
+        issuer: only_text(assertion.issuer)?.to_owned(),
+        issue_instant: time(assertion.root, "IssueInstant")?
+            .ok_or_else(|| Refusal::new(Reason::IssueInstant, "the Assertion has no IssueInstant"))?,
+        name_id: name_id(assertion.subject)?,
+        authn_context: authn.first().and_then(|first| first.class.clone()),
+        attributes: attributes(&assertion.attributes)?,
+        confirmations: named(assertion.subject, SAML, "SubjectConfirmation")
+            .map(confirmation)
+            .collect::<Result<_, _>>()?,
+        conditions: assertion.conditions.map(conditions).transpose()?,
+        authn,
+    })
+}
+
+/// A time in UTC.
+pub(super) fn time(node: Node<'_, '_>, name: &str) -> Result<Option<Timestamp>, Refusal> {
+    let Some(text) = attribute(node, name) else { return Ok(None) };
+    let read = text.ends_with('Z').then(|| text.parse().ok()).flatten();
+    let malformed =
+        || Refusal::new(Reason::OutsideTime, format!("{name} is {text}, which is no time in UTC"));
+    read.map(Some).ok_or_else(malformed)
+}
+
+fn name_id(subject: Node<'_, '_>) -> Result<Option<NameId>, Refusal> {
+    let known = |node: Node<'_, '_>| is(node, SAML, "NameID") || is(node, SAML, "SubjectConfirmation");
+    if let Some(other) = elements(subject).find(|node| !known(*node)) {
+        let found = format!("{} in a Subject", other.tag_name().name());
+        return Err(Refusal::new(Reason::UnexpectedElement, found));
+    }
+    if named(subject, SAML, "NameID").count() > 1 {
+        return Err(Refusal::new(Reason::UnexpectedElement, "two NameIDs"));
+    }
+    let Some(node) = child(subject, SAML, "NameID") else { return Ok(None) };
+    let format = attribute(node, "Format").map(str::to_owned);
+    Ok(Some(NameId { format, value: only_text(node)?.to_owned() }))
+}
+
+fn confirmation(node: Node<'_, '_>) -> Result<Confirmation, Refusal> {
+    let data = child(node, SAML, "SubjectConfirmationData");
+    let text = |name: &str| data.and_then(|data| attribute(data, name)).map(str::to_owned);
+    Ok(Confirmation {
+        is_bearer: attribute(node, "Method") == Some("urn:oasis:names:tc:SAML:2.0:cm:bearer"),
+        recipient: text("Recipient"),
+        has_not_before: text("NotBefore").is_some(),
+        not_on_or_after: match data {
+            Some(data) => time(data, "NotOnOrAfter")?,
+            None => None,
+        },
+        in_response_to: text("InResponseTo"),
+    })
+}
+
+fn conditions(node: Node<'_, '_>) -> Result<Conditions, Refusal> {
+    let (mut audiences, mut unknown) = (Vec::new(), None);
+    for condition in elements(node) {
+        let name = condition.tag_name().name();
+        // Another type may be meant by what looks like a known one.
+        let is_plain =
+            condition.tag_name().namespace() == Some(SAML) && !condition.has_attribute((XSI, "type"));
+        match name {
+            "AudienceRestriction" if is_plain => {
+                if let Some(other) = elements(condition).find(|child| !is(*child, SAML, "Audience")) {
+                    unknown = Some(other.tag_name().name().to_owned());
+                }
+                let named = named(condition, SAML, "Audience").map(only_text);
+                audiences.push(named.map(|text| text.map(str::to_owned)).collect::<Result<_, _>>()?);
+            }
+            // An assertion is used once in any case, and nothing is passed on.
+            "OneTimeUse" | "ProxyRestriction" if is_plain => {}
+            _ => unknown = Some(name.to_owned()),
+        }
+    }
+    let (not_before, not_on_or_after) = (time(node, "NotBefore")?, time(node, "NotOnOrAfter")?);
+    Ok(Conditions { not_before, not_on_or_after, audiences, unknown })
+}
+
+fn statement(node: Node<'_, '_>) -> Result<Authn, Refusal> {
+    let class =
+        child(node, SAML, "AuthnContext").and_then(|context| child(context, SAML, "AuthnContextClassRef"));
+    let missing = || Refusal::new(Reason::NoAuthnStatement, "an AuthnStatement without AuthnInstant");
+    Ok(Authn {
+        instant: time(node, "AuthnInstant")?.ok_or_else(missing)?,
+        session_not_on_or_after: time(node, "SessionNotOnOrAfter")?,
+        class: class.map(|class| only_text(class).map(str::to_owned)).transpose()?,
+    })
+}
+
+fn attributes(statements: &[Node<'_, '_>]) -> Result<Vec<Attribute>, Refusal> {
+    let mut read: Vec<Attribute> = Vec::new();
+    for node in statements.iter().flat_map(|statement| elements(*statement)) {
+        if is(node, SAML, "EncryptedAttribute") {
+            continue;
+        }
+        let name = attribute(node, "Name").filter(|_| is(node, SAML, "Attribute"));
+        let name =
+            name.ok_or_else(|| Refusal::new(Reason::UnexpectedElement, "an Attribute without Name"))?;
+        let values =
+            named(node, SAML, "AttributeValue").map(|value| only_text(value).ok().map(str::to_owned));
+        match read.iter_mut().find(|known| known.name == name) {
+            // One attribute, however often it is written.
+            Some(known) => known.values.extend(values),
+            None => read.push(Attribute { name: name.to_owned(), values: values.collect() }),
+        }
+    }
+    let most = read.iter().map(|attribute| attribute.values.len()).max().unwrap_or_default().max(read.len());
+    if most > MAX_ATTRIBUTES {
+        return Err(Refusal::new(
+            Reason::OutOfBounds,
+            format!("more than {MAX_ATTRIBUTES} attributes or values"),
+        ));
+    }
+    Ok(read)
+}

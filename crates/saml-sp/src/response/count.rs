@@ -1,0 +1,129 @@
+//! An answer counts once.
+
+use kernel::{Ctx, Email, StoreError, Timestamp};
+
+use super::{Claims, SKEW_MILLIS, email};
+use crate::{
+    domain::{DomainStore, EmailDomain},
+    provider::Provider,
+    refusal::{Reason, Refusal, Step},
+    request::{Claimed, Request, RequestId, RequestStore, sha256},
+    signature::Verified,
+};
+
+/// How long an assertion that says no end of its own is remembered: longer than any request may be answered.
+const REMEMBERED_MILLIS: i64 = 3_600_000;
+
+/// What became of an answer that was examined.
+#[derive(Debug)]
+pub struct Counted {
+    /// The request, now answered; `None` where there was none to answer.
+    pub request: Option<Request>,
+    /// Checks that it passed.
+    pub passed: Vec<Step>,
+    /// Who signs in, as the identity provider calls them; else why not.
+    pub outcome: Result<Email, Refusal>,
+}
+
+/// Makes an answer count, in the unit of work that lets somebody in: the request is claimed, the assertion remembered,
+/// the address read. What was claimed stays claimed also where it is refused: commit in both cases.
+pub async fn claim<S: RequestStore + DomainStore + ?Sized>(
+    ctx: &Ctx,
+    store: &mut S,
+    provider: &Provider,
+    answers: &RequestId,
+    claims: &Verified<Claims>,
+    browser: Option<&str>,
+) -> Result<Counted, StoreError> {
+    let browser = browser.map(|kept| sha256(kept.as_bytes()));
+    let mut counted = Counted { request: None, passed: Vec::new(), outcome: Err(unknown()) };
+    let request = match store.claim_request(answers, &provider.id, browser.as_ref(), ctx.now).await? {
+        Claimed::Now(request) => request,
+        other => {
+            counted.outcome = Err(refused(&other));
+            return Ok(counted);
+        }
+    };
+    counted.request = Some(request.clone());
+    let claims = claims.get();
+    if let Some(refusal) = stale(&request, claims) {
+        counted.outcome = Err(refusal);
+        return Ok(counted);
+    }
+    counted.passed.push(Step::Request);
+    let assertion = sha256(claims.id.as_bytes());
+    if !store.remember_assertion(&provider.id, &assertion, ends(claims, ctx.now)).await? {
+        counted.outcome = Err(Refusal::new(Reason::Replayed, "this assertion was used before"));
+        return Ok(counted);
+    }
+    counted.passed.push(Step::Replay);
+    counted.outcome = match email::of(claims, provider) {
+        Err(refusal) => Err(refusal),
+        Ok(email) => {
+            if let Some(refusal) = foreign(ctx, store, &email).await? {
+                Err(refusal)
+            } else {
+                counted.passed.push(Step::Email);
+                Ok(email)
+            }
+        }
+    };
+    Ok(counted)
+}
+
+fn unknown() -> Refusal {
+    let detail = "no request of this id waits for an answer of this identity provider; it may have taken longer than 10 minutes";
+    Refusal::new(Reason::UnknownRequest, detail)
+}
+
+fn refused(claimed: &Claimed) -> Refusal {
+    match claimed {
+        Claimed::Before => Refusal::new(Reason::RequestUsed, "this request was answered before"),
+        Claimed::OtherBrowser => {
+            let detail = "the request was begun in another browser, or that has lost its cookie";
+            Refusal::new(Reason::OtherBrowser, detail)
+        }
+        Claimed::Now(_) | Claimed::Unknown => unknown(),
+    }
+}
+
+/// Where people had to prove anew who they are, they did so after the request.
+fn stale(request: &Request, claims: &Claims) -> Option<Refusal> {
+    let since = request.created_at.plus_millis(-SKEW_MILLIS);
+    let old = claims.authn.iter().find(|authn| request.force_authn && authn.instant < since)?;
+    let detail = format!(
+        "AuthnInstant is {}, before the request of {} that asked for a new sign-in",
+        old.instant, request.created_at
+    );
+    Some(Refusal::new(Reason::AuthnContext, detail))
+}
+
+/// When the assertion is over by itself.
+fn ends(claims: &Claims, now: Timestamp) -> Timestamp {
+    let confirmed = claims.confirmations.iter().filter_map(|one| one.not_on_or_after);
+    let conditions = claims.conditions.iter().filter_map(|one| one.not_on_or_after);
+    let last = confirmed.chain(conditions).max().unwrap_or(now).plus_millis(2 * SKEW_MILLIS);
+    last.max(now.plus_millis(REMEMBERED_MILLIS))
+}
+
+/// An address of a domain that another tenant has proved to be its own.
+async fn foreign<S: DomainStore + ?Sized>(
+    ctx: &Ctx,
+    store: &mut S,
+    email: &Email,
+) -> Result<Option<Refusal>, StoreError> {
+    let Some(domain) = EmailDomain::of(email.as_str()) else {
+        return Ok(Some(Refusal::new(Reason::BadEmail, "the domain of the address is none")));
+    };
+    let owner = store.domain_owner(&domain).await?;
+    Ok(owner
+        .filter(|owner| *owner != ctx.tenant)
+        .map(|_| Refusal::new(Reason::DomainOfAnother, format!("{domain} was verified by another tenant"))))
+}
+
+impl Claims {
+    /// When the session at the identity provider ends, the soonest of what is said.
+    pub fn session_ends(&self) -> Option<Timestamp> {
+        self.authn.iter().filter_map(|authn| authn.session_not_on_or_after).min()
+    }
+}

@@ -1,0 +1,198 @@
+//! The one shape that a response and an assertion may have, looked at before anything is computed.
+
+use std::collections::HashSet;
+
+use roxmltree::Node;
+
+use crate::{
+    refusal::{Reason, Refusal},
+    signature::{is_signature, shape},
+    xml::{self, SAML, SAMLP, attribute, elements, is},
+};
+
+/// A response that has the shape of one.
+pub(super) struct Response<'a, 'i> {
+    pub(super) root: Node<'a, 'i>,
+    pub(super) issuer: Option<Node<'a, 'i>>,
+    pub(super) signature: Option<Node<'a, 'i>>,
+    /// `Assertion` or `EncryptedAssertion`.
+    pub(super) assertion: Node<'a, 'i>,
+}
+
+/// An assertion that has the shape of one.
+pub(super) struct Assertion<'a, 'i> {
+    pub(super) root: Node<'a, 'i>,
+    pub(super) issuer: Node<'a, 'i>,
+    pub(super) signature: Option<Node<'a, 'i>>,
+    pub(super) subject: Node<'a, 'i>,
+    pub(super) conditions: Option<Node<'a, 'i>>,
+    pub(super) authn: Vec<Node<'a, 'i>>,
+    pub(super) attributes: Vec<Node<'a, 'i>>,
+}
+
+fn unexpected(detail: impl AsRef<str>) -> Refusal {
+    Refusal::new(Reason::UnexpectedElement, detail)
+}
+
+/// A whole document with a response.
+pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, Refusal> {
+    if !is(root, SAMLP, "Response") || attribute(root, "Version") != Some("2.0") {
+        let found = format!("the root is {}, not a Response of SAML 2.0", root.tag_name().name());
+        return Err(Refusal::new(Reason::NotAResponse, found));
+    }
+    let mut children = elements(root).peekable();
+    let issuer = children.next_if(|node| is(*node, SAML, "Issuer"));
+    let signature = children.next_if(|node| is_signature(*node));
+    let _extensions = children.next_if(|node| is(*node, SAMLP, "Extensions"));
+    let status = children.next_if(|node| is(*node, SAMLP, "Status"));
+    let status = status.ok_or_else(|| {
+        unexpected("a Response has Issuer, Signature, Extensions and Status, in this order")
+    })?;
+    // A response that says it failed is read no further, whatever else is in it.
+    successful(status)?;
+    let assertion =
+        children.next().filter(|node| is(*node, SAML, "Assertion") || is(*node, SAML, "EncryptedAssertion"));
+    let one = || {
+        Refusal::new(
+            Reason::NotOneAssertion,
+            "a Response has exactly one Assertion or EncryptedAssertion, behind its Status",
+        )
+    };
+    let assertion = assertion.ok_or_else(one)?;
+    if children.next().is_some() || count_assertions(root) != 1 {
+        return Err(one());
+    }
+    if signature.is_some() && issuer.is_none() {
+        return Err(Refusal::new(
+            Reason::MisplacedSignature,
+            "a signed Response has an Issuer before its Signature",
+        ));
+    }
+    whole(root, [signature, signature_of(assertion)])?;
+    if let Some(signature) = signature {
+        shape(root, signature)?;
+    }
+    if is(assertion, SAML, "Assertion") {
+        self::assertion(assertion)?;
+    }
+    Ok(Response { root, issuer, signature, assertion })
+}
+
+/// A whole document with nothing but an assertion: what was encrypted.
+pub(super) fn lone_assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a, 'i>, Refusal> {
+    if count_assertions(root) != 1 {
+        return Err(Refusal::new(Reason::NotOneAssertion, "what was encrypted is not exactly one Assertion"));
+    }
+    whole(root, [signature_of(root), None])?;
+    assertion(root)
+}
+
+/// An assertion, wherever it stands.
+pub(super) fn assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a, 'i>, Refusal> {
+    if !is(root, SAML, "Assertion") || attribute(root, "Version") != Some("2.0") {
+        return Err(Refusal::new(Reason::NotOneAssertion, "it is not an Assertion of SAML 2.0"));
+    }
+    let order = || {
+        unexpected(
+            "an Assertion has Issuer, Signature, Subject, Conditions, Advice and statements, in this order",
+        )
+    };
+    let mut children = elements(root).peekable();
+    let issuer = children.next_if(|node| is(*node, SAML, "Issuer")).ok_or_else(order)?;
+    let signature = children.next_if(|node| is_signature(*node));
+    let subject = children.next_if(|node| is(*node, SAML, "Subject")).ok_or_else(order)?;
+    let conditions = children.next_if(|node| is(*node, SAML, "Conditions"));
+    let _advice = children.next_if(|node| is(*node, SAML, "Advice"));
+    let (mut authn, mut attributes) = (Vec::new(), Vec::new());
+    for statement in children {
+        if is(statement, SAML, "AuthnStatement") {
+            authn.push(statement);
+        } else if is(statement, SAML, "AttributeStatement") {
+            attributes.push(statement);
+        } else {
+            return Err(unexpected(format!("{} in an Assertion", statement.tag_name().name())));
+        }
+    }
+    if let Some(signature) = signature {
+        shape(root, signature)?;
+    }
+    Ok(Assertion { root, issuer, signature, subject, conditions, authn, attributes })
+}
+
+/// Where the signature of an assertion has to be.
+fn signature_of<'a, 'i>(assertion: Node<'a, 'i>) -> Option<Node<'a, 'i>> {
+    elements(assertion).nth(1).filter(|node| is_signature(*node) && is(assertion, SAML, "Assertion"))
+}
+
+/// What holds for all elements of a document: IDs, signatures, and values that are nothing but text.
+fn whole(root: Node<'_, '_>, signatures: [Option<Node<'_, '_>>; 2]) -> Result<(), Refusal> {
+    let mut ids = HashSet::new();
+    for node in root.descendants().filter(Node::is_element) {
+        identified(node, &mut ids)?;
+        let name = node.tag_name().name();
+        if name == "Signature" && !signatures.contains(&Some(node)) {
+            let parent = node.parent_element().map_or("nothing", |parent| parent.tag_name().name());
+            return Err(Refusal::new(Reason::MisplacedSignature, format!("a Signature within {parent}")));
+        }
+        let has_text = node.children().any(|child| child.is_text() && !is_blank(child));
+        if has_text && node.children().any(|child| !child.is_text()) {
+            return Err(Refusal::new(Reason::MixedText, format!("{name} holds text and something else")));
+        }
+    }
+    // What has a signature at all has an ID that it can mean.
+    let needs_id = [Some(root), root.descendants().find(|node| is(*node, SAML, "Assertion"))];
+    if needs_id.into_iter().flatten().any(|node| attribute(node, "ID").is_none()) {
+        return Err(Refusal::new(Reason::BadId, "a Response and an Assertion have an ID"));
+    }
+    Ok(())
+}
+
+/// An ID is an attribute without namespace, of ASCII, and nobody else's.
+fn identified<'a>(node: Node<'a, '_>, ids: &mut HashSet<&'a str>) -> Result<(), Refusal> {
+    for attribute in node.attributes().filter(|known| known.name().eq_ignore_ascii_case("id")) {
+        let detail = if attribute.namespace().is_some() {
+            "an ID in a namespace"
+        } else if !xml::is_ncname(attribute.value()) {
+            "an ID that is no name of ASCII characters"
+        } else if !ids.insert(attribute.value()) {
+            "two elements of one ID"
+        } else {
+            continue;
+        };
+        return Err(Refusal::new(Reason::BadId, detail));
+    }
+    Ok(())
+}
+
+fn is_blank(node: Node<'_, '_>) -> bool {
+    node.text().unwrap_or_default().chars().all(|c| c.is_ascii_whitespace())
+}
+
+/// Assertions of any version, encrypted or not, wherever they are.
+fn count_assertions(root: Node<'_, '_>) -> usize {
+    let named = |node: &Node<'_, '_>| {
+        node.is_element() && matches!(node.tag_name().name(), "Assertion" | "EncryptedAssertion")
+    };
+    root.descendants().filter(named).count()
+}
+
+/// The identity provider says that it succeeded.
+fn successful(status: Node<'_, '_>) -> Result<(), Refusal> {
+    let mut children = elements(status);
+    let code = children.next().filter(|node| is(*node, SAMLP, "StatusCode"));
+    let code = code.ok_or_else(|| unexpected("a Status has a StatusCode first"))?;
+    let value = attribute(code, "Value").unwrap_or_default();
+    if value == "urn:oasis:names:tc:SAML:2.0:status:Success" {
+        return Ok(());
+    }
+    // Nobody has signed this yet: only words of the standard's are repeated.
+    let known = |value: &&str| {
+        let name = value.strip_prefix("urn:oasis:names:tc:SAML:2.0:status:");
+        name.is_some_and(|name| name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_alphabetic()))
+    };
+    let second = elements(code).find_map(|inner| attribute(inner, "Value"));
+    let told: Vec<&str> = [Some(value), second].into_iter().flatten().filter(known).collect();
+    let said =
+        format!("the identity provider says {}", if told.is_empty() { "no".into() } else { told.join(", ") });
+    Err(Refusal::new(Reason::NotSuccess, said))
+}

@@ -1,0 +1,109 @@
+//! Signatures: their shape, and what they prove.
+
+mod native;
+mod shape;
+mod signer;
+
+use ring::digest;
+use roxmltree::Node;
+
+pub use self::native::warm_up;
+use self::signer::signer;
+pub(crate) use self::{
+    native::sign,
+    shape::{is_signature, shape},
+};
+use crate::{
+    certificate::Certificate,
+    refusal::{Reason, Refusal},
+    xml,
+};
+
+/// Something that a pinned certificate has signed, or that was made of nothing else.
+///
+/// Only this module makes one of bytes. What is read out of it stays verified; there is no other way to claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified<T>(T);
+
+impl<T> Verified<T> {
+    /// What was verified.
+    pub fn get(&self) -> &T {
+        &self.0
+    }
+
+    /// What can be read out of it.
+    pub(crate) fn read<U>(
+        &self,
+        read: impl FnOnce(&T) -> Result<U, Refusal>,
+    ) -> Result<Verified<U>, Refusal> {
+        read(&self.0).map(Verified)
+    }
+}
+
+/// Verifies the signature of an element of `text`: the canonical form of that element, without the signature, as it
+/// was signed. `text` has passed all checks of structure, and `parent` is an element of its tree that has a `signature`.
+pub(crate) fn verify(
+    text: &str,
+    parent: Node<'_, '_>,
+    signature: Node<'_, '_>,
+    pinned: &[&Certificate],
+) -> Result<Verified<String>, Refusal> {
+    let expected = shape(parent, signature)?;
+    let fitting: Vec<_> =
+        pinned.iter().copied().filter(|one| one.kind() == expected.algorithm.kind()).collect();
+    let info = xml::elements(signature).next();
+    let signer = info.and_then(|info| signer(info, &expected, &fitting));
+    let Some(certificate) = signer else { return Err(by_none(parent, &fitting)) };
+    let changed = |what: &str| {
+        let name = parent.tag_name().name();
+        Refusal::new(Reason::BadDigest, format!("{what}: the {name} is not what was signed"))
+    };
+    let bytes = native::verify(text, &path(parent), &path(signature), &expected, certificate)
+        .ok_or_else(|| changed("the digest does not fit"))?;
+    // The bytes that were digested, digested once more, are what our own tree says they are.
+    if digest::digest(expected.digest.ring(), &bytes).as_ref() != expected.digest_value {
+        return Err(changed("the digest of what was signed is another"));
+    }
+    let signed = String::from_utf8(bytes).map_err(|_| changed("it is not UTF-8"))?;
+    let tree = xml::parse(&signed)?;
+    let same = tree.root_element().tag_name() == parent.tag_name()
+        && xml::attribute(tree.root_element(), "ID") == Some(expected.id.as_str());
+    drop(tree);
+    if same { Ok(Verified(signed)) } else { Err(changed("another element was signed")) }
+}
+
+fn by_none(parent: Node<'_, '_>, tried: &[&Certificate]) -> Refusal {
+    let tried = tried.iter().map(|one| one.fingerprint().chars().take(16).collect::<String>());
+    let tried = tried.collect::<Vec<_>>().join(", ");
+    let detail = format!(
+        "the signature of the {} was made by none of the pinned certificates whose keys fit it (tried: {})",
+        parent.tag_name().name(),
+        if tried.is_empty() { "none" } else { &tried }
+    );
+    Refusal::new(Reason::BadSignature, detail)
+}
+
+/// The way from the root to an element: which child element each is.
+fn path(node: Node<'_, '_>) -> Vec<usize> {
+    let mut path: Vec<usize> = node
+        .ancestors()
+        .take_while(|one| one.parent_element().is_some())
+        .map(|one| one.prev_siblings().skip(1).filter(Node::is_element).count())
+        .collect();
+    path.reverse();
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_counts_elements() {
+        let tree = xml::parse("<a> <b/><!-- --><c><d/>x<e/></c></a>").unwrap();
+        let find = |name: &str| tree.descendants().find(|node| node.has_tag_name(name)).unwrap();
+        assert!(path(find("a")).is_empty());
+        assert_eq!(path(find("b")), [0]);
+        assert_eq!(path(find("e")), [1, 1]);
+    }
+}

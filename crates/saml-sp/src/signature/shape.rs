@@ -1,0 +1,234 @@
+//! The one form of signature that is taken: one reference, to its own parent, enveloped and exclusive.
+
+use ring::digest;
+use roxmltree::Node;
+
+use crate::{
+    certificate::KeyKind,
+    encode,
+    refusal::{Reason, Refusal},
+    xml::{self, DS, attribute, elements, is, only_text},
+};
+
+const EXCLUSIVE: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
+const ENVELOPED: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
+/// Characters of the list of namespaces that are to be kept.
+const MAX_PREFIXES: usize = 512;
+/// Characters of a value: those of an RSA key of 8,192 bits, in lines.
+const MAX_VALUE: usize = 4096;
+
+/// How it was digested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Digest {
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl Digest {
+    pub(crate) fn ring(self) -> &'static digest::Algorithm {
+        match self {
+            Self::Sha256 => &digest::SHA256,
+            Self::Sha384 => &digest::SHA384,
+            Self::Sha512 => &digest::SHA512,
+        }
+    }
+
+    fn read(uri: &str) -> Option<Self> {
+        match uri {
+            "http://www.w3.org/2001/04/xmlenc#sha256" => Some(Self::Sha256),
+            "http://www.w3.org/2001/04/xmldsig-more#sha384" => Some(Self::Sha384),
+            "http://www.w3.org/2001/04/xmlenc#sha512" => Some(Self::Sha512),
+            _ => None,
+        }
+    }
+}
+
+/// How it was signed. There is no HMAC and no SHA-1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Algorithm {
+    Rsa(Digest),
+    Ecdsa(Digest),
+}
+
+impl Algorithm {
+    pub(crate) fn kind(self) -> KeyKind {
+        match self {
+            Self::Rsa(_) => KeyKind::Rsa,
+            Self::Ecdsa(_) => KeyKind::Ec,
+        }
+    }
+
+    fn read(uri: &str) -> Option<Self> {
+        let name = uri.strip_prefix("http://www.w3.org/2001/04/xmldsig-more#")?;
+        match name {
+            "rsa-sha256" => Some(Self::Rsa(Digest::Sha256)),
+            "rsa-sha384" => Some(Self::Rsa(Digest::Sha384)),
+            "rsa-sha512" => Some(Self::Rsa(Digest::Sha512)),
+            "ecdsa-sha256" => Some(Self::Ecdsa(Digest::Sha256)),
+            "ecdsa-sha384" => Some(Self::Ecdsa(Digest::Sha384)),
+            "ecdsa-sha512" => Some(Self::Ecdsa(Digest::Sha512)),
+            _ => None,
+        }
+    }
+}
+
+/// What a signature says about itself, which the verifier has to find true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// The ID of the element that is signed: the parent.
+    pub(crate) id: String,
+    /// Its name, without namespace.
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) digest: Digest,
+    pub(crate) digest_value: Vec<u8>,
+    /// The bytes of the signature.
+    pub(crate) value: Vec<u8>,
+}
+
+fn refused(detail: &str) -> Refusal {
+    Refusal::new(Reason::SignatureShape, detail)
+}
+
+/// Looks at a signature before anything is computed.
+pub(crate) fn shape(parent: Node<'_, '_>, signature: Node<'_, '_>) -> Result<Expected, Refusal> {
+    let id = attribute(parent, "ID").ok_or_else(|| refused("the signed element has no ID"))?;
+    let parts: Vec<_> = elements(signature).collect();
+    let (info, value, rest) = match parts.as_slice() {
+        [info, value, rest @ ..] => (*info, *value, rest),
+        _ => return Err(refused("a Signature has a SignedInfo and a SignatureValue")),
+    };
+    let ordered = is(info, DS, "SignedInfo")
+        && is(value, DS, "SignatureValue")
+        && matches!(rest, [] | [_])
+        && rest.iter().all(|node| is(*node, DS, "KeyInfo"));
+    if !ordered {
+        return Err(refused(
+            "a Signature has SignedInfo, SignatureValue and KeyInfo, each once, and no Object",
+        ));
+    }
+    let value = base64(value)?;
+    // No prefix stands between an attribute and what it means, whoever reads it.
+    let in_namespace = |node: Node<'_, '_>| node.attributes().any(|one| one.namespace().is_some());
+    if info.descendants().any(in_namespace) {
+        return Err(refused("an attribute of a SignedInfo is in a namespace"));
+    }
+    let parts_of_info: Vec<_> = elements(info).collect();
+    let [canonical, method, reference] = parts_of_info.as_slice() else {
+        return Err(refused("a SignedInfo has one CanonicalizationMethod, SignatureMethod and Reference"));
+    };
+    if !is(*canonical, DS, "CanonicalizationMethod") || attribute(*canonical, "Algorithm") != Some(EXCLUSIVE)
+    {
+        return Err(algorithm("CanonicalizationMethod", *canonical));
+    }
+    kept_prefixes(*canonical)?;
+    let signed = attribute(*method, "Algorithm").and_then(Algorithm::read);
+    let signed = signed.filter(|_| is(*method, DS, "SignatureMethod"));
+    let signed = signed.ok_or_else(|| algorithm("SignatureMethod", *method))?;
+    childless(*method)?;
+    let (digest, digest_value) = referenced(*reference, id)?;
+    Ok(Expected {
+        id: id.to_owned(),
+        name: parent.tag_name().name().to_owned(),
+        namespace: parent.tag_name().namespace().unwrap_or_default().to_owned(),
+        algorithm: signed,
+        digest,
+        digest_value,
+        value,
+    })
+}
+
+/// The reference: to the parent, by its ID, and by nothing else.
+fn referenced(reference: Node<'_, '_>, id: &str) -> Result<(Digest, Vec<u8>), Refusal> {
+    if !is(reference, DS, "Reference") {
+        return Err(refused("the third of a SignedInfo is a Reference"));
+    }
+    let uri = attribute(reference, "URI").and_then(|uri| uri.strip_prefix('#'));
+    if uri != Some(id) {
+        return Err(refused("the Reference is to something else than the element that holds the Signature"));
+    }
+    let parts: Vec<_> = elements(reference).collect();
+    let [transforms, method, value] = parts.as_slice() else {
+        return Err(refused("a Reference has Transforms, DigestMethod and DigestValue, each once"));
+    };
+    if !is(*transforms, DS, "Transforms") || !is(*value, DS, "DigestValue") {
+        return Err(refused("a Reference has Transforms, DigestMethod and DigestValue, in this order"));
+    }
+    let steps: Vec<_> = elements(*transforms).collect();
+    let [first, second] = steps.as_slice() else {
+        return Err(refused("there are two Transforms"));
+    };
+    if !is(*first, DS, "Transform") || attribute(*first, "Algorithm") != Some(ENVELOPED) {
+        return Err(algorithm("first Transform", *first));
+    }
+    if !is(*second, DS, "Transform") || attribute(*second, "Algorithm") != Some(EXCLUSIVE) {
+        return Err(algorithm("second Transform", *second));
+    }
+    childless(*first)?;
+    kept_prefixes(*second)?;
+    let digest = attribute(*method, "Algorithm").and_then(Digest::read);
+    let digest = digest.filter(|_| is(*method, DS, "DigestMethod"));
+    let digest = digest.ok_or_else(|| algorithm("DigestMethod", *method))?;
+    childless(*method)?;
+    let value = base64(*value)?;
+    if value.len() != digest.ring().output_len() {
+        return Err(refused("a DigestValue has another length than its DigestMethod makes"));
+    }
+    Ok((digest, value))
+}
+
+fn algorithm(what: &str, node: Node<'_, '_>) -> Refusal {
+    let found = attribute(node, "Algorithm").unwrap_or("no Algorithm");
+    Refusal::new(Reason::SignatureAlgorithm, format!("{what}: {found} is not taken"))
+}
+
+/// Nothing but an `InclusiveNamespaces` may stand in a canonicalisation.
+fn kept_prefixes(node: Node<'_, '_>) -> Result<(), Refusal> {
+    let children: Vec<_> = elements(node).collect();
+    match children.as_slice() {
+        [] => childless(node),
+        [one]
+            if is(*one, EXCLUSIVE, "InclusiveNamespaces")
+                && attribute(*one, "PrefixList").is_some_and(|list| list.len() <= MAX_PREFIXES)
+                && !one.has_children() =>
+        {
+            Ok(())
+        }
+        _ => Err(refused("a canonicalisation with something else than InclusiveNamespaces")),
+    }
+}
+
+fn childless(node: Node<'_, '_>) -> Result<(), Refusal> {
+    if elements(node).next().is_some() || node.children().any(|child| child.is_text() && !blank(child)) {
+        return Err(refused("an algorithm has parameters"));
+    }
+    Ok(())
+}
+
+fn blank(node: Node<'_, '_>) -> bool {
+    node.text().unwrap_or_default().chars().all(|c| c.is_ascii_whitespace())
+}
+
+/// Base64 in one text, over several lines or not.
+fn base64(node: Node<'_, '_>) -> Result<Vec<u8>, Refusal> {
+    let text =
+        only_text(node).map_err(|_| refused("a value of a Signature holds something else than text"))?;
+    // CDATA is text too, and yet some read on behind it and some do not.
+    let source = node.document().input_text().get(node.range()).unwrap_or_default();
+    if source.contains("<![CDATA[") {
+        return Err(refused("a value of a Signature is written as CDATA"));
+    }
+    if text.len() > MAX_VALUE {
+        return Err(refused("a value of a Signature is longer than any key makes it"));
+    }
+    let packed: String = text.split_ascii_whitespace().collect();
+    let value = encode::base64(&packed).ok().filter(|value| !value.is_empty());
+    value.ok_or_else(|| refused("a value of a Signature is not base64"))
+}
+
+/// Whether it is a `Signature` of XML signatures.
+pub(crate) fn is_signature(node: Node<'_, '_>) -> bool {
+    xml::is(node, DS, "Signature")
+}

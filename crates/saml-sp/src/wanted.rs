@@ -1,0 +1,299 @@
+//! What a provider may be told to be: each field is checked before anything else is done.
+
+use kernel::Timestamp;
+use url::Url;
+
+use crate::{
+    certificate::{Certificate, Certificates},
+    domain::EmailDomain,
+    metadata::{self, IdpMetadata, MAX_METADATA},
+    provider::{
+        AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME,
+        ProviderError, Source,
+    },
+};
+
+/// Characters of an attribute's name, or of an authentication context, at most.
+const MAX_WORD: usize = 256;
+
+/// What a provider is to be, besides the other side.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// 1 to 100 printable characters.
+    pub name: String,
+    /// 1 to 100 domains.
+    pub email_domains: Vec<String>,
+    /// Where claims are found.
+    pub mapping: AttributeMapping,
+    /// Whether requests are signed.
+    pub sign_requests: bool,
+    /// Whether people have to prove anew who they are.
+    pub force_authn: bool,
+    /// Which ways of signing in are asked for: 10 URIs at most.
+    pub authn_contexts: Vec<String>,
+}
+
+/// The other side, as it is handed in.
+#[derive(Debug, Clone)]
+pub enum OtherSide {
+    /// By its metadata.
+    MetadataXml(String),
+    /// By metadata that was read from an address.
+    MetadataUrl {
+        /// The address.
+        url: String,
+        /// What was read there.
+        text: String,
+    },
+    /// By its fields.
+    Fields {
+        /// The issuer of its assertions.
+        entity_id: String,
+        /// Its single sign-on service with HTTP-POST.
+        sso_url: String,
+        /// Its signing certificates: PEM, or base64 of the DER form.
+        certificates: Vec<String>,
+    },
+}
+
+/// A [`Change`] that can be made.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    pub(crate) name: String,
+    pub(crate) email_domains: Vec<EmailDomain>,
+    pub(crate) mapping: AttributeMapping,
+    pub(crate) sign_requests: bool,
+    pub(crate) force_authn: bool,
+    pub(crate) authn_contexts: Vec<String>,
+}
+
+/// An [`OtherSide`] that can be used.
+#[derive(Debug, Clone)]
+pub struct Known {
+    pub(crate) idp: IdentityProvider,
+    pub(crate) source: Source,
+    pub(crate) valid_until: Option<Timestamp>,
+    pub(crate) wants_signed_requests: bool,
+}
+
+pub(crate) fn field(field: impl Into<String>, problem: impl Into<String>) -> ProviderError {
+    ProviderError::Field { field: field.into(), problem: problem.into() }
+}
+
+fn is_printable(text: &str, most: usize) -> bool {
+    (1..=most).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(char::is_control)
+}
+
+impl Change {
+    /// Checks every field.
+    pub fn checked(self) -> Result<Checked, ProviderError> {
+        if !is_printable(&self.name, MAX_NAME) {
+            let problem = format!("write 1 to {MAX_NAME} printable characters, no space at either end");
+            return Err(field("name", problem));
+        }
+        if let Some(name) = &self.mapping.email
+            && !is_printable(name, MAX_WORD)
+        {
+            let problem = format!(
+                "write the name of an attribute: 1 to {MAX_WORD} printable characters, no space at either end"
+            );
+            return Err(field("attributeMapping.email", problem));
+        }
+        Ok(Checked {
+            name: self.name,
+            email_domains: domains(&self.email_domains)?,
+            mapping: self.mapping,
+            sign_requests: self.sign_requests,
+            force_authn: self.force_authn,
+            authn_contexts: contexts(self.authn_contexts)?,
+        })
+    }
+}
+
+fn domains(texts: &[String]) -> Result<Vec<EmailDomain>, ProviderError> {
+    const FIELD: &str = "emailDomains";
+    if !(1..=MAX_DOMAINS).contains(&texts.len()) {
+        let problem = format!("write 1 to {MAX_DOMAINS} domains, those behind the @ of people's addresses");
+        return Err(field(FIELD, problem));
+    }
+    let mut read: Vec<EmailDomain> = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        let at = || format!("{FIELD}[{index}]");
+        let domain: EmailDomain = text.parse().map_err(|error| field(at(), format!("{error}")))?;
+        if read.contains(&domain) {
+            return Err(field(at(), format!("{domain} is in the list already")));
+        }
+        read.push(domain);
+    }
+    Ok(read)
+}
+
+fn contexts(texts: Vec<String>) -> Result<Vec<String>, ProviderError> {
+    const FIELD: &str = "authnContexts";
+    if texts.len() > MAX_CONTEXTS {
+        return Err(field(FIELD, format!("{MAX_CONTEXTS} at most")));
+    }
+    for (index, text) in texts.iter().enumerate() {
+        let is_uri =
+            is_printable(text, MAX_WORD) && !text.contains(char::is_whitespace) && Url::parse(text).is_ok();
+        if !is_uri {
+            let problem =
+                "write a URI such as urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
+            return Err(field(format!("{FIELD}[{index}]"), problem));
+        }
+        if texts.iter().take(index).any(|before| before == text) {
+            return Err(field(format!("{FIELD}[{index}]"), "it is in the list already"));
+        }
+    }
+    Ok(texts)
+}
+
+impl OtherSide {
+    /// Checks it. Reads XML and certificates: some milliseconds of CPU at most.
+    pub fn checked(self, now: Timestamp) -> Result<Known, ProviderError> {
+        match self {
+            Self::MetadataXml(text) => of_metadata("metadataXml", &text, Source::MetadataXml, now),
+            Self::MetadataUrl { url, text } => {
+                of_metadata("metadataUrl", &text, Source::MetadataUrl(url), now)
+            }
+            Self::Fields { entity_id, sso_url, certificates } => {
+                let idp = IdentityProvider {
+                    entity_id: metadata::entity_id(&entity_id).ok_or_else(|| {
+                        field("entityId", "write 1 to 1024 printable characters, no space at either end")
+                    })?,
+                    sso_url: metadata::sso_url(&sso_url)
+                        .map_err(|problem| field("ssoUrl", format!("the address {problem}")))?,
+                    certificates: pinned(&certificates, now)?,
+                };
+                let (valid_until, wants_signed_requests) = (None, false);
+                Ok(Known { idp, source: Source::Fields, valid_until, wants_signed_requests })
+            }
+        }
+    }
+}
+
+fn of_metadata(name: &str, text: &str, source: Source, now: Timestamp) -> Result<Known, ProviderError> {
+    let read = usable(text, now).map_err(|problem| field(name, problem))?;
+    let IdpMetadata { idp, wants_signed_requests, valid_until } = read;
+    Ok(Known { idp, source, valid_until, wants_signed_requests })
+}
+
+/// Reads metadata that somebody can sign in by.
+pub(crate) fn usable(text: &str, now: Timestamp) -> Result<IdpMetadata, String> {
+    if text.len() > MAX_METADATA {
+        return Err(metadata::MetadataError::TooLarge.to_string());
+    }
+    let read = IdpMetadata::read(text, now).map_err(|error| error.to_string())?;
+    if have_ended(&read.idp.certificates, now) {
+        return Err("all signing certificates in it have ended; get metadata with one that is good".into());
+    }
+    Ok(read)
+}
+
+/// Whether nobody could sign in by any of these any more.
+fn have_ended(certificates: &[Certificate], now: Timestamp) -> bool {
+    certificates.iter().all(|certificate| certificate.not_after() < now)
+}
+
+fn pinned(texts: &[String], now: Timestamp) -> Result<Certificates, ProviderError> {
+    const FIELD: &str = "certificates";
+    if !(1..=MAX_CERTIFICATES).contains(&texts.len()) {
+        let problem = format!(
+            "write 1 to {MAX_CERTIFICATES} signing certificates, as PEM or as base64 of their DER form"
+        );
+        return Err(field(FIELD, problem));
+    }
+    let mut read = Certificates::new();
+    for (index, text) in texts.iter().enumerate() {
+        let at = || format!("{FIELD}[{index}]");
+        let certificate = Certificate::from_text(text).map_err(|error| field(at(), error.to_string()))?;
+        if read.contains(&certificate) {
+            return Err(field(at(), "it is in the list already"));
+        }
+        read.push(certificate);
+    }
+    if have_ended(&read, now) {
+        return Err(field(FIELD, "all of them have ended; write one that is good"));
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{World, change, fields, metadata};
+
+    fn told<T>(result: Result<T, ProviderError>) -> String {
+        result.err().unwrap().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_its_field() {
+        let refused = |edit: fn(&mut Change)| {
+            let mut change = change(&["corp.example"]);
+            edit(&mut change);
+            told(change.checked())
+        };
+        assert!(refused(|c| c.name.clear()).starts_with("name: write 1 to 100 "));
+        assert!(refused(|c| c.name.push('\n')).starts_with("name: "));
+        assert!(refused(|c| c.name = "x".repeat(101)).starts_with("name: "));
+        assert!(refused(|c| c.email_domains.clear()).starts_with("emailDomains: write 1 to 100 "));
+        assert!(refused(|c| c.email_domains = vec!["a.example".into(); 101]).starts_with("emailDomains: "));
+        assert_eq!(
+            refused(|c| c.email_domains.push("nonsense".into())),
+            "emailDomains[1]: write a domain such as example.com"
+        );
+        assert_eq!(
+            refused(|c| c.email_domains.push("CORP.example".into())),
+            "emailDomains[1]: corp.example is in the list already"
+        );
+        assert!(refused(|c| c.mapping.email = Some(" mail".into())).starts_with("attributeMapping.email: "));
+        assert!(
+            refused(|c| c.authn_contexts = vec!["x".into()]).starts_with("authnContexts[0]: write a URI ")
+        );
+        assert!(refused(|c| c.authn_contexts = vec!["urn:x:y".into(); 2]).starts_with("authnContexts[1]: "));
+        assert_eq!(refused(|c| c.authn_contexts = vec!["urn:x:y".into(); 11]), "authnContexts: 10 at most");
+        change(&["münchen.example"]).checked().unwrap();
+    }
+
+    #[test]
+    fn the_other_side_is_checked_however_it_is_given() {
+        let world = World::new();
+        let now = world.now();
+        let (good, ended) = (world.certificate(100), world.certificate(-1));
+        let by_fields = |edit: &dyn Fn(&mut String, &mut String, &mut Vec<String>)| {
+            let mut other = fields(&[&good]);
+            if let OtherSide::Fields { entity_id, sso_url, certificates } = &mut other {
+                edit(entity_id, sso_url, certificates);
+            }
+            told(other.checked(now))
+        };
+        assert!(by_fields(&|id, _, _| id.clear()).starts_with("entityId: write 1 to 1024 "));
+        assert!(by_fields(&|id, _, _| *id = "x".repeat(1025)).starts_with("entityId: "));
+        assert_eq!(
+            by_fields(&|_, url, _| *url = "http://idp.example.com/".into()),
+            "ssoUrl: the address is not https"
+        );
+        assert!(by_fields(&|_, url, _| *url = "nonsense".into()).starts_with("ssoUrl: "));
+        assert!(by_fields(&|_, _, all| all.clear()).starts_with("certificates: write 1 to 10 "));
+        assert!(by_fields(&|_, _, all| all.push("x".into())).starts_with("certificates[1]: not an X.509 "));
+        assert!(by_fields(&|_, _, all| all.push(good.base64())).starts_with("certificates[1]: it is in "));
+        assert!(
+            by_fields(&|_, _, all| *all = vec![ended.pem()])
+                .starts_with("certificates: all of them have ended")
+        );
+        // One that is good is enough.
+        fields(&[&ended, &good]).checked(now).unwrap();
+        fields(&[&good]).checked(now).unwrap();
+
+        let by_metadata = |text: String| told(OtherSide::MetadataXml(text).checked(now));
+        assert!(by_metadata("<x/>".into()).starts_with("metadataXml: there is no EntityDescriptor "));
+        assert!(by_metadata(metadata("https://idp", &[])).starts_with("metadataXml: it has no signing "));
+        assert!(by_metadata(metadata("https://idp", &[&ended])).starts_with("metadataXml: all signing "));
+        assert!(by_metadata(" ".repeat(MAX_METADATA + 1)).starts_with("metadataXml: metadata of more than "));
+        let url = OtherSide::MetadataUrl { url: "https://idp.example.com/".into(), text: "x".into() };
+        assert!(told(url.checked(now)).starts_with("metadataUrl: not metadata that can be read: "));
+        let known = OtherSide::MetadataXml(metadata("https://idp", &[&good, &ended])).checked(now).unwrap();
+        assert!(known.wants_signed_requests && known.idp.certificates.len() == 2);
+    }
+}

@@ -1,0 +1,72 @@
+//! XML from strangers: within bounds before anything is built of it, without DOCTYPE, read as a tree once.
+
+mod bounds;
+mod names;
+mod text;
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+pub(crate) use self::{
+    names::{DS, ENC, ENC11, MD, SAML, SAMLP, XSI},
+    text::{is_ncname, only_text},
+};
+use crate::refusal::{Reason, Refusal};
+
+/// Nodes of a tree at most: elements, texts, comments and attributes stay far below.
+const MAX_NODES: u32 = 20_000;
+
+/// Reads a message: bounds first, and nothing beside its root element.
+pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refusal> {
+    let tree = document(text)?;
+    if tree.root().children().count() != 1 {
+        return Err(Refusal::new(Reason::ForbiddenMarkup, "something stands beside the root element"));
+    }
+    Ok(tree)
+}
+
+/// Reads a document, with comments around it or without: bounds first.
+pub(crate) fn document(text: &str) -> Result<Document<'_>, Refusal> {
+    bounds::check(text)?;
+    let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    let tree = Document::parse_with_options(text, options)
+        .map_err(|error| Refusal::new(Reason::NotWellFormed, error.to_string()))?;
+    if tree.descendants().any(|node| node.is_pi()) {
+        return Err(Refusal::new(Reason::ForbiddenMarkup, "a processing instruction"));
+    }
+    Ok(tree)
+}
+
+/// Whether it is the element of this name.
+pub(crate) fn is(node: Node<'_, '_>, namespace: &'static str, name: &str) -> bool {
+    node.is_element() && node.tag_name().namespace() == Some(namespace) && node.tag_name().name() == name
+}
+
+/// The child elements.
+pub(crate) fn elements<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
+    node.children().filter(Node::is_element)
+}
+
+/// The child elements of this name.
+pub(crate) fn named<'a, 'i>(
+    node: Node<'a, 'i>,
+    namespace: &'static str,
+    name: &'static str,
+) -> impl Iterator<Item = Node<'a, 'i>> {
+    elements(node).filter(move |child| is(*child, namespace, name))
+}
+
+/// The only child element of this name, if there is one.
+pub(crate) fn child<'a, 'i>(
+    node: Node<'a, 'i>,
+    namespace: &'static str,
+    name: &'static str,
+) -> Option<Node<'a, 'i>> {
+    named(node, namespace, name).next()
+}
+
+/// An attribute without namespace.
+pub(crate) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    node.attributes()
+        .find(|known| known.namespace().is_none() && known.name() == name)
+        .map(|known| known.value())
+}

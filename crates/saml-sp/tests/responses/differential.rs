@@ -1,0 +1,84 @@
+//! The two verifiers agree: on every document of these tests, whether what is signed holds, and on whom it speaks of.
+
+use saml_sp::{Examined, Step};
+
+use crate::{
+    hostile,
+    second::{Identity, Second, has_odd_namespace},
+    valid,
+    world::{WORLD, examined},
+};
+
+/// What a document has come to by the first verifier.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    /// It was refused for its form, or because it cannot be decrypted: nobody asked whether its signatures hold.
+    NotAsked,
+    /// It holds and speaks of this one, or does not hold.
+    Asked(Option<Identity>),
+}
+
+impl First {
+    pub(crate) fn of(examined: &Examined) -> Self {
+        let reached = |step: Step| examined.passed.contains(&step);
+        let refused_at = examined.outcome.as_ref().err().map(saml_sp::Refusal::step);
+        match &examined.claims {
+            Some(claims) => Self::Asked(Some(Identity::of(claims.get()))),
+            None if reached(Step::Status) && refused_at == Some(Step::Signature) => Self::Asked(None),
+            None => Self::NotAsked,
+        }
+    }
+}
+
+#[test]
+fn both_take_every_valid_response_and_differ_where_it_is_known() {
+    let second = Second::new(&WORLD.provider);
+    let mut known = Vec::new();
+    for case in valid::all() {
+        let first = First::of(&examined(&case.form(), case.change));
+        let First::Asked(Some(identity)) = first else { panic!("{}: {first:?}", case.name) };
+        let believed = second.believes(case.xml.trim_start_matches('\u{feff}'));
+        match case.second_differs {
+            None => assert_eq!(believed, Ok(Some(identity)), "{}", case.name),
+            Some(why) => {
+                assert_eq!(believed, Ok(None), "{}: no difference any more: {why}", case.name);
+                known.push(format!("{}: {why}", case.name));
+            }
+        }
+    }
+    println!("known differences:\n{}", known.join("\n"));
+}
+
+#[test]
+fn both_agree_on_every_hostile_response_that_is_asked_of_them() {
+    let second = Second::new(&WORLD.provider);
+    let (mut asked, mut held, mut odd) = (0, 0, 0);
+    for (family, case) in hostile::all()
+        .into_iter()
+        .flat_map(|(family, cases)| cases.into_iter().map(move |case| (family, case)))
+    {
+        let Some(xml) = &case.xml else { continue };
+        // What is pinned is another question.
+        let mut provider = WORLD.provider.clone();
+        (case.change)(&mut provider);
+        let other;
+        let second = if provider.idp == WORLD.provider.idp {
+            &second
+        } else {
+            other = Second::new(&provider);
+            &other
+        };
+        let First::Asked(first) = First::of(&examined(&case.field, case.change)) else { continue };
+        asked += 1;
+        held += usize::from(first.is_some());
+        if first.is_none() && has_odd_namespace(xml) {
+            odd += 1;
+            continue;
+        }
+        assert_eq!(second.believes(xml), Ok(first), "{family}: {}", case.name);
+    }
+    println!(
+        "{asked} hostile responses were asked of both; the signatures of {held} hold, and they are refused for what they say; {odd} have namespaces that canonical XML has not"
+    );
+    assert!(asked > 150 && held > 100, "{asked}, {held}");
+}

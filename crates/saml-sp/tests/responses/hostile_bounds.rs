@@ -1,0 +1,209 @@
+//! Documents that would cost more than they are worth. None is signed by anybody; all ask for work before that is known.
+
+use data_encoding::BASE64;
+use saml_sp::Reason::{self, BadDigest, BadSignature, OutOfBounds, SignatureShape};
+
+use crate::{
+    factory::{Build, Swap},
+    hostile::Hostile,
+    keys::ATTACKER,
+    sign::{EXCLUSIVE, Hash},
+};
+
+/// Bytes that fit into the form.
+const ROOM: usize = 180 * 1024;
+
+pub(crate) fn all() -> Vec<Hostile> {
+    [beyond(), within()].into_iter().flatten().collect()
+}
+
+/// Sent without a care for its signature.
+fn sent(place: &str, stuff: &str) -> String {
+    Build::assertion_signed().xml().swap(place, &format!("{stuff}{place}"))
+}
+
+const STATEMENT: &str = "</saml:AttributeStatement>";
+
+fn beyond() -> Vec<Hostile> {
+    let of = |name: &str, xml: String| Hostile::of(name, xml, OutOfBounds);
+    let nested = |depth: usize| format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+    let attributes = |count: usize| {
+        let all: String = (0..count).map(|n| format!(" a{n}=\"\"")).collect();
+        format!("<a{all}></a>")
+    };
+    let namespaces = |count: usize| {
+        let all: String = (0..count).map(|n| format!(" xmlns:n{n}=\"urn:n{n}\"")).collect();
+        format!("<a{all}></a>")
+    };
+    let deep_namespaces: String = (0..60).map(|n| format!("<a xmlns:n{n}=\"u\" xmlns:m{n}=\"u\">")).collect();
+    vec![
+        of("19,000 comments", sent(STATEMENT, &"<!---->".repeat(19_000))),
+        of("100 comments", sent(STATEMENT, &"<!-- -->".repeat(100))),
+        of("as deep as fits", sent(STATEMENT, &nested(ROOM / 8))),
+        of("70 deep", sent(STATEMENT, &nested(70))),
+        of("deep and never closed", sent(STATEMENT, &"<a>".repeat(ROOM / 4))),
+        of("as many elements as fit", sent(STATEMENT, &"<a/>".repeat(ROOM / 5))),
+        of("2,000 elements more", sent(STATEMENT, &"<a/>".repeat(2_000))),
+        of("as many attributes as fit", sent(STATEMENT, &attributes(15_000))),
+        of("70 attributes", sent(STATEMENT, &attributes(70))),
+        of(
+            "70 namespaces",
+            sent(STATEMENT, &namespaces(63).swap("></a>", &format!(">{}</a>", namespaces(7)))),
+        ),
+        of(
+            "many namespaces, each deeper",
+            sent(STATEMENT, &format!("{deep_namespaces}{}", "</a>".repeat(60))),
+        ),
+        of(
+            "10,000 attributes of the root",
+            Build::assertion_signed().xml().swap(
+                " ID=\"_r1\"",
+                &format!("{} ID=\"_r1\"", (0..10_000).map(|n| format!(" a{n}=\"\"")).collect::<String>()),
+            ),
+        ),
+        Hostile::of(
+            "201 attributes of the person",
+            {
+                let all: String =
+                    (0..201).map(|n| format!("<saml:Attribute Name=\"a{n}\"></saml:Attribute>")).collect();
+                Build::assertion_signed().within(STATEMENT, &format!("{all}{STATEMENT}")).xml()
+            },
+            OutOfBounds,
+        ),
+        Hostile::of(
+            "201 values",
+            {
+                let all = format!(
+                    "<saml:Attribute Name=\"a\">{}</saml:Attribute>",
+                    "<saml:AttributeValue></saml:AttributeValue>".repeat(201)
+                );
+                Build::assertion_signed().within(STATEMENT, &format!("{all}{STATEMENT}")).xml()
+            },
+            OutOfBounds,
+        ),
+    ]
+}
+
+/// All bounds are kept, and each is used up: by somebody without a pinned key, and by somebody who has a signed assertion,
+/// which is another one.
+fn within() -> Vec<Hostile> {
+    let mut cases = alone();
+    for (name, stuff) in stuffing() {
+        let added = format!(
+            "<saml:Attribute Name=\"x\"><saml:AttributeValue>{stuff}</saml:AttributeValue></saml:Attribute>"
+        );
+        let forged = Build::assertion_signed()
+            .within(STATEMENT, &format!("{added}{STATEMENT}"))
+            .signing(|signing| signing.by(&ATTACKER, Hash::Sha256));
+        cases.push(Hostile::built(format!("{name}, signed by an attacker"), &forged, BadSignature));
+        let swollen = Build::assertion_signed().signing(|signing| signing.prefixes = KEPT);
+        cases.push(Hostile::of(
+            format!("{name}, signed without it"),
+            swollen.xml().swap(STATEMENT, &format!("{added}{STATEMENT}")),
+            BadDigest,
+        ));
+    }
+    cases
+}
+
+/// As identity providers ask for.
+const KEPT: &[&str] = &["xs", "xsi", "n0", "n1", "n2", "n3", "#default"];
+
+fn stuffing() -> Vec<(&'static str, String)> {
+    let nested =
+        |depth: usize, inner: &str| format!("{}{inner}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+    let attributes = |count: usize, prefix: &str| -> String {
+        (0..count).map(|n| format!(" {}a{n}=\"\"", prefix.replace('N', &n.to_string()))).collect()
+    };
+    let namespaces = |count: usize, uri: &str| -> String {
+        (0..count).map(|n| format!(" xmlns:n{n}=\"{uri}{n}\"")).collect()
+    };
+    // As many as fit, within these many.
+    let fill = |element: &str, most: usize| element.repeat(((ROOM - 20_000) / element.len()).min(most));
+    let (plain, prefixed) = (attributes(62, ""), attributes(55, "nN:"));
+    let (absolute, relative) = (namespaces(55, "urn:"), namespaces(55, "u"));
+    vec![
+        ("1,900 elements", fill("<a/>", 1_900)),
+        ("1,800 elements, 58 deep", nested(55, &fill("<a/>", 1_800))),
+        ("elements of 62 attributes, 58 deep", nested(55, &fill(&format!("<a{plain}/>"), 95))),
+        ("elements of 3 attributes, 58 deep", nested(55, &fill("<a a=\"\" b=\"\" c=\"\"/>", 1_800))),
+        ("55 namespaces, used by each of 100 elements", format!("<a{absolute}>{}</a>", fill(&format!("<a{prefixed}/>"), 100))),
+        ("55 namespaces above 1,800 elements, 58 deep", format!("<a{absolute}>{}</a>", nested(54, &fill("<n54:a/>", 1_800)))),
+        ("55 namespaces above 1,800 elements, some kept", format!("<a{absolute}>{}</a>", nested(54, &fill("<a/>", 1_800)))),
+        ("55 namespaces that are relative, used by each of 100 elements", format!("<a{relative}>{}</a>", fill(&format!("<a{prefixed}/>"), 100))),
+        ("1,800 elements that declare a namespace each", nested(50, &fill("<n:a xmlns:n=\"urn:n\"/>", 1_800))),
+        ("1,800 elements that bind a kept prefix each", nested(50, &fill("<a xmlns:xs=\"urn:n\"/>", 1_800))),
+        ("a text as long as fits", fill("a", usize::MAX)),
+        ("a text of nothing but ampersands", fill("&amp;", usize::MAX)),
+        ("a text of nothing but carriage returns", fill("&#13;", usize::MAX)),
+        ("a text of nothing but white space", fill(" ", usize::MAX)),
+        ("CDATA after CDATA", fill("<![CDATA[&]]>", usize::MAX)),
+        ("60 comments and long texts", fill("<b>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</b>", usize::MAX).replacen("<b>", "<!-- --><b>", 60)),
+        ("an attribute as long as fits", format!("<a a=\"{}\"/>", fill("&quot;", usize::MAX))),
+    ]
+}
+
+/// Each in a way of its own.
+fn alone() -> Vec<Hostile> {
+    let of = |name: &str, xml: String, reason: Reason| Hostile::of(name, xml, reason);
+    let usual = || Build::assertion_signed().xml();
+    let forged = |info: &str| {
+        let build = Build::assertion_signed().signing(|signing| {
+            signing.by(&ATTACKER, Hash::Sha256);
+            signing.key_info = format!("<ds:KeyInfo>{info}</ds:KeyInfo>");
+        });
+        build.xml()
+    };
+    let certificate =
+        |text: &str| format!("<ds:X509Data><ds:X509Certificate>{text}</ds:X509Certificate></ds:X509Data>");
+    let list: String = (0..120).map(|n| format!("n{} ", n % 55)).collect();
+    let kept = format!("<ec:InclusiveNamespaces xmlns:ec=\"{EXCLUSIVE}\" PrefixList=\"{list}\"/>");
+    vec![
+        of(
+            "a SignatureValue as long as fits",
+            usual().first("<ds:SignatureValue>", &format!("<ds:SignatureValue>{}", "AAAA".repeat(40_000))),
+            SignatureShape,
+        ),
+        of(
+            "a DigestValue as long as fits",
+            usual().first("<ds:DigestValue>", &format!("<ds:DigestValue>{}", "AAAA".repeat(40_000))),
+            SignatureShape,
+        ),
+        of("an ID as long as fits", usual().all("_a1", &"a".repeat(50_000)), Reason::BadId),
+        of(
+            "an InResponseTo as long as fits",
+            Build::assertion_signed()
+                .around(" InResponseTo=\"", &format!(" InResponseTo=\"{}", "a".repeat(160_000)))
+                .xml(),
+            Reason::UnknownRequest,
+        ),
+        of(
+            "100 certificates",
+            forged(&certificate(&ATTACKER.certificate.base64()).repeat(100)),
+            BadSignature,
+        ),
+        of(
+            "a certificate that is a document",
+            forged(&certificate(&BASE64.encode(&[0x30; 60_000]))),
+            BadSignature,
+        ),
+        of(
+            "a PrefixList of 120 prefixes",
+            usual().all(
+                &format!("<ds:Transform Algorithm=\"{EXCLUSIVE}\">"),
+                &format!("<ds:Transform Algorithm=\"{EXCLUSIVE}\">{kept}"),
+            ),
+            BadSignature,
+        ),
+        of(
+            "what is encrypted is as long as fits",
+            Build::encrypted().sealing(|seal| seal.bend = |sealed| sealed.extend([0; 100_000])).xml(),
+            Reason::Undecryptable,
+        ),
+        of(
+            "to four recipients, none of them we",
+            Build::encrypted().sealing(|seal| seal.recipients = vec![ATTACKER.certificate.clone(); 4]).xml(),
+            Reason::Undecryptable,
+        ),
+    ]
+}

@@ -1,0 +1,79 @@
+//! Keys of identity providers, of attackers and of our own, made once for the process by OpenSSL.
+
+use std::sync::LazyLock;
+
+use kernel::Timestamp;
+use openssl::{
+    asn1::Asn1Time,
+    bn::{BigNum, MsbOption},
+    ec::{EcGroup, EcKey},
+    hash::MessageDigest,
+    nid::Nid,
+    pkey::{PKey, Private},
+    rsa::Rsa,
+    x509::{X509, X509Name},
+};
+use saml_sp::{Certificate, KeyPair};
+
+use crate::world::NOW;
+
+/// A private key and the certificate that may be pinned.
+pub(crate) struct Key {
+    pub(crate) private: PKey<Private>,
+    pub(crate) certificate: Certificate,
+}
+
+/// The certificate that most identity providers here sign with.
+pub(crate) static IDP: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp"));
+/// The one that it turns to.
+pub(crate) static NEXT: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp next"));
+pub(crate) static RSA_3072: LazyLock<Key> = LazyLock::new(|| rsa(3072, "idp 3072"));
+pub(crate) static RSA_4096: LazyLock<Key> = LazyLock::new(|| rsa(4096, "idp 4096"));
+pub(crate) static P256: LazyLock<Key> = LazyLock::new(|| ec(Nid::X9_62_PRIME256V1, "idp p256"));
+pub(crate) static P384: LazyLock<Key> = LazyLock::new(|| ec(Nid::SECP384R1, "idp p384"));
+pub(crate) static P521: LazyLock<Key> = LazyLock::new(|| ec(Nid::SECP521R1, "idp p521"));
+/// Pinned, and over since a month.
+pub(crate) static EXPIRED: LazyLock<Key> =
+    LazyLock::new(|| key(PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap(), "idp of old", -400, -28));
+/// Pinned by another provider, of the same tenant or not.
+pub(crate) static OTHER: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp of somebody else"));
+/// Pinned by nobody, although it says it is the identity provider.
+pub(crate) static ATTACKER: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp"));
+
+/// What decrypts: the active key and the next one.
+pub(crate) static OURS: LazyLock<[KeyPair; 2]> =
+    LazyLock::new(|| ["active", "next"].map(|name| KeyPair::generate(name, *NOW).unwrap()));
+
+fn rsa(bits: u32, name: &str) -> Key {
+    key(PKey::from_rsa(Rsa::generate(bits).unwrap()).unwrap(), name, -30, 300)
+}
+
+fn ec(curve: Nid, name: &str) -> Key {
+    let group = EcGroup::from_curve_name(curve).unwrap();
+    key(PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap(), name, -30, 300)
+}
+
+/// With a certificate that is good from some day to another, counted from now.
+pub(crate) fn key(private: PKey<Private>, name: &str, from: i64, to: i64) -> Key {
+    let day = |days: i64| moment(NOW.plus_millis(days * 86_400_000));
+    let mut subject = X509Name::builder().unwrap();
+    subject.append_entry_by_nid(Nid::COMMONNAME, name).unwrap();
+    let subject = subject.build();
+    let mut serial = BigNum::new().unwrap();
+    serial.rand(100, MsbOption::MAYBE_ZERO, false).unwrap();
+    let mut builder = X509::builder().unwrap();
+    builder.set_version(2).unwrap();
+    builder.set_serial_number(&serial.to_asn1_integer().unwrap()).unwrap();
+    builder.set_subject_name(&subject).unwrap();
+    builder.set_issuer_name(&subject).unwrap();
+    builder.set_pubkey(&private).unwrap();
+    builder.set_not_before(&day(from)).unwrap();
+    builder.set_not_after(&day(to)).unwrap();
+    builder.sign(&private, MessageDigest::sha256()).unwrap();
+    let der = builder.build().to_der().unwrap();
+    Key { private, certificate: Certificate::from_der(&der).unwrap() }
+}
+
+fn moment(time: Timestamp) -> Asn1Time {
+    Asn1Time::from_unix(time.unix_millis() / 1000).unwrap()
+}

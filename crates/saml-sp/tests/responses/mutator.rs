@@ -1,0 +1,258 @@
+//! Changes of documents at random, the same in every run of one seed: of bytes, of tokens, of trees.
+
+use std::ops::Range;
+
+use crate::hostile::VICTIM;
+
+/// SplitMix64.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Below this.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % u64::try_from(end.max(1)).unwrap()).unwrap()
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+}
+
+/// What means something to somebody.
+const WORDS: [&str; 40] = [
+    "<!-- -->",
+    "<!---->",
+    "<![CDATA[",
+    "]]>",
+    "<![CDATA[]]>",
+    "&amp;",
+    "&#65;",
+    "&#x41;",
+    "&#13;",
+    "&lt;",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\r",
+    "<",
+    ">",
+    "/>",
+    "\"",
+    "'",
+    "=",
+    ":",
+    "#",
+    "_a1",
+    "_r1",
+    "ID=\"_a1\"",
+    " ID=\"_x\"",
+    " xmlns=\"\"",
+    " xmlns:x=\"urn:x\"",
+    " xmlns:saml=\"urn:x\"",
+    " x=\"y\"",
+    "<x/>",
+    "saml:",
+    "ds:",
+    "\u{feff}",
+    "\u{e9}",
+    "\u{1f980}",
+    VICTIM,
+    "<?x?>",
+    "<!DOCTYPE x>",
+];
+
+/// With one to three changes.
+pub(crate) fn mutated(random: &mut Random, text: &str) -> String {
+    let count = 1 + random.below(3);
+    (0..count).fold(text.to_owned(), |text, _| match random.below(5) {
+        _ if text.is_empty() => text,
+        0 => characters(random, &text),
+        1 => tokens(random, &text),
+        2 => quiet(random, &text),
+        _ => tree(random, &text),
+    })
+}
+
+/// A place between two characters, the nearest before some byte.
+fn place(random: &mut Random, text: &str) -> usize {
+    let at = random.below(text.len() + 1);
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap()
+}
+
+fn range(random: &mut Random, text: &str, most: usize) -> Range<usize> {
+    let start = place(random, text);
+    let mut end = (start + random.below(most)).min(text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    start..end
+}
+
+fn replaced(text: &str, range: &Range<usize>, by: &str) -> String {
+    format!("{}{by}{}", &text[..range.start], &text[range.end..])
+}
+
+fn characters(random: &mut Random, text: &str) -> String {
+    let from = range(random, text, 40);
+    match random.below(6) {
+        0 => replaced(text, &range(random, text, 2), random.of(&WORDS)),
+        1 => {
+            let at = place(random, text);
+            replaced(text, &(at..at), random.of(&WORDS))
+        }
+        2 => replaced(text, &from, ""),
+        3 => replaced(text, &(from.end..from.end), &text[from.clone()]),
+        4 => {
+            let at = place(random, text);
+            replaced(text, &(at..at), &text[from.clone()])
+        }
+        _ => {
+            let flipped: String = text[from.clone()]
+                .chars()
+                .map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() })
+                .collect();
+            replaced(text, &from, &flipped)
+        }
+    }
+}
+
+/// Tags, and the text between them.
+fn split(text: &str) -> Vec<&str> {
+    text.split_inclusive('>')
+        .flat_map(|part| {
+            let at = part.find('<').unwrap_or(part.len());
+            [&part[..at], &part[at..]]
+        })
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+fn tokens(random: &mut Random, text: &str) -> String {
+    let mut all = split(text);
+    let (one, other) = (random.below(all.len()), random.below(all.len()));
+    match random.below(5) {
+        0 => all.swap(one, other),
+        1 => drop(all.remove(one)),
+        2 => all.insert(other, all[one]),
+        3 => all[one] = all[other],
+        _ => {
+            let moved = all.remove(one);
+            all.insert(other.min(all.len()), moved);
+        }
+    }
+    all.concat()
+}
+
+/// What may well leave the canonical form as it is.
+fn quiet(random: &mut Random, text: &str) -> String {
+    let mut all: Vec<String> = split(text).into_iter().map(str::to_owned).collect();
+    let at = random.below(all.len());
+    let token = &all[at];
+    let is_start = token.starts_with('<') && !token.starts_with("</") && !token.starts_with("<!");
+    all[at] = match random.below(6) {
+        0 if is_start => token.replacen(' ', " \n ", 1),
+        1 if is_start => token.replace('"', "'"),
+        2 if is_start => {
+            let mut parts: Vec<&str> = token.trim_end_matches('>').split(' ').collect();
+            let count = parts.len();
+            if count > 2 {
+                parts.swap(1, count - 1);
+            }
+            format!("{}>", parts.join(" "))
+        }
+        3 => format!("{token}<!-- {} -->", random.below(100)),
+        4 if !token.starts_with('<') => format!("<![CDATA[{token}]]>"),
+        5 if !token.starts_with('<') => token
+            .chars()
+            .map(|c| if random.below(4) == 0 { format!("&#{};", u32::from(c)) } else { c.to_string() })
+            .collect(),
+        _ => format!("<!-- -->{token}"),
+    };
+    all.concat()
+}
+
+/// Elements are moved, copied, renamed; signatures above all.
+fn tree(random: &mut Random, text: &str) -> String {
+    let Ok(tree) = roxmltree::Document::parse(text) else { return characters(random, text) };
+    let all: Vec<_> = tree.root_element().descendants().filter(roxmltree::Node::is_element).collect();
+    let famous: Vec<_> = all
+        .iter()
+        .copied()
+        .filter(|node| {
+            matches!(
+                node.tag_name().name(),
+                "Signature"
+                    | "SignedInfo"
+                    | "Reference"
+                    | "Assertion"
+                    | "NameID"
+                    | "Issuer"
+                    | "Subject"
+                    | "AttributeValue"
+                    | "DigestValue"
+                    | "KeyInfo"
+            )
+        })
+        .collect();
+    let pick = |random: &mut Random| {
+        if random.below(2) == 0 {
+            random.of(&all)
+        } else {
+            random.of(if famous.is_empty() { &all } else { &famous })
+        }
+    };
+    let (one, other) = (pick(random), pick(random));
+    let (from, to) = (one.range(), other.range());
+    let source = &text[from.clone()];
+    let open = text[to.clone()].find('>').map_or(to.end, |at| to.start + at + 1);
+    match random.below(10) {
+        0 => replaced(text, &from, ""),
+        1 => replaced(text, &from, &source.repeat(2)),
+        2 => replaced(text, &(to.start..to.start), source),
+        3 => replaced(text, &(to.end..to.end), source),
+        4 => replaced(text, &(open..open), source),
+        // Moved: copied behind or before, and taken away.
+        5 if to.start >= from.end => replaced(&replaced(text, &(to.start..to.start), source), &from, ""),
+        5 | 6 if to.end <= from.start => replaced(&replaced(text, &from, ""), &(to.end..to.end), source),
+        6 => replaced(text, &from, &text[to]),
+        7 => {
+            let victim = source.replacen("ada@corp.example", VICTIM, 1);
+            let id = random.of(&["_a1", "_a2", "_r1", "_evil"]);
+            replaced(text, &(to.start..to.start), &victim.replace("_a1", id))
+        }
+        8 => match one.children().find(roxmltree::Node::is_text) {
+            Some(value) => replaced(text, &value.range(), random.of(&WORDS)),
+            None => replaced(text, &from, &format!("<x xmlns=\"urn:x\">{source}</x>")),
+        },
+        _ => {
+            let attributes: Vec<_> = one.attributes().collect();
+            if attributes.is_empty() {
+                return replaced(text, &from, "");
+            }
+            let attribute = random.of(&attributes);
+            let values: Vec<_> =
+                all.iter().flat_map(roxmltree::Node::attributes).map(|known| known.value()).collect();
+            let value = if random.below(2) == 0 { random.of(&values) } else { random.of(&WORDS) };
+            replaced(text, &attribute.range_value(), value)
+        }
+    }
+}
+
+/// As XML says that parsers read it: lines end with a line feed, and white space in tags is a space. The second verifier's
+/// parser leaves that as it is, where it matters.
+pub(crate) fn normalised(text: &str) -> String {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
+    let is_tag = |token: &str| token.starts_with('<') && !token.starts_with("<!");
+    split(&text)
+        .into_iter()
+        .map(|token| if is_tag(token) { token.replace(['\t', '\n'], " ") } else { token.to_owned() })
+        .collect()
+}

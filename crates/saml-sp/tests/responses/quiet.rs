@@ -1,0 +1,58 @@
+//! Nothing is opened and nobody is called while documents are examined, whatever they name.
+
+use std::process::Command;
+
+use crate::{hostile, valid, world::examined};
+
+const BEGIN: &str = "<<documents begin>>";
+const END: &str = "<<documents end>>";
+/// Set for the process that is looked at.
+const WATCHED: &str = "SAML_WATCHED";
+
+/// What is looked at from outside.
+#[test]
+fn watched() {
+    if std::env::var_os(WATCHED).is_none() {
+        return;
+    }
+    saml_sp::warm_up();
+    let hostile =
+        hostile::all().into_iter().flat_map(|(_, cases)| cases).map(|case| (case.field, case.change));
+    let all: Vec<_> =
+        valid::all().into_iter().map(|case| (case.form(), case.change)).chain(hostile).collect();
+    eprintln!("{BEGIN}");
+    for (field, change) in &all {
+        drop(examined(field, *change));
+    }
+    eprintln!("{END}");
+}
+
+#[test]
+fn no_file_and_no_socket_is_opened_by_any_document() {
+    let runs = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
+    assert!(runs, "no strace: apt-get install strace");
+    let folder = std::env::temp_dir().join(format!("saml-watched-{}", std::process::id()));
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-s", "200", "-e", "trace=open,openat,openat2,creat,socket,connect,execve,write"])
+        .arg("-o")
+        .arg(&folder)
+        .arg(std::env::current_exe().unwrap())
+        .args(["quiet::watched", "--exact", "--nocapture", "--test-threads=1"])
+        .env(WATCHED, "1")
+        .output()
+        .unwrap();
+    let log = std::fs::read_to_string(&folder).unwrap();
+    std::fs::remove_file(&folder).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (before, rest) = log.split_once(BEGIN).unwrap_or_else(|| panic!("nothing began: {log}"));
+    let (between, _) = rest.split_once(END).unwrap_or_else(|| panic!("nothing ended: {rest}"));
+    // It would be seen: the program itself was read from somewhere.
+    assert!(before.contains("openat("), "{before}");
+    // What is written is the end of one line and the beginning of another: the libraries say nothing either.
+    let calls: Vec<_> = between
+        .lines()
+        .skip(1)
+        .filter(|line| !line.contains("write(2, \"\\n\"") && !line.ends_with("write(2, \""))
+        .collect();
+    assert!(calls.is_empty(), "while documents were examined:\n{}", calls.join("\n"));
+}

@@ -1,0 +1,166 @@
+//! A second verifier: bergshamra, in pure Rust, with a parser and a canonical form of its own. It looks at what has passed the
+//! checks of structure, which are the same for both.
+
+use bergshamra::{
+    DsigContext, EncContext, KeysManager,
+    c14n::{C14nMode, canonicalize_doc},
+    dsig::verify::verify_all_document_with_source,
+    keys::loader::{load_rsa_private_pem, load_x509_cert_der},
+    xml::{XmlDocument, nodeset::NodeSet},
+};
+use openssl::pkey::PKey;
+use saml_sp::{Claims, Provider};
+
+use crate::{
+    factory::{DS, SAML},
+    keys::OURS,
+    world::NOW,
+};
+
+/// What is said of whom: all that may not differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) id: String,
+    pub(crate) issuer: String,
+    pub(crate) name: Option<String>,
+    /// Names and values of attributes.
+    pub(crate) attributes: Vec<(String, Vec<Option<String>>)>,
+}
+
+impl Identity {
+    pub(crate) fn of(claims: &Claims) -> Self {
+        let attributes = claims.attributes.iter().map(|one| (one.name.clone(), one.values.clone()));
+        Self {
+            id: claims.id.clone(),
+            issuer: claims.issuer.clone(),
+            name: claims.name_id.as_ref().map(|name| name.value.clone()),
+            attributes: attributes.collect(),
+        }
+    }
+
+    /// From the canonical form of an assertion.
+    fn read(canonical: &str) -> Option<Self> {
+        let tree = roxmltree::Document::parse(canonical).ok()?;
+        let all = |name: &'static str| tree.descendants().filter(move |node| node.has_tag_name((SAML, name)));
+        let text = |node: roxmltree::Node<'_, '_>| {
+            let plain = node.children().all(|child| child.is_text());
+            plain.then(|| node.text().unwrap_or_default().to_owned())
+        };
+        let mut attributes: Vec<(String, Vec<Option<String>>)> = Vec::new();
+        for node in all("Attribute") {
+            let name = node.attribute("Name")?.to_owned();
+            let values =
+                node.children().filter(|child| child.has_tag_name((SAML, "AttributeValue"))).map(text);
+            match attributes.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => known.extend(values),
+                None => attributes.push((name, values.collect())),
+            }
+        }
+        Some(Self {
+            id: tree.root_element().attribute("ID")?.to_owned(),
+            issuer: all("Issuer").next().and_then(text)?,
+            name: all("NameID").next().and_then(text),
+            attributes,
+        })
+    }
+}
+
+/// What it knows of a provider.
+pub(crate) struct Second {
+    dsig: DsigContext,
+    /// One for each of our keys: it tries the first that it finds.
+    enc: Vec<EncContext>,
+}
+
+impl Second {
+    pub(crate) fn new(provider: &Provider) -> Self {
+        let mut pinned = KeysManager::new();
+        for certificate in provider.idp.certificates.iter().filter(|one| one.is_valid_at(*NOW)) {
+            pinned.add_key(load_x509_cert_der(certificate.der()).unwrap());
+        }
+        let ours = OURS.iter().map(|pair| {
+            let key = PKey::private_key_from_pkcs8(pair.private.expose()).unwrap();
+            let mut keys = KeysManager::new();
+            keys.add_key(load_rsa_private_pem(&key.private_key_to_pem_pkcs8().unwrap()).unwrap());
+            EncContext::new(keys).with_disable_cipher_reference(true)
+        });
+        Self { dsig: DsigContext::new(pinned).with_insecure(true), enc: ours.collect() }
+    }
+
+    /// Whom it believes that a document speaks of: all signatures that there are hold, and there is one.
+    pub(crate) fn believes(&self, text: &str) -> Result<Option<Identity>, NoKey> {
+        let Some(here) = self.look(text) else { return Ok(None) };
+        let (inner, identity) = if here.identity.is_some() {
+            (here.assertion, here.identity)
+        } else {
+            let plain = self.decrypted(text).ok_or(NoKey)?;
+            let Some(plain) = self.look(&plain) else { return Ok(None) };
+            (plain.assertion, plain.identity)
+        };
+        let verdicts = [here.response, inner];
+        let holds = verdicts.contains(&Some(true)) && !verdicts.contains(&Some(false));
+        Ok(identity.filter(|_| holds))
+    }
+
+    /// The encrypted assertion alone, with what was in it: it is confused by text around it.
+    fn decrypted(&self, text: &str) -> Option<String> {
+        let tree = roxmltree::Document::parse(text).ok()?;
+        let encrypted = tree.descendants().find(|node| node.has_tag_name((SAML, "EncryptedAssertion")))?;
+        self.enc.iter().find_map(|enc| bergshamra::decrypt(enc, &text[encrypted.range()]).ok())
+    }
+
+    fn look(&self, text: &str) -> Option<Found> {
+        let source = XmlDocument::parse(text.to_owned()).ok()?;
+        let tree = source.parse_doc().ok()?;
+        let assertion = XmlDocument::find_element(&tree, SAML, "Assertion");
+        let mut found = Found::default();
+        let signatures = XmlDocument::find_elements(&tree, DS, "Signature");
+        if !signatures.is_empty() {
+            let verdicts = verify_all_document_with_source(&self.dsig, &tree, Some(text)).ok()?;
+            for (signature, verdict) in signatures.iter().zip(&verdicts) {
+                let of = tree.parent(*signature);
+                let place = if of == assertion { &mut found.assertion } else { &mut found.response };
+                *place = Some(verdict.all_reference_digests_verified());
+            }
+        }
+        if let Some(assertion) = assertion {
+            let mut nodes = NodeSet::tree_without_comments(assertion, &tree);
+            for signature in &signatures {
+                nodes.remove_id(*signature);
+                tree.descendants(*signature).into_iter().for_each(|node| nodes.remove_id(node));
+            }
+            let none: &[&str] = &[];
+            let canonical = canonicalize_doc(&tree, C14nMode::Exclusive, Some(&nodes), none).ok()?;
+            found.identity = Some(Identity::read(str::from_utf8(&canonical).ok()?)?);
+        }
+        Some(found)
+    }
+}
+
+/// Why the second verifier may take what the first refuses: canonical XML has no namespaces whose names are relative or no
+/// addresses at all, used or not. To libxml2 they are an error, to the other nothing special.
+pub(crate) fn has_odd_namespace(text: &str) -> bool {
+    let odd = |uri: &str| {
+        let scheme = uri.split_once(':').map(|(scheme, _)| scheme).unwrap_or_default();
+        let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        !is_scheme || uri.chars().any(|c| !c.is_ascii_graphic() || "\"<>\\^`{|}[]%".contains(c))
+    };
+    let Ok(tree) = roxmltree::Document::parse(text) else { return false };
+    tree.descendants().any(|node| node.namespaces().any(|known| !known.uri().is_empty() && odd(known.uri())))
+}
+
+/// It has no key to decrypt with, or looks for one elsewhere than the first verifier.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoKey;
+
+/// What it finds in a document.
+#[derive(Default)]
+struct Found {
+    /// Whether the signature of the response holds, if it has one.
+    response: Option<bool>,
+    /// Whether that of the assertion does.
+    assertion: Option<bool>,
+    /// What the assertion says, if it is there in clear.
+    identity: Option<Identity>,
+}

@@ -1,0 +1,112 @@
+//! One tenant with one identity provider, and what becomes of a response there.
+
+use std::sync::{Arc, LazyLock};
+
+use kernel::{Actor, Ctx, Email, ManualEnv, TenantId, Timestamp};
+use saml_sp::{
+    Against, AttributeMapping, Claims, Examined, IdentityProvider, Intent, KeptKey, OurKeys, Provider,
+    ProviderId, Refresh, Refusal, Request, RequestStore, ServiceProvider, Source, Verified, begin, claim,
+    examine, memory::MemoryStore,
+};
+
+use crate::keys::{EXPIRED, IDP, NEXT, OURS, P256, P384, P521, RSA_3072, RSA_4096};
+
+/// The moment of all tests.
+pub(crate) static NOW: LazyLock<Timestamp> = LazyLock::new(|| "2026-03-01T12:00:00.000Z".parse().unwrap());
+/// Who signs.
+pub(crate) const IDP_ENTITY: &str = "https://idp.example/saml";
+/// What the browser of the request keeps.
+pub(crate) static WORLD: LazyLock<World> = LazyLock::new(World::new);
+
+pub(crate) struct World {
+    pub(crate) tenant: TenantId,
+    pub(crate) provider: Provider,
+    pub(crate) service: ServiceProvider,
+    pub(crate) request: Request,
+    pub(crate) browser: String,
+}
+
+impl World {
+    fn new() -> Self {
+        let env = ManualEnv::at(*NOW);
+        let tenant = TenantId::new(&env);
+        let provider = provider(ProviderId::new(&env, &tenant));
+        let service = ServiceProvider::of("https://gatehouse.example", &provider.id);
+        let intent = Intent { return_to: "/".into(), trial: None };
+        let begun = begin(&env, &service, &provider, None, intent).unwrap();
+        Self { tenant, service, request: begun.request, browser: begun.browser.expose().clone(), provider }
+    }
+
+    pub(crate) fn ctx(&self) -> Ctx {
+        Ctx::new(Arc::new(ManualEnv::at(*NOW)), self.tenant.clone(), Actor::system("test"))
+    }
+
+    /// Where the request waits for its answer.
+    pub(crate) async fn store(&self) -> MemoryStore {
+        let mut store = MemoryStore::new(&self.tenant);
+        store.insert_request(&self.request).await.unwrap();
+        store
+    }
+}
+
+/// With certificates of all kinds of keys, as after many rotations.
+fn provider(id: ProviderId) -> Provider {
+    let active = &OURS[0].certificate;
+    let kept = KeptKey { certificate: active.clone(), sealed: "sealed".into(), since: *NOW };
+    let pinned = [&IDP, &NEXT, &RSA_3072, &RSA_4096, &P256, &P384, &P521, &EXPIRED];
+    Provider {
+        id,
+        name: "Corp".into(),
+        email_domains: vec!["corp.example".parse().unwrap()],
+        idp: IdentityProvider {
+            entity_id: IDP_ENTITY.into(),
+            sso_url: "https://idp.example/sso".into(),
+            certificates: pinned.iter().map(|key| key.certificate.clone()).collect(),
+        },
+        source: Source::Fields,
+        valid_until: None,
+        mapping: AttributeMapping::default(),
+        sign_requests: false,
+        force_authn: false,
+        authn_contexts: Vec::new(),
+        keys: OurKeys { active: kept, next: None },
+        refresh: Refresh::default(),
+        warned: None,
+        created_at: *NOW,
+        updated_at: *NOW,
+    }
+}
+
+/// Examines a form field for a provider that differs from the usual one.
+pub(crate) fn examined(field: &str, change: fn(&mut Provider)) -> Examined {
+    let mut provider = WORLD.provider.clone();
+    change(&mut provider);
+    examine(field, &against(&provider))
+}
+
+/// What the usual response is held against.
+pub(crate) fn against(provider: &Provider) -> Against<'_> {
+    Against { provider, service: &WORLD.service, keys: &*OURS, now: *NOW }
+}
+
+/// What somebody is let in with.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    pub(crate) email: Email,
+    pub(crate) claims: Claims,
+}
+
+/// All the way to the address: what needs no storage, then the claim of the request.
+pub(crate) fn enter(field: &str, change: fn(&mut Provider)) -> Result<Entered, Refusal> {
+    let mut provider = WORLD.provider.clone();
+    change(&mut provider);
+    let examined = examine(field, &against(&provider));
+    let answers = examined.outcome?;
+    assert_eq!(Some(&answers), examined.says_it_answers.as_ref().or(Some(&answers)));
+    let claims: Verified<Claims> = examined.claims.unwrap();
+    let counted = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        let mut store = WORLD.store().await;
+        claim(&WORLD.ctx(), &mut store, &provider, &answers, &claims, Some(&WORLD.browser)).await.unwrap()
+    });
+    Ok(Entered { email: counted.outcome?, claims: claims.get().clone() })
+}

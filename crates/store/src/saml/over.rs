@@ -1,0 +1,104 @@
+//! What is over, and no longer needed to say why something is refused.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, TenantId, Timestamp};
+
+use crate::{
+    Across, Tx,
+    conn::on,
+    error::corrupt,
+    schema::{saml_assertions as assertions, saml_requests as requests, saml_trials as trials},
+};
+
+/// Milliseconds that requests and trials are kept when they are over: one that comes late is told from one that never was.
+const KEPT: i64 = 24 * 3_600_000;
+/// Rows of each kind that are looked for at once.
+const AT_ONCE: i64 = 500;
+
+/// Of one tenant: requests, trials and used assertions whose time to be kept is over.
+#[derive(Debug, Clone)]
+pub struct SamlOver {
+    /// Whose.
+    pub tenant: TenantId,
+    requests: Vec<String>,
+    trials: Vec<String>,
+    assertions: Vec<(String, Vec<u8>)>,
+}
+
+/// By the text of the tenant's id.
+#[derive(Default)]
+struct Found(BTreeMap<String, SamlOver>);
+
+impl Found {
+    fn of(&mut self, tenant: String) -> Result<&mut SamlOver, StoreError> {
+        let id = tenant.parse().map_err(|error| corrupt("saml_requests.tenant_id", error))?;
+        let none =
+            || SamlOver { tenant: id, requests: Vec::new(), trials: Vec::new(), assertions: Vec::new() };
+        Ok(self.0.entry(tenant).or_insert_with(none))
+    }
+}
+
+impl Across {
+    /// Requests and trials that have been over for a day, and assertions that are: of each those that have been the
+    /// longest, 500 at most. To be taken away with [`Tx::purge_saml`]; then there may be more.
+    pub async fn saml_over(&mut self, now: Timestamp) -> Result<Vec<SamlOver>, StoreError> {
+        let (now, kept): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
+        let mut found = Found::default();
+        let query = requests::table
+            .filter(requests::expires_at.le(kept))
+            .order(requests::expires_at)
+            .limit(AT_ONCE)
+            .select((requests::tenant_id, requests::id));
+        let some: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        for (tenant, id) in some {
+            found.of(tenant)?.requests.push(id);
+        }
+        let query = trials::table
+            .filter(trials::expires_at.le(kept))
+            .order(trials::expires_at)
+            .limit(AT_ONCE)
+            .select((trials::tenant_id, trials::id));
+        let some: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        for (tenant, id) in some {
+            found.of(tenant)?.trials.push(id);
+        }
+        let query = assertions::table
+            .filter(assertions::expires_at.le(now))
+            .order(assertions::expires_at)
+            .limit(AT_ONCE)
+            .select((assertions::tenant_id, assertions::provider_id, assertions::assertion));
+        let some: Vec<(String, String, Vec<u8>)> = on!(&mut self.conn, c => query.load(c).await)?;
+        for (tenant, provider, assertion) in some {
+            found.of(tenant)?.assertions.push((provider, assertion));
+        }
+        Ok(found.0.into_values().collect())
+    }
+}
+
+impl Tx {
+    /// Takes away what is over, as it was found. What is over stays so, and is nobody's to change.
+    pub async fn purge_saml(&mut self, over: &SamlOver) -> Result<(), StoreError> {
+        self.for_change()?;
+        if over.tenant != self.tenant {
+            return Err(StoreError::Aborted("what is over of another tenant"));
+        }
+        let tenant = self.tenant.as_str().to_owned();
+        for id in &over.requests {
+            let row = requests::table.find((&tenant, id));
+            on!(&mut self.conn, c => diesel::delete(row).execute(c).await)?;
+        }
+        for id in &over.trials {
+            let row = trials::table.find((&tenant, id));
+            on!(&mut self.conn, c => diesel::delete(row).execute(c).await)?;
+        }
+        for (provider, assertion) in &over.assertions {
+            let row = assertions::table.find((&tenant, provider, assertion));
+            on!(&mut self.conn, c => diesel::delete(row).execute(c).await)?;
+        }
+        Ok(())
+    }
+}

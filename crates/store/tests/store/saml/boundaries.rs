@@ -1,0 +1,148 @@
+//! Between tenants: nothing of one is another's, and a domain has one owner.
+
+use ::saml_sp::{Claimed, Method, Provider};
+use kernel::{StoreError, TenantId};
+use serde_json::json;
+
+use super::{Saml, domain, everywhere, kept, provider, trial, verified};
+use crate::support::{World, on_both};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_sees_nothing_of_another() {
+    everywhere(async |place| {
+        let theirs = place.provider(&["a.example"]).await;
+        let request = place.request(&theirs, 1).await;
+        let made = trial(&*place.env, &theirs);
+        let (proved, now) = (verified(&*place.env, "a.example", Method::Dns), place.env.now());
+        let (kept, id, of_them) = (made.clone(), theirs.id.clone(), proved.clone());
+        place
+            .work(async move |store: &mut dyn Saml| {
+                store.insert_trial(&kept).await?;
+                assert!(store.insert_verified_domain(&of_them).await?);
+                assert!(store.remember_assertion(&id, &[1; 32], now.plus_millis(60_000)).await?);
+                Ok(())
+            })
+            .await;
+        let (owner, other) = (place.tenant.clone(), TenantId::new(&*place.env));
+        let renamed = Provider { name: "Mine".into(), ..theirs.clone() };
+        let (of, asked, mine, tried) = (theirs.id.clone(), request.clone(), proved, made.id.clone());
+        let seen = place.of(&other, async move |store: &mut dyn Saml| {
+            assert_eq!(store.providers().await?, []);
+            assert_eq!(store.provider(&of).await?, None);
+            assert_eq!(store.count_providers().await?, 0);
+            assert_eq!(store.provider_of_domain(&domain("a.example")).await?, None);
+            assert!(matches!(store.insert_provider(&renamed).await, Err(StoreError::Aborted(_))));
+            assert!(matches!(store.update_provider(&renamed).await, Err(StoreError::Aborted(_))));
+            assert!(!store.delete_provider(&of).await?);
+            assert_eq!(store.request(&asked.id).await?, None);
+            let claimed = store.claim_request(&asked.id, &of, Some(&asked.browser), now).await?;
+            assert_eq!(claimed, Claimed::Unknown);
+            assert!(store.remember_assertion(&of, &[1; 32], now).await?, "a ledger of its own");
+            assert_eq!(store.trial(&tried).await?, None);
+            assert!(!store.report_trial(&tried, &json!({})).await?);
+            assert_eq!(store.verified_domains().await?, []);
+            assert!(!store.delete_verified_domain(&mine.domain).await?);
+            assert!(!store.insert_verified_domain(&mine).await?);
+            assert_eq!(store.domain_owner(&mine.domain).await?, Some(owner));
+            Ok(())
+        });
+        seen.await.unwrap();
+        let wanted = theirs.clone();
+        place
+            .work(async move |store: &mut dyn Saml| {
+                assert_eq!(store.providers().await?, [wanted]);
+                assert_eq!(store.trial(&made.id).await?, Some(made));
+                assert_eq!(store.verified_domains().await?.len(), 1);
+                Ok(())
+            })
+            .await;
+        assert_eq!(place.claim(&request, &theirs, Some(request.browser)).await, Claimed::Now(request));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_tenants_who_prove_a_domain_one_has_it() {
+    everywhere(async |place| {
+        let tenants: Vec<_> = (0..16).map(|_| TenantId::new(&*place.env)).collect();
+        let prove = async |tenant: &TenantId| {
+            let proved = verified(&*place.env, "corp.example", Method::Dns);
+            let work = async move |store: &mut dyn Saml| store.insert_verified_domain(&proved).await;
+            place.of(tenant, work).await.unwrap()
+        };
+        let all =
+            futures_util::future::join_all(tenants.iter().map(async |tenant| prove(tenant).await)).await;
+        let won: Vec<_> = tenants.iter().zip(&all).filter(|(_, won)| **won).map(|(of, _)| of).collect();
+        let [owner] = won[..] else { panic!("{} have it", won.len()) };
+        let corp = domain("corp.example");
+        let known = async |of: &TenantId| {
+            let corp = corp.clone();
+            place.of(of, async move |store: &mut dyn Saml| store.domain_owner(&corp).await).await.unwrap()
+        };
+        assert_eq!(known(&place.tenant).await.as_ref(), Some(owner));
+        assert!(!prove(owner).await, "its own included");
+        let give_up = async |of: &TenantId| {
+            let corp = corp.clone();
+            let work = async move |store: &mut dyn Saml| store.delete_verified_domain(&corp).await;
+            place.of(of, work).await.unwrap()
+        };
+        assert!(!give_up(&place.tenant).await);
+        assert!(give_up(owner).await && !give_up(owner).await, "once");
+        assert_eq!(known(owner).await, None);
+        assert!(prove(&place.tenant).await, "then it is anybody's");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn domains_that_were_proved_are_listed_by_name() {
+    everywhere(async |place| {
+        let proved = [
+            verified(&*place.env, "b.example", Method::Operator),
+            verified(&*place.env, "b-c.example", Method::Dns),
+            verified(&*place.env, "a.example", Method::Dns),
+        ];
+        place
+            .work(async move |store: &mut dyn Saml| {
+                for domain in &proved {
+                    assert!(store.insert_verified_domain(domain).await?);
+                }
+                let [b, b_c, a] = proved;
+                assert_eq!(store.verified_domains().await?, [a, b_c, b]);
+                Ok(())
+            })
+            .await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_leads_to_the_provider_of_who_has_proved_its_domain() {
+    on_both(async |world: World| {
+        let (acme, other) = (world.ctx().tenant, world.other_tenant());
+        let (ours, theirs) = (
+            provider(&*world.env, &acme, &["a.example"]),
+            provider(&*world.env, &other, &["a.example", "b.example"]),
+        );
+        kept(&world, &ours).await;
+        kept(&world, &theirs).await;
+        let found = async |name: &str| {
+            let wanted = domain(name);
+            let look = async move |across: &mut store::Across| across.provider_for_domain(&wanted).await;
+            world.store.across(look).await.unwrap()
+        };
+        assert_eq!(found("a.example").await, None, "nobody has proved it");
+        for name in ["a.example", "b.example", "c.example"] {
+            let proved = verified(&*world.env, name, Method::Operator);
+            let work = async move |_: &_, tx: &mut store::Tx| {
+                let store: &mut dyn Saml = tx;
+                store.insert_verified_domain(&proved).await
+            };
+            assert!(world.change(&acme, work).await.unwrap());
+        }
+        assert_eq!(found("a.example").await, Some((acme, ours.id)));
+        assert_eq!(found("b.example").await, None, "who speaks for it has not proved it");
+        assert_eq!(found("c.example").await, None);
+    })
+    .await;
+}

@@ -1,0 +1,201 @@
+//! What SAML keeps, on both databases and in memory.
+
+mod boundaries;
+mod claims;
+mod providers;
+mod sessions;
+mod upkeep;
+
+use std::sync::Arc;
+
+use ::saml_sp::{
+    AttributeMapping, Certificate, Claimed, DomainStore, EmailDomain, IdentityProvider, KeptKey, Method,
+    OurKeys, Provider, ProviderId, ProviderStore, Refresh, Request, RequestId, RequestStore, Source,
+    TrialStore, VerifiedDomain, memory::MemoryStore,
+};
+use audit::{Audited, Unaudited};
+use kernel::{Ctx, Env, Id, StoreError, TenantId, Timestamp};
+use store::{Tx, testing::Kind};
+
+use crate::support::{World, world};
+
+/// All that a tenant's storage does for SAML.
+trait Saml: ProviderStore + RequestStore + TrialStore + DomainStore {}
+impl<T: ProviderStore + RequestStore + TrialStore + DomainStore> Saml for T {}
+
+/// Where a test runs.
+struct Place {
+    env: Arc<dyn Env>,
+    tenant: TenantId,
+    at: At,
+}
+
+enum At {
+    Database(Box<World>),
+    Memory(MemoryStore),
+}
+
+/// Runs a test on SQLite, on PostgreSQL and in memory.
+async fn everywhere(test: impl AsyncFn(Place)) {
+    for kind in Kind::ALL {
+        println!("on {kind:?}");
+        let world = world(kind).await;
+        let (env, tenant) = (world.env.clone(), world.ctx().tenant);
+        test(Place { env, tenant, at: At::Database(Box::new(world)) }).await;
+    }
+    println!("in memory");
+    let env: Arc<dyn Env> = Arc::new(kernel::SystemEnv::default());
+    let tenant = TenantId::new(&*env);
+    let at = At::Memory(MemoryStore::new(&tenant));
+    test(Place { env, tenant, at }).await;
+}
+
+impl Place {
+    /// A unit of work of a tenant's.
+    async fn of<T: Send + 'static>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&mut dyn Saml) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match &self.at {
+            At::Database(world) => {
+                Box::pin(world.change(tenant, async move |_, tx: &mut Tx| work(tx).await)).await
+            }
+            At::Memory(store) => Box::pin(work(&mut store.beside(tenant))).await,
+        }
+    }
+
+    /// One of the tenant that the place is about.
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&mut dyn Saml) -> Result<T, StoreError> + Send + 'static,
+    ) -> T {
+        self.of(&self.tenant, work).await.unwrap()
+    }
+
+    /// A provider of the tenant's, kept.
+    async fn provider(&self, domains: &[&str]) -> Provider {
+        let made = provider(&*self.env, &self.tenant, domains);
+        let kept = made.clone();
+        self.work(async move |store| store.insert_provider(&kept).await).await;
+        made
+    }
+
+    /// A request to a provider, kept.
+    async fn request(&self, of: &Provider, number: u8) -> Request {
+        let made = request(of, number, self.env.now());
+        let kept = made.clone();
+        self.work(async move |store| store.insert_request(&kept).await).await;
+        made
+    }
+
+    async fn claim(&self, of: &Request, provider: &Provider, browser: Option<[u8; 32]>) -> Claimed {
+        self.claim_at(of, provider, browser, self.env.now()).await
+    }
+
+    async fn claim_at(
+        &self,
+        of: &Request,
+        provider: &Provider,
+        browser: Option<[u8; 32]>,
+        now: Timestamp,
+    ) -> Claimed {
+        let (id, provider) = (of.id.clone(), provider.id.clone());
+        self.work(async move |store| store.claim_request(&id, &provider, browser.as_ref(), now).await).await
+    }
+}
+
+fn until_2027() -> Certificate {
+    Certificate::from_text(include_str!("until-2027.pem")).unwrap()
+}
+
+fn until_2098() -> Certificate {
+    Certificate::from_text(include_str!("until-2098.pem")).unwrap()
+}
+
+fn domain(text: &str) -> EmailDomain {
+    text.parse().unwrap()
+}
+
+fn provider(env: &dyn Env, tenant: &TenantId, domains: &[&str]) -> Provider {
+    let now = env.now();
+    let key = KeptKey { certificate: until_2098(), sealed: "sealed".into(), since: now };
+    Provider {
+        id: ProviderId::new(env, tenant),
+        name: "Entra".into(),
+        email_domains: domains.iter().map(|text| domain(text)).collect(),
+        idp: IdentityProvider {
+            entity_id: "https://idp.example/".into(),
+            sso_url: "https://idp.example/sso".into(),
+            certificates: vec![until_2098()],
+        },
+        source: Source::MetadataUrl("https://idp.example/metadata".into()),
+        valid_until: None,
+        mapping: AttributeMapping { email: Some("mail".into()) },
+        sign_requests: true,
+        force_authn: false,
+        authn_contexts: vec!["urn:one".into()],
+        keys: OurKeys { active: key.clone(), next: Some(key) },
+        refresh: Refresh {
+            read_at: Some(now),
+            failed: Some((now, "it was not there".into())),
+            next_at: Some(now.plus_millis(60_000)),
+            ..Refresh::default()
+        },
+        warned: None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+fn request_id(number: u8) -> RequestId {
+    format!("_{number:040x}").parse().unwrap()
+}
+
+fn request(of: &Provider, number: u8, now: Timestamp) -> Request {
+    Request {
+        id: request_id(number),
+        provider: of.id.clone(),
+        browser: [number; 32],
+        relay_key: [7; 32],
+        return_to: "/settings?tab=1".into(),
+        force_authn: true,
+        trial: None,
+        created_at: now,
+        expires_at: now.plus_millis(600_000),
+    }
+}
+
+fn verified(env: &dyn Env, text: &str, method: Method) -> VerifiedDomain {
+    VerifiedDomain { domain: domain(text), method, verified_at: env.now() }
+}
+
+/// A unit of work that leaves no entry.
+async fn unaudited<T: Send + 'static>(
+    world: &World,
+    work: impl AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let unit = async move |_: &Ctx, tx: &mut Tx| {
+        Ok::<_, StoreError>(Audited::without(work(tx).await?, Unaudited::StepTaken))
+    };
+    world.store.write(world.ctx(), unit).await
+}
+
+/// A provider on a database, kept.
+async fn kept(world: &World, provider: &Provider) {
+    let provider = provider.clone();
+    let tenant = provider.id.tenant().unwrap();
+    world.change(&tenant, async move |_, tx| tx.insert_provider(&provider).await).await.unwrap();
+}
+
+fn trial(env: &dyn Env, of: &Provider) -> ::saml_sp::Trial {
+    let now = env.now();
+    ::saml_sp::Trial {
+        id: Id::new(env),
+        provider: of.id.clone(),
+        user: Id::new(env),
+        created_at: now,
+        expires_at: now.plus_millis(600_000),
+        report: None,
+    }
+}

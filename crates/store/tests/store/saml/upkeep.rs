@@ -1,0 +1,190 @@
+//! What somebody has to look after, and what is over.
+
+use ::saml_sp::{Claimed, Provider, ProviderId, ProviderStore, Refresh, RequestStore, TrialStore};
+use kernel::{StoreError, TenantId, Timestamp};
+use store::{Across, SamlExpiry, SamlOver, Tx};
+
+use super::{kept, provider, request, request_id, trial, unaudited, until_2027};
+use crate::support::{World, on_both};
+
+const DAY: i64 = 24 * 3_600_000;
+
+async fn due(world: &World, now: Timestamp, limit: i64) -> Vec<ProviderId> {
+    let look = async move |across: &mut Across| across.saml_due(now, limit).await;
+    let found = world.store.across(look).await.unwrap();
+    assert!(found.iter().all(|(tenant, id)| id.tenant().as_ref() == Some(tenant)));
+    found.into_iter().map(|(_, id)| id).collect()
+}
+
+fn next(of: Provider, at: Timestamp) -> Provider {
+    Provider { refresh: Refresh { next_at: Some(at), ..of.refresh }, ..of }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_who_look_after_a_provider_one_has_it() {
+    on_both(async |world: World| {
+        let now = world.env.now();
+        let make = |tenant: &TenantId, domain: &str, after: i64| {
+            next(provider(&*world.env, tenant, &[domain]), now.plus_millis(after))
+        };
+        let late = make(&world.ctx().tenant, "a.example", -1_000);
+        let later = make(&world.other_tenant(), "b.example", -2_000);
+        let soon = make(&world.ctx().tenant, "c.example", 1_000);
+        for one in [&late, &later, &soon] {
+            kept(&world, one).await;
+        }
+        assert_eq!(due(&world, now, 10).await, [later.id.clone(), late.id.clone()]);
+        assert_eq!(due(&world, now, 1).await, [later.id], "who has waited the longest");
+
+        let until = now.plus_millis(60_000);
+        let take = async |of: &Provider, now: Timestamp, until: Timestamp| {
+            let id = of.id.clone();
+            unaudited(&world, async move |tx| tx.take_due_provider(&id, now, until).await).await.unwrap()
+        };
+        let all = (0..16).map(async |_| take(&late, now, until).await);
+        let won: Vec<_> = futures_util::future::join_all(all).await.into_iter().flatten().collect();
+        assert_eq!(won, std::slice::from_ref(&late));
+        assert_eq!(take(&soon, now, until).await, None, "it is not due");
+        assert!(!due(&world, now, 10).await.contains(&late.id));
+        // Whoever took it may be gone.
+        assert!(due(&world, until, 10).await.contains(&late.id));
+        assert_eq!(take(&late, until, until.plus_millis(60_000)).await, Some(late.clone()));
+        // It is done, and due when it says so.
+        let done = next(late.clone(), until.plus_millis(5_000));
+        unaudited(&world, async move |tx| tx.update_provider(&done).await).await.unwrap();
+        assert!(!due(&world, until.plus_millis(4_999), 10).await.contains(&late.id));
+        assert!(due(&world, until.plus_millis(5_000), 10).await.contains(&late.id));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_certificates_is_known_over_all_tenants() {
+    on_both(async |world: World| {
+        let expiry = async |now: Timestamp| {
+            let look = async move |across: &mut Across| across.saml_expiry(now).await;
+            world.store.across(look).await.unwrap()
+        };
+        let none = SamlExpiry { providers: 0, expired: 0, within_30_days: 0, soonest: None };
+        assert_eq!(expiry(world.env.now()).await, none);
+        let long = provider(&*world.env, &world.ctx().tenant, &["a.example"]);
+        let mut short = provider(&*world.env, &world.other_tenant(), &["b.example"]);
+        short.idp.certificates = vec![until_2027()];
+        kept(&world, &long).await;
+        kept(&world, &short).await;
+        let [first, last] = [&short, &long].map(|one| one.expires_at().unwrap());
+        for (now, expired, within_30_days, soonest) in [
+            (first.plus_millis(-31 * DAY), 0, 0, Some(first)),
+            (first.plus_millis(-30 * DAY), 0, 1, Some(first)),
+            (first, 1, 0, Some(last)),
+            (last.plus_millis(-1), 1, 1, Some(last)),
+            (last, 2, 0, None),
+        ] {
+            let wanted = SamlExpiry { providers: 2, expired, within_30_days, soonest };
+            assert_eq!(expiry(now).await, wanted, "{now}");
+        }
+        // A new certificate is a new end.
+        short.idp.certificates.push(super::until_2098());
+        let tenant = short.id.tenant().unwrap();
+        world.change(&tenant, async move |_, tx| tx.update_provider(&short).await).await.unwrap();
+        assert_eq!(expiry(first).await.soonest, Some(last));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_is_taken_away_and_nothing_else() {
+    on_both(async |world: World| {
+        let now = world.env.now();
+        let tenants = [world.ctx().tenant, world.other_tenant()];
+        let providers = tenants.clone().map(|tenant| provider(&*world.env, &tenant, &["a.example"]));
+        // By when they are over: a day and a bit ago, less than a day ago, and not yet.
+        let ends = [now.plus_millis(-DAY), now.plus_millis(1 - DAY), now.plus_millis(1)];
+        let mut tried = Vec::new();
+        for one in &providers {
+            kept(&world, one).await;
+            let trials: Vec<_> = ends.map(|end| (trial(&*world.env, one), end)).into();
+            tried.push(trials.iter().map(|(trial, _)| trial.id.clone()).collect::<Vec<_>>());
+            let one = one.clone();
+            let keep = async move |_: &_, tx: &mut Tx| {
+                for (number, (trial, end)) in (0_u8..).zip(trials) {
+                    let request = ::saml_sp::Request { expires_at: end, ..request(&one, number, now) };
+                    tx.insert_request(&request).await?;
+                    tx.insert_trial(&::saml_sp::Trial { expires_at: end, ..trial }).await?;
+                }
+                tx.remember_assertion(&one.id, &[0; 32], now).await?;
+                tx.remember_assertion(&one.id, &[1; 32], now.plus_millis(1)).await?;
+                Ok(())
+            };
+            world.change(&providers[tried.len() - 1].id.tenant().unwrap(), keep).await.unwrap();
+        }
+        let over = async || {
+            let look = async move |across: &mut Across| across.saml_over(now).await;
+            world.store.across(look).await.unwrap()
+        };
+        let found = over().await;
+        let mut both = tenants.clone();
+        both.sort();
+        assert_eq!(found.iter().map(|over| over.tenant.clone()).collect::<Vec<_>>(), both);
+        let (stray, other) = (found[0].clone(), world.other_tenant());
+        let stray = world.change(&other, async move |_, tx| tx.purge_saml(&stray).await).await;
+        assert!(matches!(stray, Err(StoreError::Aborted(_))), "a tenant takes away its own");
+        for one in found {
+            purge(&world, one).await;
+        }
+        assert!(over().await.is_empty());
+        for ((tenant, one), trials) in tenants.iter().zip(providers).zip(tried) {
+            let look = async move |_: &_, tx: &mut Tx| {
+                for (number, trial) in (0_u8..).zip(&trials) {
+                    assert_eq!(tx.request(&request_id(number)).await?.is_some(), number > 0);
+                    assert_eq!(tx.trial(trial).await?.is_some(), number > 0);
+                }
+                let late = tx.claim_request(&request_id(1), &one.id, Some(&[1; 32]), now).await?;
+                assert_eq!(late, Claimed::Unknown);
+                assert!(tx.remember_assertion(&one.id, &[0; 32], now).await?, "it is forgotten");
+                assert!(!tx.remember_assertion(&one.id, &[1; 32], now).await?);
+                assert!(tx.provider(&one.id).await?.is_some());
+                Ok(())
+            };
+            world.change(tenant, look).await.unwrap();
+        }
+    })
+    .await;
+}
+
+async fn purge(world: &World, over: SamlOver) {
+    let tenant = over.tenant.clone();
+    world.change(&tenant, async move |_, tx| tx.purge_saml(&over).await).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn much_that_is_over_goes_bit_by_bit() {
+    on_both(async |world: World| {
+        let now = world.env.now();
+        let one = provider(&*world.env, &world.ctx().tenant, &["a.example"]);
+        let id = one.id.clone();
+        let keep = async move |tx: &mut Tx| {
+            for number in 0..1_100_u32 {
+                let mut assertion = [0; 32];
+                assertion[..4].copy_from_slice(&number.to_be_bytes());
+                tx.remember_assertion(&id, &assertion, now.plus_millis(-i64::from(number))).await?;
+            }
+            Ok::<_, StoreError>(())
+        };
+        unaudited(&world, keep).await.unwrap();
+        let mut looks = 0;
+        loop {
+            let look = async move |across: &mut Across| across.saml_over(now).await;
+            let found = world.store.across(look).await.unwrap();
+            if found.is_empty() {
+                break;
+            }
+            looks += 1;
+            for over in found {
+                purge(&world, over).await;
+            }
+        }
+        assert_eq!(looks, 3);
+    })
+    .await;
+}
