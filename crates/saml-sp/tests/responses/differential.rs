@@ -71,11 +71,12 @@ fn both_agree_on_every_hostile_response_that_is_asked_of_them() {
         let First::Asked(first) = First::of(&examined(&case.field, case.change)) else { continue };
         asked += 1;
         held += usize::from(first.is_some());
-        if first.is_none() && has_odd_namespace(xml) {
+        let believed = second.believes(xml);
+        if first.is_none() && believed != Ok(None) && has_odd_namespace(xml) {
             odd += 1;
             continue;
         }
-        assert_eq!(second.believes(xml), Ok(first), "{family}: {}", case.name);
+        assert_eq!(believed, Ok(first), "{family}: {}", case.name);
     }
     println!(
         "{asked} hostile responses were asked of both; the signatures of {held} hold, and they are refused for what they say; {odd} have namespaces that canonical XML has not"

@@ -43,7 +43,7 @@ fn changed_documents_are_refused_or_mean_what_was_signed() {
     let (start, mut count) = (Instant::now(), 0);
     let (mut reasons, mut accepted, mut asked, mut odd) = (BTreeMap::<&str, usize>::new(), 0, 0, 0);
     while most.map_or(start.elapsed() < PATIENCE || count < LEAST, |most| count < most) {
-        let mut random = Random(seed ^ count);
+        let mut random = Random::of(seed, count);
         let (identity, base) = &bases[random.below(bases.len())];
         let text = mutated(&mut random, &base.xml);
         count += 1;

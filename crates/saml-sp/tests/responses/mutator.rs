@@ -5,9 +5,14 @@ use std::ops::Range;
 use crate::hostile::VICTIM;
 
 /// SplitMix64.
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    /// One of many rows of numbers, another for each seed and each number.
+    pub(crate) fn of(seed: u64, number: u64) -> Self {
+        Self(Self(seed).next().wrapping_add(Self(number).next()))
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,7 +25,7 @@ impl Random {
         usize::try_from(self.next() % u64::try_from(end.max(1)).unwrap()).unwrap()
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 }
@@ -103,10 +108,10 @@ fn replaced(text: &str, range: &Range<usize>, by: &str) -> String {
 fn characters(random: &mut Random, text: &str) -> String {
     let from = range(random, text, 40);
     match random.below(6) {
-        0 => replaced(text, &range(random, text, 2), random.of(&WORDS)),
+        0 => replaced(text, &range(random, text, 2), random.pick(&WORDS)),
         1 => {
             let at = place(random, text);
-            replaced(text, &(at..at), random.of(&WORDS))
+            replaced(text, &(at..at), random.pick(&WORDS))
         }
         2 => replaced(text, &from, ""),
         3 => replaced(text, &(from.end..from.end), &text[from.clone()]),
@@ -204,9 +209,9 @@ fn tree(random: &mut Random, text: &str) -> String {
         .collect();
     let pick = |random: &mut Random| {
         if random.below(2) == 0 {
-            random.of(&all)
+            random.pick(&all)
         } else {
-            random.of(if famous.is_empty() { &all } else { &famous })
+            random.pick(if famous.is_empty() { &all } else { &famous })
         }
     };
     let (one, other) = (pick(random), pick(random));
@@ -225,11 +230,11 @@ fn tree(random: &mut Random, text: &str) -> String {
         6 => replaced(text, &from, &text[to]),
         7 => {
             let victim = source.replacen("ada@corp.example", VICTIM, 1);
-            let id = random.of(&["_a1", "_a2", "_r1", "_evil"]);
+            let id = random.pick(&["_a1", "_a2", "_r1", "_evil"]);
             replaced(text, &(to.start..to.start), &victim.replace("_a1", id))
         }
         8 => match one.children().find(roxmltree::Node::is_text) {
-            Some(value) => replaced(text, &value.range(), random.of(&WORDS)),
+            Some(value) => replaced(text, &value.range(), random.pick(&WORDS)),
             None => replaced(text, &from, &format!("<x xmlns=\"urn:x\">{source}</x>")),
         },
         _ => {
@@ -237,10 +242,10 @@ fn tree(random: &mut Random, text: &str) -> String {
             if attributes.is_empty() {
                 return replaced(text, &from, "");
             }
-            let attribute = random.of(&attributes);
+            let attribute = random.pick(&attributes);
             let values: Vec<_> =
                 all.iter().flat_map(roxmltree::Node::attributes).map(|known| known.value()).collect();
-            let value = if random.below(2) == 0 { random.of(&values) } else { random.of(&WORDS) };
+            let value = if random.below(2) == 0 { random.pick(&values) } else { random.pick(&WORDS) };
             replaced(text, &attribute.range_value(), value)
         }
     }

@@ -141,10 +141,8 @@ impl Second {
 /// addresses at all, used or not. To libxml2 they are an error, to the other nothing special.
 pub(crate) fn has_odd_namespace(text: &str) -> bool {
     let odd = |uri: &str| {
-        let scheme = uri.split_once(':').map(|(scheme, _)| scheme).unwrap_or_default();
-        let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-        !is_scheme || uri.chars().any(|c| !c.is_ascii_graphic() || "\"<>\\^`{|}[]%".contains(c))
+        let is_written = uri.chars().all(|c| c.is_ascii_graphic() && !"\"<>\\^`{|}[]%".contains(c));
+        !is_written || url::Url::parse(uri).is_err()
     };
     let Ok(tree) = roxmltree::Document::parse(text) else { return false };
     tree.descendants().any(|node| node.namespaces().any(|known| !known.uri().is_empty() && odd(known.uri())))
