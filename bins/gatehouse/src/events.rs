@@ -5,7 +5,7 @@ use audit::{
     events::{
         groups::{GroupCreated, GroupDeleted, GroupUpdated},
         saml::{SamlProviderCreated, SamlProviderKeyRotated, SamlProviderUpdated},
-        sign_in::SignInSucceeded,
+        sign_in::{SessionRenewed, SignInSucceeded},
         users::{UserCreated, UserDeactivated, UserDeleted, UserReactivated, UserUpdated},
     },
 };
@@ -19,6 +19,12 @@ pub(crate) fn signed_in(session: &sessions::Session) -> Event {
     let method = |method| serde_json::to_value(method).ok()?.as_str().map(str::to_owned);
     let methods = session.methods.iter().filter_map(method).collect();
     Event::new(session.user.as_str(), &SignInSucceeded { session: session.id.to_string(), methods })
+}
+
+/// A session got a new id.
+pub(crate) fn session_renewed(session: &sessions::Session, previous: &sessions::SessionId) -> Event {
+    let data = SessionRenewed { user: session.user.to_string(), previous: previous.to_string() };
+    Event::new(session.id.as_str(), &data)
 }
 
 /// A user came by provisioning.

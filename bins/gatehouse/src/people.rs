@@ -94,6 +94,7 @@ pub(crate) async fn remove_factors(tx: &mut Tx, id: &UserId) -> Result<Vec<Event
         events.push(remove_factor(tx, &factor).await?);
     }
     tx.replace_codes(id, &[]).await?;
+    tx.clear_wrong_codes(id).await?;
     Ok(events)
 }
 

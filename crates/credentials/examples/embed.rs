@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use credentials::{
-    Cost, Passwords, Verdict,
+    Cost, Passwords, Salt, StoredPassword, Verdict,
     attempts::{self, AttemptKey, AttemptStore, Taken},
     check_new_password, totp,
 };
-use kernel::{Env, Secret, StoreError, SystemEnv, Timestamp};
+use kernel::{Env, Secret, StoreError, SystemEnv, TenantId, Timestamp};
 
 /// Attempts in a map.
 #[derive(Default)]
@@ -34,18 +34,19 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let chosen = Secret::new("a ship in a bottle".to_owned());
     check_new_password(&chosen, Some("ada@example.com"), false)?;
     let passwords = Passwords::new(Cost::USUAL);
-    let kept = passwords.hash(&env, &chosen)?;
-    println!("kept as {}…", kept.chars().take(30).collect::<String>());
+    let (salt, tenant) = (Salt::random(&env), TenantId::new(&env));
+    let hash = passwords.hash(&chosen, &salt, &tenant)?;
+    println!("kept as {}…", hash.chars().take(30).collect::<String>());
+    let stored = [StoredPassword { tenant, hash }];
 
     // An attempt is taken before it is evaluated.
     let mut store = Attempts::default();
     let mut evaluated = 0;
-    while attempts::take(&mut store, attempts::password("ada", "203.0.113.1", true), env.now()).await?
-        == Taken::Yes
+    while attempts::take(&mut store, attempts::password("ada", "203.0.113.1"), env.now()).await? == Taken::Yes
     {
         evaluated += 1;
         if evaluated == 1 {
-            assert_eq!(passwords.verify(&chosen, Some(&kept)), Verdict::Right { stale: false });
+            assert_eq!(passwords.verify(&chosen, Some(&salt), &stored), [Verdict::Right { stale: false }]);
         }
     }
     println!("{evaluated} attempts, then no more for a while");

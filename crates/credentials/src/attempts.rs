@@ -53,21 +53,17 @@ pub fn origin(address: Option<IpAddr>) -> String {
     }
 }
 
-/// Limits of a password: 10 in 5 minutes by account and address, 100 in 5 minutes by address, and 50 an hour
-/// by account from addresses that never signed it in.
-pub fn password(account: &str, origin: &str, known_origin: bool) -> Vec<Limit> {
-    let mut limits = vec![
-        Limit { key: AttemptKey::of(&["password", account, origin]), most: 10, window: 5 * MINUTE },
+/// Limits of a password: 10 in 5 minutes by sign-in address and client address, and 100 in 5 minutes by client address.
+pub fn password(email: &str, origin: &str) -> Vec<Limit> {
+    vec![
+        Limit { key: AttemptKey::of(&["password", email, origin]), most: 10, window: 5 * MINUTE },
         Limit { key: AttemptKey::of(&["password", origin]), most: 100, window: 5 * MINUTE },
-    ];
-    if !known_origin {
-        limits.push(Limit {
-            key: AttemptKey::of(&["password by strangers", account]),
-            most: 50,
-            window: 60 * MINUTE,
-        });
-    }
-    limits
+    ]
+}
+
+/// Limits of a password from client addresses that never signed the account in: 50 an hour by sign-in address.
+pub fn password_by_strangers(email: &str) -> Vec<Limit> {
+    vec![Limit { key: AttemptKey::of(&["password by strangers", email]), most: 50, window: 60 * MINUTE }]
 }
 
 fn codes_of(tenant: &TenantId, user: &UserId) -> Limit {
@@ -81,12 +77,15 @@ pub fn totp(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
     vec![by_origin, codes_of(tenant, user)]
 }
 
-/// Limits of a code for a fresh proof: 10 in 5 minutes by address, and by account together with other codes. What is
-/// proved keeps nobody at the same address from signing in.
-pub fn proof(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
-    let by_origin = Limit { key: AttemptKey::of(&["proof", origin]), most: 10, window: 5 * MINUTE };
-    vec![by_origin, codes_of(tenant, user)]
+/// Limits of a code for a step-up: 10 in 5 minutes by session, apart from those at sign-in. Somebody who has taken a
+/// session uses up nothing of its user's.
+pub fn step_up(session: &str) -> Vec<Limit> {
+    vec![Limit { key: AttemptKey::of(&["step-up", session]), most: 10, window: 5 * MINUTE }]
 }
+
+/// Wrong codes in a row, at sign-in and step-up together, after which an account accepts none: until its user signs in
+/// with a passkey, or an administrator resets the factors.
+pub const MAX_WRONG_CODES: i64 = 100;
 
 /// Limits of a recovery code: 5 in 5 minutes by address, and 10 by account together with other codes.
 pub fn recovery_code(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
@@ -200,7 +199,7 @@ mod tests {
     #[tokio::test]
     async fn windows_slide_and_refusals_do_not_count() {
         let mut store = Counted::default();
-        let limits = || password("ada@example.com", "203.0.113.1", true);
+        let limits = || password("ada@example.com", "203.0.113.1");
         for i in 0..10 {
             assert_eq!(take(&mut store, limits(), at(i * 1000)).await.unwrap(), Taken::Yes);
         }
@@ -212,7 +211,7 @@ mod tests {
         assert_eq!(take(&mut store, limits(), at(300_000)).await.unwrap(), Taken::Yes, "the first has left");
         assert_eq!(take(&mut store, limits(), at(300_000)).await.unwrap(), Taken::No { retry_after: 1 });
         // From elsewhere the account is open.
-        let elsewhere = password("ada@example.com", "203.0.113.2", true);
+        let elsewhere = password("ada@example.com", "203.0.113.2");
         assert_eq!(take(&mut store, elsewhere, at(300_000)).await.unwrap(), Taken::Yes);
     }
 
@@ -220,13 +219,12 @@ mod tests {
     async fn strangers_are_counted_together() {
         let mut store = Counted::default();
         for i in 0..50 {
-            let from = format!("198.51.100.{i}");
-            let taken = take(&mut store, password("ada", &from, false), at(i)).await.unwrap();
+            let taken = take(&mut store, password_by_strangers("ada"), at(i)).await.unwrap();
             assert_eq!(taken, Taken::Yes);
         }
-        let refused = take(&mut store, password("ada", "192.0.2.1", false), at(50)).await.unwrap();
+        let refused = take(&mut store, password_by_strangers("ada"), at(50)).await.unwrap();
         assert_eq!(refused, Taken::No { retry_after: 3600 });
-        assert_eq!(take(&mut store, password("ada", "192.0.2.1", true), at(50)).await.unwrap(), Taken::Yes);
+        assert_eq!(take(&mut store, password("ada", "192.0.2.1"), at(50)).await.unwrap(), Taken::Yes);
     }
 
     #[test]

@@ -162,6 +162,12 @@ pub trait FactorStore: Send {
     async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError>;
     /// Uses a code: `false` when it is not there or used. Of several who try at once one is told `true`.
     async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> Result<bool, StoreError>;
+    /// How many wrong codes of a user came in a row.
+    async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError>;
+    /// Counts one more.
+    async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError>;
+    /// Begins to count from none.
+    async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError>;
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What people prove who they are with, and what a tenant asks of them.
 //!
-//! - [`Passwords`]: argon2id with parameters that may grow, and the rules of NIST SP 800-63B;
+//! - [`Passwords`]: argon2id with parameters that may grow, one hash for all accounts of an address;
+//! - [`check_new_password`]: the rules of NIST SP 800-63B;
 //! - [`totp`]: codes of authenticator apps (RFC 6238), each step once;
 //! - [`Passkeys`]: WebAuthn ceremonies;
 //! - [`recovery`]: ten codes for the day a device is lost;
@@ -9,14 +10,16 @@
 //! - [`Ticket`]: a sign-in between its steps.
 //!
 //! ```
-//! use credentials::{Cost, Passwords, Verdict};
-//! use kernel::{ManualEnv, Secret};
+//! use credentials::{Cost, Passwords, Salt, StoredPassword, Verdict};
+//! use kernel::{ManualEnv, Secret, TenantId};
 //!
 //! let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse()?);
 //! let passwords = Passwords::new(Cost::CHEAP);
-//! let kept = passwords.hash(&env, &Secret::new("correct horse battery".to_owned()))?;
+//! let (salt, tenant) = (Salt::random(&env), TenantId::new(&env));
 //! let said = Secret::new("correct horse battery".to_owned());
-//! assert_eq!(passwords.verify(&said, Some(&kept)), Verdict::Right { stale: false });
+//! let hash = passwords.hash(&said, &salt, &tenant)?;
+//! let verdicts = passwords.verify(&said, Some(&salt), &[StoredPassword { tenant, hash }]);
+//! assert_eq!(verdicts, [Verdict::Right { stale: false }]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -25,6 +28,7 @@ mod factor;
 mod make;
 mod passkey;
 mod password;
+mod password_hash;
 mod policy;
 pub mod recovery;
 mod ticket;
@@ -39,7 +43,8 @@ pub use passkey::{
     Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
     PendingRegistration, user_handle, user_of_handle,
 };
-pub use password::{Cost, PasswordError, Passwords, Verdict, Weak, check_new_password, password_min};
+pub use password::{Weak, check_new_password, password_min};
+pub use password_hash::{Cost, PasswordError, Passwords, Salt, StoredPassword, Verdict};
 pub use policy::{FactorKind, MfaPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
 pub use ticket::{
     Familiarity, MAX_WRONG_ANSWERS, SignInStore, TICKET_MINUTES, Ticket, TicketKind, TicketStore,

@@ -1,115 +1,16 @@
-//! Passwords: argon2id (RFC 9106), and which ones are taken (NIST SP 800-63B §5.1.1).
+//! Which passwords are accepted (NIST SP 800-63B §5.1.1).
 
-use argon2::{
-    Algorithm, Argon2, Params, Version,
-    password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
-};
-use kernel::{Env, Secret};
-use unicode_normalization::UnicodeNormalization;
+use kernel::Secret;
+
+use crate::password_hash::{MAX_BYTES, normalised};
 
 /// Characters that a password has at least where it stands alone.
 const MIN_ALONE: usize = 15;
 /// The same where a second factor is enforced.
 const MIN_WITH_FACTOR: usize = 8;
-/// Bytes that are taken at most.
-const MAX_BYTES: usize = 1024;
-/// Bytes of a salt.
-const SALT: usize = 16;
 
 /// Passwords that everybody tries, in lower case, one a line.
 const BLOCKED: &str = include_str!("blocked.txt");
-
-/// What a hash costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cost {
-    /// Memory in KiB.
-    pub memory_kib: u32,
-    /// Passes over it.
-    pub passes: u32,
-    /// Lanes.
-    pub lanes: u32,
-}
-
-impl Cost {
-    /// 19 MiB, two passes, one lane: OWASP's first choice.
-    pub const USUAL: Self = Self { memory_kib: 19 * 1024, passes: 2, lanes: 1 };
-    /// For tests that are not about cost.
-    pub const CHEAP: Self = Self { memory_kib: 64, passes: 1, lanes: 1 };
-
-    fn params(self) -> Option<Params> {
-        Params::new(self.memory_kib, self.passes, self.lanes, None).ok()
-    }
-}
-
-/// Hashes and verifies at a cost.
-#[derive(Debug, Clone, Copy)]
-pub struct Passwords {
-    cost: Cost,
-}
-
-/// What came of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Another password, or there is none.
-    Wrong,
-    /// The password.
-    Right {
-        /// Whether it was hashed at another cost than today's, and is to be hashed again.
-        stale: bool,
-    },
-}
-
-/// The library refused its parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the password cannot be hashed")]
-pub struct PasswordError;
-
-impl Passwords {
-    /// New hashes cost this much.
-    pub fn new(cost: Cost) -> Self {
-        Self { cost }
-    }
-
-    fn argon2(self) -> Result<Argon2<'static>, PasswordError> {
-        let params = self.cost.params().ok_or(PasswordError)?;
-        Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
-    }
-
-    /// A hash in PHC form. Takes the time it is meant to take: not for a thread that serves others.
-    pub fn hash(self, env: &dyn Env, password: &Secret<String>) -> Result<String, PasswordError> {
-        let mut salt = [0; SALT];
-        env.fill(&mut salt);
-        let password = normalised(password.expose());
-        let hash = self.argon2()?.hash_password_with_salt(password.expose().as_bytes(), &salt);
-        Ok(hash.map_err(|_| PasswordError)?.to_string())
-    }
-
-    /// Compares with a kept hash. Without one it takes as long and says [`Verdict::Wrong`]: who measures
-    /// learns nothing about who has a password.
-    pub fn verify(self, password: &Secret<String>, kept: Option<&str>) -> Verdict {
-        let kept = kept.and_then(|kept| PasswordHash::new(kept).ok());
-        let password = if password.expose().len() > MAX_BYTES { None } else { Some(password) };
-        let normal = normalised(password.map_or("", |password| password.expose()));
-        let bytes = normal.expose().as_bytes();
-        let (Some(kept), Some(_)) = (kept, password) else {
-            if let Ok(argon2) = self.argon2() {
-                let _spent = argon2.hash_password_with_salt(bytes, &[0; SALT]);
-            }
-            return Verdict::Wrong;
-        };
-        if Argon2::default().verify_password(bytes, &kept).is_err() {
-            return Verdict::Wrong;
-        }
-        let costs =
-            |params: Option<Params>| params.map(|params| (params.m_cost(), params.t_cost(), params.p_cost()));
-        Verdict::Right { stale: costs(Params::try_from(&kept).ok()) != costs(self.cost.params()) }
-    }
-}
-
-/// One form for all the ways a keyboard may write the same (NFKC).
-fn normalised(password: &str) -> Secret<String> {
-    Secret::new(password.nfkc().collect())
-}
 
 /// Why a password is not taken: what to do instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -192,51 +93,10 @@ fn mostly(text: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kernel::ManualEnv;
-
     use super::*;
 
     fn said(text: &str) -> Secret<String> {
         Secret::new(text.to_owned())
-    }
-
-    #[test]
-    fn a_hash_is_of_its_password_alone() {
-        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
-        let cheap = Passwords::new(Cost::CHEAP);
-        let kept = cheap.hash(&env, &said("correct horse battery")).unwrap();
-        assert!(kept.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{kept}");
-        assert_ne!(kept, cheap.hash(&env, &said("correct horse battery")).unwrap(), "salted");
-        assert_eq!(
-            cheap.verify(&said("correct horse battery"), Some(&kept)),
-            Verdict::Right { stale: false }
-        );
-        for wrong in ["correct horse batterx", "", "correct horse battery "] {
-            assert_eq!(cheap.verify(&said(wrong), Some(&kept)), Verdict::Wrong);
-        }
-        assert_eq!(cheap.verify(&said("correct horse battery"), None), Verdict::Wrong);
-        assert_eq!(cheap.verify(&said("x"), Some("not a hash")), Verdict::Wrong);
-        let dearer = Passwords::new(Cost { passes: 2, ..Cost::CHEAP });
-        assert_eq!(
-            dearer.verify(&said("correct horse battery"), Some(&kept)),
-            Verdict::Right { stale: true }
-        );
-        assert_eq!(cheap.verify(&said(&"x".repeat(MAX_BYTES + 1)), Some(&kept)), Verdict::Wrong);
-    }
-
-    #[test]
-    fn the_usual_cost_is_owasps() {
-        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
-        let kept = Passwords::new(Cost::USUAL).hash(&env, &said("x")).unwrap();
-        assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
-    }
-
-    #[test]
-    fn one_password_however_the_keyboard_writes_it() {
-        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
-        let cheap = Passwords::new(Cost::CHEAP);
-        let kept = cheap.hash(&env, &said("Zu\u{308}rich ist scho\u{308}n")).unwrap();
-        assert_eq!(cheap.verify(&said("Zürich ist schön"), Some(&kept)), Verdict::Right { stale: false });
     }
 
     #[test]

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use kernel::{StoreError, Timestamp, UserId};
 use serde_json::Value;
 
-use crate::SignInPolicy;
+use crate::{Salt, SignInPolicy};
 
 /// Minutes that a ticket lives.
 pub const TICKET_MINUTES: i64 = 10;
@@ -103,6 +103,9 @@ pub trait SignInStore: Send {
     async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError>;
     /// Keeps a password's hash.
     async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> Result<(), StoreError>;
+    /// The salt that the passwords of a sign-in address share ([`kernel::Email::key`]): the one that is kept, or this
+    /// one from now on.
+    async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError>;
     /// Whether a person has signed in from an address before.
     async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError>;
     /// Notes that a person signed in from an address, and how well it was known.

@@ -41,6 +41,18 @@ impl SessionStore for Sessions {
         Ok(())
     }
 
+    async fn rename_session(
+        &mut self,
+        id: &SessionId,
+        new: &SessionId,
+        _: Timestamp,
+    ) -> Result<(), StoreError> {
+        for kept in self.0.iter_mut().filter(|kept| kept.id == *id) {
+            kept.id = new.clone();
+        }
+        Ok(())
+    }
+
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
         let live = self.0.iter_mut().find(|kept| kept.id == *id && kept.revoked_at.is_none());
         Ok(live.map(|kept| kept.revoked_at = Some(at)).is_some())

@@ -29,5 +29,5 @@ pub use cookie::{Claims, CookieKeys, CookieName, NotASession, chunks};
 pub use device::{device_label, ip_prefix};
 pub use session::{
     Error, Grace, GraceAct, GraceKind, Lifetime, Method, NewSession, SEEN_GRAIN_MINUTES, Session, SessionId,
-    SessionKind, SessionStore, Standing, list, open, revoke, revoke_all,
+    SessionKind, SessionStore, Standing, list, open, renew, revoke, revoke_all,
 };

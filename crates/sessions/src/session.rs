@@ -258,6 +258,13 @@ pub trait SessionStore: Send {
     async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError>;
     /// Writes standing, proofs, grace, device, location, and when and from where it was seen.
     async fn update_session(&mut self, session: &Session) -> Result<(), StoreError>;
+    /// Gives a session another id, under which alone it is found from now on. Its unused step-up tokens are revoked.
+    async fn rename_session(
+        &mut self,
+        id: &SessionId,
+        new: &SessionId,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
     /// Marks a session revoked unless it is already; tells whether it changed.
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError>;
     /// Until when foreign tokens of the person are refused that have no row.
@@ -295,6 +302,21 @@ pub async fn open(
         revoked_at: None,
     };
     Ok(store.insert_session(&session).await?.then_some(session))
+}
+
+/// Gives a session another id, because it opens more than before (OWASP ASVS 3.2.1): somebody who knew the old one
+/// knows nothing of the new one.
+///
+/// # Errors
+/// Where storage fails.
+pub async fn renew(
+    ctx: &Ctx,
+    store: &mut dyn SessionStore,
+    session: &mut Session,
+) -> Result<SessionId, StoreError> {
+    let old = std::mem::replace(&mut session.id, SessionId::new(&*ctx.env));
+    store.rename_session(&old, &session.id, ctx.now).await?;
+    Ok(old)
 }
 
 /// A person's sessions that are in force.
@@ -361,6 +383,17 @@ mod tests {
         async fn update_session(&mut self, _: &Session) -> Result<(), StoreError> {
             Ok(())
         }
+        async fn rename_session(
+            &mut self,
+            id: &SessionId,
+            new: &SessionId,
+            _: Timestamp,
+        ) -> Result<(), StoreError> {
+            for row in self.0.iter_mut().filter(|row| row.id == *id) {
+                row.id = new.clone();
+            }
+            Ok(())
+        }
         async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
             let row = self.0.iter_mut().find(|row| row.id == *id && row.revoked_at.is_none());
             Ok(row.map(|row| row.revoked_at = Some(at)).is_some())
@@ -413,6 +446,12 @@ mod tests {
         assert!(matches!(revoke(&now, &mut rows, &stranger, &first.id).await, Err(Error::NotFound)));
         assert!(revoke(&now, &mut rows, &user, &first.id).await.unwrap());
         assert!(!revoke(&now, &mut rows, &user, &first.id).await.unwrap(), "once");
+
+        let mut renewed = open(&ctx(&env), &mut rows, new(&user, None)).await.unwrap().unwrap();
+        let old = renew(&now, &mut rows, &mut renewed).await.unwrap();
+        assert_ne!(old, renewed.id);
+        assert!(matches!(revoke(&now, &mut rows, &user, &old).await, Err(Error::NotFound)));
+        assert!(revoke(&now, &mut rows, &user, &renewed.id).await.unwrap());
 
         let mut second = open(&ctx(&env), &mut rows, new(&user, Some([1; 32]))).await.unwrap().unwrap();
         assert!(open(&ctx(&env), &mut rows, new(&user, Some([1; 32]))).await.unwrap().is_none());

@@ -4,15 +4,12 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::Tenant;
 use kernel::{StoreError, TenantId};
-use tokens::{PatId, ScimToken, ScimTokenId, TokenHash};
+use tokens::{PatId, ScimTokenId};
 
 use crate::{
     conn::{Conn, on},
     error::{corrupt, store_error},
-    json::JsonText,
-    network::NetworkMark,
     schema::{personal_access_tokens as pats, scim_tokens, tenants},
-    scim_tokens::ScimTokenRow,
     tenants::TenantRow,
 };
 
@@ -22,23 +19,6 @@ pub struct Across {
 }
 
 impl Across {
-    /// The token with this hash in the tenant that the token names, revoked or not, and from where the tenant may be
-    /// reached: one query.
-    pub async fn scim_token(
-        &mut self,
-        tenant: &TenantId,
-        hash: &TokenHash,
-    ) -> Result<Option<(ScimToken, NetworkMark)>, StoreError> {
-        let query = scim_tokens::table
-            .inner_join(tenants::table.on(tenants::id.eq(scim_tokens::tenant_id)))
-            .filter(scim_tokens::tenant_id.eq(tenant.as_str()))
-            .filter(scim_tokens::hash.eq(hash.as_bytes()));
-        let row: Option<(ScimTokenRow, Option<JsonText>)> = on!(&mut self.conn, c => query
-            .select((ScimTokenRow::as_select(), tenants::network_policy))
-            .first(c).await.optional())?;
-        row.map(|(token, network)| Ok((token.try_into()?, NetworkMark::of(network)?))).transpose()
-    }
-
     /// Nothing: whether the file can be read at all.
     pub(crate) async fn nothing(&mut self) -> Result<(), StoreError> {
         let _count: i64 =

@@ -6,9 +6,12 @@ use diesel_async::{
     pooled_connection::deadpool::Object,
     sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper},
 };
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, join},
+};
 
-use crate::filter::Dialect;
+use crate::{credential::Reread, filter::Dialect};
 
 /// A connection whose every statement is finished when its future is made: it is used on threads that may block.
 pub(crate) type SqliteConn = SyncConnectionWrapper<SqliteConnection, Inline>;
@@ -36,6 +39,8 @@ impl Conn {
 pub(crate) struct Pg {
     pub(crate) object: Object<AsyncPgConnection>,
     pub(crate) transaction: Transaction,
+    /// The credential that is read again with BEGIN.
+    pub(crate) reread: Option<Reread>,
 }
 
 /// How far a transaction is.
@@ -52,7 +57,8 @@ pub(crate) enum Transaction {
 }
 
 impl Pg {
-    /// Sends BEGIN if it is due. Polled together with a statement, and before it, they travel together.
+    /// Sends BEGIN if it is due, and with it the statement that reads the credential again. Polled together with a
+    /// statement, and before it, they travel together.
     pub(crate) fn begin(
         &mut self,
     ) -> (impl Future<Output = QueryResult<()>> + Send + '_, &AsyncPgConnection) {
@@ -60,10 +66,23 @@ impl Pg {
         if due {
             self.transaction = Transaction::Open;
         }
+        let reread = if due { self.reread.take() } else { None };
         let conn: &AsyncPgConnection = &self.object;
         let begin = async move {
-            let mut conn = conn;
-            if due { conn.batch_execute("BEGIN").await } else { Ok(()) }
+            if !due {
+                return Ok(());
+            }
+            let begin = async {
+                let mut conn = conn;
+                conn.batch_execute("BEGIN").await
+            };
+            match reread {
+                None => begin.await,
+                Some(reread) => {
+                    let (begun, read) = join(begin, reread.on_postgres(conn)).await;
+                    begun.and(read)
+                }
+            }
         };
         (begin, conn)
     }

@@ -13,7 +13,7 @@ use crate::{
     error::corrupt,
     json::{JsonText, json_text, read_json},
     kept::Kept,
-    schema::{factors, known_origins, passwords, personal_access_tokens, recovery_codes},
+    schema::{factors, known_origins, passwords, personal_access_tokens, recovery_codes, wrong_codes},
 };
 
 #[derive(Insertable, Queryable, Selectable)]
@@ -240,5 +240,33 @@ impl FactorStore for Tx {
         let query = Kept(diesel::update(row).set(recovery_codes::used_at.eq(at.naive())));
         let used = on!(&mut self.conn, c => query.execute(c).await)? == 1;
         Ok(self.note_change(used))
+    }
+
+    async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError> {
+        let row = wrong_codes::table.find((self.tenant.as_str(), user.as_str()));
+        let count: Option<i64> =
+            on!(&mut self.conn, c => row.select(wrong_codes::in_a_row).first(c).await.optional())?;
+        Ok(count.unwrap_or_default())
+    }
+
+    async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = (
+            wrong_codes::tenant_id.eq(self.tenant.as_str()),
+            wrong_codes::user_id.eq(user.as_str()),
+            wrong_codes::in_a_row.eq(1),
+        );
+        let insert = diesel::insert_into(wrong_codes::table).values(row);
+        let upsert = insert.on_conflict((wrong_codes::tenant_id, wrong_codes::user_id)).do_update();
+        let query = Kept(upsert.set(wrong_codes::in_a_row.eq(wrong_codes::in_a_row + 1)));
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.for_change()?;
+        let row = wrong_codes::table.find((self.tenant.as_str(), user.as_str()));
+        on!(&mut self.conn, c => dsl::delete(row).execute(c).await)?;
+        Ok(())
     }
 }

@@ -1,31 +1,28 @@
 //! Who holds a credential, found before the tenant is known: one statement each.
 
 use chrono::NaiveDateTime;
-use credentials::SignInPolicy;
+use credentials::{Salt, SignInPolicy, StoredPassword};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::Role;
 use kernel::{StoreError, TenantId, Timestamp, UserId};
-use sessions::{Session, SessionId};
-use tokens::{Pat, TokenHash};
 
 use crate::{
-    Across,
+    Across, Credential,
     conn::on,
     error::corrupt,
     json::JsonText,
     network::NetworkMark,
-    pats::PatRow,
     schema::{
-        known_origins, passwords, personal_access_tokens, sessions as session_rows, sign_in_names, tenants,
-        users,
+        known_origins, password_salts, passwords, sessions as session_rows, sign_in_names, tenants, users,
     },
     sessions::SessionRow,
-    sign_in::policy_of,
+    sign_in::{policy_of, salt_of},
 };
 
-/// Sign-in addresses of how many tenants are looked at.
-const MAX_ACCOUNTS: i64 = 4;
+/// Accounts of one address that a sign-in without a tenant compares with. Tenants are made by the operator, so nobody
+/// else comes near it.
+const MAX_ACCOUNTS: i64 = 1000;
 
 /// The greatest that a tenant's id can be, in every order of letters.
 const GREATEST: &str = "ten_zzzzzzzzzzzzzzzzzzzzzzzzzz";
@@ -41,6 +38,8 @@ pub struct Holder {
     pub active: bool,
     /// Whether they are no longer there at all.
     pub deleted: bool,
+    /// Whether a password is accepted where the tenant requires single sign-on.
+    pub break_glass: bool,
     /// What the tenant asks for.
     pub policy: SignInPolicy,
     /// From where the tenant may be reached.
@@ -58,12 +57,17 @@ pub struct Account {
     pub slug: String,
     /// The tenant's name.
     pub tenant_name: String,
-    /// The password as it was hashed, if there is one.
-    pub password: Option<String>,
-    /// Whether a password is taken where an identity provider is required.
-    pub break_glass: bool,
+    /// The password as it was hashed.
+    pub password: String,
     /// Whether this address has signed the person in before.
     pub known_origin: bool,
+}
+
+impl Account {
+    /// The password, for a comparison.
+    pub fn stored(&self) -> StoredPassword {
+        StoredPassword { tenant: self.tenant.clone(), hash: self.password.clone() }
+    }
 }
 
 /// Whom a neighbour's token is about.
@@ -75,35 +79,35 @@ pub struct ForeignHolder {
     pub tenant: TenantId,
     /// Tokens that were issued until then are refused.
     pub sessions_after: Option<Timestamp>,
-    /// The row that stands for the token, revoked or not.
-    pub session: Option<Session>,
 }
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = users)]
-struct HolderRow {
+pub(crate) struct HolderRow {
     id: String,
     role: String,
     active: bool,
     deleted_at: Option<NaiveDateTime>,
+    break_glass: bool,
 }
 
 /// What is read of a tenant with a credential.
-const POLICIES: (tenants::sign_in_policy, tenants::network_policy) =
+pub(crate) const POLICIES: (tenants::sign_in_policy, tenants::network_policy) =
     (tenants::sign_in_policy, tenants::network_policy);
 
 /// A tenant's sign-in and network policy.
-type PoliciesRow = (Option<JsonText>, Option<JsonText>);
-type AccountRow = (HolderRow, PoliciesRow, (String, String, String), bool, Option<String>, Option<String>);
-type ForeignRow = (HolderRow, PoliciesRow, String, Option<NaiveDateTime>, Option<SessionRow>);
+pub(crate) type PoliciesRow = (Option<JsonText>, Option<JsonText>);
+type AccountRow = (HolderRow, PoliciesRow, (String, String, String), String, Option<String>);
+type ForeignRow = (HolderRow, PoliciesRow, String, Option<NaiveDateTime>);
 
 impl HolderRow {
-    fn with(self, (policy, network): PoliciesRow) -> Result<Holder, StoreError> {
+    pub(crate) fn with(self, (policy, network): PoliciesRow) -> Result<Holder, StoreError> {
         Ok(Holder {
             user: self.id.parse().map_err(|error| corrupt("users.id", error))?,
             role: self.role.parse().map_err(|error| corrupt("users.role", error))?,
             active: self.active,
             deleted: self.deleted_at.is_some(),
+            break_glass: self.break_glass,
             policy: policy_of(policy)?,
             network: NetworkMark::of(network)?,
         })
@@ -115,46 +119,6 @@ fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
 }
 
 impl Across {
-    /// The session of this id, revoked or not, and whose it is.
-    pub async fn session(
-        &mut self,
-        tenant: &TenantId,
-        id: &SessionId,
-    ) -> Result<Option<(Session, Holder)>, StoreError> {
-        let query =
-            session_rows::table
-                .inner_join(users::table.on(
-                    users::tenant_id.eq(session_rows::tenant_id).and(users::id.eq(session_rows::user_id)),
-                ))
-                .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
-                .filter(session_rows::tenant_id.eq(tenant.as_str()))
-                .filter(session_rows::id.eq(id.as_str()));
-        let row: Option<(SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
-            .select((SessionRow::as_select(), HolderRow::as_select(), POLICIES))
-            .first(c).await.optional())?;
-        row.map(|(session, holder, policies)| Ok((session.try_into()?, holder.with(policies)?))).transpose()
-    }
-
-    /// The personal access token with this hash, revoked or not, and whose it is.
-    pub async fn pat(
-        &mut self,
-        tenant: &TenantId,
-        hash: &TokenHash,
-    ) -> Result<Option<(Pat, Holder)>, StoreError> {
-        use personal_access_tokens as pats;
-        let query = pats::table
-            .inner_join(
-                users::table.on(users::tenant_id.eq(pats::tenant_id).and(users::id.eq(pats::user_id))),
-            )
-            .inner_join(tenants::table.on(tenants::id.eq(pats::tenant_id)))
-            .filter(pats::tenant_id.eq(tenant.as_str()))
-            .filter(pats::hash.eq(&hash.as_bytes()[..]));
-        let row: Option<(PatRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
-            .select((PatRow::as_select(), HolderRow::as_select(), POLICIES))
-            .first(c).await.optional())?;
-        row.map(|(pat, holder, policies)| Ok((pat.try_into()?, holder.with(policies)?))).transpose()
-    }
-
     /// The tenant of this short name or id.
     pub async fn tenant_named(&mut self, name: &str) -> Result<Option<directory::Tenant>, StoreError> {
         match name.parse() {
@@ -163,20 +127,21 @@ impl Across {
         }
     }
 
-    /// Where an address may sign in: in one tenant, or in the first four that have it.
+    /// The accounts of an address that have a password, in one tenant or in all, those first that have signed in from
+    /// `origin` before; and the salt that their passwords share.
     pub async fn accounts(
         &mut self,
         email_key: &str,
         tenant: Option<&TenantId>,
         origin: &str,
-    ) -> Result<Vec<Account>, StoreError> {
+    ) -> Result<(Option<Salt>, Vec<Account>), StoreError> {
         let query =
             sign_in_names::table
                 .inner_join(users::table.on(
                     users::tenant_id.eq(sign_in_names::tenant_id).and(users::id.eq(sign_in_names::user_id)),
                 ))
                 .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
-                .left_join(
+                .inner_join(
                     passwords::table.on(passwords::tenant_id
                         .eq(sign_in_names::tenant_id)
                         .and(passwords::user_id.eq(sign_in_names::user_id))),
@@ -191,40 +156,64 @@ impl Across {
                 .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
                 .filter(sign_in_names::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
                 .filter(users::deleted_at.is_null())
-                .order(sign_in_names::tenant_id)
+                .order((known_origins::origin.is_null(), sign_in_names::tenant_id))
                 .limit(MAX_ACCOUNTS);
         let rows: Vec<AccountRow> = on!(&mut self.conn, c => query
             .select((
                 HolderRow::as_select(),
                 POLICIES,
                 (tenants::id, tenants::slug, tenants::name),
-                users::break_glass,
-                passwords::hash.nullable(),
+                passwords::hash,
                 known_origins::origin.nullable(),
             ))
             .load(c).await)?;
-        let account =
-            |(holder, policy, (tenant, slug, tenant_name), break_glass, password, origin): AccountRow| {
-                Ok(Account {
-                    holder: holder.with(policy)?,
-                    tenant: tenant_id(&tenant)?,
-                    slug,
-                    tenant_name,
-                    password,
-                    break_glass,
-                    known_origin: origin.is_some(),
-                })
-            };
-        rows.into_iter().map(account).collect()
+        let account = |(holder, policy, (tenant, slug, tenant_name), password, origin): AccountRow| {
+            Ok(Account {
+                holder: holder.with(policy)?,
+                tenant: tenant_id(&tenant)?,
+                slug,
+                tenant_name,
+                password,
+                known_origin: origin.is_some(),
+            })
+        };
+        let accounts = rows.into_iter().map(account).collect::<Result<_, StoreError>>()?;
+        let address = Salt::address(email_key);
+        let query = password_salts::table.find(&address[..]).select(password_salts::salt);
+        let salt: Option<Vec<u8>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        Ok((salt.map(|salt| salt_of(&salt)).transpose()?, accounts))
     }
 
-    /// Whom a neighbour's token is about: the person of this address in a tenant, and the row that stands for
-    /// the token. Without a tenant it must be the only person of that address.
-    pub async fn foreign(
+    /// The session that stands for a token of another issuer, revoked or not, and its tenant.
+    pub async fn foreign_session(
+        &mut self,
+        token_hash: &[u8; 32],
+        tenant: Option<&TenantId>,
+    ) -> Result<Option<(TenantId, Credential)>, StoreError> {
+        let query =
+            session_rows::table
+                .inner_join(users::table.on(
+                    users::tenant_id.eq(session_rows::tenant_id).and(users::id.eq(session_rows::user_id)),
+                ))
+                .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
+                .filter(session_rows::foreign_hash.eq(&token_hash[..]))
+                .filter(session_rows::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
+                .filter(session_rows::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
+                .order(session_rows::created_at);
+        let row: Option<(String, SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
+            .select((tenants::id, SessionRow::as_select(), HolderRow::as_select(), POLICIES))
+            .first(c).await.optional())?;
+        let Some((tenant, session, holder, policies)) = row else { return Ok(None) };
+        let credential = Credential::Session(session.try_into()?, holder.with(policies)?);
+        Ok(Some((tenant_id(&tenant)?, credential)))
+    }
+
+    /// The user of this address in a tenant, for a token of another issuer that has no session yet. Without a tenant it
+    /// must be the only user of that address.
+    pub async fn foreign_holder(
         &mut self,
         email_key: &str,
         tenant: Option<&TenantId>,
-        token_hash: &[u8; 32],
     ) -> Result<Option<ForeignHolder>, StoreError> {
         let query =
             sign_in_names::table
@@ -232,11 +221,6 @@ impl Across {
                     users::tenant_id.eq(sign_in_names::tenant_id).and(users::id.eq(sign_in_names::user_id)),
                 ))
                 .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
-                .left_join(
-                    session_rows::table.on(session_rows::tenant_id
-                        .eq(sign_in_names::tenant_id)
-                        .and(session_rows::foreign_hash.eq(&token_hash[..]))),
-                )
                 .filter(sign_in_names::email_key.eq(email_key))
                 .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
                 .filter(sign_in_names::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
@@ -244,23 +228,15 @@ impl Across {
                 .order(sign_in_names::tenant_id)
                 .limit(2);
         let mut rows: Vec<ForeignRow> = on!(&mut self.conn, c => query
-            .select((
-                HolderRow::as_select(),
-                POLICIES,
-                tenants::id,
-                users::sessions_after,
-                Option::<SessionRow>::as_select(),
-            ))
+            .select((HolderRow::as_select(), POLICIES, tenants::id, users::sessions_after))
             .load(c).await)?;
-        let (Some((holder, policy, tenant, sessions_after, session)), true) = (rows.pop(), rows.is_empty())
-        else {
+        let (Some((holder, policy, tenant, sessions_after)), true) = (rows.pop(), rows.is_empty()) else {
             return Ok(None);
         };
         Ok(Some(ForeignHolder {
             holder: holder.with(policy)?,
             tenant: tenant_id(&tenant)?,
             sessions_after: sessions_after.map(Timestamp::from_naive),
-            session: session.map(Session::try_from).transpose()?,
         }))
     }
 }

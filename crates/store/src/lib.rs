@@ -17,6 +17,7 @@ mod audit_query;
 mod audit_retention;
 mod audit_verify;
 mod conn;
+mod credential;
 mod enrolled;
 mod error;
 mod examine;
@@ -59,6 +60,7 @@ pub use self::webhooks::{
 pub use across::Across;
 pub use audit_log::Waiting;
 pub use audit_retention::KEPT_AT_ONCE;
+pub use credential::{Credential, CredentialKey};
 pub use enrolled::EnrolledPasskey;
 pub use examine::{Examination, back_up_sqlite};
 pub use export::{Ending, Export, Exported, Proof};

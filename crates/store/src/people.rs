@@ -7,6 +7,7 @@ use directory::{PeopleStore, Person, PhoneNumber};
 use kernel::{Email, StoreError, Timestamp, UserId};
 use scim_core::{User, UserStore, fold, schema::ENTERPRISE_USER};
 use serde_json::{Map, Value, json};
+use stepup::StepUpStore;
 
 use crate::{
     Tx,
@@ -205,6 +206,11 @@ impl PeopleStore for Tx {
             let row = users::table.find((self.tenant.as_str(), after.id.as_str()));
             let set = (users::role.eq(after.role.as_str()), users::break_glass.eq(after.break_glass));
             on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+            self.note_change(true);
+        }
+        if before.role != after.role {
+            // A step-up token was issued to somebody who could do more, or less.
+            self.revoke_grants(&after.id, after.updated_at).await?;
         }
         Ok(true)
     }

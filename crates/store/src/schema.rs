@@ -159,6 +159,21 @@ diesel::table! {
 }
 
 diesel::table! {
+    password_salts (address) {
+        address -> Binary,
+        salt -> Binary,
+    }
+}
+
+diesel::table! {
+    wrong_codes (tenant_id, user_id) {
+        tenant_id -> Text,
+        user_id -> Text,
+        in_a_row -> BigInt,
+    }
+}
+
+diesel::table! {
     notices (tenant_id, user_id) {
         tenant_id -> Text,
         user_id -> Text,
@@ -471,6 +486,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     audit_checkpoints,
     audit_drops,
     sign_in_names,
+    password_salts,
+    wrong_codes,
     notices,
     passwords,
     sessions,

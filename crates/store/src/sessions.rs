@@ -157,6 +157,21 @@ impl SessionStore for Tx {
         Ok(())
     }
 
+    async fn rename_session(
+        &mut self,
+        id: &SessionId,
+        new: &SessionId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.for_change()?;
+        self.end_step_ups(id.as_str(), at).await?;
+        let row = rows::table.find((self.tenant.as_str(), id.as_str()));
+        let query = Kept(diesel::update(row).set(rows::id.eq(new.as_str())));
+        let renamed = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        self.note_change(renamed);
+        Ok(())
+    }
+
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
         self.for_change()?;
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chrono::NaiveDateTime;
 use credentials::{
-    Familiarity, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
+    Familiarity, Salt, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
     attempts::{AttemptKey, AttemptStore},
 };
 use diesel::{dsl, prelude::*, upsert::excluded};
@@ -16,7 +16,9 @@ use crate::{
     error::{corrupt, store_error},
     json::{JsonText, json_text, read_json},
     kept::Kept,
-    schema::{attempts, known_origins, notices, passwords, spent_challenges, tenants, tickets},
+    schema::{
+        attempts, known_origins, notices, password_salts, passwords, spent_challenges, tenants, tickets,
+    },
 };
 
 #[derive(Insertable, Queryable, Selectable)]
@@ -62,7 +64,19 @@ impl SignInStore for Tx {
         let query = insert.on_conflict((passwords::tenant_id, passwords::user_id)).do_update().set(newer);
         let query = Kept(query);
         on!(&mut self.conn, c => query.execute(c).await)?;
+        self.note_change(true);
         Ok(())
+    }
+
+    async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError> {
+        self.for_change()?;
+        let address = Salt::address(email_key);
+        let row = (password_salts::address.eq(&address[..]), password_salts::salt.eq(&new.as_bytes()[..]));
+        let query = diesel::insert_into(password_salts::table).values(row).on_conflict_do_nothing();
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        let query = password_salts::table.find(&address[..]).select(password_salts::salt);
+        let kept: Vec<u8> = on!(&mut self.conn, c => query.first(c).await)?;
+        salt_of(&kept)
     }
 
     async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {
@@ -153,6 +167,25 @@ impl SignInStore for Tx {
         let insert = diesel::insert_into(notices::table).values(row);
         let upsert = insert.on_conflict((notices::tenant_id, notices::user_id)).do_update();
         let query = Kept(upsert.set(notices::notice.eq(excluded(notices::notice))));
+        on!(&mut self.conn, c => query.execute(c).await)?;
+        Ok(())
+    }
+}
+
+pub(crate) fn salt_of(kept: &[u8]) -> Result<Salt, StoreError> {
+    Salt::from_bytes(kept).ok_or_else(|| corrupt("password_salts.salt", "not 16 bytes"))
+}
+
+impl Tx {
+    /// Lets a sign-in address that has no salt yet use that of the address in whose place it comes: the password of an
+    /// account whose address was changed goes on being compared.
+    pub(crate) async fn inherit_salt(&mut self, before: &str, after: &str) -> Result<(), StoreError> {
+        let (before, after) = (Salt::address(before), Salt::address(after));
+        let query = password_salts::table.find(&before[..]).select(password_salts::salt);
+        let salt: Option<Vec<u8>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let Some(salt) = salt else { return Ok(()) };
+        let row = (password_salts::address.eq(&after[..]), password_salts::salt.eq(salt));
+        let query = diesel::insert_into(password_salts::table).values(row).on_conflict_do_nothing();
         on!(&mut self.conn, c => query.execute(c).await)?;
         Ok(())
     }

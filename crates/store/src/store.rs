@@ -7,7 +7,7 @@ use audit::{Audited, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    Across, Ending, Export, Figures, Tx, export, migrate,
+    Across, CredentialKey, Ending, Export, Figures, Tx, export, migrate,
     postgres::{Postgres, Target},
     sqlite::{self, Sqlite},
 };
@@ -211,9 +211,23 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        self.write_with(ctx, None, work).await
+    }
+
+    /// The same for the holder of a credential, which is read again when the transaction begins: see [`Tx::credential`].
+    pub async fn write_with<T, E>(
+        &self,
+        ctx: Ctx,
+        credential: Option<CredentialKey>,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.write(&ctx, work).await,
-            Backend::Sqlite(sqlite) => sqlite.writer.run(ctx, work).await,
+            Backend::Postgres(postgres) => postgres.write(&ctx, credential, work).await,
+            Backend::Sqlite(sqlite) => sqlite.writer.run(ctx, credential, work).await,
         }
     }
 }

@@ -8,6 +8,7 @@ use kernel::{Ctx, StoreError, TenantId};
 use crate::{
     audit_entries::{self, EntryRow},
     conn::Conn,
+    credential::{CredentialKey, Reread},
     error::store_error,
     step_up::{self, GrantRow},
     users::{self, EmailRow, SignInNameRow, UserUpdate},
@@ -26,6 +27,8 @@ pub struct Tx {
     failed: bool,
     /// Rows that nothing in the unit of work has to see: written together just before the commit.
     pending: Vec<Row>,
+    /// The credential that it is run with, see [`Tx::credential`].
+    pub(crate) reread: Option<Reread>,
     /// The user whose row is held until the end.
     pub(crate) held: Option<String>,
     /// Who is told once it is committed.
@@ -48,8 +51,13 @@ impl Tx {
         Self::new(conn, tenant, false)
     }
 
-    pub(crate) fn writing(conn: Conn, tenant: TenantId) -> Self {
-        Self::new(conn, tenant, true)
+    /// For work that changes something, by the holder of a credential where there is one.
+    pub(crate) fn writing(mut conn: Conn, tenant: TenantId, key: Option<CredentialKey>) -> Self {
+        let reread = key.map(|key| Reread::new(tenant.clone(), key));
+        if let Conn::Postgres(pg) = &mut conn {
+            pg.reread.clone_from(&reread);
+        }
+        Self { reread, ..Self::new(conn, tenant, true) }
     }
 
     fn new(conn: Conn, tenant: TenantId, writable: bool) -> Self {
@@ -60,6 +68,7 @@ impl Tx {
             changed: false,
             failed: false,
             pending: Vec::new(),
+            reread: None,
             held: None,
             woken: Woken::default(),
         }
@@ -153,6 +162,7 @@ pub(crate) async fn finish<T, E: From<StoreError>>(
     tx: &mut Tx,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
 ) -> Result<T, E> {
+    tx.reread_at_once().await?;
     let (value, events) = work(ctx, tx).await?.into_parts();
     tx.may_commit(events.len())?;
     let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();

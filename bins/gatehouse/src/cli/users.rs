@@ -10,11 +10,11 @@ use audit::{
     },
 };
 use clap::{Args, Subcommand, ValueEnum};
-use credentials::{Passwords, SignInStore, check_new_password};
+use credentials::{Passwords, Salt, SignInStore, check_new_password};
 use directory::{NewPerson, PeopleStore, Person, Role, Tenant};
 use kernel::{Ctx, Email, Secret, UserId};
 use serde_json::json;
-use store::{Across, Tx};
+use store::Tx;
 
 use super::{Office, Report, Result};
 use crate::{config::Settings, people};
@@ -83,10 +83,10 @@ pub(super) enum Switch {
 pub(super) async fn find(office: &Office, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
     let tenant = office.tenant(tenant).await?;
     let (id, key) = (tenant.id.clone(), email.key());
-    let look = async move |across: &mut Across| across.accounts(&key, Some(&id), "").await;
-    let found = office.store.across(look).await?.pop();
-    let account = found.ok_or_else(|| format!("--email: there is no {email} in {}", tenant.slug))?;
-    Ok((tenant, account.holder.user))
+    let look = async move |tx: &mut Tx| directory::PeopleStore::user_of_email(tx, &key).await;
+    let found = office.store.read::<_, kernel::StoreError>(id, look).await?;
+    let user = found.ok_or_else(|| format!("--email: there is no {email} in {}", tenant.slug))?;
+    Ok((tenant, user))
 }
 
 pub(super) async fn run(command: Command, office: &Office, settings: &Settings) -> Result<Report> {
@@ -127,7 +127,12 @@ async fn create(
                 office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.sign_in_policy().await).await?;
             check_new_password(&password, Some(email.as_str()), policy.mfa.required)
                 .map_err(|weak| format!("the password: {weak}"))?;
-            Some(Passwords::new(settings.password_cost).hash(&*office.env, &password)?)
+            let (key, new) = (email.key(), Salt::random(&*office.env));
+            let salt = office.write(&tenant.id, async move |_: &Ctx, tx: &mut Tx| {
+                let salt = tx.password_salt(&key, new).await?;
+                Ok::<_, kernel::StoreError>(Audited::without(salt, Unaudited::StepTaken))
+            });
+            Some(Passwords::new(settings.password_cost).hash(&password, &salt.await?, &tenant.id)?)
         }
     };
     let write = office.write(&tenant.id, async move |ctx, tx| {

@@ -29,9 +29,25 @@ impl<'h> Sent<'h> {
         self.0.clone()
     }
 
+    /// Whether a cookie is there twice that a session is read from: one of the two may be somebody else's.
+    pub(super) fn has_two_sessions(&self) -> bool {
+        let of_session = |name: &str| {
+            let mut names = CookieName::ALL.into_iter().map(CookieName::as_str);
+            name == AS_SID || names.any(|known| name.strip_prefix(known).is_some_and(is_chunk))
+        };
+        let names: Vec<_> = self.0.iter().map(|(name, _)| *name).filter(|name| of_session(name)).collect();
+        names.iter().enumerate().any(|(at, name)| names.iter().skip(at + 1).any(|other| other == name))
+    }
+
     pub(super) fn value(&self, name: &str) -> Option<&'h str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
+}
+
+/// Whether what follows a session cookie's name is nothing, or the number of a chunk.
+fn is_chunk(rest: &str) -> bool {
+    rest.is_empty()
+        || rest.strip_prefix('.').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn cookie(site: &Site, name: &str, value: &str, max_age: i64) -> Option<HeaderValue> {

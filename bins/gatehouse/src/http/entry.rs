@@ -212,7 +212,8 @@ async fn admit(
             request.extensions_mut().insert(arrival.clone());
         }
     } else {
-        let tenant = gate.authenticate(site, request, request.headers(), arrival).await?;
+        let is_sign_out = operation.manner == Manner::SignOut;
+        let tenant = gate.authenticate(site, request, request.headers(), arrival, is_sign_out).await?;
         *of = Some(tenant.to_string());
         if Area::of(request.path()) == Area::Scim {
             site.scim_rates.admit(gate, &tenant).await?;

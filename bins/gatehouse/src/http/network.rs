@@ -99,6 +99,21 @@ pub(super) async fn admit_sign_in(ctx: &Ctx, tx: &mut Tx, person: &Person) -> Re
     decided(&policy, ctx, Surface::SignIn, &who)
 }
 
+/// Decides once more, in the unit of work of a request that another policy has let in.
+pub(super) async fn decide_again(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    mark: NetworkMark,
+    surface: Surface,
+    who: &Who<'_>,
+) -> Result<(), Problem> {
+    if !mark.settings.looks_at(surface) {
+        return Ok(());
+    }
+    let policy = Policy::new(mark.settings, &tx.network_rules().await?);
+    decided(&policy, ctx, surface, who)
+}
+
 fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &Who<'_>) -> Result<(), Problem> {
     if policy.decide(ctx.ip, surface, who.admin).decision == Decision::Allow {
         return Ok(());

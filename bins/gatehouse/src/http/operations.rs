@@ -14,6 +14,9 @@ const PATIENT: [&str; 2] = ["/api/auth/sign-in", "/api/auth/links/redeem"];
 /// Addresses that pages of others send forms to: there what comes along is no credential.
 const FROM_ELSEWHERE: [&str; 1] = ["/api/saml/{providerId}/acs"];
 
+/// The address that ends the session of its request.
+const SIGN_OUT: &str = "/api/auth/sign-out";
+
 /// How an operation is unlike the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
@@ -25,6 +28,8 @@ pub(super) enum Manner {
     Patient,
     /// Pages of other sites may send to it.
     FromElsewhere,
+    /// It ends the session of its request, which no policy of the tenant forbids.
+    SignOut,
 }
 
 /// One operation of the description.
@@ -81,6 +86,7 @@ impl Operations {
                 let manner = match path.as_str() {
                     path if PATIENT.contains(&path) => Manner::Patient,
                     path if FROM_ELSEWHERE.contains(&path) => Manner::FromElsewhere,
+                    SIGN_OUT => Manner::SignOut,
                     _ => Manner::Usual,
                 };
                 let operation = Operation { template: path.clone(), public, manner, meter };

@@ -1,10 +1,13 @@
 //! The honest twin of the others: what they get wrong, this gets right, and it compiles.
 
 use audit::{Audited, Event, events::users::UserDeactivated};
-use gatehouse::http::{access::Access, permissions::ScimWrite};
+use gatehouse::http::{
+    access::{Access, WorkError},
+    permissions::ScimWrite,
+};
 use scim_core::UserStore;
 
-async fn handler(access: Access<ScimWrite>) -> Result<u64, scim_core::Error> {
+async fn handler(access: Access<ScimWrite>) -> Result<u64, WorkError<scim_core::Error>> {
     let query = scim_core::Query::default();
     let found = access.read(async move |_, tx| scim_core::users::list(tx, &query, false).await).await?;
     access

@@ -40,6 +40,7 @@ fn all() -> Catalog {
         .with::<sign_in::SignInFailed>()
         .with::<sign_in::SignInNewDevice>()
         .with::<sign_in::SessionStarted>()
+        .with::<sign_in::SessionRenewed>()
         .with::<sign_in::SessionRevoked>()
         .with::<sign_in::SessionsRevoked>()
         .with::<credentials::PasswordChanged>()

@@ -72,6 +72,31 @@ impl EventData for SignInNewDevice {
 /// See [`EventData::DESCRIPTION`].
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+pub struct SessionRenewed {
+    /// The id of the user.
+    pub user: String,
+    /// The id that the session had before.
+    pub previous: String,
+}
+
+impl EventData for SessionRenewed {
+    const CODE: &'static str = "ACCOUNT_SESSION_RENEWED";
+    const DESCRIPTION: &'static str = "A session got a new id, because a factor was proved on it.";
+    const RESOURCE_TYPE: &'static str = "session";
+    const EXAMPLE_ID: &'static str = "ses_01jz6666666666666666666666";
+    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
+
+    fn example() -> Self {
+        Self {
+            user: "usr_01jz2222222222222222222222".into(),
+            previous: "ses_01jz7777777777777777777777".into(),
+        }
+    }
+}
+
+/// See [`EventData::DESCRIPTION`].
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SessionStarted {
     /// Whose it is.
     pub user: String,
@@ -97,7 +122,7 @@ impl EventData for SessionStarted {
 pub struct SessionRevoked {
     /// Whose it was.
     pub user: String,
-    /// `REVOKED` in the list of sessions, or `SIGNED_OUT`.
+    /// `REVOKED` in the list of sessions, `SIGNED_OUT`, or `REPLACED` by a new sign-in in the same browser.
     pub why: &'static str,
 }
 

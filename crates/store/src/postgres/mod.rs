@@ -27,6 +27,7 @@ use crate::{
     Tx,
     across::Across,
     conn::{Conn, Pg, Transaction},
+    credential::{self, CredentialKey},
     error::store_error,
     export,
     figures::{Figures, Waiting},
@@ -72,7 +73,12 @@ impl Postgres {
         let to = target.clone();
         config.custom_setup = Box::new(move |_| {
             let to = to.clone();
-            async move { to.connect().await }.boxed()
+            async move {
+                let conn = to.connect().await?;
+                credential::prepare(&conn).await;
+                Ok(conn)
+            }
+            .boxed()
         });
         let manager = AsyncDieselConnectionManager::new_with_config("", config);
         let pool = Pool::builder(manager)
@@ -130,7 +136,11 @@ impl Postgres {
 
     /// A connection on which each statement is for itself.
     async fn plain(&self) -> Result<Conn, StoreError> {
-        Ok(Conn::Postgres(Box::new(Pg { object: self.get().await?, transaction: Transaction::None })))
+        Ok(Conn::Postgres(Box::new(Pg {
+            object: self.get().await?,
+            transaction: Transaction::None,
+            reread: None,
+        })))
     }
 
     pub(crate) async fn across<T>(
@@ -165,17 +175,21 @@ impl Postgres {
             export::PATIENCE.as_secs() + 15
         );
         object.batch_execute(&begin).await.map_err(store_error)?;
-        Ok(Tx::reading(Conn::Postgres(Box::new(Pg { object, transaction: Transaction::Open })), tenant))
+        Ok(Tx::reading(
+            Conn::Postgres(Box::new(Pg { object, transaction: Transaction::Open, reread: None })),
+            tenant,
+        ))
     }
 
     /// One transaction. Dropped, refused or panicking, nothing of it remains.
     pub(crate) async fn write<T, E: From<StoreError>>(
         &self,
         ctx: &Ctx,
+        credential: Option<CredentialKey>,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
     ) -> Result<T, E> {
-        let pg = Pg { object: self.get().await?, transaction: Transaction::Due };
-        let tx = Tx::writing(Conn::Postgres(Box::new(pg)), ctx.tenant.clone());
+        let pg = Pg { object: self.get().await?, transaction: Transaction::Due, reread: None };
+        let tx = Tx::writing(Conn::Postgres(Box::new(pg)), ctx.tenant.clone(), credential);
         in_time(transaction(Held::new(tx), &self.news, ctx, work)).await?
     }
 }
@@ -253,7 +267,7 @@ impl<H: Holder> Held<H> {
 impl<H: Holder> Drop for Held<H> {
     fn drop(&mut self) {
         let Some(Conn::Postgres(pg)) = self.0.take().map(H::into_conn) else { return };
-        let Pg { mut object, transaction } = *pg;
+        let Pg { mut object, transaction, .. } = *pg;
         let Ok(runtime) = Handle::try_current() else {
             return drop(Object::take(object));
         };

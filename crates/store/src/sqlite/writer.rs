@@ -27,6 +27,7 @@ use super::{WAITED, at_once};
 use crate::{
     Tx,
     conn::{Conn, SqliteConn},
+    credential::CredentialKey,
     error::store_error,
     figures::Waiting,
     tx::finish,
@@ -148,6 +149,7 @@ impl Writer {
     pub(crate) async fn run<T, E>(
         &self,
         ctx: Ctx,
+        credential: Option<CredentialKey>,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
     ) -> Result<T, E>
     where
@@ -162,7 +164,7 @@ impl Writer {
             if answer.is_closed() {
                 return Done { conn, state: Ok(()), failed: false, answer: None };
             }
-            let (conn, state, result, woken) = savepoint(conn, &ctx, work);
+            let (conn, state, result, woken) = savepoint(conn, &ctx, credential, work);
             let failed = result.is_err();
             let tell = move |committed: Result<(), &StoreError>| {
                 if committed.is_ok() && result.is_ok() {
@@ -232,13 +234,14 @@ fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>, disk: &Disk) {
 fn savepoint<T, E: From<StoreError>>(
     mut conn: SqliteConn,
     ctx: &Ctx,
+    credential: Option<CredentialKey>,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
 ) -> (SqliteConn, Result<(), StoreError>, Result<T, E>, Woken) {
     if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
         let told = lost(&error).into();
         return (conn, Err(error), Err(told), Woken::default());
     }
-    let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone());
+    let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone(), credential);
     let done = catch_unwind(AssertUnwindSafe(|| at_once(finish(ctx, &mut tx, work))));
     let result = match done {
         Ok(Some(result)) => result,

@@ -218,6 +218,9 @@ impl UserStore for Tx {
         if sign_in_email_key(before) != sign_in_email_key(after) {
             self.unindex_sign_in_name(before).await?;
             self.index_sign_in_name(after);
+            if let (Some(old), Some(new)) = (sign_in_email_key(before), sign_in_email_key(after)) {
+                self.inherit_salt(&old, &new).await?;
+            }
         }
         if before.active && !after.active {
             self.shut_out(&after.id, after.last_modified).await?;

@@ -9,51 +9,30 @@ use actix_web::{
     http::header::{self, HeaderMap},
 };
 use audit::{Audited, Event, events::sign_in::SessionStarted};
-use credentials::{FactorStore, SignInMode, SignInPolicy, attempts};
+use credentials::{FactorStore, SignInMode, attempts};
 use kernel::{Actor, Ctx, Email, Id, TenantId};
 use netpolicy::Surface;
-use sessions::{Claims, Lifetime, Method, NewSession, Session, SessionStore, Standing, device_label};
-use store::{Across, ForeignHolder, Holder, NetworkMark, Tx};
+use sessions::{Claims, Method, NewSession, SessionStore, Standing, device_label};
+use store::{Across, CredentialKey, ForeignHolder, Holder, Tx};
 use tokens::{RawToken, TokenKind};
 
-use super::{Arrival, ByPat, Caller, Gate, Pass, Signed};
+use super::{
+    Arrival, Gate, Pass,
+    authority::{Vouched, refused, surface_of, vouch},
+};
 use crate::http::{
     Site,
-    auth::{came_from, hold},
+    auth::{came_from, hold, sso_not_allowed},
     cookies,
     errors::Problem,
     network::{self, Who},
     user_agent,
 };
 
-/// A refusal that tells the caller nothing and the log why.
-fn refused(why: &'static str) -> Problem {
-    tracing::debug!(why, "a credential was refused");
-    Problem::unauthenticated()
-}
-
-/// How long sessions last under a policy.
-pub(crate) fn lifetime(policy: &SignInPolicy) -> Lifetime {
-    let session = policy.session;
-    Lifetime { idle_minutes: session.idle_minutes, absolute_days: session.absolute_days }
-}
-
-fn sso_not_allowed() -> Problem {
-    Problem::refused("SSO_NOT_ALLOWED", "this tenant takes e-mail and password alone")
-}
-
-/// What the tenant asks for today counts for sessions that began before.
-fn meet_policy(signed: &mut Signed) -> Result<(), Problem> {
-    let (policy, methods) = (&signed.holder.policy, &signed.session.methods);
-    let sso = methods.contains(&Method::Sso);
-    // What began it decides: a factor of ours after another's word does not make it ours.
-    if policy.sign_in_mode == SignInMode::CredentialsOnly && methods.first() == Some(&Method::Sso) {
-        return Err(sso_not_allowed());
-    }
-    if policy.mfa.required && !signed.session.has_second_factor() && !(sso && policy.mfa.trust_sso_mfa) {
-        signed.session.standing = Standing::Owing;
-    }
-    Ok(())
+/// 401: the address of another issuer's token is nobody's here, or several tenants' users'.
+fn not_provisioned() -> Problem {
+    let message = "No user has this e-mail address. Ask an administrator to invite it.";
+    Problem::refused("NOT_PROVISIONED", message)
 }
 
 impl Gate {
@@ -64,28 +43,23 @@ impl Gate {
         request: &impl HttpMessage,
         headers: &HeaderMap,
         arrival: &Arrival,
+        is_sign_out: bool,
     ) -> Result<TenantId, Problem> {
-        let (tenant, caller, network) = if headers.contains_key(header::AUTHORIZATION) {
+        let (tenant, vouched) = if headers.contains_key(header::AUTHORIZATION) {
             self.by_token(headers).await?
         } else {
-            let (tenant, signed) = self.by_cookie(site, headers, arrival).await?;
-            let network = signed.holder.network;
-            (tenant, Caller::Session(Arc::new(signed)), network)
+            self.by_cookie(site, headers, arrival).await?
         };
-        let (actor, surface, who) = match &caller {
-            Caller::Scim(token) => {
-                let id = token.id.as_str();
-                (Actor::scim(id.to_owned()), Surface::Api, Who { id, admin: false })
-            }
-            Caller::Session(signed) => {
-                (Actor::user(&signed.holder.user), Surface::Dashboard, Who::of(&signed.holder))
-            }
-            Caller::Pat(by) => (Actor::user(&by.holder.user), Surface::Api, Who::of(&by.holder)),
-        };
+        let Vouched { caller, network, policy } = vouched;
+        let (actor, surface, who) = surface_of(&caller);
         let ctx = self.ctx(tenant.clone(), actor, arrival);
-        site.networks.admit(&self.store, &ctx, network, surface, &who).await?;
+        // Ending a session is open to its holder wherever they are, and whatever the policy has become.
+        if !is_sign_out {
+            policy?;
+            site.networks.admit(&self.store, &ctx, network, surface, &who).await?;
+        }
         site.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
-        request.extensions_mut().insert(Pass { caller, ctx, peer: arrival.peer });
+        request.extensions_mut().insert(Pass { caller, network, ctx, peer: arrival.peer, is_sign_out });
         Ok(tenant)
     }
 
@@ -101,7 +75,7 @@ impl Gate {
         }
     }
 
-    async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, Caller, NetworkMark), Problem> {
+    async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, Vouched), Problem> {
         let mut sent = headers.get_all(header::AUTHORIZATION);
         let (Some(authorization), None) = (sent.next(), sent.next()) else {
             return Err(refused("given twice"));
@@ -111,36 +85,19 @@ impl Gate {
             return Err(refused("not a bearer token"));
         };
         let Ok(raw) = RawToken::parse(token.trim()) else { return Err(refused("malformed token")) };
-        let (tenant, hash) = (raw.tenant(), raw.hash());
-        match raw.kind() {
-            TokenKind::Scim => {
-                let find = async |across: &mut Across| across.scim_token(tenant, &hash).await;
-                let Some((token, network)) = self.store.across(find).await? else {
-                    return Err(refused("unknown token"));
-                };
-                if token.revoked_at.is_some() {
-                    tracing::info!(token = %token.id, %tenant, "a revoked token was presented");
-                    return Err(Problem::unauthenticated());
-                }
-                Ok((tenant.clone(), Caller::Scim(Arc::new(token)), network))
-            }
-            TokenKind::Pat => {
-                let find = async |across: &mut Across| across.pat(tenant, &hash).await;
-                let Some((pat, holder)) = self.store.across(find).await? else {
-                    return Err(refused("unknown token"));
-                };
-                if !pat.is_live(self.env.now()) || holder.deleted {
-                    tracing::info!(token = %pat.id, %tenant, "a revoked or expired token was presented");
-                    return Err(Problem::unauthenticated());
-                }
-                if !holder.active {
-                    return Err(Problem::account_disabled());
-                }
-                let network = holder.network;
-                Ok((tenant.clone(), Caller::Pat(Arc::new(ByPat { pat, holder })), network))
-            }
-            TokenKind::Ticket | TokenKind::Link => Err(refused("a token of another kind")),
-        }
+        let key = match raw.kind() {
+            TokenKind::Scim => CredentialKey::ScimToken(raw.hash()),
+            TokenKind::Pat => CredentialKey::Pat(raw.hash()),
+            TokenKind::Ticket | TokenKind::Link => return Err(refused("a token of another kind")),
+        };
+        self.by_key(raw.tenant(), &key).await
+    }
+
+    /// The caller of the credential with this key, if it is in force.
+    async fn by_key(&self, tenant: &TenantId, key: &CredentialKey) -> Result<(TenantId, Vouched), Problem> {
+        let find = async |across: &mut Across| across.credential(tenant, key).await;
+        let found = self.store.across(find).await?;
+        Ok((tenant.clone(), vouch(found, self.env.now())?))
     }
 
     async fn by_cookie(
@@ -148,20 +105,21 @@ impl Gate {
         site: &Site,
         headers: &HeaderMap,
         arrival: &Arrival,
-    ) -> Result<(TenantId, Signed), Problem> {
+    ) -> Result<(TenantId, Vouched), Problem> {
         let sent = cookies::Sent::of(headers);
+        if sent.has_two_sessions() {
+            return Err(refused("two session cookies of one name"));
+        }
         let claims = match site.keys.read_cookie(&*self.env, site.cookie_name, &sent.pairs()) {
             Ok(Some(claims)) => claims,
             Ok(None) => return Err(refused("no credential")),
             Err(_) => return Err(refused("not a session cookie of ours")),
         };
-        let mut signed = match claims.text("sid") {
-            Some(sid) => self.own(&claims, sid, &sent).await?,
+        match claims.text("sid") {
+            Some(sid) => self.own(&claims, sid, &sent).await,
             // Rare and large: on its own.
-            None => Box::pin(self.foreign(site, &claims, headers, arrival)).await?,
-        };
-        meet_policy(&mut signed.1)?;
-        Ok(signed)
+            None => Box::pin(self.foreign(site, &claims, headers, arrival)).await,
+        }
     }
 
     /// A token of ours: its row decides.
@@ -170,7 +128,7 @@ impl Gate {
         claims: &Claims,
         sid: &str,
         sent: &cookies::Sent<'_>,
-    ) -> Result<(TenantId, Signed), Problem> {
+    ) -> Result<(TenantId, Vouched), Problem> {
         let tenant = claims.text("tid").and_then(|tid| tid.parse::<TenantId>().ok());
         let (Some(tenant), Ok(id)) = (tenant, sid.parse::<Id<_>>()) else {
             return Err(refused("a session cookie without a session"));
@@ -178,66 +136,34 @@ impl Gate {
         if sent.value(cookies::AS_SID).is_some_and(|mirrored| mirrored != sid) {
             return Err(refused("the session cookies name different sessions"));
         }
-        let find = async |across: &mut Across| across.session(&tenant, &id).await;
-        let Some((session, holder)) = self.store.across(find).await? else {
-            return Err(refused("unknown session"));
-        };
-        self.in_force(&session, &holder)?;
-        Ok((tenant, Signed { session, holder }))
+        self.by_key(&tenant, &CredentialKey::Session(id)).await
     }
 
-    fn in_force(&self, session: &Session, holder: &Holder) -> Result<(), Problem> {
-        if !holder.active && !holder.deleted {
-            return Err(Problem::account_disabled());
-        }
-        if session.revoked_at.is_some() || holder.deleted {
-            return Err(Problem::session_revoked());
-        }
-        if lifetime(&holder.policy).is_over(session, self.env.now()) {
-            return Err(refused("the session is over"));
-        }
-        Ok(())
-    }
-
-    /// A token of a neighbouring Auth.js: it stands for a row of ours, made at its first request.
+    /// A token of a neighbouring Auth.js: it stands for a row of ours, made at its first request. A row that exists
+    /// decides before anything is looked up by the address in the token.
     async fn foreign(
         &self,
         site: &Site,
         claims: &Claims,
         headers: &HeaderMap,
         arrival: &Arrival,
-    ) -> Result<(TenantId, Signed), Problem> {
-        let not_provisioned = || {
-            Problem::refused(
-                "NOT_PROVISIONED",
-                "no person of a tenant has this address; an administrator can invite it",
-            )
-        };
-        let email = claims.text("email").and_then(|email| email.parse::<Email>().ok());
-        let Some(email) = email else { return Err(not_provisioned()) };
-        let key = email.key();
+    ) -> Result<(TenantId, Vouched), Problem> {
         let name = claims.text("tid").or_else(|| claims.text("tenant"));
-        let hash = claims.token_hash;
-        let find = async |across: &mut Across| {
-            let tenant = match name {
-                None => None,
-                Some(name) => match across.tenant_named(name).await? {
-                    None => return Ok(None),
-                    Some(tenant) => Some(tenant.id),
-                },
-            };
-            across.foreign(&key, tenant.as_ref(), &hash).await
+        let named = async |across: &mut Across| match name {
+            None => Ok(Some(None)),
+            Some(name) => Ok(across.tenant_named(name).await?.map(|tenant| Some(tenant.id))),
         };
-        let Some(found) = self.store.across(find).await? else { return Err(not_provisioned()) };
-        let ForeignHolder { holder, tenant, sessions_after, session } = found;
-        if let Some(session) = session {
-            // The address may have become another person's since.
-            if session.user != holder.user {
-                return Err(refused("the address is another person's now"));
-            }
-            self.in_force(&session, &holder)?;
-            return Ok((tenant, Signed { session, holder }));
+        let Some(named) = self.store.across(named).await? else { return Err(not_provisioned()) };
+        let hash = claims.token_hash;
+        let find = async |across: &mut Across| across.foreign_session(&hash, named.as_ref()).await;
+        if let Some((tenant, credential)) = self.store.across(find).await? {
+            return Ok((tenant, vouch(Some(credential), self.env.now())?));
         }
+        let email = claims.text("email").and_then(|email| email.parse::<Email>().ok());
+        let Some(key) = email.map(|email| email.key()) else { return Err(not_provisioned()) };
+        let holder = async |across: &mut Across| across.foreign_holder(&key, named.as_ref()).await;
+        let Some(found) = self.store.across(holder).await? else { return Err(not_provisioned()) };
+        let ForeignHolder { holder, tenant, sessions_after } = found;
         if !holder.active {
             return Err(Problem::account_disabled());
         }
@@ -253,17 +179,12 @@ impl Gate {
         for surface in [Surface::SignIn, Surface::Dashboard] {
             site.networks.admit(&self.store, &ctx, holder.network, surface, &who).await?;
         }
-        let made = self.begin_foreign(site, claims, &holder, tenant.clone(), headers, arrival).await?;
-        // Another request with the same token may have been first.
-        let session = match made {
-            Some(session) => session,
-            None => match self.store.across(find).await?.and_then(|found| found.session) {
-                Some(session) => session,
-                None => return Err(refused("the session is not there")),
-            },
+        self.begin_foreign(site, claims, &holder, tenant, headers, arrival).await?;
+        // This row, or that of another request with the same token that was first.
+        let Some((tenant, credential)) = self.store.across(find).await? else {
+            return Err(refused("the session is not there"));
         };
-        self.in_force(&session, &holder)?;
-        Ok((tenant, Signed { session, holder }))
+        Ok((tenant, vouch(Some(credential), self.env.now())?))
     }
 
     async fn begin_foreign(
@@ -274,7 +195,7 @@ impl Gate {
         tenant: TenantId,
         headers: &HeaderMap,
         arrival: &Arrival,
-    ) -> Result<Option<Session>, Problem> {
+    ) -> Result<(), Problem> {
         let ctx = self.ctx(tenant, Actor::user(&holder.user), arrival);
         let (user, issued_at) = (holder.user.clone(), claims.issued_at);
         let mut new = NewSession {
@@ -305,7 +226,7 @@ impl Gate {
                 new.standing = Standing::Owing;
             }
             let Some(session) = sessions::open(ctx, tx, new).await? else {
-                return Ok(Audited::without(None, audit::Unaudited::NothingChanged));
+                return Ok(Audited::without((), audit::Unaudited::NothingChanged));
             };
             let restricted = session.standing == Standing::Owing;
             let data = SessionStarted { user: user.to_string(), restricted };
@@ -317,7 +238,7 @@ impl Gate {
                     events.extend(came_from(ctx, tx, &session, origin).await?);
                 }
             }
-            Ok::<_, Problem>(Audited::of_changes(Some(session), events))
+            Ok::<_, Problem>(Audited::of_changes((), events))
         };
         self.store.write(ctx, work).await
     }

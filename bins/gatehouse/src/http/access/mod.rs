@@ -19,15 +19,17 @@ use credentials::attempts;
 use directory::Tier;
 use kernel::{Ctx, Env, StoreError, TenantId, TraceContext};
 use sessions::Session;
-use store::{Across, Holder, Store, Tx};
+use store::{Across, CredentialKey, Holder, NetworkMark, Store, Tx};
 use tokens::{Pat, ScimToken};
 use tokio_util::task::TaskTracker;
 
 mod authenticate;
+mod authority;
 mod visitor;
 
-pub(crate) use self::authenticate::lifetime;
-pub use self::visitor::Visitor;
+use self::authority::Authority;
+pub(crate) use self::authority::lifetime;
+pub use self::{authority::WorkError, visitor::Visitor};
 use super::{
     auth::FactorName,
     errors::Problem,
@@ -78,6 +80,10 @@ pub struct ByPat {
 #[derive(Clone)]
 struct Pass {
     caller: Caller,
+    /// The network policy that has let the request in.
+    network: NetworkMark,
+    /// Whether the request ends its own session, which no policy forbids.
+    is_sign_out: bool,
     ctx: Ctx,
     /// See [`Arrival::peer`].
     peer: Option<IpAddr>,
@@ -115,6 +121,9 @@ pub struct Access<P: Permission> {
     gate: web::Data<Gate>,
     ctx: Ctx,
     caller: P::Caller,
+    authority: Authority,
+    /// Whether the request may have a body, which can arrive long after the caller was authenticated.
+    has_body: bool,
     peer: Option<IpAddr>,
     /// Of the request, for work that goes on without it.
     slot: Option<Slot>,
@@ -130,14 +139,19 @@ impl<P: Permission> FromRequest for Access<P> {
         let gate = request.app_data::<web::Data<Gate>>().cloned();
         let slot = request.extensions().get::<Slot>().cloned();
         let access = match (pass, gate) {
-            (Some(pass), Some(gate)) => P::admit(pass.caller).map(|caller| Self {
-                gate,
-                ctx: pass.ctx,
-                peer: pass.peer,
-                caller,
-                slot,
-                permission: PhantomData,
-            }),
+            (Some(pass), Some(gate)) => {
+                let authority = Authority::of::<P>(&pass);
+                P::admit(pass.caller).map(|caller| Self {
+                    gate,
+                    ctx: pass.ctx,
+                    peer: pass.peer,
+                    caller,
+                    authority,
+                    has_body: !request.method().is_safe(),
+                    slot,
+                    permission: PhantomData,
+                })
+            }
             // An operation that forgot to say that it needs a credential is closed, not open.
             _ => Err(Problem::unauthenticated()),
         };
@@ -187,11 +201,6 @@ impl<P: Permission> Access<P> {
         &*self.gate.env
     }
 
-    /// The same, for another thread.
-    pub(super) fn shared_env(&self) -> Arc<dyn Env> {
-        Arc::clone(&self.gate.env)
-    }
-
     /// Looks for what stands outside of tenants: the tenant itself.
     pub(super) async fn look<T>(
         &self,
@@ -220,18 +229,37 @@ impl<P: Permission> Access<P> {
         aside(self.slot.as_ref(), waiting).await
     }
 
+    /// Refuses a caller who may no longer act, for work that goes on after the answer has begun.
+    pub(super) async fn still_admitted(&self) -> Result<(), Problem> {
+        let (ctx, authority) = (self.ctx.clone(), self.authority.clone());
+        let check = async move |tx: &mut Tx| {
+            let found = tx.find_credential(authority.key()).await?;
+            authority.check(&ctx, tx, found).await
+        };
+        self.gate.store.read(self.ctx.tenant.clone(), check).await
+    }
+
     /// Runs `work`, which changes nothing, on the caller's tenant.
+    ///
+    /// Where the request has a body, the caller's credential is read again first.
     pub async fn read<T, E>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
+    ) -> Result<T, WorkError<E>>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
         let (gate, ctx) = (self.gate.clone(), self.ctx.clone());
         let tenant = ctx.tenant.clone();
-        let work = async move |tx: &mut Tx| work(&ctx, tx).await;
+        let authority = self.has_body.then(|| self.authority.clone());
+        let work = async move |tx: &mut Tx| {
+            if let Some(authority) = authority {
+                let found = tx.find_credential(authority.key()).await?;
+                authority.check(&ctx, tx, found).await.map_err(WorkError::Denied)?;
+            }
+            work(&ctx, tx).await.map_err(WorkError::Failed)
+        };
         if gate.store.finishes_alone() {
             return gate.store.read(tenant, work).await;
         }
@@ -251,12 +279,12 @@ impl<P: Permission<Caller = Arc<Signed>>> Access<P> {
         self.take(factor.limits(&self.ctx.tenant, &self.caller.session.user, &self.origin())).await
     }
 
-    /// Takes an attempt at a fresh proof.
-    pub(super) async fn attempt_proof(&self, factor: FactorName) -> Result<(), Problem> {
-        let (tenant, user) = (&self.ctx.tenant, &self.caller.session.user);
+    /// Takes an attempt at a step-up.
+    pub(super) async fn attempt_step_up(&self, factor: FactorName) -> Result<(), Problem> {
+        let session = &self.caller.session;
         self.take(match factor {
-            FactorName::Totp => attempts::proof(tenant, user, &self.origin()),
-            other => other.limits(tenant, user, &self.origin()),
+            FactorName::Totp => attempts::step_up(session.id.as_str()),
+            other => other.limits(&self.ctx.tenant, &session.user, &self.origin()),
         })
         .await
     }
@@ -270,24 +298,53 @@ impl Access<OwnAccount> {
         known: bool,
     ) -> Result<(), Problem> {
         let key = person.email.as_ref().map_or_else(|| person.id.to_string(), kernel::Email::key);
-        self.take(attempts::password(&key, &self.origin(), known)).await
+        let mut limits = attempts::password(&key, &self.origin());
+        if !known {
+            limits.extend(attempts::password_by_strangers(&key));
+        }
+        self.take(limits).await
     }
 }
 
 impl<P: WritePermission> Access<P> {
     /// Runs `work` in one transaction on the caller's tenant, together with its audit entries.
     ///
-    /// Once begun it runs to its end even when the client hangs up: no hang-up ever cuts a change in half.
+    /// The transaction reads the caller's credential again and commits only if a new request with it would be let in
+    /// ([`WorkError::Denied`] otherwise). Once begun it runs to its end even when the client hangs up: no hang-up ever
+    /// cuts a change in half.
     pub async fn write<T, E>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
+    ) -> Result<T, WorkError<E>>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), work).await
+        let authority = self.authority.clone();
+        let key = authority.key().clone();
+        let authorized = async move |ctx: &Ctx, tx: &mut Tx| {
+            let decides_last = authority.decides_last;
+            if !decides_last {
+                decide(&authority, ctx, tx).await?;
+            }
+            let done = work(ctx, tx).await;
+            if decides_last {
+                decide(&authority, ctx, tx).await?;
+            }
+            done.map_err(WorkError::Failed)
+        };
+        write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(key), authorized).await
     }
+}
+
+/// Refuses a caller who may no longer act, by the credential as the transaction has found it.
+async fn decide<E: From<StoreError>>(
+    authority: &Authority,
+    ctx: &Ctx,
+    tx: &mut Tx,
+) -> Result<(), WorkError<E>> {
+    let found = tx.credential().await?;
+    authority.check(ctx, tx, found).await.map_err(WorkError::Denied)
 }
 
 /// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up.
@@ -295,6 +352,7 @@ async fn write<T, E>(
     gate: web::Data<Gate>,
     slot: Option<&Slot>,
     ctx: Ctx,
+    credential: Option<CredentialKey>,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
 ) -> Result<T, E>
 where
@@ -307,9 +365,13 @@ where
         Ok::<_, E>(Audited::of_changes((value, codes), events))
     };
     let (value, codes) = if gate.store.finishes_alone() {
-        gate.store.write(ctx, counted).await?
+        gate.store.write_with(ctx, credential, counted).await?
     } else {
-        finish(slot.and_then(Slot::held), async move { gate.store.write(ctx, counted).await }).await?
+        finish(
+            slot.and_then(Slot::held),
+            async move { gate.store.write_with(ctx, credential, counted).await },
+        )
+        .await?
     };
     meter::entered(&codes);
     Ok(value)
@@ -326,7 +388,7 @@ async fn attempt(
         let taken = attempts::take(tx, limits, ctx.now).await?;
         Ok::<_, StoreError>(Audited::without(taken, Unaudited::AttemptCounted))
     };
-    match write(gate, slot, ctx, work).await? {
+    match write(gate, slot, ctx, None, work).await? {
         attempts::Taken::Yes => Ok(()),
         attempts::Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
     }
@@ -374,7 +436,7 @@ pub(super) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
 /// The same, and waits for it.
 pub(super) async fn entered(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
-    if let Err(error) = write(gate, None, ctx, work).await {
+    if let Err(error) = write(gate, None, ctx, None, work).await {
         tracing::error!(%error, "an entry could not be written");
     }
 }

@@ -2,16 +2,22 @@
 
 use std::future::{Ready, ready};
 
-use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
-use audit::Audited;
-use credentials::attempts::{self, Limit};
+use actix_web::{
+    FromRequest, HttpMessage, HttpRequest, HttpResponse, dev::Payload, http::header::HeaderMap, web,
+};
+use audit::{Audited, Unaudited};
+use credentials::attempts::{self, Limit, Taken};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
 use netpolicy::Surface;
+use sessions::{SessionId, SessionStore};
 use store::{Account, Across, Tx};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Arrival, Gate, aside, attempt, enter, write};
-use crate::http::{Site, errors::Problem, load::Slot, network::Who, user_agent};
+use crate::{
+    http::{Site, auth::Step, cookies, errors::Problem, load::Slot, network::Who, user_agent},
+    people,
+};
 
 /// Somebody without a credential, on an operation that is about getting one.
 ///
@@ -22,6 +28,8 @@ pub struct Visitor {
     arrival: Arrival,
     slot: Option<Slot>,
     user_agent: String,
+    /// The session that the browser has at the moment, if it has one of ours.
+    previous: Option<(TenantId, SessionId)>,
 }
 
 impl FromRequest for Visitor {
@@ -33,14 +41,55 @@ impl FromRequest for Visitor {
         let gate = request.app_data::<web::Data<Gate>>().cloned();
         let slot = request.extensions().get::<Slot>().cloned();
         let user_agent = user_agent(request.headers()).to_owned();
-        ready(match (arrival, gate) {
-            (Some(arrival), Some(gate)) => Ok(Self { gate, arrival, slot, user_agent }),
+        let site = request.app_data::<web::Data<Site>>();
+        ready(match (arrival, gate, site) {
+            (Some(arrival), Some(gate), Some(site)) => {
+                let previous = previous(site, &gate, request.headers());
+                Ok(Self { gate, arrival, slot, user_agent, previous })
+            }
             _ => Err(Problem::internal()),
         })
     }
 }
 
+/// The session that the cookies of a request name.
+fn previous(site: &Site, gate: &Gate, headers: &HeaderMap) -> Option<(TenantId, SessionId)> {
+    let sent = cookies::Sent::of(headers);
+    let claims = site.keys.read_cookie(&*gate.env, site.cookie_name, &sent.pairs()).ok()??;
+    Some((claims.text("tid")?.parse().ok()?, claims.text("sid")?.parse().ok()?))
+}
+
 impl Visitor {
+    /// Answers how far a sign-in has come. A new session takes the place of the one that the browser has.
+    pub(in crate::http) async fn answer(
+        &self,
+        site: &Site,
+        tenant: &TenantId,
+        step: Step,
+    ) -> Result<HttpResponse, Problem> {
+        if let Some(begun) = step.session() {
+            self.end_previous(begun).await;
+        }
+        step.answer(site, self.env(), tenant)
+    }
+
+    /// Ends the session that the browser has, in the place of which another one has begun.
+    pub(in crate::http) async fn end_previous(&self, begun: &SessionId) {
+        let Some((tenant, id)) = self.previous.clone().filter(|(_, id)| id != begun) else { return };
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let session = tx.session(&id).await?.filter(|session| session.revoked_at.is_none());
+            let Some(session) = session else {
+                return Ok(Audited::without((), Unaudited::NothingChanged));
+            };
+            people::end_session(ctx, tx, &session.user, &id, "REPLACED").await
+        };
+        let ended: Result<(), sessions::Error> =
+            self.run(self.ctx(&tenant, Actor::system("sign-in")), work).await;
+        if let Err(error) = ended {
+            tracing::warn!(%error, "the session before a sign-in could not be ended");
+        }
+    }
+
     /// Where time and randomness come from.
     pub(in crate::http) fn env(&self) -> &dyn Env {
         &*self.gate.env
@@ -107,10 +156,32 @@ impl Visitor {
 
     /// Takes an attempt from these limits, or refuses with 429.
     pub(in crate::http) async fn attempt(&self, limits: Vec<Limit>) -> Result<(), Problem> {
-        // Attempts are counted for all tenants together: the unit of work is nobody's.
-        let nobody = TenantId::new(self.env());
-        let ctx = self.gate.ctx(nobody, Actor::system("sign-in"), &self.arrival);
-        attempt(self.gate.clone(), self.slot.as_ref(), ctx, limits).await
+        attempt(self.gate.clone(), self.slot.as_ref(), self.nobodys(), limits).await
+    }
+
+    /// Takes an attempt from the first limits, or refuses with 429; and then one from the others: whether they allow it.
+    pub(in crate::http) async fn attempt_some(
+        &self,
+        limits: Vec<Limit>,
+        others: Vec<Limit>,
+    ) -> Result<bool, Problem> {
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let taken = attempts::take(tx, limits, ctx.now).await?;
+            let mut others_allow = false;
+            if taken == Taken::Yes {
+                others_allow = attempts::take(tx, others, ctx.now).await? == Taken::Yes;
+            }
+            Ok::<_, StoreError>(Audited::without((taken, others_allow), Unaudited::AttemptCounted))
+        };
+        match self.run(self.nobodys(), work).await? {
+            (Taken::Yes, others_allow) => Ok(others_allow),
+            (Taken::No { retry_after }, _) => Err(Problem::too_many_attempts(retry_after)),
+        }
+    }
+
+    /// Attempts are counted for all tenants together: the unit of work is nobody's.
+    fn nobodys(&self) -> Ctx {
+        self.gate.ctx(TenantId::new(self.env()), Actor::system("sign-in"), &self.arrival)
     }
 
     /// Runs `work` in one transaction of a tenant, together with its audit entries, as this person.
@@ -192,6 +263,6 @@ impl Visitor {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        write(self.gate.clone(), self.slot.as_ref(), ctx, work).await
+        write(self.gate.clone(), self.slot.as_ref(), ctx, None, work).await
     }
 }

@@ -3,7 +3,8 @@
 use actix_web::web;
 use credentials::{
     Assertion, Factor, FactorData, FactorId, FactorKind, FactorStore, PendingAssertion, attempts,
-    attempts::Limit, recovery, totp,
+    attempts::{Limit, MAX_WRONG_CODES},
+    recovery, totp,
 };
 use kernel::{Ctx, TenantId, UserId};
 use serde::Deserialize;
@@ -102,25 +103,51 @@ pub(in crate::http) async fn proved(
     proof: &Proof,
     pending: Option<&PendingAssertion>,
 ) -> Result<bool, Problem> {
-    match (factor, proof) {
-        (FactorName::Totp, Proof::Code(code)) => {
-            for known in verified {
-                if let Some(step) = totp_step(site, ctx, known, code)? {
-                    return Ok(tx.use_step(known, step, ctx.now).await?);
-                }
-            }
-            Ok(false)
-        }
-        (FactorName::RecoveryCode, Proof::Code(code)) => {
-            let hash = recovery::hash(&ctx.tenant, user, code);
-            Ok(tx.use_code(user, &hash, ctx.now).await?)
-        }
+    let wrong = tx.wrong_codes(user).await?;
+    let right = match (factor, proof) {
         (FactorName::Webauthn, Proof::Credential(credential)) => {
             let Some(pending) = pending else { return Ok(false) };
-            asserted(site, ctx, tx, user, credential, pending).await.map(|asserted| asserted.is_some())
+            asserted(site, ctx, tx, user, credential, pending).await?.is_some()
         }
-        _ => Ok(false),
+        (FactorName::Totp | FactorName::RecoveryCode, Proof::Code(_)) if wrong >= MAX_WRONG_CODES => {
+            return Err(too_many_wrong_codes());
+        }
+        (FactorName::Totp, Proof::Code(code)) => use_totp(site, ctx, tx, verified, code).await?,
+        (FactorName::RecoveryCode, Proof::Code(code)) => {
+            let hash = recovery::hash(&ctx.tenant, user, code);
+            tx.use_code(user, &hash, ctx.now).await?
+        }
+        _ => return Ok(false),
+    };
+    if right && wrong > 0 {
+        tx.clear_wrong_codes(user).await?;
+    } else if !right && factor != FactorName::Webauthn {
+        tx.count_wrong_code(user).await?;
     }
+    Ok(right)
+}
+
+/// 403: codes of the account are accepted no more.
+fn too_many_wrong_codes() -> Problem {
+    let message =
+        "Too many incorrect codes in a row. Use a passkey, or ask an administrator to reset your factors.";
+    Problem::denied("FACTOR_NOT_PERMITTED", message)
+}
+
+/// Uses a code of an authenticator app: whether it was right and new.
+async fn use_totp(
+    site: &Site,
+    ctx: &Ctx,
+    tx: &mut Tx,
+    verified: &[Factor],
+    code: &str,
+) -> Result<bool, Problem> {
+    for known in verified {
+        if let Some(step) = totp_step(site, ctx, known, code)? {
+            return Ok(tx.use_step(known, step, ctx.now).await?);
+        }
+    }
+    Ok(false)
 }
 
 /// Where the secret of an app is sealed for: it opens for its own factor alone.

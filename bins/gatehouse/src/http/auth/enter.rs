@@ -73,10 +73,10 @@ pub(in crate::http) enum Step {
 /// A session that has begun.
 pub(in crate::http) struct Entered {
     pub(in crate::http) session: Session,
-    person: Person,
-    absolute_days: i64,
+    pub(in crate::http) person: Person,
+    pub(in crate::http) absolute_days: i64,
     /// What the person is to be told.
-    notice: Option<String>,
+    pub(in crate::http) notice: Option<String>,
 }
 
 /// An answer of signing in. Which members there are depends on `status`.
@@ -164,11 +164,19 @@ pub(in crate::http) async fn ask_again(
     Ok(Audited::without(step, audit::Unaudited::StepTaken))
 }
 
+/// 401: the tenant accepts e-mail and password, or a passkey, alone.
+pub(in crate::http) fn sso_not_allowed() -> Problem {
+    Problem::refused(
+        "SSO_NOT_ALLOWED",
+        "This tenant does not accept single sign-on. Sign in with your password.",
+    )
+}
+
 /// Whether a sign-in that was begun so may still come to its end: the tenant may have closed that way since.
 pub(in crate::http) fn still_open(held: &Held, methods: &[Method]) -> Result<(), Problem> {
     let (policy, begun) = (&held.policy, methods.first());
     if begun == Some(&Method::Sso) && policy.sign_in_mode == SignInMode::CredentialsOnly {
-        return Err(Problem::refused("SSO_NOT_ALLOWED", "this tenant takes e-mail and password alone"));
+        return Err(sso_not_allowed());
     }
     if begun == Some(&Method::Password) && policy.requires_sso(held.person.break_glass) {
         return Err(sso_required());
@@ -255,14 +263,20 @@ pub(in crate::http) async fn enter(
     let session = match waiting {
         Some(mut session) => {
             // Only what was not proved before makes the sign-in a fresh one.
+            let known = session.methods.len();
             for method in &proved.methods {
                 if !session.methods.contains(method) {
                     session.proved(*method, ctx.now);
                 }
             }
+            let opens_more = session.methods.len() > known || session.standing != standing;
             session.standing = standing;
             session.grace = grace.map(|kind| sessions::Grace::new(kind, ctx.now)).or(session.grace);
             tx.update_session(&session).await?;
+            if opens_more {
+                let old = sessions::renew(ctx, tx, &mut session).await?;
+                events.push(crate::events::session_renewed(&session, &old));
+            }
             session
         }
         None if proved.session.is_some() => return Err(Problem::session_revoked()),
@@ -327,6 +341,14 @@ pub(in crate::http) async fn came_from(
 }
 
 impl Step {
+    /// The session that has begun, or goes on.
+    pub(in crate::http) fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::SignedIn(entered) | Self::EnrolmentAsked { entered, .. } => Some(&entered.session.id),
+            Self::FactorAsked { .. } => None,
+        }
+    }
+
     /// The answer, with cookies where there is a session.
     pub(in crate::http) fn answer(
         self,

@@ -6,8 +6,8 @@ use std::{
     thread,
 };
 
-use credentials::{Passwords, Verdict};
-use kernel::{Env, Secret};
+use credentials::{Passwords, Salt, StoredPassword, Verdict};
+use kernel::{Secret, TenantId};
 use metrics::Gauge;
 use tokio::sync::oneshot;
 
@@ -56,28 +56,24 @@ impl Hashing {
         waits.await.map_err(Problem::unforeseen)
     }
 
-    /// Compares with each of these in turn, and at least once: without any it takes as long as with one.
+    /// Compares with the stored passwords of a sign-in address: see [`Passwords::verify`].
     pub(in crate::http) async fn verify(
         &self,
         password: Secret<String>,
-        kept: Vec<Option<String>>,
+        salt: Option<Salt>,
+        stored: Vec<StoredPassword>,
     ) -> Result<Vec<Verdict>, Problem> {
-        self.run(move |passwords| {
-            if kept.is_empty() {
-                passwords.verify(&password, None);
-            }
-            kept.iter().map(|kept| passwords.verify(&password, kept.as_deref())).collect()
-        })
-        .await
+        self.run(move |passwords| passwords.verify(&password, salt.as_ref(), &stored)).await
     }
 
-    /// A new hash.
+    /// What is stored for a password in a tenant.
     pub(in crate::http) async fn hash(
         &self,
-        env: Arc<dyn Env>,
         password: Secret<String>,
+        salt: Salt,
+        tenant: TenantId,
     ) -> Result<String, Problem> {
-        let hashed = self.run(move |passwords| passwords.hash(&*env, &password)).await?;
+        let hashed = self.run(move |passwords| passwords.hash(&password, &salt, &tenant)).await?;
         hashed.map_err(Problem::unforeseen)
     }
 }

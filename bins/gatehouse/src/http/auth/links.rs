@@ -5,7 +5,7 @@ use audit::{
     Audited, Event,
     events::{credentials::PasswordChanged, sign_in::SessionsRevoked},
 };
-use credentials::{SignInStore, attempts, check_new_password};
+use credentials::{Salt, SignInStore, attempts, check_new_password};
 use directory::{Link, LinkStore};
 use kernel::{Ctx, Email, Secret};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::{
     enter::{Device, Proved, SignInAnswer, Step, hold, start},
-    sign_in::sso_required,
+    sign_in::{salt_of, sso_required},
 };
 use crate::http::{Site, access::Visitor, body::Json, errors::Problem, network};
 
@@ -79,13 +79,17 @@ pub(super) async fn redeem_link(
     let email = person.email.as_ref().map(Email::as_str);
     check_new_password(&password, email, policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("password: {weak}")))?;
-    let hashed = visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??;
+    let salt = match &person.email {
+        Some(email) => salt_of(&visitor, &tenant, &person.id, &email.key()).await?,
+        None => Salt::random(visitor.env()),
+    };
+    let hashed = visitor.aside(site.hashing.hash(password, salt, tenant.clone())).await??;
     let device = Device::of(&site, &visitor);
     let place = site.clone();
     let user = link.user.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| redeem(&place, ctx, tx, &link, &hashed, &device).await;
     let step: Step = visitor.write(&tenant, &user, work).await?;
-    step.answer(&site, visitor.env(), &tenant)
+    visitor.answer(&site, &tenant, step).await
 }
 
 async fn redeem(

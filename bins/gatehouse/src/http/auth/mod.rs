@@ -18,10 +18,10 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(super) use self::{
     codes::{FactorName, totp_place, totp_step},
-    enter::{Device, Held, Proved, Step, came_from, enter, hold, start},
+    enter::{Device, Entered, Held, Proved, Step, came_from, enter, hold, sso_not_allowed, start},
     hashing::Hashing,
     resume::keep_ticket,
-    sign_in::invalid_credentials,
+    sign_in::{invalid_credentials, sso_required},
     sign_out::Revoked,
     verify::factor_invalid,
 };

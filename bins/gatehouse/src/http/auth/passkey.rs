@@ -2,7 +2,9 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Event, events::sign_in::SignInFailed};
-use credentials::{Assertion, FactorKind, PendingAssertion, SignInStore, attempts, user_of_handle};
+use credentials::{
+    Assertion, FactorKind, FactorStore, PendingAssertion, SignInStore, attempts, user_of_handle,
+};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,6 +127,7 @@ pub(super) async fn finish_passkey_sign_in(
             let events = person.iter().map(|person| Event::new(person.id.as_str(), &data)).collect();
             return Ok(Audited::of_changes(None, events));
         }
+        tx.clear_wrong_codes(&whose).await?;
         let policy = tx.sign_in_policy().await?;
         let person = person.ok_or_else(factor_invalid)?;
         if policy.requires_sso(person.break_glass) {
@@ -148,5 +151,5 @@ pub(super) async fn finish_passkey_sign_in(
         Ok(Audited::of_changes(Some(step), events))
     };
     let step: Option<Step> = visitor.write(&tenant, &user, work).await?;
-    step.ok_or_else(factor_invalid)?.answer(&site, visitor.env(), &tenant)
+    visitor.answer(&site, &tenant, step.ok_or_else(factor_invalid)?).await
 }

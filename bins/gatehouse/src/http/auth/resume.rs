@@ -72,5 +72,5 @@ pub(super) async fn resume_sign_in(
         ask_again(&place, tx, &held, kept, text).await
     };
     let step: Step = visitor.write(&tenant, &user, work).await?;
-    step.answer(&site, visitor.env(), &tenant)
+    visitor.answer(&site, &tenant, step).await
 }

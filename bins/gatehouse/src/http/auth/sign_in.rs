@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Event, events::sign_in::SignInFailed};
-use credentials::{SignInStore, TicketKind, TicketStore, Verdict, attempts};
+use credentials::{Salt, SignInStore, TicketKind, TicketStore, Verdict, attempts};
 use kernel::{Ctx, Email, Secret, TenantId, UserId};
 use serde::{Deserialize, Serialize};
 use sessions::Method;
@@ -57,8 +57,11 @@ pub(in crate::http) fn invalid_credentials() -> Problem {
 }
 
 /// 403: passwords and passkeys do not open this tenant.
-pub(super) fn sso_required() -> Problem {
-    Problem::denied("SSO_REQUIRED", "this tenant takes sign-ins through its identity provider alone")
+pub(in crate::http) fn sso_required() -> Problem {
+    Problem::denied(
+        "SSO_REQUIRED",
+        "This tenant requires single sign-on. Sign in through its identity provider.",
+    )
 }
 
 /// Sign in with e-mail and password
@@ -88,28 +91,32 @@ pub(super) async fn sign_in(
     let email: Email =
         email.trim().parse().map_err(|error| Problem::invalid_request(format!("email: {error}")))?;
     let (key, origin) = (email.key(), visitor.origin());
-    let accounts = visitor
+    let (salt, accounts) = visitor
         .across(async |across: &mut Across| {
             let tenant = match &tenant {
                 None => None,
                 Some(name) => match across.tenant_named(name).await? {
-                    None => return Ok(Vec::new()),
+                    None => return Ok((None, Vec::new())),
                     Some(tenant) => Some(tenant.id),
                 },
             };
             across.accounts(&key, tenant.as_ref(), &origin).await
         })
         .await?;
-    // Known to all that the password is tried at: one tenant says nothing about another.
-    let known = !accounts.is_empty() && accounts.iter().all(|account| account.known_origin);
-    visitor.attempt(attempts::password(&key, &origin, known)).await?;
-    let kept = accounts.iter().map(|account| account.password.clone()).collect();
-    let verdicts = visitor.aside(site.hashing.verify(password.clone(), kept)).await??;
-    let mut fitting = Vec::new();
+    let accounts = may_be_tried(&visitor, &key, accounts).await?;
+    let stored = accounts.iter().map(Account::stored).collect();
+    let verdicts = visitor.aside(site.hashing.verify(password.clone(), salt, stored)).await??;
+    let (mut fitting, mut wrong) = (Vec::new(), Vec::new());
     for (account, verdict) in accounts.into_iter().zip(verdicts) {
         match verdict {
             Verdict::Right { stale } => fitting.push((account, stale)),
-            Verdict::Wrong => failed(&visitor, &account, "WRONG_PASSWORD"),
+            Verdict::Wrong => wrong.push(account),
+        }
+    }
+    if fitting.is_empty() {
+        // Which account was meant is not known. Where one fits, the others were not, and their tenants learn nothing.
+        for account in &wrong {
+            failed(&visitor, account, "WRONG_PASSWORD");
         }
     }
     let Some((first, _)) = fitting.first() else { return Err(invalid_credentials()) };
@@ -138,12 +145,49 @@ pub(super) async fn sign_in(
         return Err(refusal.unwrap_or_else(invalid_credentials));
     };
     let newer = if stale {
-        Some(visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??)
+        let salt = salt_of(&visitor, &account.tenant, &account.holder.user, &key).await?;
+        Some(visitor.aside(site.hashing.hash(password, salt, account.tenant.clone())).await??)
     } else {
         None
     };
-    let verified = verified(account.password.as_deref());
+    let verified = verified(Some(&account.password));
     go_on(&site, &visitor, account.tenant, account.holder.user, verified, newer).await
+}
+
+/// The accounts whose passwords may be compared with, or 429. Client addresses that never signed an account in share a
+/// limit for each sign-in address, and are refused at those accounts alone: no tenant closes another's.
+async fn may_be_tried(
+    visitor: &Visitor,
+    email_key: &str,
+    mut accounts: Vec<Account>,
+) -> Result<Vec<Account>, Problem> {
+    let limits = attempts::password(email_key, &visitor.origin());
+    let by_strangers = attempts::password_by_strangers(email_key);
+    if !accounts.iter().any(|account| account.known_origin) {
+        visitor.attempt([limits, by_strangers].concat()).await?;
+    } else if !accounts.iter().all(|account| account.known_origin) {
+        if !visitor.attempt_some(limits, by_strangers).await? {
+            accounts.retain(|account| account.known_origin);
+        }
+    } else {
+        visitor.attempt(limits).await?;
+    }
+    Ok(accounts)
+}
+
+/// The salt that passwords of this address have from now on.
+pub(super) async fn salt_of(
+    visitor: &Visitor,
+    tenant: &TenantId,
+    user: &UserId,
+    email_key: &str,
+) -> Result<Salt, Problem> {
+    let (key, new) = (email_key.to_owned(), Salt::random(visitor.env()));
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        let salt = tx.password_salt(&key, new).await?;
+        Ok::<_, Problem>(Audited::without(salt, audit::Unaudited::StepTaken))
+    };
+    visitor.write(tenant, user, work).await
 }
 
 /// What says that a password is still the one that was compared with.
@@ -156,7 +200,7 @@ fn refusal(account: &Account) -> Option<(&'static str, Problem)> {
     if !account.holder.active {
         return Some(("ACCOUNT_DISABLED", Problem::account_disabled()));
     }
-    if account.holder.policy.requires_sso(account.break_glass) {
+    if account.holder.policy.requires_sso(account.holder.break_glass) {
         return Some(("SSO_REQUIRED", sso_required()));
     }
     None
@@ -178,7 +222,7 @@ async fn offer(visitor: &Visitor, accounts: Vec<Account>) -> Result<HttpResponse
     let choices: Vec<_> = accounts
         .into_iter()
         .map(|account| Choice {
-            verified: verified(account.password.as_deref()),
+            verified: verified(Some(&account.password)),
             slug: account.slug,
             tenant: account.tenant,
             user: account.holder.user,
@@ -270,5 +314,5 @@ async fn go_on(
         start(&place, ctx, tx, held, proved, &device).await
     };
     let step: Step = visitor.write(&tenant, &user, work).await?;
-    step.answer(site, visitor.env(), &tenant)
+    visitor.answer(site, &tenant, step).await
 }

@@ -163,7 +163,7 @@ pub(super) async fn step_up_challenge_options(
         (status = 400, description = "A field is malformed; or the client's address is not known."),
         (status = 401, description = "FACTOR_INVALID, or TICKET_INVALID: the challenge waits for no answer here."),
         (status = 403, description = "FACTOR_NOT_PERMITTED: the factor does not count for the purpose."),
-        (status = 429, description = "Too many attempts, counted together with those at sign-in."),
+        (status = 429, description = "Ten codes in five minutes for each session."),
     )
 )]
 #[post("/api/auth/step-up/verify")]
@@ -195,7 +195,7 @@ pub(super) async fn verify_step_up(
     let (id, whose) = (challenge.clone(), caller.clone());
     let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::waiting(ctx, tx, &whose, &id, factor).await;
     access.read(find).await?;
-    access.attempt_proof(name).await?;
+    access.attempt_step_up(name).await?;
     let attempt = Attempt { challenge, factor, answer: answered };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Whoever shuts the person out, or removes the factor, comes before or after.

@@ -88,7 +88,7 @@ pub(super) async fn verify_factor(
     };
     match visitor.write(&tenant, &user, work).await? {
         Outcome::Wrong => Err(factor_invalid()),
-        Outcome::Right(step) => step.answer(&site, visitor.env(), &tenant),
+        Outcome::Right(step) => visitor.answer(&site, &tenant, *step).await,
     }
 }
 

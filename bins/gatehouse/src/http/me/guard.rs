@@ -9,7 +9,7 @@ use store::Tx;
 
 use crate::http::{
     access::Signed,
-    auth::{self, Held},
+    auth::{self, Entered, Held},
     errors::Problem,
     step_up::{AccountSecurityChange, IfAsked, Spending},
 };
@@ -137,7 +137,14 @@ async fn may_finish(
     }
 }
 
-/// A factor that the person has proved to have counts from now on: the event.
+/// A factor that counts from now on.
+pub(super) struct Enrolled {
+    pub(super) events: Vec<Event>,
+    /// The session under its new id, where the factor was proved on it for the first time.
+    pub(super) renewed: Option<Box<Entered>>,
+}
+
+/// A factor that the person has proved to have counts from now on.
 pub(super) async fn enrolled(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -146,7 +153,7 @@ pub(super) async fn enrolled(
     factor: &Factor,
     begun: Begun,
     proof: &Proof,
-) -> Result<Vec<Event>, Problem> {
+) -> Result<Enrolled, Problem> {
     let others = tx.factors(&session.user).await?;
     let verified = others.iter().filter(|other| other.is_verified() && other.id != factor.id).count();
     if verified >= MAX_FACTORS {
@@ -165,7 +172,8 @@ pub(super) async fn enrolled(
         FactorKind::Webauthn => Method::Passkey,
     };
     let owing = owes(signed, &session);
-    if !session.methods.contains(&method) {
+    let gains_factor = !session.methods.contains(&method);
+    if gains_factor {
         session.methods.push(method);
     }
     if owing && held.policy.mfa.accepts(factor.kind()) {
@@ -178,6 +186,10 @@ pub(super) async fn enrolled(
         }
     }
     tx.update_session(&session).await?;
+    if gains_factor {
+        let old = sessions::renew(ctx, tx, &mut session).await?;
+        events.push(crate::events::session_renewed(&session, &old));
+    }
     let passkey = factor.passkey();
     let data = FactorEnrolled {
         user: session.user.to_string(),
@@ -186,7 +198,10 @@ pub(super) async fn enrolled(
         backup_eligible: passkey.map(Passkey::backup_eligible),
     };
     events.push(Event::new(factor.id.as_str(), &data));
-    Ok(events)
+    let Held { person, policy } = held;
+    let absolute_days = policy.session.absolute_days;
+    let renewed = gains_factor.then(|| Box::new(Entered { session, person, absolute_days, notice: None }));
+    Ok(Enrolled { events, renewed })
 }
 
 /// Ends the person's other sessions, as a change of what signs them in does.

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::{
     factors::ShownFactor,
-    guard::{Begun, Proof, enrolled, hold, may_enrol},
+    guard::{Begun, Enrolled, Proof, enrolled, hold, may_enrol},
 };
 use crate::http::{
     Site,
@@ -161,11 +161,17 @@ pub(super) async fn verify_passkey(
             last_used_at: None,
             data: FactorData::Passkey(Box::new(passkey)),
         };
-        let events = enrolled(ctx, tx, &signed, held, &factor, begun, &proof).await?;
+        let enrolled = enrolled(ctx, tx, &signed, held, &factor, begun, &proof).await?;
         if !tx.insert_factor(&factor).await? {
             return Err(Problem::conflict("CONFLICT", "this passkey is enrolled already"));
         }
-        Ok::<_, Problem>(Audited::of_changes(factor, events))
+        let Enrolled { events, renewed } = enrolled;
+        Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
-    Ok(answer(&ShownFactor::of(&access.write(work).await?)))
+    let (factor, renewed) = access.write(work).await?;
+    let mut answer = answer(&ShownFactor::of(&factor));
+    if let Some(renewed) = renewed {
+        renewed.set_cookies(&site, access.env(), access.tenant(), &mut answer)?;
+    }
+    Ok(answer)
 }

@@ -1,8 +1,8 @@
 //! `POST /api/me/password`
 
 use actix_web::{HttpResponse, post, web};
-use audit::{Audited, Event, events::credentials::PasswordChanged};
-use credentials::{Factor, FactorStore, SignInStore, Verdict, check_new_password};
+use audit::{Audited, Event, Unaudited, events::credentials::PasswordChanged};
+use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict, check_new_password};
 use kernel::{Ctx, Email, Secret};
 use serde::{Deserialize, Serialize};
 use store::Tx;
@@ -76,11 +76,22 @@ pub(super) async fn change_password(
     check_new_password(&new, email, signed.holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
     access.attempt_password(&person, known).await?;
-    let verdicts = access.aside(site.hashing.verify(current, vec![kept.clone()])).await??;
+    let stored =
+        kept.iter().map(|hash| StoredPassword { tenant: access.tenant().clone(), hash: hash.clone() });
+    let verdicts = access.aside(site.hashing.verify(current, None, stored.collect())).await??;
     if !matches!(verdicts.first(), Some(Verdict::Right { .. })) {
         return Err(invalid_credentials());
     }
-    let hashed = access.aside(site.hashing.hash(access.shared_env(), new)).await??;
+    let (key, random) = (person.email.as_ref().map(Email::key), Salt::random(access.env()));
+    let salt = async move |_: &Ctx, tx: &mut Tx| {
+        let salt = match key {
+            Some(key) => tx.password_salt(&key, random).await?,
+            None => random,
+        };
+        Ok::<_, Problem>(Audited::without(salt, Unaudited::StepTaken))
+    };
+    let salt = access.write(salt).await?;
+    let hashed = access.aside(site.hashing.hash(new, salt, access.tenant().clone())).await??;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = hold(tx, &signed).await?;
         let mut events = Vec::new();

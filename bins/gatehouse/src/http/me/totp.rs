@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::{
     factors::ShownFactor,
-    guard::{Begun, Proof, enrolled, hold, may_enrol},
+    guard::{Begun, Enrolled, Proof, enrolled, hold, may_enrol},
 };
 use crate::http::{
     Site,
@@ -137,7 +137,7 @@ pub(super) async fn verify_totp(
             return Err(Problem::not_found());
         };
         let Some(step) = totp_step(&place, ctx, &factor, &code)? else { return Err(factor_invalid()) };
-        let events = enrolled(ctx, tx, &signed, held, &factor, Begun::of_step(last_step), &proof).await?;
+        let enrolled = enrolled(ctx, tx, &signed, held, &factor, Begun::of_step(last_step), &proof).await?;
         factor.verified_at = Some(ctx.now);
         factor.last_used_at = Some(ctx.now);
         factor.data = FactorData::Totp { sealed, last_step: step };
@@ -145,7 +145,13 @@ pub(super) async fn verify_totp(
         if !tx.use_step(&factor, step, ctx.now).await? {
             return Err(factor_invalid());
         }
-        Ok::<_, Problem>(Audited::of_changes(factor, events))
+        let Enrolled { events, renewed } = enrolled;
+        Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
-    Ok(answer(&ShownFactor::of(&access.write(work).await?)))
+    let (factor, renewed) = access.write(work).await?;
+    let mut answer = answer(&ShownFactor::of(&factor));
+    if let Some(renewed) = renewed {
+        renewed.set_cookies(&site, access.env(), access.tenant(), &mut answer)?;
+    }
+    Ok(answer)
 }

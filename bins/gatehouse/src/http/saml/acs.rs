@@ -211,7 +211,7 @@ async fn answered(
     let problem = match ended {
         Ended::In(step, return_to) => {
             meter::saml_answered(if matches!(*step, Step::SignedIn(_)) { "SIGNED_IN" } else { "MFA_OWED" });
-            return led_on(site, visitor, tenant, *step, &return_to);
+            return led_on(site, visitor, tenant, *step, &return_to).await;
         }
         Ended::Tried(trial) => {
             meter::saml_answered("TESTED");
@@ -281,13 +281,16 @@ fn to(place: &str) -> HttpResponse {
 }
 
 /// With a session to where they were to go, or with a ticket to the sign-in page.
-fn led_on(
+async fn led_on(
     site: &Site,
     visitor: &Visitor,
     tenant: &TenantId,
     step: Step,
     return_to: &str,
 ) -> Result<HttpResponse, Problem> {
+    if let Some(begun) = step.session() {
+        visitor.end_previous(begun).await;
+    }
     let sign_in = |how| pages::next::address("/auth/login", &[(how, "1"), ("next", return_to)]);
     Ok(match step {
         Step::SignedIn(entered) => {

@@ -196,6 +196,8 @@ impl Drop for Place {
 /// An export under way.
 struct Running {
     export: Export,
+    /// Whose it is: asked again for each part.
+    access: Access<Administer>,
     format: Format,
     with_proofs: bool,
     /// What was written and not handed over yet.
@@ -223,13 +225,20 @@ impl Running {
                 }
             };
             if let Err(problem) = lines {
-                self.has_ended = true;
-                tracing::warn!("an export of the audit log was cut off");
-                return Some(Err(problem));
+                return Some(Err(self.cut_off(problem)));
             }
+        }
+        if let Err(problem) = self.access.still_admitted().await {
+            return Some(Err(self.cut_off(problem)));
         }
         let bytes = std::mem::take(&mut self.buffer);
         (!bytes.is_empty()).then(|| Ok(bytes.into()))
+    }
+
+    fn cut_off(&mut self, problem: Problem) -> Problem {
+        self.has_ended = true;
+        tracing::warn!(code = problem.code(), "an export of the audit log was cut off");
+        problem
     }
 }
 
@@ -322,7 +331,7 @@ pub(super) async fn export_audit_log(
     if with_proofs {
         json_line(&mut buffer, &serde_json::json!({ "checkpoint": export.checkpoint }))?;
     }
-    let running = Running { export, format, with_proofs, buffer, has_ended: false };
+    let running = Running { export, access, format, with_proofs, buffer, has_ended: false };
     let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
     Ok(answer.streaming(Box::pin(body)))
 }

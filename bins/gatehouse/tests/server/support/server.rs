@@ -4,7 +4,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     thread::JoinHandle,
     time::Duration,
@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use audit::{AuditStore, Audited, Event, StoredEntry, events::tenants::TenantCreated};
-use credentials::{Cost, Passwords, SignInPolicy, SignInStore};
+use credentials::{Cost, Passwords, Salt, SignInPolicy, SignInStore};
 use directory::{NewPerson, NewTenant, Role, Tier};
 use gatehouse::{
     config::Raw,
@@ -57,6 +57,7 @@ pub(crate) const ORIGIN: &str = "http://localhost:8080";
 pub(crate) struct MovedEnv {
     system: SystemEnv,
     millis: AtomicI64,
+    reads: AtomicU64,
 }
 
 impl MovedEnv {
@@ -64,10 +65,16 @@ impl MovedEnv {
     pub(crate) fn advance(&self, time: Duration) {
         self.millis.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
     }
+
+    /// How often the server has read the clock.
+    pub(crate) fn reads(&self) -> u64 {
+        self.reads.load(Ordering::SeqCst)
+    }
 }
 
 impl Env for MovedEnv {
     fn now(&self) -> Timestamp {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         self.system.now().plus_millis(self.millis.load(Ordering::SeqCst))
     }
 
@@ -271,13 +278,28 @@ impl Server {
     /// A person with a password, as the command line would make one.
     pub(crate) fn person(&self, tenant: &Tenant, email: &str, role: Role) -> Person {
         let new = NewPerson { email: email.parse().unwrap(), role, display_name: None };
-        let hash = Passwords::new(Cost::CHEAP).hash(&*self.env, &Secret::new(PASSWORD.to_owned())).unwrap();
         let id = self.write(&tenant.id, async move |ctx, tx| {
-            let person = directory::create_person(ctx, tx, new).await.unwrap();
-            tx.set_password(&person.id, &hash, ctx.now).await?;
-            Ok(person.id)
+            Ok(directory::create_person(ctx, tx, new).await.unwrap().id)
         });
+        self.set_password(tenant, &id, email);
         Person { id, email: email.to_owned(), password: PASSWORD }
+    }
+
+    /// Gives the user of an address everybody's password.
+    pub(crate) fn set_password(&self, tenant: &Tenant, id: &UserId, email: &str) {
+        self.change_password(tenant, id, email, PASSWORD);
+    }
+
+    /// Gives the user of an address this password.
+    pub(crate) fn change_password(&self, tenant: &Tenant, id: &UserId, email: &str, text: &str) {
+        let password = Secret::new(text.to_owned());
+        let key = email.parse::<kernel::Email>().unwrap().key();
+        let (env, of, id) = (Arc::clone(&self.env), tenant.id.clone(), id.clone());
+        self.write(&tenant.id, async move |ctx, tx| {
+            let salt = tx.password_salt(&key, Salt::random(&*env)).await?;
+            let hash = Passwords::new(Cost::CHEAP).hash(&password, &salt, &of).unwrap();
+            tx.set_password(&id, &hash, ctx.now).await
+        });
     }
 
     /// A person with a complete session.

@@ -25,12 +25,7 @@ fn a_profile_keeps_what_provisioning_knows_beside_it() {
         });
         let made = tenant.scim.post("/api/scim/v2/Users", &user).json();
         let id: kernel::UserId = made["id"].as_str().unwrap().parse().unwrap();
-        let hash = credentials::Passwords::new(credentials::Cost::CHEAP)
-            .hash(&*server.env, &kernel::Secret::new("correct horse and more".into()))
-            .unwrap();
-        server.write(&tenant.id, async move |ctx, tx| {
-            credentials::SignInStore::set_password(tx, &id, &hash, ctx.now).await
-        });
+        server.set_password(&tenant, &id, "ada@example.com");
         let browser = server.browser();
         assert_eq!(browser.sign_in("ada@example.com", "correct horse and more").status, 200);
         let me = browser.get("/api/me").json();

@@ -1,0 +1,73 @@
+//! A session id that somebody knew, or planted, before the user signed in.
+
+use directory::Role;
+use serde_json::json;
+
+use crate::{
+    api::auth::enrolment::enrol_totp,
+    support::{Answer, code, on_both},
+};
+
+fn is(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
+}
+
+#[test]
+fn session_that_becomes_whole_has_another_id() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let ada = server.person(&tenant, "ada@example.com", Role::Member);
+        server.policy(&tenant, |policy| policy.mfa.required = true);
+        let browser = server.browser();
+        assert_eq!(browser.sign_in(&ada.email, ada.password).json()["status"], "ENROLMENT_REQUIRED");
+        let before = browser.clone();
+        enrol_totp(server, &browser);
+        assert_ne!(browser.cookie("as_sid"), before.cookie("as_sid"));
+        assert_eq!(browser.get("/api/me").status, 200);
+        is(&before.get("/api/me"), 401, "UNAUTHENTICATED");
+        let renewed = server.entry(&tenant, "ACCOUNT_SESSION_RENEWED");
+        assert_eq!(renewed.resource_id, browser.cookie("as_sid"));
+        assert!(renewed.metadata.contains(&before.cookie("as_sid")), "{}", renewed.metadata);
+    });
+}
+
+#[test]
+fn new_sign_in_ends_the_session_that_the_browser_had() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let before = browser.clone();
+        assert_eq!(browser.sign_in(&ada.email, ada.password).json()["status"], "SIGNED_IN");
+        is(&before.get("/api/me"), 401, "SESSION_REVOKED");
+        assert_eq!(browser.get("/api/me").status, 200);
+        let revoked = server.entry(&tenant, "ACCOUNT_SESSION_REVOKED");
+        assert!(revoked.metadata.contains("REPLACED"), "{}", revoked.metadata);
+        // A sign-in that fails, or is not finished, ends nothing.
+        assert_eq!(browser.sign_in(&ada.email, "wrong").status, 401);
+        let secret = enrol_totp(server, &browser);
+        let asked = browser.sign_in(&ada.email, ada.password).json();
+        assert_eq!(browser.get("/api/me").status, 200);
+        let before = browser.clone();
+        let next = code(&secret, server, 1);
+        assert_eq!(browser.verify(&asked["ticket"], "TOTP", &next).json()["status"], "SIGNED_IN");
+        is(&before.get("/api/me"), 401, "SESSION_REVOKED");
+    });
+}
+
+#[test]
+fn two_cookies_of_one_name_are_refused() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, ada) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let (_, eve) = server.signed_in(&tenant, "eve@example.com", Role::Member);
+        let session = |of: &crate::support::Browser| {
+            format!("authjs.session-token={}", of.cookie("authjs.session-token"))
+        };
+        let both = format!("{}; {}", session(&eve), session(&ada));
+        let answer = server.anonymous().with("Cookie", &both).get("/api/me");
+        is(&answer, 401, "UNAUTHENTICATED");
+        let apart = server.anonymous().with("Cookie", &session(&eve)).with("Cookie", &session(&ada));
+        is(&apart.get("/api/me"), 401, "UNAUTHENTICATED");
+        assert_eq!(server.anonymous().with("Cookie", &session(&ada)).get("/api/me").status, 200);
+    });
+}

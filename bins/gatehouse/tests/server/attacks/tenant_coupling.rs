@@ -1,0 +1,105 @@
+//! The administrator of another tenant makes accounts with the address of somebody else's user.
+
+use directory::Role;
+use serde_json::json;
+use store::testing::Kind;
+
+use crate::support::{Browser, Server, Tenant};
+
+const VICTIM: &str = "victim@corp.example";
+
+/// Runs a test on servers behind a trusted proxy.
+fn behind_a_proxy(test: impl Fn(&Server, &dyn Fn(&str) -> Browser)) {
+    for kind in Kind::ALL {
+        println!("on {kind:?}");
+        let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1")]);
+        test(&server, &|from| server.browser().with("X-Forwarded-For", from));
+    }
+}
+
+/// The sign-ins of the victim's address that a tenant's log tells of.
+fn sign_ins(server: &Server, tenant: &Tenant) -> usize {
+    let entries = server.entries(tenant);
+    entries.iter().filter(|entry| entry.action.starts_with("ACCOUNT_SIGN_IN_")).count()
+}
+
+#[test]
+fn account_without_a_credential_learns_nothing() {
+    behind_a_proxy(|server, from| {
+        let (corp, hostile) = (server.tenant("corp"), server.tenant("hostile"));
+        let victim = server.person(&corp, VICTIM, Role::Member);
+        let bait = json!({ "userName": VICTIM, "emails": [{ "value": VICTIM, "primary": true }] });
+        assert_eq!(hostile.scim.post("/api/scim/v2/Users", &bait).status, 201);
+        let browser = from("198.51.100.1");
+        assert_eq!(browser.sign_in(VICTIM, "wrong").status, 401);
+        assert_eq!(browser.sign_in(VICTIM, victim.password).json()["status"], "SIGNED_IN");
+        assert!(sign_ins(server, &corp) >= 2);
+        assert_eq!(sign_ins(server, &hostile), 0);
+    });
+}
+
+#[test]
+fn account_with_another_password_does_not_see_the_right_one() {
+    behind_a_proxy(|server, from| {
+        let (corp, hostile) = (server.tenant("corp"), server.tenant("hostile"));
+        let victim = server.person(&corp, VICTIM, Role::Member);
+        let bait = server.person(&hostile, VICTIM, Role::Member);
+        server.change_password(&hostile, &bait.id, VICTIM, "what the attacker has chosen");
+        let browser = from("198.51.100.1");
+        assert_eq!(browser.sign_in(VICTIM, victim.password).json()["status"], "SIGNED_IN");
+        assert_eq!(browser.get("/api/me").json()["tenant"]["slug"], "corp");
+        assert_eq!(sign_ins(server, &hostile), 0, "another tenant's account was meant");
+        // Where none fits, each tenant that has such an account is told of the attempt.
+        assert_eq!(browser.sign_in(VICTIM, "wrong").status, 401);
+        assert_eq!(sign_ins(server, &hostile), 1);
+    });
+}
+
+#[test]
+fn known_addresses_stay_protected() {
+    behind_a_proxy(|server, from| {
+        let (corp, hostile) = (server.tenant("corp"), server.tenant("hostile"));
+        let victim = server.person(&corp, VICTIM, Role::Member);
+        let known = from("198.51.100.1");
+        assert_eq!(known.sign_in(VICTIM, victim.password).status, 200);
+        let bait = server.person(&hostile, VICTIM, Role::Member);
+        server.change_password(&hostile, &bait.id, VICTIM, "what the attacker has chosen");
+        for host in 1..=49 {
+            assert_eq!(from(&format!("203.0.113.{host}")).sign_in(VICTIM, "wrong").status, 401, "{host}");
+        }
+        assert_eq!(from("203.0.113.50").sign_in(VICTIM, "wrong").status, 429, "strangers are locked out");
+        assert_eq!(known.sign_in(VICTIM, victim.password).status, 200, "the victim is not");
+    });
+}
+
+#[test]
+fn many_accounts_of_one_address_hide_none() {
+    behind_a_proxy(|server, from| {
+        // Tenants are found in the order of their ids, and these are older.
+        for number in 0..8 {
+            let hostile = server.tenant(&format!("hostile{number}"));
+            let bait = server.person(&hostile, VICTIM, Role::Member);
+            server.change_password(&hostile, &bait.id, VICTIM, "what the attacker has chosen");
+        }
+        let corp = server.tenant("corp");
+        let victim = server.person(&corp, VICTIM, Role::Member);
+        let browser = from("198.51.100.1");
+        assert_eq!(browser.sign_in(VICTIM, victim.password).json()["status"], "SIGNED_IN");
+        assert_eq!(browser.get("/api/me").json()["tenant"]["slug"], "corp");
+    });
+}
+
+#[test]
+fn changed_address_goes_on_signing_in() {
+    behind_a_proxy(|server, from| {
+        let corp = server.tenant("corp");
+        let victim = server.person(&corp, "old@corp.example", Role::Member);
+        let (_, admin) = server.signed_in(&corp, "admin@corp.example", Role::Admin);
+        let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
+        let change = json!({ "email": "new@corp.example" });
+        let path = format!("/api/settings/users/{}", victim.id);
+        assert_eq!(proved.send("PATCH", &path, Some(&change)).status, 200);
+        let browser = from("198.51.100.1");
+        assert_eq!(browser.sign_in("new@corp.example", victim.password).json()["status"], "SIGNED_IN");
+    });
+}

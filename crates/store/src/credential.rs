@@ -1,0 +1,203 @@
+//! A credential with its holder and the tenant's policies: one statement.
+//!
+//! The middleware reads it once when a request arrives ([`Across::credential`]). A unit of work that changes something
+//! reads it again inside its transaction ([`Tx::credential`]), so that what was revoked while the body was on its way
+//! changes nothing. On PostgreSQL that statement travels with BEGIN and the first statement of the work.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use diesel::{QueryResult, prelude::*};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use kernel::{StoreError, TenantId, Timestamp};
+use sessions::{Session, SessionId};
+use tokens::{Pat, ScimToken, TokenHash};
+
+use crate::{
+    Across, Holder, Tx,
+    conn::{Conn, on},
+    error::store_error,
+    holders::{HolderRow, POLICIES, PoliciesRow},
+    json::JsonText,
+    network::NetworkMark,
+    pats::PatRow,
+    schema::{personal_access_tokens as pats, scim_tokens, sessions as session_rows, tenants, users},
+    scim_tokens::ScimTokenRow,
+    sessions::SessionRow,
+};
+
+/// What a credential is found by within its tenant.
+#[derive(Debug, Clone)]
+pub enum CredentialKey {
+    /// A session, by its id.
+    Session(SessionId),
+    /// A personal access token, by its hash.
+    Pat(TokenHash),
+    /// A SCIM token, by its hash.
+    ScimToken(TokenHash),
+}
+
+/// A credential as it is kept, revoked or not.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// A session and its user.
+    Session(Session, Holder),
+    /// A personal access token and its user.
+    Pat(Pat, Holder),
+    /// A SCIM token, and the network policy of its tenant.
+    ScimToken(ScimToken, NetworkMark),
+}
+
+/// The row of a credential.
+#[expect(clippy::large_enum_variant, reason = "lives for the length of one call")]
+enum CredentialRow {
+    Session(SessionRow, HolderRow, PoliciesRow),
+    Pat(PatRow, HolderRow, PoliciesRow),
+    ScimToken(ScimTokenRow, Option<JsonText>),
+}
+
+impl TryFrom<CredentialRow> for Credential {
+    type Error = StoreError;
+
+    fn try_from(row: CredentialRow) -> Result<Self, StoreError> {
+        Ok(match row {
+            CredentialRow::Session(session, holder, policies) => {
+                Self::Session(session.try_into()?, holder.with(policies)?)
+            }
+            CredentialRow::Pat(pat, holder, policies) => Self::Pat(pat.try_into()?, holder.with(policies)?),
+            CredentialRow::ScimToken(token, network) => {
+                Self::ScimToken(token.try_into()?, NetworkMark::of(network)?)
+            }
+        })
+    }
+}
+
+/// Reads the row of a credential on a connection to either database.
+macro_rules! find_row {
+    ($tenant:expr, $key:expr, $conn:expr) => {
+        match $key {
+            CredentialKey::Session(id) => session_rows::table
+                .inner_join(users::table.on(
+                    users::tenant_id.eq(session_rows::tenant_id).and(users::id.eq(session_rows::user_id)),
+                ))
+                .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
+                .filter(session_rows::tenant_id.eq($tenant.as_str()))
+                .filter(session_rows::id.eq(id.as_str()))
+                .select((SessionRow::as_select(), HolderRow::as_select(), POLICIES))
+                .first($conn)
+                .await
+                .optional()
+                .map(|row| row.map(|(session, holder, of)| CredentialRow::Session(session, holder, of))),
+            CredentialKey::Pat(hash) => pats::table
+                .inner_join(
+                    users::table.on(users::tenant_id.eq(pats::tenant_id).and(users::id.eq(pats::user_id))),
+                )
+                .inner_join(tenants::table.on(tenants::id.eq(pats::tenant_id)))
+                .filter(pats::tenant_id.eq($tenant.as_str()))
+                .filter(pats::hash.eq(&hash.as_bytes()[..]))
+                .select((PatRow::as_select(), HolderRow::as_select(), POLICIES))
+                .first($conn)
+                .await
+                .optional()
+                .map(|row| row.map(|(pat, holder, of)| CredentialRow::Pat(pat, holder, of))),
+            CredentialKey::ScimToken(hash) => scim_tokens::table
+                .inner_join(tenants::table.on(tenants::id.eq(scim_tokens::tenant_id)))
+                .filter(scim_tokens::tenant_id.eq($tenant.as_str()))
+                .filter(scim_tokens::hash.eq(hash.as_bytes()))
+                .select((ScimTokenRow::as_select(), tenants::network_policy))
+                .first($conn)
+                .await
+                .optional()
+                .map(|row| row.map(|(token, network)| CredentialRow::ScimToken(token, network))),
+        }
+    };
+}
+
+impl Across {
+    /// The credential of this key in the tenant that it names.
+    pub async fn credential(
+        &mut self,
+        tenant: &TenantId,
+        key: &CredentialKey,
+    ) -> Result<Option<Credential>, StoreError> {
+        let row = on!(&mut self.conn, c => find_row!(tenant, key, c))?;
+        row.map(Credential::try_from).transpose()
+    }
+}
+
+impl Tx {
+    /// The credential of this key in the unit of work's tenant, as it is now.
+    pub async fn find_credential(&mut self, key: &CredentialKey) -> Result<Option<Credential>, StoreError> {
+        let row = on!(&mut self.conn, c => find_row!(self.tenant, key, c))?;
+        row.map(Credential::try_from).transpose()
+    }
+
+    /// The credential that this unit of work is run with, as it was when the transaction began; `None` where it is gone
+    /// or the work is run with none.
+    pub async fn credential(&mut self) -> Result<Option<Credential>, StoreError> {
+        // Sent with the first statement; where there was none, now.
+        if let Conn::Postgres(pg) = &mut self.conn {
+            pg.begun().await.map_err(store_error)?;
+        }
+        let Some(reread) = &self.reread else { return Ok(None) };
+        reread.take().ok_or(StoreError::Aborted("the credential was not read again"))?
+    }
+
+    /// Reads the credential again where statements are not sent ahead.
+    pub(crate) async fn reread_at_once(&mut self) -> Result<(), StoreError> {
+        if let (Some(reread), Conn::Sqlite(conn)) = (self.reread.clone(), &mut self.conn) {
+            let row = find_row!(reread.tenant, &reread.key, &mut *conn).map_err(store_error)?;
+            reread.keep(row);
+        }
+        Ok(())
+    }
+}
+
+/// A credential that a transaction reads again when it begins, and what was found.
+#[derive(Clone)]
+pub(crate) struct Reread {
+    tenant: TenantId,
+    key: CredentialKey,
+    found: Arc<Mutex<Option<Found>>>,
+}
+
+type Found = Result<Option<Credential>, StoreError>;
+
+impl Reread {
+    pub(crate) fn new(tenant: TenantId, key: CredentialKey) -> Self {
+        Self { tenant, key, found: Arc::default() }
+    }
+
+    /// Sends the statement on a connection whose transaction has begun, or is sent before.
+    pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
+        let mut conn = conn;
+        let row = find_row!(self.tenant, &self.key, &mut conn)?;
+        self.keep(row);
+        Ok(())
+    }
+
+    fn keep(&self, row: Option<CredentialRow>) {
+        let found = row.map(Credential::try_from).transpose();
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+    }
+
+    fn take(&self) -> Option<Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Prepares the statements on a new connection, so that none of them is overtaken by the statement that it is sent with.
+/// A database that has not been migrated refuses them, and is not used for requests.
+pub(crate) async fn prepare(conn: &AsyncPgConnection) {
+    let first = Timestamp::from_unix_millis(0);
+    let tenant = TenantId::first_at(first);
+    let mut keys = vec![CredentialKey::Session(SessionId::first_at(first))];
+    if let Some(hash) = TokenHash::from_bytes(&[0; 32]) {
+        keys.extend([CredentialKey::Pat(hash.clone()), CredentialKey::ScimToken(hash)]);
+    }
+    for key in keys {
+        let nobody = Reread::new(tenant.clone(), key);
+        if let Err(error) = nobody.on_postgres(conn).await {
+            tracing::debug!(%error, "a statement could not be prepared");
+        }
+    }
+}
