@@ -36,7 +36,11 @@ pub(crate) mod tls;
 mod trace;
 mod uses;
 
-use std::{io, net::IpAddr, sync::Arc};
+use std::{
+    io,
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+};
 
 use actix_web::{
     HttpRequest,
@@ -110,6 +114,8 @@ pub(crate) struct Site {
     #[cfg(feature = "otlp")]
     spans: Option<spans::Spans>,
     pub(crate) documents: Documents,
+    /// The page that shows them, from its first request on.
+    pub(crate) reference: OnceLock<Document>,
 }
 
 impl Site {
@@ -167,6 +173,7 @@ impl Site {
                 .transpose()
                 .map_err(io::Error::other)?,
             documents,
+            reference: OnceLock::new(),
             base_url,
         })
     }
