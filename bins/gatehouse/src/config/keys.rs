@@ -33,7 +33,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "base_url",
-        default: "http://{the address really bound}",
+        default: "http://localhost:{port} where `bind` is a loopback address, else http://{bind}",
         help: "What clients see before the path: scheme, host, port if any; no final slash. With `https` answers carry HSTS.",
     },
     Key {
@@ -84,8 +84,8 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "metrics_bind",
-        default: "none: `/metrics` is on the server's own address",
-        help: "Address and port for `/metrics` alone, which then is nowhere else; it needs no credential.",
+        default: "none: `/metrics` is on the server's own address, for this machine alone",
+        help: "Address and port for `/metrics` alone, which then is nowhere else; it needs no credential. Without it, only a loopback peer whose request no proxy forwards gets an answer.",
     },
     Key {
         name: "scim_rates",

@@ -115,7 +115,7 @@ pub struct Settings {
     pub database_url: DatabaseUrl,
     /// See [`KEYS`].
     pub bind: SocketAddr,
-    /// See [`KEYS`]; `None`: the address really bound.
+    /// See [`KEYS`]; `None`: by the address that was bound.
     pub base_url: Option<String>,
     /// See [`KEYS`].
     pub data_dir: PathBuf,

@@ -28,6 +28,7 @@ use super::{
     access::{self, Arrival, Gate},
     errors::{Cause, Entry, Problem},
     operations::{Manner, Named, Operation},
+    probes,
     shape::{Area, Shape},
     trace::{self, TRACERESPONSE},
 };
@@ -62,7 +63,11 @@ pub(super) async fn enter(
     else {
         return Ok(request.into_response(shape.answer(&Problem::internal())));
     };
-    let named = site.operations.named(request.method(), request.path());
+    let peer = request.peer_addr().map(|peer| peer.ip());
+    let named = match request.path() {
+        probes::METRICS if !probes::is_local(peer, request.headers()) => Named::Nothing,
+        path => site.operations.named(request.method(), path),
+    };
     let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
     let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Quiet);
     // Probes are answered whatever the load: they matter most when it is high.
@@ -80,7 +85,6 @@ pub(super) async fn enter(
     if let Some(slot) = &slot {
         request.extensions_mut().insert(slot.clone());
     }
-    let peer = request.peer_addr().map(|peer| peer.ip());
     let arrival = Arrival {
         request_id: Id::<Request>::new(gate.env()).to_string(),
         trace: trace::of(request.headers(), gate.env(), site.records_traces),

@@ -108,7 +108,7 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         door: listener.try_clone()?,
     };
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
-    let base_url = settings.base_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
+    let base_url = settings.base_url.clone().unwrap_or_else(|| default_base_url(scheme, address));
     // Before the first meter is made.
     let _recorder = meter::recorder();
     let certificate = settings.tls.as_ref().map(Certificate::new).transpose()?;
@@ -176,6 +176,15 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         entering,
         end,
     })
+}
+
+/// What browsers open where nobody has said: passkeys need the name of a host, and this machine's is `localhost`.
+fn default_base_url(scheme: &str, address: SocketAddr) -> String {
+    if address.ip().is_loopback() {
+        format!("{scheme}://localhost:{}", address.port())
+    } else {
+        format!("{scheme}://{address}")
+    }
 }
 
 /// A server of the figures alone, and its address.

@@ -66,3 +66,24 @@ fn figures_may_have_an_address_of_their_own() {
     assert_eq!(server.anonymous().get("/metrics").status, 404);
     assert_eq!(server.anonymous().get("/readyz").status, 200);
 }
+
+#[test]
+fn figures_on_the_servers_own_address_are_for_this_machine_alone() {
+    let server = Server::start(Kind::Sqlite, &[("trusted_proxies", "127.0.0.0/8")]);
+    let anybody = server.anonymous();
+    assert_eq!(anybody.get("/metrics").status, 200);
+    for (name, value) in [
+        ("X-Forwarded-For", "203.0.113.9"),
+        ("X-Forwarded-For", "127.0.0.1"),
+        ("X-Forwarded-Proto", "https"),
+        ("Forwarded", "for=127.0.0.1"),
+        ("X-Real-IP", "127.0.0.1"),
+        ("Via", "1.1 proxy"),
+    ] {
+        let forwarded = anybody.with(name, value);
+        let refused = forwarded.get("/metrics");
+        assert_eq!((refused.status, refused.json()), (404, forwarded.get("/nothing").json()), "{name}");
+        assert_eq!(forwarded.send("POST", "/metrics", None, "").status, 404, "{name}");
+        assert_eq!(forwarded.get("/readyz").status, 200, "probes are for everybody");
+    }
+}
