@@ -16,12 +16,20 @@ use metrics::{
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use store::{Figures, SamlExpiry};
 
+use super::{bodies::Refused, connections::Closed};
+
 const ANSWERS: &str = "gatehouse_http_requests_total";
 const DURATION: &str = "gatehouse_http_request_duration_seconds";
 const IN_FLIGHT: &str = "gatehouse_http_requests_in_flight";
 const WORKING: &str = "gatehouse_http_requests_working";
 const WORKING_MAX: &str = "gatehouse_http_requests_working_max";
 const REFUSED: &str = "gatehouse_http_requests_refused_total";
+const BODIES_WAITING: &str = "gatehouse_http_bodies_waiting";
+const BODIES_BYTES: &str = "gatehouse_http_bodies_bytes";
+const BODIES_BYTES_MAX: &str = "gatehouse_http_bodies_bytes_max";
+const BODIES_REFUSED: &str = "gatehouse_http_bodies_refused_total";
+const OPEN: &str = "gatehouse_http_connections";
+const CLOSED: &str = "gatehouse_http_connections_closed_total";
 const DRAINING: &str = "gatehouse_draining";
 const CONNECTIONS: &str = "gatehouse_database_connections";
 const CONNECTIONS_MAX: &str = "gatehouse_database_connections_max";
@@ -79,6 +87,15 @@ fn install() -> Option<PrometheusHandle> {
     describe_gauge!(WORKING, "Those of them that are worked on, and do not wait for their clients.");
     describe_gauge!(WORKING_MAX, "How many may be, for a moment; an eighth of it for longer.");
     describe_counter!(REFUSED, "Requests refused with 503 because too many were being answered.");
+    describe_gauge!(BODIES_WAITING, "Request bodies that are waited for.");
+    describe_gauge!(BODIES_BYTES, "Bytes that request bodies hold.");
+    describe_gauge!(BODIES_BYTES_MAX, "Bytes that request bodies may hold.");
+    describe_counter!(
+        BODIES_REFUSED,
+        "Request bodies refused, by reason: address, memory, slow or too_large."
+    );
+    describe_gauge!(OPEN, "Open connections of clients.");
+    describe_counter!(CLOSED, "Connections closed by the server, by reason: address, total or idle.");
     describe_gauge!(DRAINING, "1 while the server is about to end and not ready, else 0.");
     describe_gauge!(CONNECTIONS, "Open connections to the database, by what they do.");
     describe_gauge!(CONNECTIONS_MAX, "Connections to the database at most.");
@@ -134,6 +151,61 @@ impl LoadMeter {
         let draining = gauge!(DRAINING);
         draining.set(0.0);
         Self { answering: gauge!(IN_FLIGHT), working: gauge!(WORKING), refused: counter!(REFUSED), draining }
+    }
+}
+
+/// What counts request bodies.
+pub(super) struct BodyMeter {
+    waiting: Gauge,
+    bytes: Gauge,
+    refused: [(Refused, Counter); Refused::ALL.len()],
+}
+
+impl BodyMeter {
+    /// For bodies that may hold this much memory.
+    pub(super) fn new(memory: usize) -> Self {
+        gauge!(BODIES_BYTES_MAX).set(count(memory));
+        let refused =
+            Refused::ALL.map(|reason| (reason, counter!(BODIES_REFUSED, "reason" => reason.as_str())));
+        Self { waiting: gauge!(BODIES_WAITING), bytes: gauge!(BODIES_BYTES), refused }
+    }
+
+    /// Sets the gauges.
+    pub(super) fn measure(&self, waiting: usize, bytes: usize) {
+        self.waiting.set(count(waiting));
+        self.bytes.set(count(bytes));
+    }
+
+    /// Counts a refusal.
+    pub(super) fn refused(&self, reason: Refused) {
+        if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == reason) {
+            counter.increment(1);
+        }
+    }
+}
+
+/// What counts connections.
+pub(super) struct ConnectionMeter {
+    open: Gauge,
+    closed: [(Closed, Counter); Closed::ALL.len()],
+}
+
+impl ConnectionMeter {
+    pub(super) fn new() -> Self {
+        let closed = Closed::ALL.map(|reason| (reason, counter!(CLOSED, "reason" => reason.as_str())));
+        Self { open: gauge!(OPEN), closed }
+    }
+
+    /// Sets the gauge.
+    pub(super) fn measure(&self, open: usize) {
+        self.open.set(count(open));
+    }
+
+    /// Counts a connection that the server closed.
+    pub(super) fn closed(&self, reason: Closed) {
+        if let Some((_, counter)) = self.closed.iter().find(|(known, _)| *known == reason) {
+            counter.increment(1);
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 pub mod access;
 mod attestation;
 mod auth;
+mod bodies;
 mod body;
+mod connections;
 mod cookies;
 mod deliveries;
 mod describe;
@@ -32,6 +34,7 @@ mod shape;
 #[cfg(feature = "otlp")]
 mod spans;
 pub mod step_up;
+mod tally;
 pub(crate) mod tls;
 mod trace;
 mod uses;
@@ -54,8 +57,8 @@ use store::Store;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::{
-    auth::Hashing, load::Load, locations::Locations, meter::Meter, operations::Operations, rates::ScimRates,
-    uses::LastUses,
+    auth::Hashing, bodies::Bodies, connections::Connections, load::Load, locations::Locations, meter::Meter,
+    operations::Operations, rates::ScimRates, uses::LastUses,
 };
 use crate::{config::Settings, dns::Dns, keys::Keys, mail::Mail, makers::Makers, pages};
 
@@ -85,6 +88,8 @@ pub(crate) struct Site {
     /// Counts what names no operation.
     other: Meter,
     load: Arc<Load>,
+    bodies: Arc<Bodies>,
+    connections: Arc<Connections>,
     overloaded: errors::Overloaded,
     keys: Keys,
     /// What authenticator apps and passkeys call this installation.
@@ -143,6 +148,8 @@ impl Site {
             webhooks: deliveries::Webhooks::new(&settings.webhooks).map_err(io::Error::other)?,
             other: Meter::new("-", "-"),
             load: Load::new(limit),
+            bodies: Bodies::new(settings.max_body_memory, settings.max_bodies_per_address),
+            connections: Connections::new(settings.max_connections_per_address),
             overloaded: errors::Overloaded::new(),
             keys,
             name: NAME.to_owned(),
@@ -212,6 +219,8 @@ impl Site {
     /// Brings the figures that nobody counts up to date.
     fn measure(&self) {
         meter::database(&self.watched.figures());
+        self.bodies.measure();
+        self.connections.measure();
     }
 }
 
