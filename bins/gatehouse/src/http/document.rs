@@ -1,6 +1,6 @@
 //! Texts that stay the same until the next release.
 
-use std::io::Write;
+use std::{io::Write, sync::OnceLock};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -13,9 +13,10 @@ use ring::digest;
 /// A text with its tag: clients ask again each time, and get it when it has changed.
 pub(crate) struct Document {
     kind: &'static str,
+    hash: String,
     plain: Encoded,
-    /// Compressed once; `None` where that makes it no smaller.
-    gzip: Option<Encoded>,
+    /// Compressed when somebody first asks for it so; `None` where that makes it no smaller.
+    gzip: OnceLock<Option<Encoded>>,
 }
 
 struct Encoded {
@@ -28,16 +29,22 @@ impl Document {
     pub(crate) fn new(kind: &'static str, text: impl Into<Bytes>) -> (Self, String) {
         let text = text.into();
         let hash = data_encoding::HEXLOWER.encode(digest::digest(&digest::SHA256, &text).as_ref());
-        let etag = |tag: String| HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("\"\""));
-        let gzip = compress(&text).filter(|compressed| compressed.len() < text.len());
-        let gzip = gzip.map(|bytes| Encoded { bytes: bytes.into(), etag: etag(format!("\"{hash}-gzip\"")) });
-        let plain = Encoded { bytes: text, etag: etag(format!("\"{hash}\"")) };
-        (Self { kind, plain, gzip }, hash.chars().take(12).collect())
+        let short = hash.chars().take(12).collect();
+        let plain = Encoded { bytes: text, etag: etag(&hash) };
+        (Self { kind, hash, plain, gzip: OnceLock::new() }, short)
+    }
+
+    fn gzip(&self) -> Option<&Encoded> {
+        let compressed = || {
+            let bytes = compress(&self.plain.bytes).filter(|bytes| bytes.len() < self.plain.bytes.len())?;
+            Some(Encoded { bytes: bytes.into(), etag: etag(&format!("{}-gzip", self.hash)) })
+        };
+        self.gzip.get_or_init(compressed).as_ref()
     }
 
     /// 200 with the text, or 304 where `If-None-Match` names it (RFC 9110, section 13.1.2).
     pub(crate) fn answer(&self, request: &HttpRequest) -> HttpResponse {
-        let gzip = self.gzip.as_ref().filter(|_| takes_gzip(request.headers()));
+        let gzip = if takes_gzip(request.headers()) { self.gzip() } else { None };
         let chosen = gzip.unwrap_or(&self.plain);
         let mut known =
             request.headers().get_all(header::IF_NONE_MATCH).filter_map(|line| line.to_str().ok());
@@ -55,6 +62,10 @@ impl Document {
         }
         answer.content_type(self.kind).body(chosen.bytes.clone())
     }
+}
+
+fn etag(tag: &str) -> HeaderValue {
+    HeaderValue::try_from(format!("\"{tag}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 fn compress(text: &[u8]) -> Option<Vec<u8>> {
@@ -92,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_text_that_compression_makes_longer_is_sent_as_it_is() {
-        assert!(Document::new("text/plain", "a").0.gzip.is_none());
-        assert!(Document::new("text/plain", "a".repeat(1000)).0.gzip.is_some());
+        assert!(Document::new("text/plain", "a").0.gzip().is_none());
+        assert!(Document::new("text/plain", "a".repeat(1000)).0.gzip().is_some());
     }
 }
