@@ -112,7 +112,7 @@ async fn begin_bodies(to: SocketAddr, from: usize, ends: &AtomicBool) {
         {
             let begun = Instant::now();
             // Until the server closes it, or for as long as the attack goes on.
-            while !ends.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_secs(60) {
+            while !ends.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_mins(1) {
                 let read = timeout(Duration::from_millis(500), stream.read(&mut [0; 1024])).await;
                 if matches!(read, Ok(Ok(0) | Err(_))) {
                     break;
