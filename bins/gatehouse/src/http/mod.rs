@@ -7,6 +7,7 @@ mod bodies;
 mod body;
 mod connections;
 mod cookies;
+mod counters;
 mod deliveries;
 mod describe;
 mod discovery;
@@ -71,6 +72,7 @@ pub(crate) use self::{
     settings::{Around, AttestationImpact, ShownProvider, change_network_policy, change_policy, impact_of},
 };
 pub use self::{
+    counters::{KnownCounter, known_counters},
     describe::document,
     discovery::{Documents, events},
     errors::Problem,
@@ -146,7 +148,7 @@ impl Site {
             }
             .map_err(io::Error::other)?,
             webhooks: deliveries::Webhooks::new(&settings.webhooks).map_err(io::Error::other)?,
-            other: Meter::new("-", "-"),
+            other: Meter::new("-", "-", [404, 405]),
             load: Load::new(limit),
             bodies: Bodies::new(settings.max_body_memory, settings.max_bodies_per_address),
             connections: Connections::new(settings.max_connections_per_address),
