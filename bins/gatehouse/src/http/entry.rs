@@ -196,7 +196,7 @@ impl Line {
             });
         }
         #[cfg(not(feature = "otlp"))]
-        let _for_spans = (site, gate);
+        let (_, _) = (site, gate);
     }
 
     fn template(&self) -> &str {
