@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(received("/api/auth/sign-in", byte()).await, (late, 5));
         assert_eq!(received("/api/scim/v2/Users", byte()).await, (late, 5));
         // What came before does not count for the seconds after.
-        let burst = payload(1, 900 * KIB, Duration::ZERO, false);
+        let burst = payload(1, 900 * KIB, Duration::from_millis(1), false);
         assert_eq!(received("/api/scim/v2/Users", burst).await, (late, 10));
     }
 
@@ -297,9 +297,9 @@ mod tests {
     async fn a_body_needs_a_kibibyte_a_second() {
         let second = Duration::from_secs(1);
         let path = "/api/scim/v2/Users";
-        assert_eq!(received(path, payload(20, 1100, second, true)).await, (Ok(20 * 1100), 20));
+        assert_eq!(received(path, payload(20, 1400, second, true)).await, (Ok(20 * 1400), 20));
         assert_eq!(received(path, payload(20, 900, second, true)).await, (Err(StatusCode::BAD_REQUEST), 5));
-        assert_eq!(received(path, payload(40, 1100, second, true)).await, (Err(StatusCode::BAD_REQUEST), 30));
+        assert_eq!(received(path, payload(40, 1400, second, true)).await, (Err(StatusCode::BAD_REQUEST), 30));
     }
 
     #[tokio::test(start_paused = true)]
