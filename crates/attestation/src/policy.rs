@@ -75,6 +75,10 @@ pub struct Verdict {
 }
 
 impl Reason {
+    /// All of them.
+    pub const ALL: [Self; 3] =
+        [Self::AllowlistNoMatch, Self::SyncedPasskeyDenied, Self::PlatformAuthenticatorDenied];
+
     /// Its name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

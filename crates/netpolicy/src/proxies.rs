@@ -76,7 +76,8 @@ impl Proxies {
         None
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Whether this is the address of a trusted proxy.
+    pub fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|range| range.contains(&address))
     }
 }

@@ -33,7 +33,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "base_url",
-        default: "http://{the address really bound}",
+        default: "http://localhost:{port} where `bind` is a loopback address, else http://{bind}",
         help: "What clients see before the path: scheme, host, port if any; no final slash. With `https` answers carry HSTS.",
     },
     Key {
@@ -84,8 +84,8 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "metrics_bind",
-        default: "none: `/metrics` is on the server's own address",
-        help: "Address and port for `/metrics` alone, which then is nowhere else; it needs no credential.",
+        default: "none: `/metrics` is on the server's own address, for this machine alone",
+        help: "Address and port for `/metrics` alone, which then is nowhere else; it needs no credential. Without it, only a loopback peer whose request no proxy forwards gets an answer.",
     },
     Key {
         name: "scim_rates",
@@ -127,6 +127,21 @@ pub const KEYS: &[Key] = &[
         name: "max_in_flight",
         default: "64 for each worker",
         help: "Requests worked on at the same time at most, an eighth of it while there are so many for longer than 100 ms; more are refused at once, with 503 and `Retry-After`.",
+    },
+    Key {
+        name: "max_bodies_per_address",
+        default: "64",
+        help: "Unfinished request bodies of one client address (IPv6: of its /64); more get 429. Raise it where many clients share an address.",
+    },
+    Key {
+        name: "max_body_memory_mib",
+        default: "64",
+        help: "MiB that all request bodies may hold; one address may hold a quarter of it. Above it, bodies of the address that holds the most get 503.",
+    },
+    Key {
+        name: "max_connections_per_address",
+        default: "1024",
+        help: "Connections of one peer address (IPv6: of its /64) that is no trusted proxy; one more closes the connection that was idle longest.",
     },
     Key { name: "database_pool", default: "5", help: "PostgreSQL connections of each worker at most." },
     Key {

@@ -115,7 +115,7 @@ pub struct Settings {
     pub database_url: DatabaseUrl,
     /// See [`KEYS`].
     pub bind: SocketAddr,
-    /// See [`KEYS`]; `None`: the address really bound.
+    /// See [`KEYS`]; `None`: by the address that was bound.
     pub base_url: Option<String>,
     /// See [`KEYS`].
     pub data_dir: PathBuf,
@@ -149,6 +149,12 @@ pub struct Settings {
     pub drain: Duration,
     /// See [`KEYS`]; `None`: by the number of workers.
     pub max_in_flight: Option<usize>,
+    /// See [`KEYS`].
+    pub max_bodies_per_address: usize,
+    /// See [`KEYS`]: in bytes.
+    pub max_body_memory: usize,
+    /// See [`KEYS`].
+    pub max_connections_per_address: usize,
     /// See [`KEYS`].
     pub otlp_endpoint: Option<String>,
     /// See [`KEYS`].
@@ -215,6 +221,11 @@ impl Raw {
             tls: self.tls()?,
             drain: Duration::from_secs(self.count("drain_seconds", 0..=600)?.unwrap_or(5) as u64),
             max_in_flight: self.count("max_in_flight", 1..=100_000)?,
+            max_bodies_per_address: self.count("max_bodies_per_address", 1..=100_000)?.unwrap_or(64),
+            max_body_memory: self.count("max_body_memory_mib", 4..=65_536)?.unwrap_or(64) * 1024 * 1024,
+            max_connections_per_address: self
+                .count("max_connections_per_address", 8..=100_000)?
+                .unwrap_or(1024),
             otlp_endpoint: self.otlp_endpoint()?,
             database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(5),
             role: self.parsed("role")?.unwrap_or(Role::All),

@@ -1,29 +1,22 @@
 //! Bodies in and out.
 
-use std::{future::Future, pin::Pin, time::Duration};
+use std::{future::Future, pin::Pin};
 
 use actix_web::{
-    FromRequest, HttpMessage, HttpRequest, HttpResponse,
+    FromRequest, HttpRequest, HttpResponse,
     dev::Payload,
     http::{StatusCode, header},
-    web::BytesMut,
 };
-use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::time::timeout;
 
 use super::{
+    bodies::receive,
     errors::{Problem, ScimProblem},
-    load::Slot,
 };
 
 /// RFC 7644 §8.1
 pub(super) const SCIM_JSON: &str = "application/scim+json";
-/// Bytes of a body at most.
-pub(super) const MAX_BODY: usize = 1024 * 1024;
-/// How long a body may take to arrive.
-const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
 /// A JSON body as SCIM clients send it: `application/scim+json` or `application/json`.
 pub(super) struct ScimJson(pub Value);
@@ -37,7 +30,7 @@ impl FromRequest for ScimJson {
         let payload = payload.take();
         Box::pin(async move {
             is_json(&request)?;
-            let bytes = arrived(&request, payload).await?;
+            let bytes = receive(&request, payload).await?;
             match serde_json::from_slice(&bytes) {
                 Ok(value) => Ok(Self(value)),
                 Err(error) => Err(Problem::invalid_syntax(format!("the body is not JSON: {error}")).into()),
@@ -57,7 +50,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
             is_of(&request, &["application/json"])?;
-            read(&arrived(&request, payload).await?).map(Self)
+            read(&receive(&request, payload).await?).map(Self)
         })
     }
 }
@@ -76,7 +69,7 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalJson<T> {
             if has_type {
                 is_of(&request, &["application/json"])?;
             }
-            let bytes = arrived(&request, payload).await?;
+            let bytes = receive(&request, payload).await?;
             match (bytes.is_empty(), has_type) {
                 (true, _) => Ok(Self(T::default())),
                 (false, true) => read(&bytes).map(Self),
@@ -105,7 +98,7 @@ impl FromRequest for Form {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
             is_of(&request, &["application/x-www-form-urlencoded"])?;
-            let bytes = arrived(&request, payload).await?;
+            let bytes = receive(&request, payload).await?;
             Ok(Self(form_urlencoded::parse(&bytes).into_owned().collect()))
         })
     }
@@ -141,36 +134,6 @@ fn is_of(request: &HttpRequest, types: &[&str]) -> Result<(), Problem> {
     } else {
         Err(Problem::unsupported_media_type(&types.join(" or ")))
     }
-}
-
-async fn arrived(request: &HttpRequest, payload: Payload) -> Result<BytesMut, Problem> {
-    let slot = request.extensions().get::<Slot>().cloned();
-    let arriving = timeout(ARRIVES_WITHIN, collect(request, payload));
-    let bytes = match slot {
-        Some(slot) => slot.yielded(arriving).await.ok_or_else(Problem::unavailable)?,
-        None => arriving.await,
-    };
-    bytes.map_err(|_| Problem::invalid_syntax("the body did not arrive in time"))?
-}
-
-async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<BytesMut, Problem> {
-    let too_large = || Problem::payload_too_large(MAX_BODY);
-    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    let announced = length.and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
-    if announced > MAX_BODY {
-        return Err(too_large());
-    }
-    // What is announced may never come: room for it is made when it does.
-    let mut bytes = BytesMut::with_capacity(announced.min(16 * 1024));
-    while let Some(chunk) = payload.next().await {
-        let chunk =
-            chunk.map_err(|error| Problem::invalid_syntax(format!("the body cannot be read: {error}")))?;
-        if bytes.len() + chunk.len() > MAX_BODY {
-            return Err(too_large());
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
 }
 
 /// An answer of SCIM. It holds personal data, so nobody keeps a copy.

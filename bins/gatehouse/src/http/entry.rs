@@ -9,7 +9,7 @@ use std::{
 
 use actix_web::{
     Error, HttpMessage, HttpResponse,
-    body::{BoxBody, MessageBody},
+    body::{BodySize, BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     error::InternalError,
     http::{
@@ -19,6 +19,7 @@ use actix_web::{
     middleware::Next,
     web,
 };
+use credentials::attempts;
 use futures_util::FutureExt;
 use kernel::{Id, Kind};
 use tokio::time::timeout;
@@ -26,8 +27,11 @@ use tokio::time::timeout;
 use super::{
     Site,
     access::{self, Arrival, Gate},
+    bodies::{Incoming, Kept},
+    connections::Busy,
     errors::{Cause, Entry, Problem},
     operations::{Manner, Named, Operation},
+    probes,
     shape::{Area, Shape},
     trace::{self, TRACERESPONSE},
 };
@@ -52,7 +56,7 @@ pub(crate) const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
 
 /// The middleware.
 pub(super) async fn enter(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let started = Instant::now();
@@ -62,30 +66,38 @@ pub(super) async fn enter(
     else {
         return Ok(request.into_response(shape.answer(&Problem::internal())));
     };
-    let named = site.operations.named(request.method(), request.path());
+    let peer = request.peer_addr().map(|peer| peer.ip());
+    let named = match request.path() {
+        probes::METRICS if !probes::is_local(peer, request.headers()) => Named::Nothing,
+        path => site.operations.named(request.method(), path),
+    };
     let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
     let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Quiet);
     // Probes are answered whatever the load: they matter most when it is high.
     let patient = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Patient);
     let slot = match (quiet, patient) {
         (true, _) => None,
-        (false, true) => site.load.admit_patient(),
+        (false, true) => Some(site.load.admit_patient()),
         (false, false) => site.load.admit(),
     };
+    let ip = site.client_address(peer, request.headers());
+    let incoming = Incoming::of(&mut request, &site.bodies, || attempts::origin(ip.or(peer)));
+    let busy = Busy::of(&request);
     if !quiet && slot.is_none() {
         operation.as_ref().map_or(&site.other, |operation| &operation.meter).refused(503);
         site.load.before_refusal().await;
-        return Ok(request.into_response(refuse_at_once(area, &site)));
+        let mut response = request.into_response(refuse_at_once(area, &site));
+        keep(response.response_mut(), incoming, busy);
+        return Ok(response);
     }
     if let Some(slot) = &slot {
         request.extensions_mut().insert(slot.clone());
     }
-    let peer = request.peer_addr().map(|peer| peer.ip());
     let arrival = Arrival {
         request_id: Id::<Request>::new(gate.env()).to_string(),
         trace: trace::of(request.headers(), gate.env(), site.records_traces),
         peer,
-        ip: site.client_address(peer, request.headers()),
+        ip,
     };
     let method = request.method().clone();
     let _answering = site.load.arrived();
@@ -115,6 +127,7 @@ pub(super) async fn enter(
     if site.load.is_draining() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
+    keep(response, incoming, busy);
     if let (Some(Entry { event, ctx }), Ok(response)) = (entry, &answered)
         && site.refusals.is_new(&event, arrival.ip)
         && let Some(ctx) = ctx.or_else(|| access::passed(response.request()).map(|(_, ctx)| ctx))
@@ -183,7 +196,7 @@ impl Line {
             });
         }
         #[cfg(not(feature = "otlp"))]
-        let _for_spans = (site, gate);
+        let (_, _) = (site, gate);
     }
 
     fn template(&self) -> &str {
@@ -257,6 +270,17 @@ fn refuse_at_once(area: Area, site: &Site) -> HttpResponse {
         answer.head_mut().set_connection_type(ConnectionType::Close);
     }
     answer
+}
+
+/// Lets the answer hold what has to live until it is sent: a body that was not read to its end, which closes the
+/// connection, and for an answer in parts the mark that its connection is in use.
+fn keep(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<Busy>) {
+    let unread = incoming.and_then(Incoming::unread);
+    let busy = busy.filter(|_| response.body().size() == BodySize::Stream);
+    if unread.is_some() || busy.is_some() {
+        let whole = std::mem::replace(response, HttpResponse::Ok().finish());
+        *response = whole.map_body(|_, body| Kept::with((unread, busy), body));
+    }
 }
 
 /// What ties the answer to the log.

@@ -49,6 +49,14 @@ const MAKERS: u32 = 15;
 const TIDY: u32 = 300;
 /// Connections that wait to be taken from the system.
 const BACKLOG: i32 = 2048;
+/// What the system buffers of a connection before the server reads it.
+const RECEIVE_BUFFER: usize = 64 * 1024;
+/// What a client may send by HTTP/2 that no handler has read yet, of one request and of all on a connection.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const CONNECTION_WINDOW: u32 = 256 * 1024;
+/// TLS handshakes of each worker at the same time: with fewer, a few hundred sockets that send nothing would keep
+/// everybody else waiting for 3 s, which is how long a handshake may take.
+const HANDSHAKES: usize = 4096;
 /// How long a connection that was taken in the last moment may need to reach its worker.
 const SETTLE: Duration = Duration::from_millis(100);
 /// How long the last answers may take to be sent once they are made.
@@ -100,6 +108,8 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     let Parts { keys, store, env } = parts;
     let listener = TcpListener::bind(settings.bind)?;
     rustix::net::listen(&listener, BACKLOG)?;
+    // Connections inherit it.
+    rustix::net::sockopt::set_socket_recv_buffer_size(&listener, RECEIVE_BUFFER)?;
     let address = listener.local_addr()?;
     let end = End {
         terminate: signal(SignalKind::terminate())?,
@@ -108,7 +118,7 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         door: listener.try_clone()?,
     };
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
-    let base_url = settings.base_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
+    let base_url = settings.base_url.clone().unwrap_or_else(|| default_base_url(scheme, address));
     // Before the first meter is made.
     let _recorder = meter::recorder();
     let certificate = settings.tls.as_ref().map(Certificate::new).transpose()?;
@@ -128,6 +138,7 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     };
     let store = Arc::new(store);
     let served = site.clone();
+    let opening = site.clone();
     let entering = TaskTracker::new();
     let tracker = entering.clone();
     let server = HttpServer::new(move || {
@@ -156,6 +167,12 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     .client_request_timeout(Duration::from_secs(10))
     .client_disconnect_timeout(Duration::from_secs(2))
     .keep_alive(Duration::from_secs(75))
+    .max_connection_rate(HANDSHAKES)
+    .h2_initial_window_size(STREAM_WINDOW)
+    .h2_initial_connection_window_size(CONNECTION_WINDOW)
+    .on_connect(move |io, data| {
+        opening.connections.opened(io, data, |peer| opening.proxies.trusts(peer.to_canonical()));
+    })
     .shutdown_timeout(LAST_ANSWERS.as_secs());
     let server = match &certificate {
         None => server.listen(listener)?,
@@ -176,6 +193,15 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         entering,
         end,
     })
+}
+
+/// What browsers open where nobody has said: passkeys need the name of a host, and this machine's is `localhost`.
+fn default_base_url(scheme: &str, address: SocketAddr) -> String {
+    if address.ip().is_loopback() {
+        format!("{scheme}://localhost:{}", address.port())
+    } else {
+        format!("{scheme}://{address}")
+    }
 }
 
 /// A server of the figures alone, and its address.
@@ -328,6 +354,7 @@ async fn keep_up(site: web::Data<Site>, chores: Chores, certificate: Option<Arc<
     loop {
         ticks.tick().await;
         site.keys.refresh();
+        site.connections.close_idle();
         if let Some(certificate) = &certificate {
             certificate.refresh();
         }

@@ -16,7 +16,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::meter::LoadMeter;
+use super::{meter::LoadMeter, tally::Tally};
 
 /// How long more than a sustained load is a burst, which is worked off.
 const BURST: Duration = Duration::from_millis(100);
@@ -30,8 +30,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How many times the limit may wait to be refused; more are refused at once.
 const REFUSING: usize = 16;
 
-/// How many times the limit may wait for their clients, or for their turn.
+/// How many times the limit may wait for something that is neither storage nor their client.
 const WAITING: usize = 4;
+/// How many times the limit may wait for their turn.
+const QUEUE: usize = 4;
 /// Requests that have their turn at the same time.
 const TURNS: usize = 8;
 
@@ -46,24 +48,18 @@ pub(super) struct Load {
     answering: AtomicUsize,
     /// Those of them that hold a slot.
     working: AtomicUsize,
-    /// Those of them that wait for their clients.
+    /// Those of them that wait for something that is neither storage nor their client.
     waiting: AtomicUsize,
+    /// Those of them that wait for their turn.
+    queued: AtomicUsize,
     /// Refusals that are not sent yet.
     refusing: AtomicUsize,
     turns: Arc<Semaphore>,
     draining: AtomicBool,
     idle: Notify,
     started: Instant,
-    refusals: Refusals,
+    refusals: Tally,
     meter: LoadMeter,
-}
-
-/// Refusals since the log last spoke of them.
-#[derive(Default)]
-struct Refusals {
-    since: AtomicU64,
-    /// Seconds from the start of the server to the last line about them.
-    told: AtomicU64,
 }
 
 /// A request that is being answered, until it is dropped.
@@ -75,10 +71,13 @@ pub(super) struct Work(Arc<Load>);
 /// A refusal that is not sent yet, until it is dropped.
 struct Refusing(Arc<Load>);
 
-/// A request that waits for its client, until it is dropped.
+/// A request that waits for something else, until it is dropped.
 struct Waiting(Arc<Load>);
 
-/// The slot of a request. It is given up while the request waits for its client: otherwise a few clients that
+/// A request that waits for its turn, until it is dropped.
+struct Queued(Arc<Load>);
+
+/// The slot of a request. The request gives it up while it waits for its client: otherwise a few clients that
 /// send their bodies slowly would keep everybody out.
 #[derive(Clone)]
 pub(super) struct Slot(Rc<Held>);
@@ -86,8 +85,6 @@ pub(super) struct Slot(Rc<Held>);
 struct Held {
     load: Arc<Load>,
     work: RefCell<Option<Rc<Work>>>,
-    /// For requests that wait for their turn.
-    _patient: Option<Waiting>,
 }
 
 impl Load {
@@ -100,12 +97,13 @@ impl Load {
             answering: AtomicUsize::new(0),
             working: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            queued: AtomicUsize::new(0),
             refusing: AtomicUsize::new(0),
             turns: Arc::new(Semaphore::new(TURNS)),
             draining: AtomicBool::new(false),
             idle: Notify::new(),
             started: Instant::now(),
-            refusals: Refusals::default(),
+            refusals: Tally::default(),
             meter: LoadMeter::new(limit),
         })
     }
@@ -130,32 +128,29 @@ impl Load {
     pub(super) fn admit(self: &Arc<Self>) -> Option<Slot> {
         let before = self.working.load(Ordering::Acquire);
         if before < self.limit_now(before) {
-            return Some(self.slot(Some(self.work()), None));
+            return Some(self.slot(Some(self.work())));
         }
         self.refuse();
         None
     }
 
-    /// A place for a request that waits for its turn ([`Slot::in_turn`]) instead of being refused in a burst,
-    /// unless too many wait already.
-    pub(super) fn admit_patient(self: &Arc<Self>) -> Option<Slot> {
-        let place = Waiting(Arc::clone(self));
-        if self.waiting.fetch_add(1, Ordering::AcqRel) >= self.limit * WAITING {
-            self.refuse();
-            return None;
-        }
-        Some(self.slot(None, Some(place)))
+    /// A slot for a request that takes its place in the queue when it has everything it needs
+    /// ([`Slot::in_turn`]). Until then it costs no more than its connection and what has arrived of its body.
+    pub(super) fn admit_patient(self: &Arc<Self>) -> Slot {
+        self.slot(None)
     }
 
-    fn slot(self: &Arc<Self>, work: Option<Work>, patient: Option<Waiting>) -> Slot {
+    fn slot(self: &Arc<Self>, work: Option<Work>) -> Slot {
         let work = RefCell::new(work.map(Rc::new));
-        Slot(Rc::new(Held { load: Arc::clone(self), work, _patient: patient }))
+        Slot(Rc::new(Held { load: Arc::clone(self), work }))
     }
 
     fn refuse(&self) {
         self.meter.refused.increment(1);
         self.tense_until.store(self.millis() + TENSE, Ordering::Relaxed);
-        self.tell_refusal();
+        if let Some(refused) = self.refusals.add() {
+            tracing::warn!(refused, limit = self.limit, "overloaded: requests are refused with 503");
+        }
     }
 
     /// A burst may fill all slots; a load that stays is let in only as far as it is worked off without waiting,
@@ -183,16 +178,6 @@ impl Load {
         self.working.fetch_add(1, Ordering::AcqRel);
         self.meter.working.increment(1.0);
         Work(Arc::clone(self))
-    }
-
-    /// A line a second at most: when too much arrives is no time for a line each.
-    fn tell_refusal(&self) {
-        let refused = self.refusals.since.fetch_add(1, Ordering::Relaxed) + 1;
-        let now = self.started.elapsed().as_secs() + 1;
-        if self.refusals.told.swap(now, Ordering::Relaxed) != now {
-            self.refusals.since.fetch_sub(refused, Ordering::Relaxed);
-            tracing::warn!(refused, limit = self.limit, "overloaded: requests are refused with 503");
-        }
     }
 
     /// From now on, clients are told to go elsewhere.
@@ -229,11 +214,20 @@ impl Slot {
         self.0.work.borrow_mut().take();
     }
 
-    /// Waits for the request's turn: few of those that wait are worked on at the same time. `None` when the
-    /// server ends.
+    /// Waits for the request's turn: few of those that wait are worked on at the same time. `None` where too many
+    /// wait already, and when the server ends.
     pub(super) async fn in_turn(&self) -> Option<OwnedSemaphorePermit> {
-        let turn = Arc::clone(&self.0.load.turns).acquire_owned().await.ok()?;
-        *self.0.work.borrow_mut() = Some(Rc::new(self.0.load.work()));
+        let load = &self.0.load;
+        let place = Queued(Arc::clone(load));
+        if load.queued.fetch_add(1, Ordering::AcqRel) >= load.limit * QUEUE {
+            drop(place);
+            load.refuse();
+            load.before_refusal().await;
+            return None;
+        }
+        let turn = Arc::clone(&load.turns).acquire_owned().await.ok()?;
+        drop(place);
+        *self.0.work.borrow_mut() = Some(Rc::new(load.work()));
         Some(turn)
     }
 
@@ -242,22 +236,27 @@ impl Slot {
         self.0.work.borrow().clone()
     }
 
-    /// Waits for the client, for instance for its body, without holding the slot. Then it is taken again,
-    /// also where others have taken it meanwhile: what was admitted is not refused later. `None` where too many
-    /// wait already, as each may hold what has arrived of its body.
-    pub(super) async fn yielded<T>(&self, waiting: impl Future<Output = T>) -> Option<T> {
-        if self.0.work.borrow_mut().take().is_none() {
-            return Some(waiting.await);
+    /// Waits for the client without holding the slot, and then takes it again, also where others have taken it
+    /// meanwhile: a request that was admitted is not refused later. [`super::bodies::Bodies`] bounds how many wait.
+    pub(super) async fn released<T>(&self, waiting: impl Future<Output = T>) -> T {
+        let was_working = self.0.work.borrow_mut().take().is_some();
+        let arrived = waiting.await;
+        if was_working {
+            *self.0.work.borrow_mut() = Some(Rc::new(self.0.load.work()));
         }
+        arrived
+    }
+
+    /// The same for something that is neither storage nor the client. `None` where too many wait already.
+    pub(super) async fn yielded<T>(&self, waiting: impl Future<Output = T>) -> Option<T> {
         let load = Arc::clone(&self.0.load);
         let place = Waiting(Arc::clone(&load));
         if load.waiting.fetch_add(1, Ordering::AcqRel) >= load.limit * WAITING {
             return None;
         }
-        let arrived = waiting.await;
+        let done = self.released(waiting).await;
         drop(place);
-        *self.0.work.borrow_mut() = Some(Rc::new(load.work()));
-        Some(arrived)
+        Some(done)
     }
 }
 
@@ -280,6 +279,12 @@ impl Drop for Waiting {
     }
 }
 
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.0.queued.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl Drop for Answering {
     fn drop(&mut self) {
         self.0.meter.answering.decrement(1.0);
@@ -291,6 +296,8 @@ impl Drop for Answering {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use futures_util::FutureExt;
 
     use super::*;
@@ -329,7 +336,7 @@ mod tests {
     async fn who_waits_for_a_body_holds_no_slot() {
         let load = Load::new(1);
         let slot = load.admit().unwrap();
-        let other = slot.yielded(async { load.admit() }).await.unwrap().unwrap();
+        let other = slot.released(async { load.admit() }).await.unwrap();
         assert!(load.admit().is_none());
         drop(other);
         assert!(load.admit().is_none(), "the first holds it again");
@@ -337,20 +344,36 @@ mod tests {
         assert!(load.admit().is_some());
     }
 
-    #[tokio::test]
-    async fn who_waits_for_a_turn_is_not_refused_and_holds_no_slot() {
+    #[tokio::test(start_paused = true)]
+    async fn requests_that_wait_for_their_turn_hold_no_slot_and_have_a_bound() {
         let load = Load::new(4);
-        let patient: Vec<_> = std::iter::from_fn(|| load.admit_patient()).collect();
-        assert_eq!(patient.len(), 4 * WAITING);
-        assert!(load.admit().is_some(), "others are let in");
         let mut turns = Vec::new();
-        for slot in &patient[..TURNS] {
-            turns.push(slot.in_turn().await.unwrap());
+        for _ in 0..TURNS {
+            turns.push(load.admit_patient().in_turn().await.unwrap());
         }
-        let next = patient[TURNS].clone();
-        assert!(next.in_turn().now_or_never().is_none());
+        let slots: Vec<_> = (0..4 * QUEUE).map(|_| load.admit_patient()).collect();
+        let mut waiting: Vec<_> = slots.iter().map(|slot| Box::pin(slot.in_turn())).collect();
+        for one in &mut waiting {
+            assert!(one.now_or_never().is_none());
+        }
+        assert!(load.admit_patient().in_turn().await.is_none(), "the queue is full");
+        drop(waiting);
+        let next = load.admit_patient();
+        let mut turn = Box::pin(next.in_turn());
+        assert!((&mut turn).now_or_never().is_none(), "no turn is free");
         drop(turns.pop());
-        assert!(next.in_turn().await.is_some());
+        assert!(turn.await.is_some());
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_for_their_bodies_take_no_place_in_the_queue() {
+        let load = Load::new(1);
+        let slow: Vec<_> = (0..100).map(|_| load.admit_patient()).collect();
+        let mut bodies: Vec<_> = slow.iter().map(|slot| Box::pin(slot.released(pending::<()>()))).collect();
+        for body in &mut bodies {
+            assert!(body.now_or_never().is_none());
+        }
+        assert!(load.admit_patient().in_turn().await.is_some());
     }
 
     #[tokio::test(start_paused = true)]

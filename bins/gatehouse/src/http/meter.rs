@@ -16,39 +16,47 @@ use metrics::{
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use store::{Figures, SamlExpiry};
 
-const ANSWERS: &str = "gatehouse_http_requests_total";
+use super::{bodies::Refused, connections::Closed, counters};
+
+pub(super) const ANSWERS: &str = "gatehouse_http_requests_total";
 const DURATION: &str = "gatehouse_http_request_duration_seconds";
 const IN_FLIGHT: &str = "gatehouse_http_requests_in_flight";
 const WORKING: &str = "gatehouse_http_requests_working";
 const WORKING_MAX: &str = "gatehouse_http_requests_working_max";
-const REFUSED: &str = "gatehouse_http_requests_refused_total";
+pub(super) const REFUSED: &str = "gatehouse_http_requests_refused_total";
+const BODIES_WAITING: &str = "gatehouse_http_bodies_waiting";
+const BODIES_BYTES: &str = "gatehouse_http_bodies_bytes";
+const BODIES_BYTES_MAX: &str = "gatehouse_http_bodies_bytes_max";
+pub(super) const BODIES_REFUSED: &str = "gatehouse_http_bodies_refused_total";
+const OPEN: &str = "gatehouse_http_connections";
+pub(super) const CLOSED: &str = "gatehouse_http_connections_closed_total";
 const DRAINING: &str = "gatehouse_draining";
 const CONNECTIONS: &str = "gatehouse_database_connections";
 const CONNECTIONS_MAX: &str = "gatehouse_database_connections_max";
 const WAITING: &str = "gatehouse_database_waiting";
 const OLDEST: &str = "gatehouse_database_oldest_wait_seconds";
 const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
-const EVENTS: &str = "gatehouse_events_total";
-const SEALED: &str = "gatehouse_audit_sealed_total";
-const SEALING_FAILED: &str = "gatehouse_audit_sealing_failures_total";
-const NETWORK: &str = "gatehouse_network_denials_total";
-const ATTESTATION: &str = "gatehouse_attestation_denials_total";
+pub(super) const EVENTS: &str = "gatehouse_events_total";
+pub(super) const SEALED: &str = "gatehouse_audit_sealed_total";
+pub(super) const SEALING_FAILED: &str = "gatehouse_audit_sealing_failures_total";
+pub(super) const NETWORK: &str = "gatehouse_network_denials_total";
+pub(super) const ATTESTATION: &str = "gatehouse_attestation_denials_total";
 const MAKES: &str = "gatehouse_attestation_makes";
 const HASHING: &str = "gatehouse_passwords_waiting";
-const ATTEMPTS: &str = "gatehouse_webhook_attempts_total";
+pub(super) const ATTEMPTS: &str = "gatehouse_webhook_attempts_total";
 const ATTEMPT_DURATION: &str = "gatehouse_webhook_attempt_duration_seconds";
 const SENDING: &str = "gatehouse_webhook_attempts_in_flight";
 const LANES: &str = "gatehouse_webhook_subscriptions_at_work";
-const UNSIGNED: &str = "gatehouse_webhook_unsigned_total";
-const QUEUE_FAILED: &str = "gatehouse_webhook_queue_failures_total";
-const SAML_BEGUN: &str = "gatehouse_saml_requests_total";
-const SAML_ANSWERED: &str = "gatehouse_saml_responses_total";
+pub(super) const UNSIGNED: &str = "gatehouse_webhook_unsigned_total";
+pub(super) const QUEUE_FAILED: &str = "gatehouse_webhook_queue_failures_total";
+pub(super) const SAML_BEGUN: &str = "gatehouse_saml_requests_total";
+pub(super) const SAML_ANSWERED: &str = "gatehouse_saml_responses_total";
 const SAML_EXAMINED: &str = "gatehouse_saml_examination_duration_seconds";
 const SAML_PROVIDERS: &str = "gatehouse_saml_providers";
 const SAML_EXPIRING: &str = "gatehouse_saml_certificates_expiring";
 const SAML_EXPIRED: &str = "gatehouse_saml_certificates_expired";
 const SAML_SOONEST: &str = "gatehouse_saml_certificate_soonest_expiry_seconds";
-const SAML_READ: &str = "gatehouse_saml_metadata_reads_total";
+pub(super) const SAML_READ: &str = "gatehouse_saml_metadata_reads_total";
 const BUILD: &str = "gatehouse_build_info";
 
 /// Upper ends of the buckets, in seconds.
@@ -79,6 +87,15 @@ fn install() -> Option<PrometheusHandle> {
     describe_gauge!(WORKING, "Those of them that are worked on, and do not wait for their clients.");
     describe_gauge!(WORKING_MAX, "How many may be, for a moment; an eighth of it for longer.");
     describe_counter!(REFUSED, "Requests refused with 503 because too many were being answered.");
+    describe_gauge!(BODIES_WAITING, "Request bodies that are waited for.");
+    describe_gauge!(BODIES_BYTES, "Bytes that request bodies hold.");
+    describe_gauge!(BODIES_BYTES_MAX, "Bytes that request bodies may hold.");
+    describe_counter!(
+        BODIES_REFUSED,
+        "Request bodies refused, by reason: address, memory, slow or too_large."
+    );
+    describe_gauge!(OPEN, "Open connections of clients.");
+    describe_counter!(CLOSED, "Connections closed by the server, by reason: address, total or idle.");
     describe_gauge!(DRAINING, "1 while the server is about to end and not ready, else 0.");
     describe_gauge!(CONNECTIONS, "Open connections to the database, by what they do.");
     describe_gauge!(CONNECTIONS_MAX, "Connections to the database at most.");
@@ -116,6 +133,7 @@ fn install() -> Option<PrometheusHandle> {
         "Looks at metadata of identity providers, by what they came to: unchanged, changed or failed."
     );
     describe_gauge!(BUILD, "1, with the version of the program and of its API description.");
+    counters::register();
     Some(handle)
 }
 
@@ -134,6 +152,61 @@ impl LoadMeter {
         let draining = gauge!(DRAINING);
         draining.set(0.0);
         Self { answering: gauge!(IN_FLIGHT), working: gauge!(WORKING), refused: counter!(REFUSED), draining }
+    }
+}
+
+/// What counts request bodies.
+pub(super) struct BodyMeter {
+    waiting: Gauge,
+    bytes: Gauge,
+    refused: [(Refused, Counter); Refused::ALL.len()],
+}
+
+impl BodyMeter {
+    /// For bodies that may hold this much memory.
+    pub(super) fn new(memory: usize) -> Self {
+        gauge!(BODIES_BYTES_MAX).set(count(memory));
+        let refused =
+            Refused::ALL.map(|reason| (reason, counter!(BODIES_REFUSED, "reason" => reason.as_str())));
+        Self { waiting: gauge!(BODIES_WAITING), bytes: gauge!(BODIES_BYTES), refused }
+    }
+
+    /// Sets the gauges.
+    pub(super) fn measure(&self, waiting: usize, bytes: usize) {
+        self.waiting.set(count(waiting));
+        self.bytes.set(count(bytes));
+    }
+
+    /// Counts a refusal.
+    pub(super) fn refused(&self, reason: Refused) {
+        if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == reason) {
+            counter.increment(1);
+        }
+    }
+}
+
+/// What counts connections.
+pub(super) struct ConnectionMeter {
+    open: Gauge,
+    closed: [(Closed, Counter); Closed::ALL.len()],
+}
+
+impl ConnectionMeter {
+    pub(super) fn new() -> Self {
+        let closed = Closed::ALL.map(|reason| (reason, counter!(CLOSED, "reason" => reason.as_str())));
+        Self { open: gauge!(OPEN), closed }
+    }
+
+    /// Sets the gauge.
+    pub(super) fn measure(&self, open: usize) {
+        self.open.set(count(open));
+    }
+
+    /// Counts a connection that the server closed.
+    pub(super) fn closed(&self, reason: Closed) {
+        if let Some((_, counter)) = self.closed.iter().find(|(known, _)| *known == reason) {
+            counter.increment(1);
+        }
     }
 }
 
@@ -264,15 +337,19 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// For a method and a route of the description.
-    pub(super) fn new(method: &str, route: &str) -> Self {
+    /// For a method and a route of the description, and the statuses that it describes: those begin at 0.
+    pub(super) fn new(method: &str, route: &str, statuses: impl IntoIterator<Item = u16>) -> Self {
         let labels = [("method", method.to_owned()), ("route", route.to_owned())];
-        Self {
+        let meter = Self {
             method: method.to_owned(),
             route: route.to_owned(),
             duration: histogram!(DURATION, &labels),
             answers: RwLock::default(),
+        };
+        for status in statuses {
+            meter.counter(status).absolute(0);
         }
+        meter
     }
 
     /// Counts an answer.

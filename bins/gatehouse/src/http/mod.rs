@@ -3,8 +3,11 @@
 pub mod access;
 mod attestation;
 mod auth;
+mod bodies;
 mod body;
+mod connections;
 mod cookies;
+mod counters;
 mod deliveries;
 mod describe;
 mod discovery;
@@ -32,11 +35,16 @@ mod shape;
 #[cfg(feature = "otlp")]
 mod spans;
 pub mod step_up;
+mod tally;
 pub(crate) mod tls;
 mod trace;
 mod uses;
 
-use std::{io, net::IpAddr, sync::Arc};
+use std::{
+    io,
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+};
 
 use actix_web::{
     HttpRequest,
@@ -50,8 +58,8 @@ use store::Store;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::{
-    auth::Hashing, load::Load, locations::Locations, meter::Meter, operations::Operations, rates::ScimRates,
-    uses::LastUses,
+    auth::Hashing, bodies::Bodies, connections::Connections, load::Load, locations::Locations, meter::Meter,
+    operations::Operations, rates::ScimRates, uses::LastUses,
 };
 use crate::{config::Settings, dns::Dns, keys::Keys, mail::Mail, makers::Makers, pages};
 
@@ -64,6 +72,7 @@ pub(crate) use self::{
     settings::{Around, AttestationImpact, ShownProvider, change_network_policy, change_policy, impact_of},
 };
 pub use self::{
+    counters::{KnownCounter, known_counters},
     describe::document,
     discovery::{Documents, events},
     errors::Problem,
@@ -81,6 +90,8 @@ pub(crate) struct Site {
     /// Counts what names no operation.
     other: Meter,
     load: Arc<Load>,
+    bodies: Arc<Bodies>,
+    connections: Arc<Connections>,
     overloaded: errors::Overloaded,
     keys: Keys,
     /// What authenticator apps and passkeys call this installation.
@@ -110,6 +121,8 @@ pub(crate) struct Site {
     #[cfg(feature = "otlp")]
     spans: Option<spans::Spans>,
     pub(crate) documents: Documents,
+    /// The page that shows them, from its first request on.
+    pub(crate) reference: OnceLock<Document>,
 }
 
 impl Site {
@@ -135,8 +148,10 @@ impl Site {
             }
             .map_err(io::Error::other)?,
             webhooks: deliveries::Webhooks::new(&settings.webhooks).map_err(io::Error::other)?,
-            other: Meter::new("-", "-"),
+            other: Meter::new("-", "-", [404, 405]),
             load: Load::new(limit),
+            bodies: Bodies::new(settings.max_body_memory, settings.max_bodies_per_address),
+            connections: Connections::new(settings.max_connections_per_address),
             overloaded: errors::Overloaded::new(),
             keys,
             name: NAME.to_owned(),
@@ -167,6 +182,7 @@ impl Site {
                 .transpose()
                 .map_err(io::Error::other)?,
             documents,
+            reference: OnceLock::new(),
             base_url,
         })
     }
@@ -205,6 +221,8 @@ impl Site {
     /// Brings the figures that nobody counts up to date.
     fn measure(&self) {
         meter::database(&self.watched.figures());
+        self.bodies.measure();
+        self.connections.measure();
     }
 }
 

@@ -82,7 +82,9 @@ impl Operations {
                 let public =
                     security.iter().all(|one| one.as_object().is_some_and(serde_json::Map::is_empty));
                 let method = method.to_ascii_uppercase();
-                let meter = Meter::new(&method, path);
+                let statuses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
+                let statuses = statuses.filter_map(|(status, _)| status.parse().ok());
+                let meter = Meter::new(&method, path, statuses);
                 let manner = match path.as_str() {
                     path if PATIENT.contains(&path) => Manner::Patient,
                     path if FROM_ELSEWHERE.contains(&path) => Manner::FromElsewhere,
@@ -95,7 +97,7 @@ impl Operations {
             insert(&mut router, path, methods)?;
         }
         for page in [open, signed_in, probes].concat() {
-            let (template, meter) = (page.to_owned(), Meter::new("GET", page));
+            let (template, meter) = (page.to_owned(), Meter::new("GET", page, [200]));
             let public = !signed_in.contains(&page);
             let manner = if probes.contains(&page) { Manner::Quiet } else { Manner::Usual };
             let operation = Operation { template, public, manner, meter };

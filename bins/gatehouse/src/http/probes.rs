@@ -1,11 +1,14 @@
 //! `/healthz`, `/readyz`, `/metrics`: for whoever runs the server. None needs a credential, and none says
 //! anything of a tenant.
 
-use std::time::{Duration, Instant};
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
 use actix_web::{
     HttpResponse, HttpResponseBuilder, get,
-    http::header,
+    http::header::{self, HeaderMap},
     web::{self, ServiceConfig},
 };
 use serde_json::json;
@@ -75,6 +78,17 @@ impl Readiness {
     }
 }
 
+/// Whether a request comes from this machine itself, which alone reads the figures on the server's own address: a
+/// proxy on this machine has a loopback address too, but says that it forwards.
+pub(super) fn is_local(peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
+    let forwards = |name: &str| {
+        matches!(name, "forwarded" | "via" | "x-real-ip" | "true-client-ip" | "x-client-ip")
+            || name.starts_with("x-forwarded-")
+    };
+    peer.is_some_and(|peer| peer.to_canonical().is_loopback())
+        && !headers.keys().any(|name| forwards(name.as_str()))
+}
+
 #[get("/metrics")]
 async fn metrics(site: web::Data<Site>) -> HttpResponse {
     site.measure();
@@ -86,4 +100,34 @@ async fn metrics(site: web::Data<Site>) -> HttpResponse {
 
 fn fresh(answer: &mut HttpResponseBuilder) -> &mut HttpResponseBuilder {
     answer.insert_header((header::CACHE_CONTROL, "no-store"))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn figures_are_for_this_machine_alone() {
+        let with = |name: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static("127.0.0.1"));
+            headers
+        };
+        let is_local = |peer: &str, headers: &HeaderMap| is_local(Some(peer.parse().unwrap()), headers);
+        let plain = with("accept");
+        for peer in ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"] {
+            assert!(is_local(peer, &plain), "{peer}");
+        }
+        for peer in ["10.0.0.1", "192.0.2.1", "::ffff:10.0.0.1", "fe80::1", "2001:db8::1"] {
+            assert!(!is_local(peer, &plain), "{peer}");
+        }
+        for name in
+            ["forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"]
+        {
+            assert!(!is_local("127.0.0.1", &with(name)), "{name}");
+        }
+        assert!(!super::is_local(None, &plain));
+    }
 }

@@ -1,11 +1,11 @@
 //! `/developers`: the API description as a page to read, drawn from the document itself.
 #![expect(clippy::indexing_slicing, reason = "a JSON value indexed by a name it lacks is null, not a panic")]
 
-use actix_web::{HttpResponse, get, web};
+use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 use serde_json::Value;
 
-use crate::http::{Problem, Site};
+use crate::http::{Document, Problem, Site};
 
 #[derive(Template)]
 #[template(path = "developers.html")]
@@ -72,14 +72,15 @@ struct Event {
     example: String,
 }
 
-/// The reference of the API.
+/// The reference of the API. It is the same for everybody, so it is rendered once.
 #[get("/developers")]
-pub(super) async fn developers(site: web::Data<Site>) -> Result<HttpResponse, Problem> {
-    let page = draw(&site).map_err(|error| {
-        tracing::error!(%error, "the page cannot be drawn");
-        Problem::internal()
-    })?;
-    Ok(HttpResponse::Ok().content_type("text/html; charset=utf-8").body(page))
+pub(super) async fn developers(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    if let Some(page) = site.reference.get() {
+        return Ok(page.answer(&request));
+    }
+    let page = draw(&site).map_err(Problem::unforeseen)?;
+    let page = site.reference.get_or_init(|| Document::new("text/html; charset=utf-8", page).0);
+    Ok(page.answer(&request))
 }
 
 fn draw(site: &Site) -> Result<String, askama::Error> {

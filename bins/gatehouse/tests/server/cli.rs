@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Caller, Process};
+use crate::support::{Caller, Process, ada};
 
 fn acme(process: &Process) -> (String, String) {
     process.json(&["migrate"]);
@@ -203,4 +203,15 @@ fn what_was_migrated_is_said_and_data_is_its_owners_alone() {
     assert_eq!(process.json(&["migrate"]), json!({ "applied": [] }));
     let mode = std::fs::metadata(process.path().join("data")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn a_server_on_a_loopback_address_calls_itself_localhost() {
+    let process = Process::on(store::testing::Kind::Sqlite, &[]);
+    let token = process.tenant("acme");
+    let server = process.serve();
+    let made = Caller::anonymous(server.address).bearer(&token);
+    let made = made.post("/api/scim/v2/Users", &ada()).json();
+    let start = format!("http://localhost:{}/api/scim/v2/Users/", server.address.port());
+    assert!(made["meta"]["location"].as_str().unwrap().starts_with(&start), "{made}");
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use store::testing::Kind;
 
-use crate::support::{Caller, Server, ada, on_both};
+use crate::support::{Caller, Process, Server, ada, on_both};
 
 #[test]
 fn the_process_lives_and_is_ready() {
@@ -65,4 +65,64 @@ fn figures_may_have_an_address_of_their_own() {
     assert_eq!(figures.get("/api/scim/v2/Users").status, 404);
     assert_eq!(server.anonymous().get("/metrics").status, 404);
     assert_eq!(server.anonymous().get("/readyz").status, 200);
+}
+
+#[test]
+fn figures_on_the_servers_own_address_are_for_this_machine_alone() {
+    let server = Server::start(Kind::Sqlite, &[("trusted_proxies", "127.0.0.0/8")]);
+    let anybody = server.anonymous();
+    assert_eq!(anybody.get("/metrics").status, 200);
+    for (name, value) in [
+        ("X-Forwarded-For", "203.0.113.9"),
+        ("X-Forwarded-For", "127.0.0.1"),
+        ("X-Forwarded-Proto", "https"),
+        ("Forwarded", "for=127.0.0.1"),
+        ("X-Real-IP", "127.0.0.1"),
+        ("Via", "1.1 proxy"),
+    ] {
+        let forwarded = anybody.with(name, value);
+        let refused = forwarded.get("/metrics");
+        assert_eq!((refused.status, refused.json()), (404, forwarded.get("/nothing").json()), "{name}");
+        assert_eq!(forwarded.send("POST", "/metrics", None, "").status, 404, "{name}");
+        assert_eq!(forwarded.get("/readyz").status, 200, "probes are for everybody");
+    }
+}
+
+#[test]
+fn every_counter_begins_at_zero() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    process.json(&["migrate"]);
+    let server = process.serve();
+    let text = Caller::anonymous(server.address).get("/metrics").text;
+    let mut expected: Vec<String> = Vec::new();
+    let mut names = Vec::new();
+    for counter in gatehouse::http::known_counters() {
+        names.push(counter.name);
+        match counter.label {
+            None => expected.push(format!("{} 0", counter.name)),
+            Some((label, values)) => {
+                expected
+                    .extend(values.iter().map(|value| format!("{}{{{label}=\"{value}\"}} 0", counter.name)));
+            }
+        }
+    }
+    let is_known = |line: &&str| names.iter().any(|name| line.strip_prefix(name).is_some_and(is_series));
+    let mut shown: Vec<_> = text.lines().filter(is_known).map(str::to_owned).collect();
+    shown.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(shown, expected);
+    // Every counter that the code names is among them, or is that of the answers.
+    let code = include_str!("../../src/http/meter.rs");
+    for name in code.split('"').filter(|word| word.starts_with("gatehouse_") && word.ends_with("_total")) {
+        let is_answers = name == "gatehouse_http_requests_total";
+        assert!(is_answers || names.contains(&name), "{name} is not registered");
+    }
+    let described =
+        r#"gatehouse_http_requests_total{method="POST",route="/api/auth/sign-in",status="200"} 0"#;
+    assert!(text.contains(described), "{text}");
+}
+
+/// Whether what follows a name is labels or a value: the name is not the beginning of another.
+fn is_series(rest: &str) -> bool {
+    rest.starts_with(['{', ' '])
 }

@@ -76,7 +76,7 @@ struct House {
 }
 
 /// A sign-in from an address of its own, behind a proxy that is trusted.
-fn sign_in(email: &str, password: &str, from: usize) -> Vec<u8> {
+pub(super) fn sign_in(email: &str, password: &str, from: usize) -> Vec<u8> {
     let body = format!(r#"{{"email":"{email}","password":"{password}"}}"#);
     let head = format!(
         "POST /api/auth/sign-in HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n\
@@ -89,7 +89,7 @@ fn sign_in(email: &str, password: &str, from: usize) -> Vec<u8> {
     format!("{head}{body}").into_bytes()
 }
 
-fn email(number: usize) -> String {
+pub(super) fn email(number: usize) -> String {
     format!("person-{number}@example.com")
 }
 

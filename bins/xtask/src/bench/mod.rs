@@ -13,6 +13,7 @@ mod policies;
 mod scim;
 mod sink;
 mod site;
+mod slow_bodies;
 mod stepup;
 mod table;
 mod webhooks;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench overload`: three times as much as the server can bear.
+//! `cargo xtask bench overload`: three times as much as the server can bear, and clients that never send their bodies.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use super::{
     cpu,
     load::{self, Paced},
     site::Site,
+    slow_bodies,
 };
 use crate::{
     cluster::{Cluster, Durability},
@@ -35,8 +36,9 @@ pub(crate) fn run() -> Result<()> {
         "| database | round | | offered/s | admitted/s | p50 ms | p99 ms | refused/s | p99 ms of refusals |\n\
          |---|---|---|---|---|---|---|---|---|"
     );
-    for (name, database) in [("PostgreSQL", cluster.url()), ("SQLite", sqlite)] {
-        let site = Site::start(&program, &database, &folder)?;
+    let databases = [("PostgreSQL", cluster.url()), ("SQLite", sqlite)];
+    for (name, database) in &databases {
+        let site = Site::start(&program, database, &folder)?;
         let get = |number| site.get(number);
         let address = site.server.address;
         let capacity = load::run(address, BUSY, TIME, 200, &get)?.rate;
@@ -64,6 +66,12 @@ pub(crate) fn run() -> Result<()> {
         ratios.sort_by(f64::total_cmp);
         let median = ratios.get(ROUNDS / 2).copied().unwrap_or_default();
         println!("{name}: capacity {capacity:.0}/s; p99 of the admitted is {median:.1} times normal (bar 5)");
+    }
+    println!(
+        "\n| database | round | | sign-ins/s | p50 ms | p99 ms | refused/s |\n|---|---|---|---|---|---|---|"
+    );
+    for (name, database) in &databases {
+        slow_bodies::run(&program, name, database, &folder)?;
     }
     println!("load average after: {}", cpu::load_average());
     let _removed = std::fs::remove_dir_all(&folder);

@@ -122,6 +122,10 @@ impl Deliveries {
     }
 }
 
+/// What an attempt may come to, as `/metrics` has it.
+pub(super) const OUTCOMES: [&str; 7] =
+    ["succeeded", "refused", "timeout", "connect", "tls", "blocked", "event_dropped"];
+
 /// Counts, and writes what has to be known into the log.
 struct Watcher {
     elsewhere: News,

@@ -6,3 +6,8 @@ mod held_bodies;
 mod neighbours_invitation;
 mod old_sessions;
 mod tenant_coupling;
+//! What an attacker does to the server, over HTTP: each file one attack, which has to fail.
+
+mod many_connections;
+mod slow_bodies;
+mod sockets;

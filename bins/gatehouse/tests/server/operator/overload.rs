@@ -74,7 +74,8 @@ fn what_is_too_much_is_refused_at_once_and_probes_are_not() {
 
 #[test]
 fn slow_bodies_keep_nobody_out_and_are_not_without_number() {
-    let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_MAX_IN_FLIGHT", "4")]);
+    let bounds = [("GATEHOUSE_MAX_IN_FLIGHT", "4"), ("GATEHOUSE_MAX_BODIES_PER_ADDRESS", "16")];
+    let process = Process::on(Kind::Sqlite, &bounds);
     let token = process.tenant("acme");
     let server = process.serve();
     let anybody = Caller::anonymous(server.address);
@@ -98,7 +99,11 @@ fn slow_bodies_keep_nobody_out_and_are_not_without_number() {
     assert_eq!(anybody.bearer(&token).get(USERS).status, 200);
     let mut answer = String::new();
     BufReader::new(begin()).read_line(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 503"), "four times the slots may wait: {answer}");
+    assert!(answer.starts_with("HTTP/1.1 429"), "one address has its bound: {answer}");
+    super::until("the waiting bodies are counted", PATIENCE, || {
+        figure(&anybody, "gatehouse_http_bodies_waiting") >= 16.0
+    });
+    assert!(figure(&anybody, "gatehouse_http_bodies_refused_total{reason=\"address\"}") >= 1.0);
     drop(slow);
 }
 

@@ -39,7 +39,7 @@ fn a_certificate_is_served_and_replaced_while_it_runs() {
     let port = server.address.port();
     assert_eq!(curl(&root, port, "/healthz").unwrap(), r#"{"status":"ok"} 2 200"#);
     let openapi = curl(&root, port, "/api/scim/v2/ServiceProviderConfig").unwrap();
-    assert!(openapi.contains(&format!("https://127.0.0.1:{port}/api/scim")), "{openapi}");
+    assert!(openapi.contains(&format!("https://localhost:{port}/api/scim")), "{openapi}");
 
     let old = process.path().join("old.pem");
     std::fs::rename(&root, &old).unwrap();

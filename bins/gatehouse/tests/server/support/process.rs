@@ -140,9 +140,28 @@ impl Process {
 
     /// Starts the server and waits until it says where it listens.
     pub(crate) fn serve(&self) -> Running {
+        self.start(self.command(&["serve"]))
+    }
+
+    /// The same with so many files at most.
+    pub(crate) fn serve_with_files(&self, files: u64) -> Running {
+        let serve = self.command(&["serve"]);
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={files}:{files}")).arg(serve.get_program()).args(serve.get_args());
+        for (name, value) in serve.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.current_dir(self.path());
+        self.start(command)
+    }
+
+    fn start(&self, mut command: Command) -> Running {
         let log = self.path().join("log");
         let file = std::fs::File::options().create(true).append(true).open(&log).unwrap();
-        let mut child = self.command(&["serve"]).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().map(|line| line.unwrap());
         let said = first.as_deref().and_then(|line| line.strip_prefix("listening on http"));

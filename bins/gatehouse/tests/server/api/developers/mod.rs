@@ -1,3 +1,5 @@
+use std::io::{Read, Write};
+
 use crate::support::on_both;
 
 #[test]
@@ -15,6 +17,44 @@ fn documents_are_answered_to_anybody_and_not_twice() {
             assert_eq!(server.anonymous().with("If-None-Match", "\"x\"").get(path).status, 200);
         }
     });
+}
+
+#[test]
+fn large_documents_are_compressed_and_not_sent_twice() {
+    on_both(|server| {
+        for path in ["/developers", "/api/developers/openapi.json", "/api/developers/events.json"] {
+            let plain = server.anonymous().get(path);
+            let takes_gzip = server.anonymous().with("Accept-Encoding", "br, gzip");
+            let first = raw(server.address, path, "Accept-Encoding: br, gzip\r\n");
+            let (head, body) =
+                first.split_at(first.windows(4).position(|end| end == b"\r\n\r\n").unwrap() + 4);
+            let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+            assert!(
+                head.contains("content-encoding: gzip") && head.contains("vary: accept-encoding"),
+                "{head}"
+            );
+            let mut text = String::new();
+            flate2::read::GzDecoder::new(body).read_to_string(&mut text).unwrap();
+            assert_eq!(text, plain.text, "{path}");
+            assert!(body.len() * 4 < text.len(), "{path}: {} of {}", body.len(), text.len());
+            let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().trim().to_owned();
+            assert_ne!(tag, plain.header("etag"), "each form has its own");
+            assert_eq!((plain.header("vary"), plain.header("content-encoding")), ("Accept-Encoding", ""));
+            let again = takes_gzip.with("If-None-Match", &tag).get(path);
+            assert_eq!((again.status, again.header("etag"), again.text.as_str()), (304, tag.as_str(), ""));
+            let again = server.anonymous().with("If-None-Match", plain.header("etag")).get(path);
+            assert_eq!((again.status, again.text.as_str()), (304, ""));
+        }
+    });
+}
+
+/// An answer as it is on the wire.
+fn raw(address: std::net::SocketAddr, path: &str, headers: &str) -> Vec<u8> {
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    answer
 }
 
 #[test]

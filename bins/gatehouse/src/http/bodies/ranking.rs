@@ -1,0 +1,285 @@
+//! Who holds how much, and who gives way.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use tokio::sync::Notify;
+
+use super::Refused;
+
+/// What all addresses hold.
+pub(super) struct Shares {
+    memory: usize,
+    memory_of_address: usize,
+    waiting_of_address: usize,
+    next_id: u64,
+    bytes: usize,
+    waiting: usize,
+    addresses: HashMap<Arc<str>, Share>,
+    /// Addresses by the bytes of their waiting bodies; of two that hold the same, the one that came first is last.
+    ranking: BTreeSet<Rank>,
+}
+
+type Rank = (usize, Reverse<u64>, Arc<str>);
+
+/// What one address holds.
+#[derive(Default)]
+struct Share {
+    /// The id of its first body.
+    since: u64,
+    /// The bytes of all its bodies.
+    bytes: usize,
+    /// The bytes of those that are waited for.
+    waiting_bytes: usize,
+    /// The bodies that are waited for, oldest first.
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+struct Waiting {
+    bytes: usize,
+    notify: Arc<Notify>,
+}
+
+/// A body, for what counts it.
+pub(super) struct Body<'a> {
+    pub(super) address: &'a Arc<str>,
+    pub(super) id: u64,
+    /// Whether it was counted among those that are waited for.
+    pub(super) is_waiting: bool,
+}
+
+impl Shares {
+    pub(super) fn new(memory: usize, memory_of_address: usize, waiting_of_address: usize) -> Self {
+        Self {
+            memory,
+            memory_of_address,
+            waiting_of_address,
+            next_id: 0,
+            bytes: 0,
+            waiting: 0,
+            addresses: HashMap::new(),
+            ranking: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Counts `bytes` more for a body.
+    pub(super) fn grow(
+        &mut self,
+        body: &Body<'_>,
+        bytes: usize,
+        evicted: &mut Vec<Arc<Notify>>,
+    ) -> Result<(), Refused> {
+        if body.is_waiting && !self.is_waiting(body) {
+            return Err(Refused::Memory);
+        }
+        self.make_room(body.address, bytes, evicted)?;
+        self.bytes += bytes;
+        let share = self.share(body);
+        share.bytes += bytes;
+        let (since, before) = (share.since, share.waiting_bytes);
+        if let Some(waiting) = share.waiting.get_mut(&body.id) {
+            waiting.bytes += bytes;
+            share.waiting_bytes += bytes;
+            let after = share.waiting_bytes;
+            self.rank(body.address, since, before, after);
+        }
+        Ok(())
+    }
+
+    /// Counts a body that holds `held` bytes already, and `more` from now on, among those that are waited for.
+    pub(super) fn start_waiting(
+        &mut self,
+        body: &Body<'_>,
+        (held, more): (usize, usize),
+        notify: &Arc<Notify>,
+        evicted: &mut Vec<Arc<Notify>>,
+    ) -> Result<(), Refused> {
+        let share = self.addresses.get(body.address);
+        if share.is_some_and(|share| share.waiting.len() >= self.waiting_of_address) {
+            return Err(Refused::Address);
+        }
+        self.make_room(body.address, more, evicted)?;
+        self.bytes += more;
+        self.waiting += 1;
+        let share = self.share(body);
+        share.bytes += more;
+        share.waiting.insert(body.id, Waiting { bytes: held + more, notify: Arc::clone(notify) });
+        let (since, before) = (share.since, share.waiting_bytes);
+        share.waiting_bytes += held + more;
+        let after = share.waiting_bytes;
+        self.rank(body.address, since, before, after);
+        Ok(())
+    }
+
+    fn share(&mut self, body: &Body<'_>) -> &mut Share {
+        let new = || Share { since: body.id, ..Share::default() };
+        self.addresses.entry(Arc::clone(body.address)).or_insert_with(new)
+    }
+
+    fn is_waiting(&self, body: &Body<'_>) -> bool {
+        self.addresses.get(body.address).is_some_and(|share| share.waiting.contains_key(&body.id))
+    }
+
+    /// Takes a body from those that are waited for and gives `less` back. `None` if it had to give way.
+    pub(super) fn finish_waiting(&mut self, address: &Arc<str>, id: u64, less: usize) -> Option<()> {
+        self.take_waiting(address, id)?;
+        self.give_back(address, less);
+        Some(())
+    }
+
+    /// Gives everything of a body back that was waited for, unless it had to give way.
+    pub(super) fn abandon(&mut self, address: &Arc<str>, id: u64) {
+        if let Some(waiting) = self.take_waiting(address, id) {
+            self.give_back(address, waiting.bytes);
+        }
+    }
+
+    pub(super) fn give_back(&mut self, address: &Arc<str>, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if let Some(share) = self.addresses.get_mut(address) {
+            share.bytes = share.bytes.saturating_sub(bytes);
+            if share.bytes == 0 && share.waiting.is_empty() {
+                self.addresses.remove(address);
+            }
+        }
+    }
+
+    fn take_waiting(&mut self, address: &Arc<str>, id: u64) -> Option<Waiting> {
+        let share = self.addresses.get_mut(address)?;
+        let waiting = share.waiting.remove(&id)?;
+        self.waiting = self.waiting.saturating_sub(1);
+        let before = share.waiting_bytes;
+        share.waiting_bytes = before.saturating_sub(waiting.bytes);
+        let (since, after) = (share.since, share.waiting_bytes);
+        self.rank(address, since, before, after);
+        Some(waiting)
+    }
+
+    /// Makes room for `bytes` more of this address. Where the memory is full, bodies of the address whose waiting
+    /// bodies hold the most give way, the one waited for longest first.
+    fn make_room(
+        &mut self,
+        address: &Arc<str>,
+        bytes: usize,
+        evicted: &mut Vec<Arc<Notify>>,
+    ) -> Result<(), Refused> {
+        let own = self.addresses.get(address).map_or(0, |share| share.bytes) + bytes;
+        if own > self.memory_of_address {
+            return Err(Refused::Address);
+        }
+        while self.bytes + bytes > self.memory {
+            let Some((most, _, largest)) = self.ranking.last().cloned() else { return Err(Refused::Memory) };
+            if most < own || largest == *address {
+                return Err(Refused::Memory);
+            }
+            let oldest = self.addresses.get(&largest).and_then(|share| share.waiting.keys().next().copied());
+            let waiting = oldest.and_then(|id| self.take_waiting(&largest, id)).ok_or(Refused::Memory)?;
+            self.give_back(&largest, waiting.bytes);
+            evicted.push(waiting.notify);
+        }
+        Ok(())
+    }
+
+    fn rank(&mut self, address: &Arc<str>, since: u64, before: usize, after: usize) {
+        self.ranking.remove(&(before, Reverse(since), Arc::clone(address)));
+        if after > 0 {
+            self.ranking.insert((after, Reverse(since), Arc::clone(address)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: usize = 1024;
+
+    struct Waits {
+        address: Arc<str>,
+        id: u64,
+    }
+
+    fn grow(shares: &mut Shares, waits: &Waits, bytes: usize) -> Result<(), Refused> {
+        let body = Body { address: &waits.address, id: waits.id, is_waiting: true };
+        shares.grow(&body, bytes, &mut Vec::new())
+    }
+
+    fn wait(shares: &mut Shares, address: &str, bytes: usize) -> Result<(Waits, usize), Refused> {
+        let (address, id) = (Arc::from(address), shares.next_id());
+        let mut evicted = Vec::new();
+        let body = Body { address: &address, id, is_waiting: false };
+        shares.start_waiting(&body, (0, bytes), &Arc::new(Notify::new()), &mut evicted)?;
+        Ok((Waits { address, id }, evicted.len()))
+    }
+
+    #[test]
+    fn the_address_that_holds_the_most_gives_way_to_smaller_ones() {
+        let mut shares = Shares::new(100 * KIB, 100 * KIB, 100);
+        let attackers = ["a", "b", "c", "d"];
+        for address in attackers.iter().cycle().take(100) {
+            wait(&mut shares, address, KIB).unwrap();
+        }
+        assert_eq!((shares.bytes(), shares.waiting()), (100 * KIB, 100));
+        let (honest, evicted) = wait(&mut shares, "honest", 10 * KIB).unwrap();
+        assert_eq!(evicted, 10);
+        assert_eq!(shares.bytes(), 100 * KIB, "not more than the memory there is");
+        assert_eq!(wait(&mut shares, "a", 20 * KIB).err(), Some(Refused::Memory), "it holds the most");
+        assert!(shares.finish_waiting(&honest.address, honest.id, 0).is_some(), "it was never evicted");
+        shares.give_back(&honest.address, 10 * KIB);
+    }
+
+    #[test]
+    fn one_address_has_its_bound_and_an_empty_one_is_forgotten() {
+        let mut shares = Shares::new(100 * KIB, 25 * KIB, 3);
+        let (first, _) = wait(&mut shares, "a", KIB).unwrap();
+        let others: Vec<_> = (0..2).map(|_| wait(&mut shares, "a", KIB).unwrap().0).collect();
+        assert_eq!(wait(&mut shares, "a", KIB).err(), Some(Refused::Address));
+        assert_eq!(grow(&mut shares, &first, 23 * KIB).err(), Some(Refused::Address));
+        grow(&mut shares, &first, 22 * KIB).unwrap();
+        for one in others.into_iter().chain([first]) {
+            shares.abandon(&one.address, one.id);
+        }
+        assert_eq!((shares.bytes(), shares.waiting()), (0, 0));
+        assert!(shares.addresses.is_empty() && shares.ranking.is_empty());
+    }
+
+    #[test]
+    fn of_addresses_that_hold_the_same_the_one_that_came_first_gives_way() {
+        let mut shares = Shares::new(3 * KIB, 3 * KIB, 100);
+        for address in ["b", "z", "a"] {
+            wait(&mut shares, address, KIB).unwrap();
+        }
+        for expected in ["b", "z", "a"] {
+            wait(&mut shares, &format!("after {expected}"), KIB).unwrap();
+            assert!(!shares.addresses.contains_key(expected), "{expected} still waits");
+        }
+    }
+
+    #[test]
+    fn a_body_that_gave_way_is_given_back_once() {
+        let mut shares = Shares::new(10 * KIB, 10 * KIB, 100);
+        let (large, _) = wait(&mut shares, "a", 10 * KIB).unwrap();
+        let (_, evicted) = wait(&mut shares, "b", KIB).unwrap();
+        assert_eq!(evicted, 1);
+        assert_eq!(grow(&mut shares, &large, KIB).err(), Some(Refused::Memory), "it is counted no more");
+        assert!(shares.finish_waiting(&large.address, large.id, 0).is_none());
+        shares.abandon(&large.address, large.id);
+        assert_eq!((shares.bytes(), shares.waiting()), (KIB, 1));
+    }
+}

@@ -1,0 +1,124 @@
+//! `cargo xtask bench overload`, second part: clients that begin bodies and never send the rest.
+
+use std::{
+    net::SocketAddr,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    runtime::Builder,
+    time::{sleep, timeout},
+};
+
+use super::{
+    auth::{email, sign_in},
+    load::{self, Paced},
+};
+use crate::{
+    server::{CHEAP, Server, gatehouse, person, serve},
+    sh::Result,
+};
+
+const ROUNDS: usize = 3;
+const TIME: Duration = Duration::from_secs(8);
+/// Users who sign in, each from an address of their own: an address has ten attempts at a password in five minutes.
+const PEOPLE: u64 = 300;
+const RATE: f64 = 25.0;
+const CONNECTIONS: usize = 8;
+const PASSWORD: &str = "a password that is long enough";
+/// How long an attacker waits before it opens a socket again that the server closed.
+const AGAIN: Duration = Duration::from_secs(1);
+/// Addresses of attackers begin here, far from those of users.
+const ATTACKERS: usize = 1_000_000;
+
+/// Sockets, and the addresses that they are spread over.
+const ATTACKS: [(&str, usize, usize); 2] =
+    [("520 sockets, one address", 520, 1), ("4000 sockets, 200 addresses", 4000, 200)];
+
+pub(super) fn run(program: &Path, name: &str, database: &str, folder: &Path) -> Result<()> {
+    gatehouse(program, database, &["tenant", "create", "--slug", "slow", "--name", "Slow"])?;
+    for number in 0..PEOPLE {
+        person(program, database, CHEAP, "slow", &email(usize::try_from(number).unwrap_or(0)), PASSWORD)?;
+    }
+    let honest = |number: u64| {
+        let number = usize::try_from(number % PEOPLE).unwrap_or(0);
+        sign_in(&email(number), PASSWORD, number)
+    };
+    for (attack, sockets, addresses) in ATTACKS {
+        let mut ratios = Vec::new();
+        for round in 1..=ROUNDS {
+            // Attempts at passwords are counted in the database: a new server begins where the last one stopped.
+            let mut command = serve(program, database, folder);
+            command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1/32").env("GATEHOUSE_PASSWORD_COST", CHEAP);
+            let server = Server::start(&mut command)?;
+            let row = |what: &str, seen: &Paced| {
+                println!(
+                    "| {name} | {round} | {what} | {:.0} | {:.2} | {:.2} | {:.1} |",
+                    seen.admitted.rate,
+                    seen.admitted.percentile(0.5),
+                    seen.admitted.percentile(0.99),
+                    seen.refused,
+                );
+            };
+            let normal = load::paced(server.address, CONNECTIONS, RATE, TIME, &honest)?;
+            row("no attack", &normal);
+            let attacked = under_attack(server.address, sockets, addresses, || {
+                load::paced(server.address, CONNECTIONS, RATE, TIME, &honest)
+            })?;
+            row(attack, &attacked);
+            ratios.push(attacked.admitted.percentile(0.99) / normal.admitted.percentile(0.99));
+        }
+        ratios.sort_by(f64::total_cmp);
+        let median = ratios.get(ROUNDS / 2).copied().unwrap_or_default();
+        println!("{name}, {attack}: p99 of sign-ins is {median:.1} times that without attack (bar 5)");
+    }
+    Ok(())
+}
+
+/// Runs `work` while the sockets are kept open, once all of them have been.
+fn under_attack<T>(
+    address: SocketAddr,
+    sockets: usize,
+    addresses: usize,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let attack = scope.spawn(|| {
+            let runtime = Builder::new_current_thread().enable_all().build();
+            let all = (0..sockets).map(|number| begin_bodies(address, number % addresses, &ends));
+            runtime.map_err(|error| error.to_string())?.block_on(futures_util::future::join_all(all));
+            Ok::<_, String>(())
+        });
+        std::thread::sleep(AGAIN);
+        let done = work();
+        ends.store(true, Ordering::Relaxed);
+        attack.join().map_err(|_| "the attack panicked")??;
+        done
+    })
+}
+
+/// Begins one body after another, of which one byte comes.
+async fn begin_bodies(to: SocketAddr, from: usize, ends: &AtomicBool) {
+    let whole = sign_in("nobody@example.com", PASSWORD, ATTACKERS + from);
+    let head = whole.windows(4).position(|end| end == b"\r\n\r\n").map_or(0, |at| at + 5);
+    while !ends.load(Ordering::Relaxed) {
+        if let Ok(mut stream) = TcpStream::connect(to).await
+            && stream.write_all(whole.get(..head).unwrap_or_default()).await.is_ok()
+        {
+            let begun = Instant::now();
+            // Until the server closes it, or for as long as the attack goes on.
+            while !ends.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_mins(1) {
+                let read = timeout(Duration::from_millis(500), stream.read(&mut [0; 1024])).await;
+                if matches!(read, Ok(Ok(0) | Err(_))) {
+                    break;
+                }
+            }
+        }
+        sleep(AGAIN).await;
+    }
+}
