@@ -404,7 +404,9 @@ async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreErr
 
 /// The log of the ledger: sealed, proved, verified, dropped and erased.
 async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
-    let keys = CheckpointKeys::derive(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
+    let keys = CheckpointKeys::derive(
+        &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
+    );
     let lease = Lease { owner: "test".into(), now: ctx.now, until: ctx.now };
     // Enough for a subtree.
     let entries: Vec<_> =
@@ -442,7 +444,9 @@ fn delivering(env: &dyn Env) -> webhooks::Lease {
 
 /// Webhooks: subscriptions, deliveries, and what comes of them.
 async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
-    let keys = webhooks::SecretKeys::new(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
+    let keys = webhooks::SecretKeys::new(
+        &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
+    );
     let guard = webhooks::client::Guard::new(Vec::new(), false);
     let new = |name: &str| webhooks::New {
         name: name.into(),

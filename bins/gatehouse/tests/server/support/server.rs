@@ -19,7 +19,7 @@ use gatehouse::{
     http::{self, Parts},
     keys::Keys,
 };
-use kernel::{Actor, Ctx, Env, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
+use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
 use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, Verified};
 use store::{
     DatabaseUrl, Store, Tx,
@@ -86,8 +86,8 @@ pub(crate) struct Person {
     pub(crate) password: &'static str,
 }
 
-fn masters() -> Vec<(String, Secret<Vec<u8>>)> {
-    vec![("test".to_owned(), Secret::new(vec![7; 32]))]
+fn masters() -> MasterKeys {
+    MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap()
 }
 
 /// Everybody has proved whatever is asked for: what guards do with a proof is tested without a ceremony, the
@@ -118,7 +118,7 @@ impl Ceremonies<Tx> for Proved {
 }
 
 fn parts(database: &TestDatabase, env: &Arc<MovedEnv>) -> Parts {
-    let secret = Secret::new(AUTH_SECRET.to_owned());
+    let secret = sessions::CookieSecret::new(AUTH_SECRET.to_owned()).unwrap();
     let keys = Keys::fixed(&masters(), &[secret]);
     Parts { keys, store: database.store(), env: env.clone() }
 }

@@ -189,7 +189,7 @@ fn an_event_reaches_its_receivers_signed() {
         let now = kernel::Env::now(&*server.env).unix_millis() / 1000;
         let told = received.header("x-service-timestamp");
         let verified = webhooks::verify::verify(
-            &[&secret],
+            &webhooks::verify::ReceiverSecrets::new([&secret]).unwrap(),
             told,
             received.header("x-service-signature"),
             received.body.as_bytes(),
