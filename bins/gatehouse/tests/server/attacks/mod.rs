@@ -1,0 +1,3 @@
+//! Attacks that must fail, one file each.
+
+mod scim_values;
