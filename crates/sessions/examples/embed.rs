@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId, Timestamp, UserId};
 use serde_json::Map;
 use sessions::{
-    CookieKeys, CookieName, CookieSecret, Lifetime, Method, NewSession, Session, SessionId, SessionStore, Standing,
-    device_label,
+    CookieKeys, CookieName, CookieSecret, Lifetime, Method, NewSession, Session, SessionId, SessionStore,
+    Standing, device_label,
 };
 
 /// One tenant's sessions in a list.
