@@ -247,6 +247,18 @@ impl<'s> World<'s> {
             "/api/me/tokens/{id}" => {
                 Some(vec![text(&self.admin.get("/api/me/tokens").json()["tokens"][0]["id"])])
             }
+            "/api/settings/users/{id}/saml-subjects/{ssoId}" => {
+                let user = self.resources(server, "/api/settings/users/{id}")?.remove(0);
+                let sso = saml_sp::ProviderId::new(&*server.env, &self.tenant.id);
+                let (id, provider): (kernel::UserId, _) = (user.parse().unwrap(), sso.clone());
+                server.write(&self.tenant.id, async move |ctx, tx| {
+                    let subject = saml_sp::Subject::from_bytes([1; 32]);
+                    let pinned = saml_sp::PinnedSubject { provider, subject, pinned_at: ctx.now };
+                    assert!(saml_sp::SubjectStore::pin_subject(tx, &id, &pinned).await?);
+                    Ok(())
+                });
+                Some(vec![user, sso.to_string()])
+            }
             person
                 if person.starts_with("/api/people/{id}")
                     || person.starts_with("/api/settings/users/{id}") =>
@@ -360,7 +372,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
 pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
     let mut path = operation.path.clone();
     for (names, id) in
-        [&["{id}", "{domain}", "{providerId}"][..], &["{sid}", "{deliveryId}", "{tryId}"]]
+        [&["{id}", "{domain}", "{providerId}"][..], &["{sid}", "{deliveryId}", "{tryId}", "{ssoId}"]]
             .iter()
             .zip(ids)
     {

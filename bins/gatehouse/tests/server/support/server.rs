@@ -250,6 +250,7 @@ impl Server {
             ("webhooks_allow_cidrs", "127.0.0.0/8"),
             ("webhooks_allow_http", "true"),
         ];
+        raw.set("dns_servers", self.dns.address.to_string()).unwrap();
         for (name, value) in usual {
             raw.set(name, value.to_owned()).unwrap();
         }
@@ -287,6 +288,13 @@ impl Server {
         let answer = browser.sign_in(email, PASSWORD);
         assert_eq!(answer.json()["status"], "SIGNED_IN", "{}", answer.text);
         (person, browser)
+    }
+
+    /// Returns how many verified domains are due to be checked again, or are being checked: that takes minutes at most.
+    pub(crate) fn due_domains(&self) -> usize {
+        let now = self.env.now().plus_millis(600_000);
+        let look = async move |across: &mut store::Across| across.domains_due(now, 10).await;
+        self.runtime.block_on(self.store.across(look)).unwrap().len()
     }
 
     /// Runs a unit of work on a tenant, as the operator.
