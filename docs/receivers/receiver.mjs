@@ -7,8 +7,11 @@ const TOLERANCE_SECONDS = 300;
 // Of the events that came here. A service keeps them in its database, together with what it did.
 const REMEMBERED = 10_000;
 
-const secrets = (process.env.WEBHOOK_SECRETS ?? "").split(",").filter(Boolean);
-if (secrets.length === 0) throw new Error("WEBHOOK_SECRETS: write one whsec_…, or several with commas between them");
+// An unset or short secret is refused: anybody could sign with it.
+const secrets = (process.env.WEBHOOK_SECRETS ?? "").split(",");
+if (!secrets.every((secret) => /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))) {
+  throw new Error("WEBHOOK_SECRETS: write one whsec_…, or several with commas between them");
+}
 const seen = new Set();
 
 function isGenuine(headers, body) {

@@ -5,6 +5,7 @@ import hmac
 import json
 import math
 import os
+import re
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,8 +15,9 @@ TOLERANCE_SECONDS = 300
 # Of the events that came here. A service keeps them in its database, together with what it did.
 REMEMBERED = 10_000
 
-secrets = [secret for secret in os.environ.get("WEBHOOK_SECRETS", "").split(",") if secret]
-if not secrets:
+# An unset or short secret is refused: anybody could sign with it.
+secrets = os.environ.get("WEBHOOK_SECRETS", "").split(",")
+if not all(re.fullmatch(r"whsec_[A-Za-z0-9+/]{32,}={0,2}", secret) for secret in secrets):
     raise SystemExit("WEBHOOK_SECRETS: write one whsec_…, or several with commas between them")
 seen = {}
 lock = threading.Lock()

@@ -8,11 +8,11 @@ use std::{
 
 use audit::log::CheckpointKeys;
 use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
-use kernel::{Env, SealingKeys, Secret, SigningKeys, SystemEnv, TenantId};
+use kernel::{Env, MasterKeys, SealingKeys, Secret, SigningKeys, SystemEnv, TenantId};
 use ring::digest::{Context, SHA256};
 use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
 use serde_json::{Map, Value};
-use sessions::{Claims, CookieKeys, CookieName, NotASession};
+use sessions::{Claims, CookieKeys, CookieName, CookieSecret, NotASession};
 
 use crate::{
     config::{self, Raw, SECRETS, Settings, Source},
@@ -59,13 +59,14 @@ const EVERY: Duration = Duration::from_millis(900);
 
 impl Keys {
     /// Keys that stay as they are.
-    pub fn fixed(masters: &[(String, Secret<Vec<u8>>)], auth: &[Secret<String>]) -> Self {
+    pub fn fixed(masters: &MasterKeys, auth: &[CookieSecret]) -> Self {
         Self { current: RwLock::new(Arc::new(Current::derive(masters, auth))), origin: None }
     }
 
     /// The keys of these settings, followed where they come from a file.
     pub fn followed(raw: &Raw, settings: &Settings, config: Option<&Path>) -> Self {
-        let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
+        let masters =
+            settings.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default();
         let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first).unwrap_or_default();
         let files = SECRETS.iter().filter_map(|name| match raw.source(name)? {
             Source::Said => None,
@@ -77,7 +78,7 @@ impl Keys {
             data_dir: settings.data_dir.clone(),
             looked: Mutex::new(Looked { at: None, watch, problem: None }),
         };
-        Self { origin: Some(origin), ..Self::fixed(masters, auth) }
+        Self { origin: Some(origin), ..Self::fixed(&masters, auth) }
     }
 
     /// Looks whether they have changed, at most once in [`EVERY`]. What cannot be read is said in the log, and
@@ -296,10 +297,10 @@ fn cursor_of(tenant: &TenantId, cursor: &str) -> Vec<u8> {
 }
 
 impl Current {
-    fn derive(masters: &[(String, Secret<Vec<u8>>)], auth: &[Secret<String>]) -> Self {
-        let ids = masters.iter().map(|(id, _)| id.clone()).collect();
+    fn derive(masters: &MasterKeys, auth: &[CookieSecret]) -> Self {
+        let ids = masters.iter().map(|(id, _)| id.to_owned()).collect();
         let mut digest = Context::new(&SHA256);
-        for (id, key) in masters {
+        for (id, key) in masters.iter() {
             digest.update(id.as_bytes());
             digest.update(key.expose());
         }
@@ -328,12 +329,13 @@ impl Origin {
         let mut raw = Raw::gather(self.config.as_deref())?;
         secrets::read_kept(&self.data_dir, &mut raw)?;
         let settings = raw.settings()?;
-        let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
+        let masters =
+            settings.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default();
         let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first).unwrap_or_default();
         if masters.is_empty() || auth.is_empty() {
             return Err(config::Error::new("there is no master_key or no auth_secret any more".into()));
         }
-        Ok(Current::derive(masters, auth))
+        Ok(Current::derive(&masters, auth))
     }
 }
 
@@ -342,20 +344,21 @@ mod tests {
     use super::*;
     use kernel::{Id, SystemEnv, Tenant};
 
-    fn master(id: &str, byte: u8) -> (String, Secret<Vec<u8>>) {
-        (id.to_owned(), Secret::new(vec![byte; 32]))
+    fn masters(keys: &[(&str, u8)]) -> MasterKeys {
+        let keys = keys.iter().map(|(id, byte)| ((*id).to_owned(), Secret::new(vec![*byte; 32])));
+        MasterKeys::new(keys.collect()).unwrap()
     }
 
     #[test]
     fn a_cursor_is_of_one_tenant_and_survives_a_rotation() {
         let env = SystemEnv::default();
         let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
-        let sealed = Keys::fixed(&[master("a", 1)], &[]).seal_cursor(&ours, "x").unwrap();
-        let rotated = Keys::fixed(&[master("b", 2), master("a", 1)], &[]);
+        let sealed = Keys::fixed(&masters(&[("a", 1)]), &[]).seal_cursor(&ours, "x").unwrap();
+        let rotated = Keys::fixed(&masters(&[("b", 2), ("a", 1)]), &[]);
         assert_eq!(rotated.open_cursor(&ours, &sealed), Some("x"));
         assert_eq!(rotated.open_cursor(&theirs, &sealed), None);
         assert!(rotated.seal_cursor(&ours, "x").unwrap().starts_with("b.x."));
-        let retired = Keys::fixed(&[master("b", 2)], &[]);
+        let retired = Keys::fixed(&masters(&[("b", 2)]), &[]);
         for odd in [sealed.as_str(), "", "x", "b.x", "b.x.", "b..", "b.x.AAAA", &sealed.replace("a.x", "a.y")]
         {
             assert_eq!(retired.open_cursor(&ours, odd), None, "{odd}");
@@ -368,12 +371,12 @@ mod tests {
         let tenant = Id::<Tenant>::new(&env);
         let [ours, other] = [ProviderId::new(&env, &tenant), ProviderId::new(&env, &tenant)];
         let sealed =
-            Keys::fixed(&[master("a", 1)], &[]).saml().seal(&ours, &Secret::new(vec![5; 40])).unwrap();
-        let rotated = Keys::fixed(&[master("b", 2), master("a", 1)], &[]).saml();
+            Keys::fixed(&masters(&[("a", 1)]), &[]).saml().seal(&ours, &Secret::new(vec![5; 40])).unwrap();
+        let rotated = Keys::fixed(&masters(&[("b", 2), ("a", 1)]), &[]).saml();
         assert_eq!(rotated.open(&ours, &sealed).unwrap().expose(), &vec![5; 40]);
         assert!(rotated.open(&other, &sealed).is_err() && rotated.open(&ours, "").is_err());
-        assert!(Keys::fixed(&[master("b", 2)], &[]).saml().open(&ours, &sealed).is_err());
-        assert!(Keys::fixed(&[], &[]).saml().seal(&ours, &Secret::new(vec![5])).is_err());
+        assert!(Keys::fixed(&masters(&[("b", 2)]), &[]).saml().open(&ours, &sealed).is_err());
+        assert!(Keys::fixed(&MasterKeys::none(), &[]).saml().seal(&ours, &Secret::new(vec![5])).is_err());
     }
 
     #[test]
@@ -381,14 +384,14 @@ mod tests {
         let env = SystemEnv::default();
         let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
         let domain: EmailDomain = "corp.example".parse().unwrap();
-        let token = Keys::fixed(&[master("a", 1)], &[]).domain_token(&ours, &domain).unwrap();
+        let token = Keys::fixed(&masters(&[("a", 1)]), &[]).domain_token(&ours, &domain).unwrap();
         assert_eq!((token.len(), &token), (52, &token.to_ascii_lowercase()));
-        let rotated = Keys::fixed(&[master("b", 2), master("a", 1)], &[]);
+        let rotated = Keys::fixed(&masters(&[("b", 2), ("a", 1)]), &[]);
         assert!(rotated.is_domain_token(&ours, &domain, &token));
         assert!(rotated.is_domain_token(&ours, &domain, &token.to_ascii_uppercase()));
         assert!(!rotated.is_domain_token(&theirs, &domain, &token));
         assert!(!rotated.is_domain_token(&ours, &"other.example".parse().unwrap(), &token));
-        let retired = Keys::fixed(&[master("b", 2)], &[]);
+        let retired = Keys::fixed(&masters(&[("b", 2)]), &[]);
         for odd in [token.as_str(), "", "x", &token[1..], &format!("{token}a"), "é"] {
             assert!(!retired.is_domain_token(&ours, &domain, odd), "{odd}");
         }

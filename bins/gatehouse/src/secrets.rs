@@ -9,14 +9,15 @@ use std::{
 
 use data_encoding::BASE64;
 use kernel::{Env, Secret};
+use sessions::CookieSecret;
 
 use crate::config::{self, Raw};
 
-/// Secrets that sign sessions, newest first.
-pub struct AuthSecrets(Vec<Secret<String>>);
+/// Secrets that seal session cookies, newest first.
+pub struct AuthSecrets(Vec<CookieSecret>);
 
 /// Keys that others are derived from, newest first, each with its id.
-pub struct MasterKeys(Vec<(String, Secret<Vec<u8>>)>);
+pub struct MasterKeys(kernel::MasterKeys);
 
 const STRENGTH: &str = "make one with: openssl rand -base64 48";
 const MASTER: &str = "write base64 of 32 random bytes; make one with: openssl rand -base64 32";
@@ -27,14 +28,14 @@ const WELL_KNOWN: [&str; 8] =
 
 impl AuthSecrets {
     /// All of them, newest first.
-    pub fn newest_first(&self) -> &[Secret<String>] {
+    pub fn newest_first(&self) -> &[CookieSecret] {
         &self.0
     }
 }
 
 impl MasterKeys {
     /// All of them with their ids, newest first.
-    pub fn newest_first(&self) -> &[(String, Secret<Vec<u8>>)] {
+    pub fn newest_first(&self) -> &kernel::MasterKeys {
         &self.0
     }
 }
@@ -47,10 +48,10 @@ impl FromStr for AuthSecrets {
     }
 }
 
-fn strong(secret: &str) -> Result<Secret<String>, String> {
-    if secret.chars().count() < 32 {
-        return Err(format!("each secret needs at least 32 characters; {STRENGTH}"));
-    }
+fn strong(secret: &str) -> Result<CookieSecret, String> {
+    let checked = CookieSecret::new(secret.to_owned()).map_err(|_| {
+        format!("each secret needs at least {} characters; {STRENGTH}", CookieSecret::MIN_CHARACTERS)
+    })?;
     let lower = secret.to_ascii_lowercase();
     if let Some(word) = WELL_KNOWN.iter().find(|word| lower.contains(**word)) {
         return Err(format!("a secret that contains \"{word}\" comes from an example; {STRENGTH}"));
@@ -58,7 +59,7 @@ fn strong(secret: &str) -> Result<Secret<String>, String> {
     if distinct(secret.chars()) < 10 {
         return Err(format!("a secret of so few different characters is guessed; {STRENGTH}"));
     }
-    Ok(Secret::new(secret.to_owned()))
+    Ok(checked)
 }
 
 impl FromStr for MasterKeys {
@@ -68,17 +69,14 @@ impl FromStr for MasterKeys {
         let mut keys: Vec<(String, Secret<Vec<u8>>)> = Vec::new();
         for word in text.split(',') {
             let (id, key) = word.trim().split_once(':').unwrap_or(("1", word.trim()));
-            let named = (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            if !named || keys.iter().any(|(other, _)| other == id) {
-                return Err("write id:key,id:key with ids of letters and digits, each once".into());
-            }
             let bytes = BASE64.decode(key.as_bytes()).map_err(|_| MASTER)?;
             if bytes.len() != 32 || distinct(bytes.iter().copied()) < 10 {
                 return Err(MASTER.into());
             }
             keys.push((id.to_owned(), Secret::new(bytes)));
         }
-        Ok(Self(keys))
+        let refused = |_| "write id:key,id:key with ids of letters and digits, each once".to_owned();
+        kernel::MasterKeys::new(keys).map(Self).map_err(refused)
     }
 }
 
@@ -195,9 +193,9 @@ mod tests {
     #[test]
     fn master_keys_are_32_bytes_with_ids() {
         let key = BASE64.encode(&(0..32).collect::<Vec<u8>>());
-        assert_eq!(key.parse::<MasterKeys>().ok().unwrap().newest_first()[0].0, "1");
+        assert_eq!(key.parse::<MasterKeys>().ok().unwrap().newest_first().iter().next().unwrap().0, "1");
         let ring = format!("b:{key},a:{key}").parse::<MasterKeys>().ok().unwrap();
-        assert_eq!(ring.newest_first().iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!(ring.newest_first().iter().map(|(id, _)| id).collect::<Vec<_>>(), ["b", "a"]);
         for weak in
             ["", "abc", &BASE64.encode(&[0; 32]), &BASE64.encode(&[1; 31]), &format!("a:{key},a:{key}")]
         {
@@ -215,7 +213,7 @@ mod tests {
             let mut raw = Raw::default();
             keep_in(folder.path(), &mut raw, &env).unwrap();
             let settings = raw.settings().unwrap();
-            texts.push(settings.auth_secret.unwrap().newest_first()[0].expose().clone());
+            texts.push(settings.auth_secret.unwrap().newest_first()[0].expose().to_owned());
         }
         assert_eq!(texts[0], texts[1]);
         let mode = std::fs::metadata(folder.path().join("secrets.toml")).unwrap().permissions().mode();

@@ -9,7 +9,7 @@ use audit::{
     AuditStore, Audited, Catalog, Entry, Event, EventData, Filter, MemoryLedger, find, follow,
     log::{Checkpoint, CheckpointKeys, Lease, Nodes, inclusion, seal, verify, verify_inclusion},
 };
-use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
+use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SystemEnv, TenantId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -77,7 +77,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(found.entries.len(), 3);
 
     // Sealed now and then, by one task: each entry gets its place, and the whole is signed.
-    let keys = CheckpointKeys::derive(&[("k1".into(), Secret::new(vec![7; 32]))]);
+    let keys = CheckpointKeys::derive(&MasterKeys::new(vec![("k1".into(), Secret::new(vec![7; 32]))])?);
     let now = env.now();
     let lease = Lease { owner: "billing".into(), now, until: now.plus_millis(3_000) };
     let sealed = seal(&mut ledger, &keys, &tenant, &lease, None).await?.count;

@@ -12,7 +12,7 @@ use audit::{
         TreeStore, Verified, consistency, inclusion, seal, verify, verify_consistency, verify_inclusion,
     },
 };
-use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
+use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, TenantId};
 use ring::digest::{SHA256, digest};
 
 fn sha256(bytes: &[u8]) -> Hash {
@@ -67,8 +67,9 @@ struct World {
     ledger: MemoryLedger,
 }
 
-fn masters(byte: u8) -> Vec<(String, Secret<Vec<u8>>)> {
-    vec![("test".to_owned(), Secret::new(vec![byte; 32]))]
+fn masters(bytes: &[u8]) -> MasterKeys {
+    let key = |byte: &u8| (format!("k{byte}"), Secret::new(vec![*byte; 32]));
+    MasterKeys::new(bytes.iter().map(key).collect()).unwrap()
 }
 
 impl World {
@@ -77,7 +78,7 @@ impl World {
         let tenant = TenantId::new(&*env);
         let mut ctx = Ctx::new(Arc::clone(&env) as Arc<dyn Env>, tenant, Actor::scim("sct_1"));
         ctx.ip = Some("192.0.2.7".parse().unwrap());
-        Self { env, ctx, keys: CheckpointKeys::derive(&masters(7)), ledger: MemoryLedger::default() }
+        Self { env, ctx, keys: CheckpointKeys::derive(&masters(&[7])), ledger: MemoryLedger::default() }
     }
 
     async fn enter(&mut self, count: usize) {
@@ -202,12 +203,12 @@ async fn a_checkpoint_is_a_signed_note() {
     assert_eq!(CheckpointKey::parse(&key).as_ref(), Some(&keys[0]));
     let checkpoint = Checkpoint { origin, size: 3, root };
     assert_eq!(Checkpoint::verified(&note, &keys), Ok(checkpoint));
-    let others = CheckpointKeys::derive(&masters(8)).of(world.ctx.tenant.as_str());
+    let others = CheckpointKeys::derive(&masters(&[8])).of(world.ctx.tenant.as_str());
     assert_eq!(Checkpoint::verified(&note, &others), Err(NoteError::UnknownKey));
     // A neighbour's key is another one, though it is made of the same.
     assert_eq!(Checkpoint::verified(&note, &world.keys.of("ten_other")), Err(NoteError::UnknownKey));
     // After a rotation the older key still verifies.
-    let rotated = CheckpointKeys::derive(&[masters(8), masters(7)].concat()).of(world.ctx.tenant.as_str());
+    let rotated = CheckpointKeys::derive(&masters(&[8, 7])).of(world.ctx.tenant.as_str());
     assert!(Checkpoint::verified(&note, &rotated).is_ok());
     for (from, to) in
         [("\n3\n", "\n4\n"), ("\n3\n", "\n03\n"), ("\n3\n", "\n3\r\n"), ("\n\n", "\n"), ("— ", "- ")]
@@ -344,7 +345,7 @@ async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
     let found = verify(&mut shorter.ledger, tenant.as_str(), &keys, vec![known]).await.unwrap();
     assert_eq!(found.findings, [Finding::RolledBack { size: 40 }]);
     // By another key it proves nothing.
-    let strangers = CheckpointKeys::derive(&masters(9)).of(tenant.as_str());
+    let strangers = CheckpointKeys::derive(&masters(&[9])).of(tenant.as_str());
     let found = verify(&mut shorter.ledger, tenant.as_str(), &strangers, Vec::new()).await.unwrap();
     assert_eq!(found.findings, [Finding::Unsigned { size: 30 }]);
 }

@@ -11,6 +11,8 @@ const STEP: u64 = 30;
 const DIGITS: u32 = 6;
 /// Bytes of a secret, as RFC 4226 §4 recommends.
 const SECRET: usize = 20;
+/// Bytes of a secret at least.
+const LEAST_SECRET: usize = 16;
 /// Steps before and after ours that are taken: clocks differ, and people type slowly.
 const WINDOW: i64 = 1;
 
@@ -60,8 +62,12 @@ pub fn qr_svg(uri: &Secret<String>) -> Option<String> {
 
 /// The step in which this code of the secret is good now; `None` if it is not, or not after `last_step`.
 ///
-/// Takes the same time whatever is wrong with the code. The caller keeps the step, so that it works once.
+/// Takes the same time whatever is wrong with the code. The caller keeps the step, so that it works once. A secret of
+/// fewer than 16 bytes (RFC 4226 §4) verifies no code: everybody can compute those of an empty one.
 pub fn verify(secret: &Secret<Vec<u8>>, code: &str, now: Timestamp, last_step: i64) -> Option<i64> {
+    if secret.expose().len() < LEAST_SECRET {
+        return None;
+    }
     let typed: String = code.chars().filter(|c| !c.is_whitespace()).collect();
     let present = now.unix_millis().div_euclid(1000) / STEP.cast_signed();
     let mut found = None;
@@ -98,6 +104,15 @@ mod tests {
                 verify(&secret, &format!("{} {}", &code[..3], &code[3..]), at(seconds), -1),
                 Some(seconds / 30)
             );
+        }
+    }
+
+    #[test]
+    fn an_empty_or_short_secret_verifies_nothing() {
+        for bytes in [0, 1, 15] {
+            let secret = Secret::new(vec![7; bytes]);
+            let code = totp_custom::<Sha1>(30, 6, secret.expose(), 3000 * 30);
+            assert_eq!(verify(&secret, &code, at(3000 * 30), -1), None, "{bytes}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use ring::{aead, hkdf, hmac};
 
-use crate::{Env, Secret};
+use crate::{Env, MasterKeys, Secret};
 
 /// Keys of one purpose, newest first: HMAC-SHA256, each derived from a master key by HKDF-SHA256 (RFC 5869).
 ///
@@ -19,10 +19,10 @@ pub struct Signature<'k> {
 }
 
 impl SigningKeys {
-    /// Derives the keys of a purpose from master keys with their ids, newest first.
+    /// Derives the keys of a purpose.
     ///
     /// Keys of different purposes have nothing in common: what is signed for one is worth nothing for another.
-    pub fn derive(masters: &[(String, Secret<Vec<u8>>)], purpose: &str) -> Self {
+    pub fn derive(masters: &MasterKeys, purpose: &str) -> Self {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse");
         let derive = |master: &Secret<Vec<u8>>| {
             let info = [purpose.as_bytes()];
@@ -30,7 +30,12 @@ impl SigningKeys {
             // The length asked for is the hash's own, which is never too long.
             extracted.expand(&info, hmac::HMAC_SHA256).ok().map(hmac::Key::from)
         };
-        Self(masters.iter().filter_map(|(id, master)| Some((id.clone(), derive(master)?))).collect())
+        Self(masters.iter().filter_map(|(id, master)| Some((id.to_owned(), derive(master)?))).collect())
+    }
+
+    /// The id of the key that signs; `None` if there is no key at all.
+    pub fn newest(&self) -> Option<&str> {
+        self.0.first().map(|(id, _)| id.as_str())
     }
 
     /// Signs with the newest key; `None` if there is no key at all.
@@ -63,7 +68,7 @@ const NONCE: usize = aead::NONCE_LEN;
 
 impl SealingKeys {
     /// Derives the keys of a purpose from master keys with their ids, newest first.
-    pub fn derive(masters: &[(String, Secret<Vec<u8>>)], purpose: &str) -> Self {
+    pub fn derive(masters: &MasterKeys, purpose: &str) -> Self {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse sealing");
         let derive = |master: &Secret<Vec<u8>>| {
             let info = [purpose.as_bytes()];
@@ -71,7 +76,7 @@ impl SealingKeys {
             let key = extracted.expand(&info, &aead::AES_256_GCM).ok().map(aead::UnboundKey::from)?;
             Some(aead::LessSafeKey::new(key))
         };
-        Self(masters.iter().filter_map(|(id, master)| Some((id.clone(), derive(master)?))).collect())
+        Self(masters.iter().filter_map(|(id, master)| Some((id.to_owned(), derive(master)?))).collect())
     }
 
     /// Seals with the newest key what can be opened in the same place alone: `place` is not kept in it.
@@ -109,14 +114,15 @@ impl SealingKeys {
 mod tests {
     use super::*;
 
-    fn master(id: &str, byte: u8) -> (String, Secret<Vec<u8>>) {
-        (id.to_owned(), Secret::new(vec![byte; 32]))
+    fn masters(keys: &[(&str, u8)]) -> MasterKeys {
+        let keys = keys.iter().map(|(id, byte)| ((*id).to_owned(), Secret::new(vec![*byte; 32])));
+        MasterKeys::new(keys.collect()).unwrap()
     }
 
     #[test]
     fn the_newest_signs_and_all_verify() {
-        let before = SigningKeys::derive(&[master("a", 1)], "test");
-        let after = SigningKeys::derive(&[master("b", 2), master("a", 1)], "test");
+        let before = SigningKeys::derive(&masters(&[("a", 1)]), "test");
+        let after = SigningKeys::derive(&masters(&[("b", 2), ("a", 1)]), "test");
         let old = before.sign(b"x").unwrap();
         assert!(after.verify(old.key, b"x", &old.tag));
         let new = after.sign(b"x").unwrap();
@@ -128,7 +134,8 @@ mod tests {
 
     #[test]
     fn purposes_have_nothing_in_common() {
-        let [one, other] = ["one", "other"].map(|purpose| SigningKeys::derive(&[master("a", 1)], purpose));
+        let [one, other] =
+            ["one", "other"].map(|purpose| SigningKeys::derive(&masters(&[("a", 1)]), purpose));
         let signed = one.sign(b"x").unwrap();
         assert!(!other.verify("a", b"x", &signed.tag));
         // HKDF and HMAC as anybody else computes them.
@@ -139,8 +146,8 @@ mod tests {
     #[test]
     fn what_is_sealed_opens_in_its_place_alone() {
         let env = crate::ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
-        let before = SealingKeys::derive(&[master("a", 1)], "test");
-        let after = SealingKeys::derive(&[master("b", 2), master("a", 1)], "test");
+        let before = SealingKeys::derive(&masters(&[("a", 1)]), "test");
+        let after = SealingKeys::derive(&masters(&[("b", 2), ("a", 1)]), "test");
         let sealed = before.seal(&env, b"here", b"secret").unwrap();
         assert!(!sealed.windows(6).any(|part| part == b"secret"));
         for keys in [&before, &after] {

@@ -4,8 +4,8 @@ use data_encoding::{BASE64, DecodeError, DecodeKind};
 
 use crate::refusal::{Reason, Refusal};
 
-/// Characters of the field at most.
-pub(crate) const MAX_FIELD: usize = 256 * 1024;
+/// Characters of the field at most: as many as fit into the body of a request.
+pub(crate) const MAX_FIELD: usize = 1024 * 1024;
 
 /// The XML in a field `SAMLResponse`. Line breaks are taken, as RFC 2045 writes them; nothing else that is no base64.
 pub(crate) fn decode(field: &str) -> Result<String, Refusal> {

@@ -30,6 +30,7 @@ mod request;
 mod response;
 mod service;
 mod signature;
+mod subject;
 #[cfg(test)]
 mod testing;
 mod trial;
@@ -43,7 +44,9 @@ pub use domain::{DomainStore, EmailDomain, Method, ParseEmailDomainError, Verifi
 pub use id::{ParseProviderIdError, ProviderId};
 pub use keys::{KeptKey, KeyError, KeyPair, OurKeys, SealKey};
 pub use metadata::{IdpMetadata, MAX_METADATA, MetadataError};
-pub use ownership::{DomainError, give_up, own};
+pub use ownership::{
+    DomainError, DomainRecheck, RECHECK_MILLIS, Rechecked, RecordFound, give_up, own, recheck,
+};
 pub use provider::{
     AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME, MAX_PROVIDERS,
     Provider, ProviderError, ProviderStore, Refresh, Source,
@@ -51,8 +54,11 @@ pub use provider::{
 pub use refreshing::{Ending, Refreshed, looked_after, refreshed};
 pub use refusal::{Reason, Refusal, Step};
 pub use request::{Begun, Claimed, Intent, REQUEST_MINUTES, Request, RequestId, RequestStore, begin};
-pub use response::{Against, Attribute, Claims, Counted, Examined, MAX_RESPONSE, NameId, claim, examine};
+pub use response::{
+    Against, Attribute, Claims, Counted, Examined, MAX_RESPONSE, MAX_VALUES, NameId, claim, examine,
+};
 pub use service::ServiceProvider;
 pub use signature::{Verified, warm_up};
+pub use subject::{PERSISTENT, PinnedSubject, Recognized, Subject, SubjectStore, recognize};
 pub use trial::{Trial, TrialId, TrialStore};
 pub use wanted::{Change, Checked, Known, OtherSide};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreError, TenantId, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     id::ProviderId,
     provider::{Provider, ProviderStore},
     request::{Claimed, Request, RequestId, RequestStore},
+    subject::{PinnedSubject, Subject, SubjectStore},
     trial::{Trial, TrialId, TrialStore},
 };
 
@@ -40,6 +41,7 @@ struct Inner {
     requests: BTreeMap<RequestId, KeptRequest>,
     assertions: BTreeMap<(ProviderId, [u8; 32]), Timestamp>,
     trials: BTreeMap<TrialId, Trial>,
+    subjects: BTreeMap<(ProviderId, UserId), PinnedSubject>,
 }
 
 struct KeptRequest {
@@ -78,6 +80,14 @@ impl MemoryStore {
 }
 
 impl Inner {
+    /// The user that a NameID is pinned to.
+    fn owner(&self, provider: &ProviderId, subject: &Subject) -> Option<UserId> {
+        let same = |((at, _), pinned): &(&(ProviderId, UserId), &PinnedSubject)| {
+            at == provider && pinned.subject == *subject
+        };
+        self.subjects.iter().find(same).map(|((_, user), _)| user.clone())
+    }
+
     /// Whether another provider speaks for one of these domains.
     fn taken(&self, provider: &Provider) -> Option<StoreError> {
         let others = self.providers.values().filter(|other| other.id != provider.id);
@@ -142,6 +152,7 @@ impl ProviderStore for MemoryStore {
             inner.requests.retain(|_, kept| kept.request.provider != *id);
             inner.assertions.retain(|(provider, _), _| provider != id);
             inner.trials.retain(|_, trial| trial.provider != *id);
+            inner.subjects.retain(|(provider, _), _| provider != id);
             inner.providers.remove(id).is_some()
         }))
     }
@@ -198,6 +209,41 @@ impl RequestStore for MemoryStore {
             inner.assertions.entry(key).or_insert(until);
             is_new
         }))
+    }
+}
+
+#[async_trait]
+impl SubjectStore for MemoryStore {
+    async fn pinned_subjects(&mut self, user: &UserId) -> Result<Vec<PinnedSubject>, StoreError> {
+        Ok(self.with(|inner| {
+            let theirs = inner.subjects.iter().filter(|((_, owner), _)| owner == user);
+            theirs.map(|(_, pinned)| pinned.clone()).collect()
+        }))
+    }
+
+    async fn subject_owner(
+        &mut self,
+        provider: &ProviderId,
+        subject: &Subject,
+    ) -> Result<Option<UserId>, StoreError> {
+        Ok(self.with(|inner| inner.owner(provider, subject)))
+    }
+
+    async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> Result<bool, StoreError> {
+        let key = (pinned.provider.clone(), user.clone());
+        Ok(self.with(|inner| {
+            let is_free = !inner.subjects.contains_key(&key)
+                && inner.owner(&pinned.provider, &pinned.subject).is_none();
+            if is_free {
+                inner.subjects.insert(key, pinned.clone());
+            }
+            is_free
+        }))
+    }
+
+    async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> Result<bool, StoreError> {
+        let key = (provider.clone(), user.clone());
+        Ok(self.with(|inner| inner.subjects.remove(&key).is_some()))
     }
 }
 

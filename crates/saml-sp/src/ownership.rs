@@ -1,6 +1,6 @@
 //! Whose a domain is: one tenant's, until it is given up.
 
-use kernel::{Ctx, StoreError, TenantId};
+use kernel::{Ctx, StoreError, TenantId, Timestamp};
 
 use crate::domain::{DomainStore, EmailDomain, Method, VerifiedDomain};
 
@@ -42,10 +42,89 @@ pub async fn give_up(store: &mut dyn DomainStore, domain: &EmailDomain) -> Resul
     if given_up { Ok(()) } else { Err(DomainError::NotFound(domain.clone())) }
 }
 
+/// How long after it was read a record is read again.
+pub const RECHECK_MILLIS: i64 = 30 * DAY_MILLIS;
+/// How soon after a look that found nothing, or had no answer.
+const RETRY_MILLIS: i64 = DAY_MILLIS;
+/// How long a record may be missing before the domain is unverified.
+const GRACE_MILLIS: i64 = 7 * DAY_MILLIS;
+const DAY_MILLIS: i64 = 24 * 3_600_000;
+
+/// When the record of a domain is read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DomainRecheck {
+    /// Since when the record is missing.
+    pub missing_since: Option<Timestamp>,
+    /// When it is read next.
+    pub next_at: Timestamp,
+}
+
+/// What the DNS answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordFound {
+    /// The record is there.
+    Present,
+    /// The DNS says that it is not.
+    Absent,
+    /// The DNS gave no answer.
+    Unknown,
+}
+
+/// What follows from a look at the record of a verified domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rechecked {
+    /// Nothing changes.
+    Kept(DomainRecheck),
+    /// The record is missing for the first time: the administrators are warned.
+    Lost(DomainRecheck),
+    /// The record was missing for too long: the domain is not verified any more.
+    Unverified {
+        /// Since when.
+        missing_since: Timestamp,
+    },
+}
+
+/// Decides what follows from a look at the record. A DNS that gives no answer never takes a domain away.
+pub fn recheck(now: Timestamp, before: &DomainRecheck, found: RecordFound) -> Rechecked {
+    let retry = |missing_since| DomainRecheck { missing_since, next_at: now.plus_millis(RETRY_MILLIS) };
+    match (found, before.missing_since) {
+        (RecordFound::Present, _) => {
+            Rechecked::Kept(DomainRecheck { missing_since: None, next_at: now.plus_millis(RECHECK_MILLIS) })
+        }
+        (RecordFound::Unknown, missing_since) => Rechecked::Kept(retry(missing_since)),
+        (RecordFound::Absent, None) => Rechecked::Lost(retry(Some(now))),
+        (RecordFound::Absent, Some(since)) if now < since.plus_millis(GRACE_MILLIS) => {
+            Rechecked::Kept(retry(Some(since)))
+        }
+        (RecordFound::Absent, Some(missing_since)) => Rechecked::Unverified { missing_since },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::World;
+
+    #[test]
+    fn a_domain_is_unverified_after_a_week_without_its_record() {
+        let start: Timestamp = "2026-03-01T12:00:00.000Z".parse().unwrap();
+        let day = |days: i64| start.plus_millis(days * DAY_MILLIS);
+        let due = DomainRecheck { missing_since: None, next_at: start };
+        let found = Rechecked::Kept(DomainRecheck { missing_since: None, next_at: day(30) });
+        assert_eq!(recheck(start, &due, RecordFound::Present), found);
+        let retry = DomainRecheck { missing_since: None, next_at: day(1) };
+        assert_eq!(recheck(start, &due, RecordFound::Unknown), Rechecked::Kept(retry));
+        let missing = DomainRecheck { missing_since: Some(start), next_at: day(1) };
+        assert_eq!(recheck(start, &due, RecordFound::Absent), Rechecked::Lost(missing));
+        let sixth = DomainRecheck { missing_since: Some(start), next_at: day(7) };
+        assert_eq!(recheck(day(6), &missing, RecordFound::Absent), Rechecked::Kept(sixth));
+        let late = DomainRecheck { missing_since: Some(start), next_at: day(31) };
+        assert_eq!(recheck(day(30), &missing, RecordFound::Unknown), Rechecked::Kept(late));
+        let unverified = Rechecked::Unverified { missing_since: start };
+        assert_eq!(recheck(day(7), &missing, RecordFound::Absent), unverified);
+        let back = DomainRecheck { missing_since: None, next_at: day(37) };
+        assert_eq!(recheck(day(7), &missing, RecordFound::Present), Rechecked::Kept(back));
+    }
 
     #[tokio::test]
     async fn a_domain_has_one_owner_until_it_is_given_up() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Step {
-    /// Base64 of at most 256 KiB of UTF-8.
+    /// Base64 of at most 1 MiB of UTF-8.
     Encoding,
     /// XML within bounds, without DOCTYPE or processing instruction.
     Xml,
@@ -100,7 +100,7 @@ reasons! {
     Encoding {
         /// There is no response in the form.
         Missing "RESPONSE_MISSING",
-        /// It is longer than 256 KiB.
+        /// It is longer than 1 MiB.
         TooLarge "RESPONSE_TOO_LARGE",
         /// It is not base64.
         NotBase64 "NOT_BASE64",
@@ -212,6 +212,10 @@ reasons! {
         SsoNotAllowed "SSO_NOT_ALLOWED",
         /// The account is disabled.
         Disabled "ACCOUNT_DISABLED",
+        /// The persistent NameID is another one than is pinned to the user.
+        SubjectChanged "SUBJECT_CHANGED",
+        /// The persistent NameID is pinned to another user.
+        SubjectOfAnother "SUBJECT_OF_ANOTHER_USER",
         /// The network policy keeps the address out.
         Network "NETWORK_POLICY_BLOCKED",
     }

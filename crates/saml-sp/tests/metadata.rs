@@ -275,7 +275,7 @@ fn it_is_xml_within_bounds() {
         format!("<?xml-stylesheet href=\"http://127.0.0.1/\"?>{text}"),
         format!("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>{text}"),
         text[..text.len() - 5].to_owned(),
-        text.replace("</md:IDPSSODescriptor>", &format!("{}</md:IDPSSODescriptor>", "<x/>".repeat(2_000))),
+        text.replace("</md:IDPSSODescriptor>", &format!("{}</md:IDPSSODescriptor>", "<x/>".repeat(12_000))),
         text.replace(
             "</md:IDPSSODescriptor>",
             &format!("{}{}</md:IDPSSODescriptor>", "<x>".repeat(64), "</x>".repeat(64)),

@@ -143,9 +143,24 @@ fn object(
 }
 
 /// An array of values; `None` when there is nothing in it.
+///
+/// An element without `value` is ignored where `value` is what the attribute is about: an e-mail address that only
+/// has a type is none.
 pub(crate) fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
+    let mut read = elements(attribute, value, path)?;
+    if Attribute::find(attribute.sub_attributes, "value").is_some() {
+        read.retain(|element| element.get("value").is_some());
+    }
+    if read.iter().filter(|value| value.get("primary") == Some(&Value::Bool(true))).count() > 1 {
+        return Err(Error::invalid(path, "at most one value is primary"));
+    }
+    Ok((!read.is_empty()).then_some(Value::Array(read)))
+}
+
+/// The elements of an array, those without `value` too: a PATCH names what it removes by any part.
+pub(crate) fn elements(attribute: &Attribute, value: &Value, path: &str) -> Result<Vec<Value>, Error> {
     let values = match value {
-        Value::Null => return Ok(None),
+        Value::Null => return Ok(Vec::new()),
         Value::Array(values) => values,
         _ => return Err(Error::invalid(path, "must be an array")),
     };
@@ -156,10 +171,7 @@ pub(crate) fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Resu
     for (index, value) in values.iter().enumerate() {
         read.extend(single(attribute, value, &format!("{path}[{index}]"))?);
     }
-    if read.iter().filter(|value| value.get("primary") == Some(&Value::Bool(true))).count() > 1 {
-        return Err(Error::invalid(path, "at most one value is primary"));
-    }
-    Ok((!read.is_empty()).then_some(Value::Array(read)))
+    Ok(read)
 }
 
 /// One value; `None` when it is null or an object with nothing in it.
@@ -256,6 +268,30 @@ mod tests {
                 "name": { "givenName": "Ada" },
                 "emails": [{ "value": "ada@example.com" }],
                 "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": { "manager": { "value": "usr_1" } },
+            })
+        );
+    }
+
+    #[test]
+    fn an_element_without_a_value_is_ignored() {
+        let draft = Draft::read(&json!({
+            "emails": [
+                { "type": "home", "primary": true },
+                { "value": "ada@example.com", "type": "work", "primary": true },
+                { "value": null, "type": "other" },
+                {},
+            ],
+            "phoneNumbers": [{ "type": "mobile" }],
+            "roles": [{ "display": "Clerk" }, "x"],
+            "addresses": [{ "type": "work", "country": "GB" }],
+        }))
+        .unwrap();
+        assert_eq!(
+            Value::Object(draft.attributes),
+            json!({
+                "emails": [{ "value": "ada@example.com", "type": "work", "primary": true }],
+                "roles": [{ "value": "x" }],
+                "addresses": [{ "type": "work", "country": "GB" }],
             })
         );
     }

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kernel::{Actor, Ctx, Env, Secret, StoreError, SystemEnv, TenantId, Timestamp, UserId};
+use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId, Timestamp, UserId};
 use serde_json::Map;
 use sessions::{
-    CookieKeys, CookieName, Lifetime, Method, NewSession, Session, SessionId, SessionStore, Standing,
-    device_label,
+    CookieKeys, CookieName, CookieSecret, Lifetime, Method, NewSession, Session, SessionId, SessionStore,
+    Standing, device_label,
 };
 
 /// One tenant's sessions in a list.
@@ -97,7 +97,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} on {}", session.id, session.device_label);
 
     // The cookie names the row, and the row decides.
-    let keys = CookieKeys::new(&[Secret::new("a secret of at least 32 characters".to_owned())]);
+    let keys = CookieKeys::new(&[CookieSecret::new("a secret of at least 32 characters".to_owned())?]);
     let claims = Map::from_iter([("sid".to_owned(), session.id.as_str().into())]);
     let token = keys.mint(&*env, CookieName::Plain, claims, 3600).ok_or("a secret")?;
     let cookies = [(CookieName::Plain.as_str(), token.as_str())];

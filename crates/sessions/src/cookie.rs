@@ -71,6 +71,38 @@ impl Claims {
 #[error("the session cookie is not valid")]
 pub struct NotASession;
 
+/// A secret that session cookies are sealed with: 32 characters or more.
+#[derive(Clone)]
+pub struct CookieSecret(Secret<String>);
+
+/// The secret is empty, or so short that it can be guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a cookie secret needs at least {} characters", CookieSecret::MIN_CHARACTERS)]
+pub struct ShortSecret;
+
+impl CookieSecret {
+    /// Characters that a secret has at least.
+    pub const MIN_CHARACTERS: usize = 32;
+
+    /// Validates a secret.
+    ///
+    /// ```
+    /// use sessions::{CookieSecret, ShortSecret};
+    ///
+    /// assert_eq!(CookieSecret::new(String::new()).err(), Some(ShortSecret));
+    /// ```
+    pub fn new(secret: String) -> Result<Self, ShortSecret> {
+        let secret = Secret::new(secret);
+        let is_long = secret.expose().chars().count() >= Self::MIN_CHARACTERS;
+        if is_long { Ok(Self(secret)) } else { Err(ShortSecret) }
+    }
+
+    /// The secret itself.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
 /// The keys of all secrets, newest first, for both names.
 pub struct CookieKeys {
     plain: Vec<Key>,
@@ -79,7 +111,7 @@ pub struct CookieKeys {
 
 impl CookieKeys {
     /// Derives them; secrets are newest first and taken as UTF-8 bytes.
-    pub fn new(secrets: &[Secret<String>]) -> Self {
+    pub fn new(secrets: &[CookieSecret]) -> Self {
         let derive = |name: CookieName| {
             secrets.iter().filter_map(|secret| Key::derive(secret.expose(), name.as_str())).collect()
         };

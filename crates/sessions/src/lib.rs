@@ -7,11 +7,11 @@
 //! its first accepted request.
 //!
 //! ```
-//! use kernel::{ManualEnv, Secret};
-//! use sessions::{CookieKeys, CookieName};
+//! use kernel::ManualEnv;
+//! use sessions::{CookieKeys, CookieName, CookieSecret};
 //!
 //! let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse()?);
-//! let keys = CookieKeys::new(&[Secret::new("a secret of at least 32 characters".to_owned())]);
+//! let keys = CookieKeys::new(&[CookieSecret::new("a secret of at least 32 characters".to_owned())?]);
 //! let claims = serde_json::from_str(r#"{"sub":"usr_1"}"#)?;
 //! let token = keys.mint(&env, CookieName::Plain, claims, 60).ok_or("no secret")?;
 //! let cookies = [("authjs.session-token", token.as_str())];
@@ -25,7 +25,7 @@ mod device;
 mod jwe;
 mod session;
 
-pub use cookie::{Claims, CookieKeys, CookieName, NotASession, chunks};
+pub use cookie::{Claims, CookieKeys, CookieName, CookieSecret, NotASession, ShortSecret, chunks};
 pub use device::{device_label, ip_prefix};
 pub use session::{
     Error, Grace, GraceAct, GraceKind, Lifetime, Method, NewSession, SEEN_GRAIN_MINUTES, Session, SessionId,

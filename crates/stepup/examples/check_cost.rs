@@ -3,7 +3,7 @@
 use std::{hint::black_box, net::IpAddr, sync::Arc, time::Instant};
 
 use async_trait::async_trait;
-use kernel::{Actor, Ctx, Secret, SigningKeys, SystemEnv, TenantId, UserId};
+use kernel::{Actor, Ctx, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, UserId};
 use serde_json::Value;
 use stepup::{
     Answer, Attempt, Caller, Ceremonies, Ceremony, Error, Factor, MemoryStore, PAYROLL_SEAL, PURPOSES,
@@ -40,7 +40,8 @@ impl Ceremonies<MemoryStore> for Right {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let times: u32 = std::env::args().nth(1).map_or(Ok(100), |times| times.parse())?;
     let env = Arc::new(SystemEnv::default());
-    let keys = SigningKeys::derive(&[("k1".into(), Secret::new(vec![7; 32]))], "step-up");
+    let keys =
+        SigningKeys::derive(&MasterKeys::new(vec![("k1".into(), Secret::new(vec![7; 32]))])?, "step-up");
     let mut store = MemoryStore::default();
     let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("example"));
     let here: IpAddr = "192.0.2.7".parse()?;

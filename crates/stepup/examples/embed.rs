@@ -5,7 +5,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use async_trait::async_trait;
-use kernel::{Actor, Ctx, Secret, SigningKeys, SystemEnv, TenantId, UserId};
+use kernel::{Actor, Ctx, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, UserId};
 use serde_json::Value;
 use stepup::{
     Answer, Attempt, Caller, Ceremonies, Ceremony, Error, Factor, Invalid, MemoryStore, Purpose, Verified,
@@ -57,7 +57,8 @@ impl Ceremonies<MemoryStore> for App {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let env = Arc::new(SystemEnv::default());
-    let keys = SigningKeys::derive(&[("2026".into(), Secret::new(vec![7; 32]))], "step-up");
+    let keys =
+        SigningKeys::derive(&MasterKeys::new(vec![("2026".into(), Secret::new(vec![7; 32]))])?, "step-up");
     let (app, mut store) = (App { secret: b"twenty bytes of it.." }, MemoryStore::default());
     let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("example"));
     let here: IpAddr = "192.0.2.7".parse()?;

@@ -22,7 +22,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use kernel::{Actor, Ctx, Secret, SigningKeys, SystemEnv, TenantId, UserId};
+use kernel::{Actor, Ctx, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, UserId};
 use serde_json::{Value, json};
 use stepup::{
     Answer, Attempt, Caller, Ceremonies, Ceremony, Claims, Error, Factor, Invalid, MemoryStore, PAYROLL_SEAL,
@@ -173,7 +173,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         key
     });
     let house = Arc::new(House {
-        keys: SigningKeys::derive(&[("now".into(), Secret::new(key.to_vec()))], "step-up"),
+        keys: SigningKeys::derive(
+            &MasterKeys::new(vec![("now".into(), Secret::new(key.to_vec()))])?,
+            "step-up",
+        ),
         store: Mutex::default(),
         tenant: TenantId::new(&*env),
         ada: UserId::new(&*env),

@@ -1,4 +1,4 @@
-//! The token: `stp1.KEY.CLAIMS.TAG`, HMAC-SHA256 over all before the tag.
+//! The token: `stp2.KEY.CLAIMS.TAG`. The tag is HMAC-SHA256 over everything before it, the key's id included.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::{Factor, GrantId, store::Grant};
 pub const MAX_LENGTH: usize = 1024;
 
 /// The form that this version writes and reads.
-const VERSION: &str = "stp1";
+const VERSION: &str = "stp2";
 
 /// Bytes of HMAC-SHA256.
 const TAG: usize = 32;
@@ -121,9 +121,9 @@ impl Claims {
     /// The token that says this; `None` if there is no key to sign with.
     pub(crate) fn sign(&self, keys: &SigningKeys) -> Option<Token> {
         let claims = BASE64URL_NOPAD.encode(&serde_json::to_vec(self).ok()?);
-        let signature = keys.sign(signed(&claims).as_bytes())?;
-        let tag = BASE64URL_NOPAD.encode(&signature.tag);
-        Some(Secret::new(format!("{VERSION}.{}.{claims}.{tag}", signature.key)))
+        let message = signed(keys.newest()?, &claims);
+        let tag = BASE64URL_NOPAD.encode(&keys.sign(message.as_bytes())?.tag);
+        Some(Secret::new(format!("{message}.{tag}")))
     }
 
     /// What a text says that is a token of ours, compared in constant time.
@@ -143,14 +143,47 @@ impl Claims {
         if tag.len() != TAG {
             return Err(Invalid::Malformed);
         }
-        if !keys.verify(key, signed(claims).as_bytes(), &tag) {
+        if !keys.verify(key, signed(key, claims).as_bytes(), &tag) {
             return Err(Invalid::SignatureInvalid);
         }
         serde_json::from_slice(&plain).map_err(|_| Invalid::Malformed)
     }
 }
 
-/// What is signed: the form is part of it, so that another version's claims are not taken for this one's.
-fn signed(claims: &str) -> String {
-    format!("{VERSION}.{claims}")
+/// Returns the signed text: form, key id and claims. A token is bound to the version and to the key that it names.
+fn signed(key: &str, claims: &str) -> String {
+    format!("{VERSION}.{key}.{claims}")
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::{MasterKeys, SystemEnv};
+
+    use super::*;
+
+    #[test]
+    fn the_version_and_the_key_id_are_signed() {
+        // The same bytes under two ids: only the id tells the two tokens apart.
+        let masters = ["a", "b"].map(|id| (id.to_owned(), Secret::new(vec![1; 32])));
+        let keys = SigningKeys::derive(&MasterKeys::new(masters.into()).unwrap(), "step-up");
+        let env = SystemEnv::default();
+        let claims = Claims {
+            id: GrantId::new(&env),
+            tenant: TenantId::new(&env),
+            user: UserId::new(&env),
+            session: "ses_1".to_owned(),
+            purpose: "PAYROLL_SEAL".to_owned(),
+            ip: std::net::Ipv4Addr::LOCALHOST.into(),
+            factor: Factor::Totp,
+            expires: 60_000,
+        };
+        let token = claims.sign(&keys).unwrap();
+        let token = token.expose();
+        assert_eq!(Claims::read(&keys, token), Ok(claims));
+        let renamed = token.replacen("stp2.a.", "stp2.b.", 1);
+        assert_ne!(&renamed, token);
+        assert_eq!(Claims::read(&keys, &renamed), Err(Invalid::SignatureInvalid));
+        let older = token.replacen("stp2.", "stp1.", 1);
+        assert_eq!(Claims::read(&keys, &older), Err(Invalid::Malformed));
+    }
 }

@@ -4,7 +4,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use async_trait::async_trait;
-use kernel::{Actor, Ctx, Secret, SigningKeys, SystemEnv, TenantId, UserId};
+use kernel::{Actor, Ctx, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, UserId};
 use serde_json::{Value, json};
 use stepup::{
     Answer, Attempt, Caller, Ceremonies, Ceremony, Claims, ERASURE_FINALIZE, Error, Factor, Granted, Invalid,
@@ -51,7 +51,7 @@ struct World {
 
 fn keys(ids: &[&str]) -> SigningKeys {
     let master = |id: &&str| ((*id).to_owned(), Secret::new(id.bytes().cycle().take(32).collect()));
-    SigningKeys::derive(&ids.iter().map(master).collect::<Vec<_>>(), "step-up")
+    SigningKeys::derive(&MasterKeys::new(ids.iter().map(master).collect()).unwrap(), "step-up")
 }
 
 fn world(factors: &[Factor]) -> World {

@@ -431,6 +431,18 @@ diesel::table! {
         tenant_id -> Text,
         method -> Text,
         verified_at -> Timestamp,
+        due_at -> Nullable<Timestamp>,
+        missing_since -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    saml_subjects (tenant_id, provider_id, subject) {
+        tenant_id -> Text,
+        provider_id -> Text,
+        subject -> Binary,
+        user_id -> Text,
+        pinned_at -> Timestamp,
     }
 }
 
@@ -510,6 +522,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     saml_providers,
     saml_provider_domains,
     verified_domains,
+    saml_subjects,
     saml_requests,
     saml_assertions,
     saml_trials

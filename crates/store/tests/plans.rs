@@ -37,8 +37,9 @@ use directory::{
 };
 use kernel::{Actor, Ctx, Env, Id, StoreError, SystemEnv, TenantId, Timestamp, UserId};
 use saml_sp::{
-    AttributeMapping, Certificate, Claimed, DomainStore, IdentityProvider, KeptKey, OurKeys, Provider,
-    ProviderId, ProviderStore, Refresh, Request, RequestStore, Source, Trial, TrialStore, VerifiedDomain,
+    AttributeMapping, Certificate, Claimed, DomainStore, IdentityProvider, KeptKey, OurKeys, PinnedSubject,
+    Provider, ProviderId, ProviderStore, Refresh, Request, RequestStore, Source, Subject, SubjectStore,
+    Trial, TrialStore, VerifiedDomain,
 };
 use scim_core::{
     Draft, Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserStore, schema::GROUPS,
@@ -141,6 +142,7 @@ async fn sent(store: &Store) -> Vec<String> {
         across.provider_for_domain(&"a.example".parse().unwrap()).await?;
         across.saml_due(lease.now, 10).await?;
         across.saml_expiry(lease.now).await?;
+        across.domains_due(lease.now, 10).await?;
         across.tenant_of_pat(&Id::from_key(token.id.key()).unwrap()).await?;
         across.tenant_of_scim_token(&token.id).await
     };
@@ -301,7 +303,16 @@ async fn people_come_with_saml(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), Stor
     assert!(tx.insert_verified_domain(&domain).await?);
     assert_eq!(tx.verified_domains().await?, std::slice::from_ref(&domain));
     assert_eq!(tx.domain_owner(&domain.domain).await?.as_ref(), Some(&ctx.tenant));
+    let month = ctx.now.plus_millis(saml_sp::RECHECK_MILLIS);
+    let taken = tx.take_due_domain(&domain.domain, month, month.plus_millis(1)).await?.unwrap();
+    assert!(tx.reschedule_domain(&domain.domain, &taken).await?);
     assert!(tx.delete_verified_domain(&domain.domain).await?);
+    let (user, subject) = (UserId::new(&*ctx.env), Subject::from_bytes([4; 32]));
+    let pinned = PinnedSubject { provider: id.clone(), subject, pinned_at: ctx.now };
+    assert!(tx.pin_subject(&user, &pinned).await? && !tx.pin_subject(&user, &pinned).await?);
+    assert_eq!(tx.subject_owner(id, &subject).await?.as_ref(), Some(&user));
+    assert_eq!(tx.pinned_subjects(&user).await?, std::slice::from_ref(&pinned));
+    assert!(tx.unpin_subject(id, &user).await?);
     assert_eq!(tx.providers().await?.len(), 1);
     assert!(tx.delete_provider(id).await? && tx.provider(id).await?.is_none());
     Ok(())
@@ -404,7 +415,9 @@ async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreErr
 
 /// The log of the ledger: sealed, proved, verified, dropped and erased.
 async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
-    let keys = CheckpointKeys::derive(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
+    let keys = CheckpointKeys::derive(
+        &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
+    );
     let lease = Lease { owner: "test".into(), now: ctx.now, until: ctx.now };
     // Enough for a subtree.
     let entries: Vec<_> =
@@ -442,7 +455,9 @@ fn delivering(env: &dyn Env) -> webhooks::Lease {
 
 /// Webhooks: subscriptions, deliveries, and what comes of them.
 async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
-    let keys = webhooks::SecretKeys::new(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
+    let keys = webhooks::SecretKeys::new(
+        &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
+    );
     let guard = webhooks::client::Guard::new(Vec::new(), false);
     let new = |name: &str| webhooks::New {
         name: name.into(),

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
+use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SystemEnv, TenantId};
 use serde_json::value::RawValue;
 use webhooks::{
     Dispatcher, HttpDeliver, Key, Limits, MemoryQueue, New, News, Payload, PayloadResource, SecretKeys, Seen,
@@ -40,7 +40,7 @@ async fn main() -> Result<()> {
 
     // This machine is no public address: that it may be talked to has to be said.
     let guard = Guard::new(vec!["127.0.0.0/8".parse()?], true);
-    let keys = Arc::new(SecretKeys::new(&[("2026".into(), Secret::new(vec![7; 32]))]));
+    let keys = Arc::new(SecretKeys::new(&MasterKeys::new(vec![("2026".into(), Secret::new(vec![7; 32]))])?));
     let (queue, news) = (MemoryQueue::default(), News::default());
     let mut store = queue.of(&tenant);
     let ctx = || Ctx::new(Arc::clone(&env), tenant.clone(), Actor::system("embed"));
@@ -146,16 +146,17 @@ fn receive(receiver: Arc<Receiver>, env: Arc<dyn Env>) -> Result<SocketAddr> {
                     found.and_then(|line| line.split_once(':')).map_or("", |(_, value)| value.trim())
                 };
                 let secrets = receiver.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
                 let now = env.now().unix_millis() / 1000;
                 let (timestamp, signature) = (header("x-service-timestamp"), header("x-service-signature"));
-                let status = match verify::verify(&secrets, timestamp, signature, &body, now) {
-                    Ok(()) => {
+                let verified = verify::ReceiverSecrets::new(&secrets)
+                    .map(|secrets| verify::verify(&secrets, timestamp, signature, &body, now));
+                let status = match verified {
+                    Ok(Ok(())) => {
                         let id = header("x-service-event-id").to_owned();
                         receiver.accepted.lock().unwrap_or_else(PoisonError::into_inner).push(id);
                         "204 No Content"
                     }
-                    Err(_) => "401 Unauthorized",
+                    _ => "401 Unauthorized",
                 };
                 if (&connection).write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).is_err() {
                     break;

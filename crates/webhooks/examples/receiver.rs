@@ -16,14 +16,14 @@ use axum::{
     routing::post,
 };
 use serde_json::{Value, json};
-use webhooks::verify::verify;
+use webhooks::verify::{ReceiverSecrets, verify};
 
 const LARGEST_BODY: usize = 1024 * 1024;
 /// Of the events that came here. A service keeps them in its database, together with what it did.
 const REMEMBERED: usize = 10_000;
 
 struct Receiver {
-    secrets: Vec<String>,
+    secrets: ReceiverSecrets,
     seen: Mutex<(HashSet<String>, VecDeque<String>)>,
 }
 
@@ -31,11 +31,9 @@ impl Receiver {
     fn is_genuine(&self, headers: &HeaderMap, body: &[u8]) -> bool {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let now = UNIX_EPOCH.elapsed().ok().and_then(|age| i64::try_from(age.as_secs()).ok());
-        let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
         // The bytes as they came: JSON that was read and written again is another body.
-        let told = now
-            .map(|now| verify(&secrets, text("x-service-timestamp"), text("x-service-signature"), body, now));
-        told == Some(Ok(()))
+        let (timestamp, signature) = (text("x-service-timestamp"), text("x-service-signature"));
+        now.is_some_and(|now| verify(&self.secrets, timestamp, signature, body, now).is_ok())
     }
 
     fn is_new(&self, id: &str) -> bool {
@@ -75,10 +73,10 @@ async fn receive(State(receiver): State<Arc<Receiver>>, headers: HeaderMap, body
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let setting = |name| std::env::var_os(name).and_then(|value| value.into_string().ok());
     let secrets = setting("WEBHOOK_SECRETS").unwrap_or_default();
-    let secrets: Vec<String> = secrets.split(',').filter(|one| !one.is_empty()).map(str::to_owned).collect();
-    if secrets.is_empty() {
-        return Err("WEBHOOK_SECRETS: write one whsec_…, or several with commas between them".into());
-    }
+    // An unset or short secret is refused: anybody could sign with it.
+    let secrets = ReceiverSecrets::new(secrets.split(',')).map_err(|why| {
+        format!("WEBHOOK_SECRETS: {why}; write one whsec_…, or several with commas between them")
+    })?;
     let port = setting("RECEIVER_PORT").map_or(Ok(4000), |port| port.parse())?;
     let service = Router::new()
         .route("/", post(receive))

@@ -1,7 +1,7 @@
 //! Signing secrets: derived when they are needed, never kept.
 
 use data_encoding::{BASE64, HEXLOWER};
-use kernel::{Env, Secret, TenantId, Timestamp, constant_time_eq};
+use kernel::{Env, MasterKeys, Secret, TenantId, Timestamp, constant_time_eq};
 use ring::{digest, hkdf, hmac};
 use serde::{Deserialize, Serialize};
 
@@ -133,12 +133,12 @@ pub enum KeyError {
 }
 
 /// Master keys with their ids, newest first: what secrets are derived from.
-pub struct SecretKeys(Vec<(String, Secret<Vec<u8>>)>);
+pub struct SecretKeys(MasterKeys);
 
 impl SecretKeys {
-    /// From master keys with their ids, newest first.
-    pub fn new(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
-        Self(masters.to_vec())
+    /// Keeps the master keys to derive secrets when they are needed.
+    pub fn new(masters: &MasterKeys) -> Self {
+        Self(masters.clone())
     }
 
     /// A secret that there was never before, by the newest key.
@@ -149,13 +149,13 @@ impl SecretKeys {
         number: u64,
     ) -> Result<(Generation, SigningSecret), KeyError> {
         let missing = || KeyError::Missing("newest".into());
-        let (id, master) = self.0.first().ok_or_else(missing)?;
+        let (id, master) = self.0.iter().next().ok_or_else(missing)?;
         let mut salt = [0; LENGTH];
         env.fill(&mut salt);
         let secret = derive(master, &salt, (tenant, subscription), number).ok_or_else(missing)?;
         let generation = Generation {
             number,
-            key: id.clone(),
+            key: id.to_owned(),
             salt: BASE64.encode(&salt),
             hash: BASE64.encode(&secret.hash()),
         };
@@ -249,11 +249,12 @@ impl Signers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{verify, verify_standard};
+    use crate::verify::{ReceiverSecrets, verify, verify_standard};
     use kernel::ManualEnv;
 
-    fn master(id: &str, byte: u8) -> (String, Secret<Vec<u8>>) {
-        (id.to_owned(), Secret::new(vec![byte; 32]))
+    fn masters(keys: &[(&str, u8)]) -> MasterKeys {
+        let keys = keys.iter().map(|(id, byte)| ((*id).to_owned(), Secret::new(vec![*byte; 32])));
+        MasterKeys::new(keys.collect()).unwrap()
     }
 
     fn header<'h>(headers: &'h [(&'static str, String)], name: &str) -> Option<&'h str> {
@@ -264,24 +265,22 @@ mod tests {
     fn a_secret_is_found_again_by_its_key_alone() {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let (tenant, id) = (TenantId::new(&env), SubscriptionId::new(&env));
-        let before = SecretKeys::new(&[master("a", 1)]);
+        let before = SecretKeys::new(&masters(&[("a", 1)]));
         let (kept, secret) = before.generate(&env, (&tenant, &id), 1).unwrap();
         assert!(secret.text().starts_with("whsec_") && secret.text().len() == 50);
         assert!(!format!("{kept:?}").contains(&secret.text()[6..]), "it is not kept");
-        let rotated = SecretKeys::new(&[master("b", 2), master("a", 1)]);
+        let rotated = SecretKeys::new(&masters(&[("b", 2), ("a", 1)]));
         assert_eq!(rotated.open((&tenant, &id), &kept).unwrap().text(), secret.text());
-        let open =
-            |keys: &[(String, Secret<Vec<u8>>)],
-             tenant: &TenantId,
-             id: &SubscriptionId,
-             kept: &Generation| { SecretKeys::new(keys).open((tenant, id), kept).err() };
-        assert_eq!(open(&[master("b", 2)], &tenant, &id, &kept), Some(KeyError::Missing("a".into())));
-        assert_eq!(open(&[master("a", 3)], &tenant, &id, &kept), Some(KeyError::Wrong("a".into())));
+        let open = |keys: &[(&str, u8)], tenant: &TenantId, id: &SubscriptionId, kept: &Generation| {
+            SecretKeys::new(&masters(keys)).open((tenant, id), kept).err()
+        };
+        assert_eq!(open(&[("b", 2)], &tenant, &id, &kept), Some(KeyError::Missing("a".into())));
+        assert_eq!(open(&[("a", 3)], &tenant, &id, &kept), Some(KeyError::Wrong("a".into())));
         let wrong = Some(KeyError::Wrong("a".into()));
-        assert_eq!(open(&[master("a", 1)], &TenantId::new(&env), &id, &kept), wrong);
-        assert_eq!(open(&[master("a", 1)], &tenant, &SubscriptionId::new(&env), &kept), wrong);
-        assert_eq!(open(&[master("a", 1)], &tenant, &id, &Generation { number: 2, ..kept.clone() }), wrong);
-        assert_eq!(open(&[master("a", 1)], &tenant, &id, &Generation { salt: "AAAA".into(), ..kept }), wrong);
+        assert_eq!(open(&[("a", 1)], &TenantId::new(&env), &id, &kept), wrong);
+        assert_eq!(open(&[("a", 1)], &tenant, &SubscriptionId::new(&env), &kept), wrong);
+        assert_eq!(open(&[("a", 1)], &tenant, &id, &Generation { number: 2, ..kept.clone() }), wrong);
+        assert_eq!(open(&[("a", 1)], &tenant, &id, &Generation { salt: "AAAA".into(), ..kept }), wrong);
     }
 
     #[test]
@@ -289,7 +288,7 @@ mod tests {
         let start: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
         let env = ManualEnv::at(start);
         let (tenant, id) = (TenantId::new(&env), SubscriptionId::new(&env));
-        let keys = SecretKeys::new(&[master("a", 1)]);
+        let keys = SecretKeys::new(&masters(&[("a", 1)]));
         let (old, old_secret) = keys.generate(&env, (&tenant, &id), 1).unwrap();
         let (new, new_secret) = keys.generate(&env, (&tenant, &id), 2).unwrap();
         let until = start.plus_millis(3_600_000);
@@ -301,16 +300,17 @@ mod tests {
             let headers = signers.headers("evt_1", at, b"{}");
             let (stamp, now) = (header(&headers, "x-service-timestamp").unwrap(), at.unix_millis() / 1000);
             let signature = header(&headers, "x-service-signature").unwrap();
-            assert_eq!(verify(&[known], stamp, signature, b"{}", now), Ok(()));
+            let only = |secret: &str| ReceiverSecrets::new([secret]).unwrap();
+            assert_eq!(verify(&only(known), stamp, signature, b"{}", now), Ok(()));
             assert!(!signature.contains([',', ' ']));
             let after = header(&headers, "x-service-signature-next");
             assert_eq!(
-                after.map(|tag| verify(&[next.unwrap()], stamp, tag, b"{}", now)),
+                after.map(|tag| verify(&only(next.unwrap()), stamp, tag, b"{}", now)),
                 next.map(|_| Ok(()))
             );
             let standard = header(&headers, "webhook-signature").unwrap();
             for secret in [Some(known), next].into_iter().flatten() {
-                assert_eq!(verify_standard(&[secret], "evt_1", stamp, standard, b"{}", now), Ok(()));
+                assert_eq!(verify_standard(&only(secret), "evt_1", stamp, standard, b"{}", now), Ok(()));
             }
         }
         assert!(keys.signers((&tenant, &id), &secrets, until).unwrap().previous.is_none());

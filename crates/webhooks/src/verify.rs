@@ -21,19 +21,78 @@ pub enum Invalid {
     Signature,
 }
 
+/// The secrets that a receiver accepts: one, or two while a secret is rotated.
+///
+/// An empty or short secret is refused here, when the receiver starts: with the empty text of an unset variable
+/// anybody could sign.
+///
+/// ```
+/// use webhooks::verify::{InvalidSecret, ReceiverSecrets};
+///
+/// assert!(ReceiverSecrets::new(["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="]).is_ok());
+/// assert_eq!(ReceiverSecrets::new([""]).err(), Some(InvalidSecret::Malformed));
+/// assert_eq!(ReceiverSecrets::new([""; 0]).err(), Some(InvalidSecret::Missing));
+/// ```
+pub struct ReceiverSecrets(Vec<Keys>);
+
+/// The keys of one secret.
+struct Keys {
+    /// The whole text, for `X-Service-Signature`.
+    service: hmac::Key,
+    /// The bytes that the text encodes, for `webhook-signature`.
+    standard: hmac::Key,
+}
+
+/// Why a receiver's secrets were refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidSecret {
+    /// There is none.
+    #[error("there is no signing secret")]
+    Missing,
+    /// One is not of the form that is shown when a webhook is made.
+    #[error("a signing secret is not whsec_ followed by base64")]
+    Malformed,
+    /// One is too short to be a secret.
+    #[error("a signing secret has fewer than 24 bytes")]
+    TooShort,
+}
+
+impl ReceiverSecrets {
+    /// Bytes that a secret has at least, as Standard Webhooks asks. Those of Gatehouse have 32.
+    pub const MIN_BYTES: usize = 24;
+
+    /// Validates secrets `whsec_…` as they were shown.
+    pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, InvalidSecret> {
+        let read = |secret: S| {
+            let text = secret.as_ref();
+            let bytes = text.strip_prefix(PREFIX).and_then(|text| BASE64.decode(text.as_bytes()).ok());
+            let bytes = bytes.ok_or(InvalidSecret::Malformed)?;
+            if bytes.len() < Self::MIN_BYTES {
+                return Err(InvalidSecret::TooShort);
+            }
+            Ok(Keys { service: key(text.as_bytes()), standard: key(&bytes) })
+        };
+        let keys = secrets.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        if keys.is_empty() { Err(InvalidSecret::Missing) } else { Ok(Self(keys)) }
+    }
+}
+
 /// Verifies a delivery by `X-Service-Timestamp` and `X-Service-Signature`, as they were received.
 ///
-/// `secrets` are `whsec_…` as they were shown; while one is being replaced, give both. `body` is what was received, byte
-/// by byte: JSON that was read and written again is another body. `now` is the time in seconds since 1970.
+/// `body` is what was received, byte by byte: JSON that was parsed and serialized again is another body. `now` is the
+/// time in seconds since 1970.
 ///
 /// ```
-/// let secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+/// use webhooks::verify::{Invalid, ReceiverSecrets, verify};
+///
+/// let secrets = ReceiverSecrets::new(["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="])?;
 /// let signature = "v1=f1b4d4a1955aaa3ab2bb2ee2ab9d1293cb8d6f0a1c1a4b52a9c7b9d2ff3f2a3c";
-/// let told = webhooks::verify::verify(&[secret], "1767225600", signature, b"{}", 1_767_225_600);
-/// assert_eq!(told, Err(webhooks::verify::Invalid::Signature));
+/// let verified = verify(&secrets, "1767225600", signature, b"{}", 1_767_225_600);
+/// assert_eq!(verified, Err(Invalid::Signature));
+/// # Ok::<(), webhooks::verify::InvalidSecret>(())
 /// ```
 pub fn verify(
-    secrets: &[&str],
+    secrets: &ReceiverSecrets,
     timestamp: &str,
     signature: &str,
     body: &[u8],
@@ -43,14 +102,14 @@ pub fn verify(
     let tag = signature.strip_prefix("v1=").and_then(|hex| HEXLOWER.decode(hex.as_bytes()).ok());
     let tag = tag.ok_or(Invalid::Signature)?;
     let message = [timestamp.as_bytes(), b".", body].concat();
-    let by = |secret: &&str| hmac::verify(&key(secret.as_bytes()), &message, &tag).is_ok();
-    if secrets.iter().any(by) { Ok(()) } else { Err(Invalid::Signature) }
+    let is_signed = |keys: &Keys| hmac::verify(&keys.service, &message, &tag).is_ok();
+    if secrets.0.iter().any(is_signed) { Ok(()) } else { Err(Invalid::Signature) }
 }
 
-/// Verifies a delivery as Standard Webhooks has it: by `webhook-id`, `webhook-timestamp` and `webhook-signature`, which
-/// may hold several signatures.
+/// Verifies a delivery as Standard Webhooks defines it: by `webhook-id`, `webhook-timestamp` and `webhook-signature`,
+/// which may hold several signatures.
 pub fn verify_standard(
-    secrets: &[&str],
+    secrets: &ReceiverSecrets,
     id: &str,
     timestamp: &str,
     signatures: &str,
@@ -59,13 +118,10 @@ pub fn verify_standard(
 ) -> Result<(), Invalid> {
     fresh(timestamp, now)?;
     let message = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body].concat();
-    let by = |secret: &&str, tag: &[u8]| {
-        let bytes = secret.strip_prefix(PREFIX).and_then(|text| BASE64.decode(text.as_bytes()).ok());
-        bytes.is_some_and(|bytes| hmac::verify(&key(&bytes), &message, tag).is_ok())
-    };
     let tags = signatures.split(' ').filter_map(|signature| signature.strip_prefix("v1,"));
     let mut tags = tags.filter_map(|text| BASE64.decode(text.as_bytes()).ok());
-    let any = tags.any(|tag| secrets.iter().any(|secret| by(secret, &tag)));
+    let is_signed = |keys: &Keys, tag: &[u8]| hmac::verify(&keys.standard, &message, tag).is_ok();
+    let any = tags.any(|tag| secrets.0.iter().any(|keys| is_signed(keys, &tag)));
     if any { Ok(()) } else { Err(Invalid::Signature) }
 }
 
@@ -94,6 +150,29 @@ mod tests {
     const OTHER: &str = "whsec_HwAAAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     const NOW: i64 = 1_767_225_600;
 
+    fn of(secrets: &[&str]) -> ReceiverSecrets {
+        ReceiverSecrets::new(secrets).unwrap()
+    }
+
+    #[test]
+    fn a_secret_that_anybody_can_guess_is_refused() {
+        // What a sender without the secret signs with.
+        let forged = signed("", "1767225600", b"{}");
+        let short = format!("{PREFIX}{}", BASE64.encode(&[7; 23]));
+        for (secrets, expected) in [
+            (&[][..], InvalidSecret::Missing),
+            (&[""], InvalidSecret::Malformed),
+            (&[SECRET, ""], InvalidSecret::Malformed),
+            (&["hunter2"], InvalidSecret::Malformed),
+            (&["whsec_"], InvalidSecret::TooShort),
+            (&[short.as_str()], InvalidSecret::TooShort),
+        ] {
+            assert_eq!(ReceiverSecrets::new(secrets).err(), Some(expected), "{secrets:?}");
+        }
+        let verified = verify(&of(&[SECRET]), "1767225600", &forged, b"{}", NOW);
+        assert_eq!(verified, Err(Invalid::Signature));
+    }
+
     fn signed(secret: &str, timestamp: &str, body: &[u8]) -> String {
         let message = [timestamp.as_bytes(), b".", body].concat();
         format!("v1={}", HEXLOWER.encode(hmac::sign(&key(secret.as_bytes()), &message).as_ref()))
@@ -102,11 +181,10 @@ mod tests {
     #[test]
     fn the_bytes_and_the_time_are_what_is_signed() {
         let signature = signed(SECRET, "1767225600", b"{}");
-        assert_eq!(verify(&[SECRET], "1767225600", &signature, b"{}", NOW), Ok(()));
-        assert_eq!(verify(&[OTHER, SECRET], "1767225600", &signature, b"{}", NOW), Ok(()));
+        assert_eq!(verify(&of(&[SECRET]), "1767225600", &signature, b"{}", NOW), Ok(()));
+        assert_eq!(verify(&of(&[OTHER, SECRET]), "1767225600", &signature, b"{}", NOW), Ok(()));
         for (secrets, timestamp, signature, body, now, expected) in [
             (&[OTHER][..], "1767225600", signature.as_str(), &b"{}"[..], NOW, Invalid::Signature),
-            (&[][..], "1767225600", &signature, b"{}", NOW, Invalid::Signature),
             (&[SECRET], "1767225601", &signature, b"{}", NOW, Invalid::Signature),
             (&[SECRET], "1767225600", &signature, b"{} ", NOW, Invalid::Signature),
             (&[SECRET], "1767225600", &signature.to_uppercase(), b"{}", NOW, Invalid::Signature),
@@ -120,12 +198,16 @@ mod tests {
             (&[SECRET], "soon", &signature, b"{}", NOW, Invalid::Timestamp),
         ] {
             assert_eq!(
-                verify(secrets, timestamp, signature, body, now),
+                verify(&of(secrets), timestamp, signature, body, now),
                 Err(expected),
                 "{timestamp} {signature}"
             );
         }
-        assert_eq!(verify(&[SECRET], "1767225600", &signature, b"{}", NOW + 300), Ok(()), "the edge is in");
+        assert_eq!(
+            verify(&of(&[SECRET]), "1767225600", &signature, b"{}", NOW + 300),
+            Ok(()),
+            "the edge is in"
+        );
     }
 
     #[test]
@@ -135,12 +217,15 @@ mod tests {
         let alone = format!("v1,{tag}");
         let among = format!("v1a,abc v1,AAAA {alone}");
         for signatures in [&alone, &among] {
-            assert_eq!(verify_standard(&[SECRET], "evt_1", "1767225600", signatures, b"{}", NOW), Ok(()));
+            assert_eq!(
+                verify_standard(&of(&[SECRET]), "evt_1", "1767225600", signatures, b"{}", NOW),
+                Ok(())
+            );
         }
         for (id, signatures) in
             [("evt_2", alone.as_str()), ("evt_1", "v1,"), ("evt_1", tag.as_str()), ("evt_1", "")]
         {
-            let told = verify_standard(&[SECRET], id, "1767225600", signatures, b"{}", NOW);
+            let told = verify_standard(&of(&[SECRET]), id, "1767225600", signatures, b"{}", NOW);
             assert_eq!(told, Err(Invalid::Signature), "{signatures}");
         }
     }

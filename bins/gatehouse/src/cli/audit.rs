@@ -20,7 +20,7 @@ use store::Tx;
 use super::{Office, Report, Result};
 use crate::{
     config::{Raw, Settings},
-    secrets::{self, MasterKeys},
+    secrets,
 };
 
 /// Milliseconds of a day.
@@ -105,7 +105,8 @@ pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
 }
 
 fn own(settings: &Settings) -> CheckpointKeys {
-    CheckpointKeys::derive(settings.master_key.as_ref().map(MasterKeys::newest_first).unwrap_or_default())
+    let masters = settings.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default();
+    CheckpointKeys::derive(&masters)
 }
 
 /// The keys that are said, or else those of the installation.

@@ -1,5 +1,7 @@
 //! Bodies in and out.
 
+mod json;
+
 use std::{future::Future, pin::Pin};
 
 use actix_web::{
@@ -104,16 +106,9 @@ impl FromRequest for Form {
     }
 }
 
-/// Says where a body is wrong.
+/// Reads the bytes of a body; the error says which field is wrong.
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    let mut read = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut read).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { "body".to_owned() } else { path };
-        Problem::invalid_request(format!("{path}: {}", error.inner()))
-    })?;
-    read.end().map_err(|error| Problem::invalid_request(format!("body: {error}")))?;
-    Ok(value)
+    json::read(bytes).map_err(Problem::invalid_request)
 }
 
 /// An answer that holds something secret or personal: nobody keeps a copy.

@@ -121,6 +121,7 @@ fn add_common_answers(path: &str, operation: &mut Value) {
         }
     }
     if operation.get("requestBody").is_some() {
+        common.push(("400", "The body is malformed; `error` begins with the field's path."));
         common.push(("413", "The body is larger than 1 MiB."));
         common.push(("415", "The body is not of a type that is taken."));
     }

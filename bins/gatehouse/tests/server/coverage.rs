@@ -45,14 +45,14 @@ const KINDS: [&str; 3] = ["personalAccessToken", "scimToken", "sessionCookie"];
 /// A user's id of the right form that is nobody's.
 const NOBODY: &str = "usr_06gzkadrwwt5d9z93ens6801xc";
 
-struct Operation {
-    id: String,
-    method: String,
-    path: String,
-    credentials: BTreeSet<String>,
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) credentials: BTreeSet<String>,
 }
 
-fn operations() -> Vec<Operation> {
+pub(crate) fn operations() -> Vec<Operation> {
     let document = gatehouse::http::document();
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -78,16 +78,16 @@ fn guarded() -> impl Iterator<Item = Operation> {
 }
 
 /// A tenant with an administrator who has every kind of credential.
-struct World<'s> {
-    server: &'s Server,
-    tenant: Tenant,
-    admin: Browser,
-    pat: Caller,
+pub(crate) struct World<'s> {
+    pub(crate) server: &'s Server,
+    pub(crate) tenant: Tenant,
+    pub(crate) admin: Browser,
+    pub(crate) pat: Caller,
     factor: String,
 }
 
 impl<'s> World<'s> {
-    fn new(server: &'s Server, slug: &str) -> Self {
+    pub(crate) fn new(server: &'s Server, slug: &str) -> Self {
         // Codes are counted by address, and all come from one.
         server.env.advance(std::time::Duration::from_mins(5));
         let tenant = server.tenant(slug);
@@ -247,6 +247,18 @@ impl<'s> World<'s> {
             "/api/me/tokens/{id}" => {
                 Some(vec![text(&self.admin.get("/api/me/tokens").json()["tokens"][0]["id"])])
             }
+            "/api/settings/users/{id}/saml-subjects/{ssoId}" => {
+                let user = self.resources(server, "/api/settings/users/{id}")?.remove(0);
+                let sso = saml_sp::ProviderId::new(&*server.env, &self.tenant.id);
+                let (id, provider): (kernel::UserId, _) = (user.parse().unwrap(), sso.clone());
+                server.write(&self.tenant.id, async move |ctx, tx| {
+                    let subject = saml_sp::Subject::from_bytes([1; 32]);
+                    let pinned = saml_sp::PinnedSubject { provider, subject, pinned_at: ctx.now };
+                    assert!(saml_sp::SubjectStore::pin_subject(tx, &id, &pinned).await?);
+                    Ok(())
+                });
+                Some(vec![user, sso.to_string()])
+            }
             person
                 if person.starts_with("/api/people/{id}")
                     || person.starts_with("/api/settings/users/{id}") =>
@@ -267,7 +279,7 @@ impl<'s> World<'s> {
 }
 
 /// A body that the operation accepts.
-fn body(operation: &Operation) -> Option<Value> {
+pub(crate) fn body(operation: &Operation) -> Option<Value> {
     match operation.id.as_str() {
         "create_user" => Some(json!({ "userName": "new@example.com" })),
         "replace_user" => Some(json!({ "userName": "ada", "title": "Countess" })),
@@ -357,10 +369,12 @@ fn body(operation: &Operation) -> Option<Value> {
     }
 }
 
-fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
+pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
     let mut path = operation.path.clone();
     for (names, id) in
-        [&["{id}", "{domain}", "{providerId}"][..], &["{sid}", "{deliveryId}", "{tryId}"]].iter().zip(ids)
+        [&["{id}", "{domain}", "{providerId}"][..], &["{sid}", "{deliveryId}", "{tryId}", "{ssoId}"]]
+            .iter()
+            .zip(ids)
     {
         for name in *names {
             path = path.replace(name, id);
@@ -383,7 +397,7 @@ fn call(caller: &Caller, operation: &Operation, ids: &[String]) -> Answer {
 }
 
 /// Ids of the right form that are nobody's.
-fn nobody() -> Vec<String> {
+pub(crate) fn nobody() -> Vec<String> {
     vec![NOBODY.to_owned(), "ses_06gzkadrwwt5d9z93ens6801xc".to_owned()]
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use store::testing::Kind;
-use webhooks::verify::verify;
+use webhooks::verify::{ReceiverSecrets, verify};
 
 use crate::support::{Caller, Process, Sink, eventually};
 
@@ -44,7 +44,8 @@ fn what_happens_is_forwarded_signed_to_a_program_on_this_machine() {
     assert_eq!(told["id"], received.json()["id"]);
     let (time, signature) = (received.header("x-service-timestamp"), received.header("x-service-signature"));
     let now = kernel::Env::now(&kernel::SystemEnv::default()).unix_millis() / 1000;
-    assert_eq!(verify(&[secret], time, signature, received.body.as_bytes(), now), Ok(()));
+    let secrets = ReceiverSecrets::new([secret]).unwrap();
+    assert_eq!(verify(&secrets, time, signature, received.body.as_bytes(), now), Ok(()));
     assert_eq!(sink.received("/in").len(), 1, "groups were not asked for");
     for (words, problem) in [
         (&["--forward", "localhost:3000"][..], "--forward: "),

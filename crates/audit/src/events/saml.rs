@@ -81,6 +81,26 @@ about_saml! {
         /// The person it is about, where that is known.
         user: Option<String> = None,
     }
+    SamlSubjectPinned "ACCOUNT_SAML_SUBJECT_PINNED" "A user signed in with a persistent NameID for the first time: other NameIDs are refused from now on." ("user", ADMINISTRATOR.0, BY_PROVIDER) {
+        /// `sso_…`
+        provider: String = PROVIDER.into(),
+        /// The beginning of the NameID's SHA-256.
+        subject: String = "sha256:9f86d081884c7d65".into(),
+    }
+    SamlSubjectUnpinned "ACCOUNT_SAML_SUBJECT_UNPINNED" "An administrator removed the NameID that was pinned to a user: the next sign-in pins another." ("user", ADMINISTRATOR.0, ADMINISTRATOR) {
+        /// `sso_…`
+        provider: String = PROVIDER.into(),
+        /// The beginning of the NameID's SHA-256.
+        subject: String = "sha256:9f86d081884c7d65".into(),
+    }
+    DomainProofLost "ACCOUNT_DOMAIN_PROOF_LOST" "The DNS record of a verified domain is missing. If it is still missing after 7 days, the domain is unverified." ("domain", "example.com", SYSTEM) {
+        /// The record that is missing.
+        record: String = "_gatehouse.example.com".into(),
+    }
+    DomainUnverified "ACCOUNT_DOMAIN_UNVERIFIED" "A domain is not verified any more: its DNS record was missing for 7 days." ("domain", "example.com", SYSTEM) {
+        /// Since when the record was missing.
+        missing_since: String = "2026-03-01T00:00:00.000Z".into(),
+    }
     DomainVerified "ACCOUNT_DOMAIN_VERIFIED" "A domain was proved to be the tenant's." ("domain", "example.com", ADMINISTRATOR) {
         /// `DNS` or `OPERATOR`.
         method: String = "DNS".into(),

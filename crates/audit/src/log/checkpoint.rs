@@ -3,7 +3,7 @@
 use std::fmt;
 
 use data_encoding::{BASE64, HEXLOWER};
-use kernel::Secret;
+use kernel::{MasterKeys, Secret};
 use ring::{
     digest::{SHA256, digest},
     hkdf,
@@ -143,8 +143,8 @@ impl fmt::Display for CheckpointKey {
 pub struct CheckpointKeys(Vec<Ed25519KeyPair>);
 
 impl CheckpointKeys {
-    /// Derives the keys from master keys with their ids, newest first.
-    pub fn derive(masters: &[(String, Secret<Vec<u8>>)]) -> Self {
+    /// Derives the keys.
+    pub fn derive(masters: &MasterKeys) -> Self {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse checkpoints");
         let derive = |master: &Secret<Vec<u8>>| {
             let extracted = salt.extract(master.expose());

@@ -9,8 +9,10 @@ use crate::{
     xml::{self, SAML, XSI, attribute, child, elements, is, named, only_text},
 };
 
-/// Attributes at most, and values of one.
+/// Attributes at most.
 const MAX_ATTRIBUTES: usize = 200;
+/// Values of all attributes together at most: more than the groups that any directory sends of one user.
+pub const MAX_VALUES: usize = 10_000;
 
 /// What a signed assertion says. Nothing of it was held against anything yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,7 +178,11 @@ fn statement(node: Node<'_, '_>) -> Result<Authn, Refusal> {
 }
 
 fn attributes(statements: &[Node<'_, '_>]) -> Result<Vec<Attribute>, Refusal> {
-    let mut read: Vec<Attribute> = Vec::new();
+    let bound = |count: usize, most: usize, what: &str| {
+        let refusal = || Refusal::new(Reason::OutOfBounds, format!("more than {most} {what}"));
+        (count <= most).then_some(()).ok_or_else(refusal)
+    };
+    let (mut read, mut count): (Vec<Attribute>, usize) = (Vec::new(), 0);
     for node in statements.iter().flat_map(|statement| elements(*statement)) {
         if is(node, SAML, "EncryptedAttribute") {
             continue;
@@ -186,18 +192,18 @@ fn attributes(statements: &[Node<'_, '_>]) -> Result<Vec<Attribute>, Refusal> {
             name.ok_or_else(|| Refusal::new(Reason::UnexpectedElement, "an Attribute without Name"))?;
         let values =
             named(node, SAML, "AttributeValue").map(|value| only_text(value).ok().map(str::to_owned));
+        let values: Vec<_> = values.collect();
+        count += values.len();
+        bound(count, MAX_VALUES, "values of attributes")?;
         match read.iter_mut().find(|known| known.name == name) {
             // One attribute, however often it is written.
             Some(known) => known.values.extend(values),
-            None => read.push(Attribute { name: name.to_owned(), values: values.collect() }),
+            // Refused at once: each name is compared with those before it.
+            None => {
+                bound(read.len() + 1, MAX_ATTRIBUTES, "attributes")?;
+                read.push(Attribute { name: name.to_owned(), values });
+            }
         }
-    }
-    let most = read.iter().map(|attribute| attribute.values.len()).max().unwrap_or_default().max(read.len());
-    if most > MAX_ATTRIBUTES {
-        return Err(Refusal::new(
-            Reason::OutOfBounds,
-            format!("more than {MAX_ATTRIBUTES} attributes or values"),
-        ));
     }
     Ok(read)
 }

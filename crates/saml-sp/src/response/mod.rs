@@ -9,7 +9,7 @@ mod structure;
 use kernel::Timestamp;
 
 pub use self::{
-    claims::{Attribute, Claims, NameId},
+    claims::{Attribute, Claims, MAX_VALUES, NameId},
     count::{Counted, claim},
 };
 use crate::{

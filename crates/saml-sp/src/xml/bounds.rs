@@ -4,8 +4,8 @@
 
 use crate::refusal::{Reason, Refusal};
 
-/// Elements.
-const MAX_ELEMENTS: usize = 2_000;
+/// Elements: the values of [`crate::MAX_VALUES`] attributes, and 2,000 for everything else.
+const MAX_ELEMENTS: usize = crate::MAX_VALUES + 2_000;
 /// Elements within each other.
 const MAX_DEPTH: usize = 64;
 /// Attributes of an element, declarations of namespaces among them; and those of all.
@@ -13,6 +13,8 @@ const MAX_ATTRIBUTES: usize = 64;
 const MAX_ALL_ATTRIBUTES: usize = 3 * MAX_ELEMENTS;
 /// Declarations of namespaces that are in force at one place: canonical XML looks at each at each element.
 const MAX_NAMESPACES: usize = 64;
+/// The same, added up over all elements: the work of canonicalisation does not grow with elements times namespaces.
+const MAX_ALL_NAMESPACES: usize = 128_000;
 /// Comments.
 const MAX_COMMENTS: usize = 64;
 
@@ -120,6 +122,8 @@ struct Count {
     /// Namespaces that are declared by each of the elements that are open.
     open: Vec<usize>,
     namespaces: usize,
+    /// Namespaces in force, added up over all elements.
+    all_namespaces: usize,
 }
 
 impl Count {
@@ -128,6 +132,7 @@ impl Count {
         self.attributes = tag.attributes;
         self.all_attributes += tag.attributes;
         self.namespaces += tag.namespaces;
+        self.all_namespaces += self.namespaces;
         self.open.push(tag.namespaces);
     }
 
@@ -142,6 +147,7 @@ impl Count {
             (self.attributes, MAX_ATTRIBUTES, "attributes of one element"),
             (self.all_attributes, MAX_ALL_ATTRIBUTES, "attributes"),
             (self.namespaces, MAX_NAMESPACES, "namespaces in one place"),
+            (self.all_namespaces, MAX_ALL_NAMESPACES, "namespaces in all places together"),
             (self.comments, MAX_COMMENTS, "comments"),
         ];
         let over = bounds.into_iter().find(|(count, most, _)| count > most);
@@ -217,6 +223,12 @@ mod tests {
         }
         assert_eq!(reason(&comments(MAX_COMMENTS)), None);
         assert_eq!(reason(&comments(MAX_COMMENTS + 1)), Some(Reason::OutOfBounds));
+        let product = |elements: usize| {
+            let declared: String = (0..MAX_NAMESPACES).map(|n| format!(" xmlns:n{n}='u'")).collect();
+            format!("<a{declared}>{}</a>", "<b/>".repeat(elements - 1))
+        };
+        assert_eq!(reason(&product(MAX_ALL_NAMESPACES / MAX_NAMESPACES)), None);
+        assert_eq!(reason(&product(MAX_ALL_NAMESPACES / MAX_NAMESPACES + 1)), Some(Reason::OutOfBounds));
         assert_eq!(reason(&flat(MAX_ELEMENTS)), None);
         assert_eq!(reason(&flat(MAX_ELEMENTS + 1)), Some(Reason::OutOfBounds));
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Bytes that fit into the form.
-const ROOM: usize = 180 * 1024;
+const ROOM: usize = 720 * 1024;
 
 pub(crate) fn all() -> Vec<Hostile> {
     [beyond(), within()].into_iter().flatten().collect()
@@ -43,7 +43,7 @@ fn beyond() -> Vec<Hostile> {
         of("70 deep", sent(STATEMENT, &nested(70))),
         of("deep and never closed", sent(STATEMENT, &"<a>".repeat(ROOM / 4))),
         of("as many elements as fit", sent(STATEMENT, &"<a/>".repeat(ROOM / 5))),
-        of("2,000 elements more", sent(STATEMENT, &"<a/>".repeat(2_000))),
+        of("12,000 elements more", sent(STATEMENT, &"<a/>".repeat(12_000))),
         of("as many attributes as fit", sent(STATEMENT, &attributes(15_000))),
         of("70 attributes", sent(STATEMENT, &attributes(70))),
         of(
@@ -71,11 +71,11 @@ fn beyond() -> Vec<Hostile> {
             OutOfBounds,
         ),
         Hostile::of(
-            "201 values",
+            "10,001 values",
             {
                 let all = format!(
                     "<saml:Attribute Name=\"a\">{}</saml:Attribute>",
-                    "<saml:AttributeValue></saml:AttributeValue>".repeat(201)
+                    "<saml:AttributeValue></saml:AttributeValue>".repeat(saml_sp::MAX_VALUES - 1)
                 );
                 Build::assertion_signed().within(STATEMENT, &format!("{all}{STATEMENT}")).xml()
             },
@@ -123,16 +123,16 @@ fn stuffing() -> Vec<(&'static str, String)> {
     let (plain, prefixed) = (attributes(62, ""), attributes(55, "nN:"));
     let (absolute, relative) = (namespaces(55, "urn:"), namespaces(55, "u"));
     vec![
-        ("1,900 elements", fill("<a/>", 1_900)),
-        ("1,800 elements, 58 deep", nested(55, &fill("<a/>", 1_800))),
-        ("elements of 62 attributes, 58 deep", nested(55, &fill(&format!("<a{plain}/>"), 95))),
-        ("elements of 3 attributes, 58 deep", nested(55, &fill("<a a=\"\" b=\"\" c=\"\"/>", 1_800))),
-        ("55 namespaces, used by each of 100 elements", format!("<a{absolute}>{}</a>", fill(&format!("<a{prefixed}/>"), 100))),
+        ("11,900 elements", fill("<a/>", 11_900)),
+        ("11,800 elements, 58 deep", nested(55, &fill("<a/>", 11_800))),
+        ("elements of 62 attributes, 58 deep", nested(55, &fill(&format!("<a{plain}/>"), 570))),
+        ("elements of 3 attributes, 58 deep", nested(55, &fill("<a a=\"\" b=\"\" c=\"\"/>", 11_800))),
+        ("55 namespaces, used by each of 600 elements", format!("<a{absolute}>{}</a>", fill(&format!("<a{prefixed}/>"), 600))),
         ("55 namespaces above 1,800 elements, 58 deep", format!("<a{absolute}>{}</a>", nested(54, &fill("<n54:a/>", 1_800)))),
         ("55 namespaces above 1,800 elements, some kept", format!("<a{absolute}>{}</a>", nested(54, &fill("<a/>", 1_800)))),
-        ("55 namespaces that are relative, used by each of 100 elements", format!("<a{relative}>{}</a>", fill(&format!("<a{prefixed}/>"), 100))),
-        ("1,800 elements that declare a namespace each", nested(50, &fill("<n:a xmlns:n=\"urn:n\"/>", 1_800))),
-        ("1,800 elements that bind a kept prefix each", nested(50, &fill("<a xmlns:xs=\"urn:n\"/>", 1_800))),
+        ("55 namespaces that are relative, used by each of 600 elements", format!("<a{relative}>{}</a>", fill(&format!("<a{prefixed}/>"), 600))),
+        ("11,800 elements that declare a namespace each", nested(50, &fill("<n:a xmlns:n=\"urn:n\"/>", 11_800))),
+        ("11,800 elements that bind a kept prefix each", nested(50, &fill("<a xmlns:xs=\"urn:n\"/>", 11_800))),
         ("a text as long as fits", fill("a", usize::MAX)),
         ("a text of nothing but ampersands", fill("&amp;", usize::MAX)),
         ("a text of nothing but carriage returns", fill("&#13;", usize::MAX)),
@@ -161,12 +161,12 @@ fn alone() -> Vec<Hostile> {
     vec![
         of(
             "a SignatureValue as long as fits",
-            usual().first("<ds:SignatureValue>", &format!("<ds:SignatureValue>{}", "AAAA".repeat(40_000))),
+            usual().first("<ds:SignatureValue>", &format!("<ds:SignatureValue>{}", "AAAA".repeat(160_000))),
             SignatureShape,
         ),
         of(
             "a DigestValue as long as fits",
-            usual().first("<ds:DigestValue>", &format!("<ds:DigestValue>{}", "AAAA".repeat(40_000))),
+            usual().first("<ds:DigestValue>", &format!("<ds:DigestValue>{}", "AAAA".repeat(160_000))),
             SignatureShape,
         ),
         of("an ID as long as fits", usual().all("_a1", &"a".repeat(50_000)), Reason::BadId),

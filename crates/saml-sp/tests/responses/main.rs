@@ -39,4 +39,5 @@ mod valid_encrypted;
 mod valid_forms;
 mod valid_keys;
 mod valid_statements;
+mod values;
 mod world;

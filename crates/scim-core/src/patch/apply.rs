@@ -212,7 +212,7 @@ impl Values {
     }
 
     fn change_whole(&mut self, verb: Verb, value: Option<&Value>) -> Result<(), Error> {
-        let sent = self.read_all(value)?;
+        let sent = self.read_all(verb, value)?;
         match (verb, value) {
             (Verb::Replace, _) => self.all = sent,
             (Verb::Remove, None) => self.all.clear(),
@@ -297,15 +297,19 @@ impl Values {
         value.extend(new);
     }
 
-    fn read_all(&self, value: Option<&Value>) -> Result<Vec<Members>, Error> {
+    fn read_all(&self, verb: Verb, value: Option<&Value>) -> Result<Vec<Members>, Error> {
         let path = self.path.to_string();
         let list = match value {
             Some(list @ Value::Array(_)) => list.clone(),
             Some(one) => Value::Array(vec![one.clone()]),
             None => return Ok(Vec::new()),
         };
-        let Some(Value::Array(read)) = input::multiple(self.path.attribute, &list, &path)? else {
-            return Ok(Vec::new());
+        let read = match verb {
+            Verb::Remove => input::elements(self.path.attribute, &list, &path)?,
+            Verb::Add | Verb::Replace => match input::multiple(self.path.attribute, &list, &path)? {
+                Some(Value::Array(read)) => read,
+                _ => Vec::new(),
+            },
         };
         Ok(read.into_iter().filter_map(|value| value.as_object().cloned()).collect())
     }

@@ -23,7 +23,7 @@ fn keys_of(case: &Value) -> CookieKeys {
         Value::String(one) => vec![one.clone()],
         many => many.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect(),
     };
-    CookieKeys::new(&secrets.into_iter().map(Secret::new).collect::<Vec<_>>())
+    CookieKeys::new(&secrets.into_iter().map(|one| CookieSecret::new(one).unwrap()).collect::<Vec<_>>())
 }
 
 fn claims_of(case: &Value, name: &str) -> Map<String, Value> {
@@ -89,7 +89,8 @@ fn variants_are_taken_where_it_is_safe() {
 }
 
 fn usual() -> (CookieKeys, String) {
-    let keys = CookieKeys::new(&[Secret::new("a secret of at least 32 characters".to_owned())]);
+    let keys =
+        CookieKeys::new(&[CookieSecret::new("a secret of at least 32 characters".to_owned()).unwrap()]);
     let claims = Map::from_iter([("sid".to_owned(), "ses_1".into())]);
     let token = keys.mint(&env(), CookieName::Plain, claims, 60).unwrap();
     (keys, token)
@@ -108,7 +109,7 @@ fn the_preferred_name_decides_and_older_secrets_still_open() {
     assert_eq!(keys.read(&env(), CookieName::Plain, &swapped), Err(NotASession));
 
     let secrets = ["a newer secret of 32 characters or more", "a secret of at least 32 characters"];
-    let rotated = CookieKeys::new(&secrets.map(|secret| Secret::new(secret.to_owned())));
+    let rotated = CookieKeys::new(&secrets.map(|secret| CookieSecret::new(secret.to_owned()).unwrap()));
     let cookies = [("authjs.session-token", token.as_str())];
     assert!(rotated.read(&env(), CookieName::Plain, &cookies).unwrap().is_some());
     let newer = rotated.mint(&env(), CookieName::Plain, Map::new(), 60).unwrap();

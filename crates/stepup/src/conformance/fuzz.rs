@@ -5,13 +5,13 @@ use std::{
     sync::LazyLock,
 };
 
-use kernel::{Id, Secret, SigningKeys, SystemEnv, Timestamp, UserId};
+use kernel::{Id, MasterKeys, Secret, SigningKeys, SystemEnv, Timestamp, UserId};
 
 use crate::{Claims, Factor, Grant};
 
 static GENUINE: LazyLock<(SigningKeys, String)> = LazyLock::new(|| {
     let keys = [("b", 2), ("a", 1)].map(|(id, byte)| (id.to_owned(), Secret::new(vec![byte; 32])));
-    let keys = SigningKeys::derive(&keys, "step-up");
+    let keys = SigningKeys::derive(&MasterKeys::new(keys.into()).unwrap_or_default(), "step-up");
     let env = SystemEnv::default();
     let grant = Grant {
         id: Id::new(&env),

@@ -1,6 +1,6 @@
 //! Domains that tenants have proved to be their own: one owner each.
 
-use ::saml_sp::{DomainStore, EmailDomain, Method, ProviderId, VerifiedDomain};
+use ::saml_sp::{DomainStore, EmailDomain, Method, ProviderId, RECHECK_MILLIS, VerifiedDomain};
 use async_trait::async_trait;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
@@ -36,7 +36,7 @@ impl TryFrom<DomainRow> for VerifiedDomain {
     }
 }
 
-fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
+pub(super) fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
     text.parse().map_err(|error| corrupt("verified_domains.tenant_id", error))
 }
 
@@ -78,11 +78,14 @@ impl DomainStore for Tx {
 
     async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> Result<bool, StoreError> {
         self.for_change()?;
+        let is_rechecked = domain.method == Method::Dns;
+        let due_at = is_rechecked.then(|| domain.verified_at.plus_millis(RECHECK_MILLIS).naive());
         let row = (
             rows::domain.eq(domain.domain.as_str()),
             rows::tenant_id.eq(self.tenant.as_str()),
             rows::method.eq(domain.method.as_str()),
             rows::verified_at.eq(domain.verified_at.naive()),
+            rows::due_at.eq(due_at),
         );
         let insert = Kept(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
         let inserted = on!(&mut self.conn, c => insert.execute(c).await)? == 1;

@@ -3,7 +3,9 @@
 mod domains;
 mod over;
 mod providers;
+mod recheck;
 mod requests;
+mod subjects;
 mod trials;
 mod upkeep;
 

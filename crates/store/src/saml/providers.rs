@@ -15,7 +15,7 @@ use crate::{
     kept::Kept,
     schema::{
         saml_assertions as assertions, saml_provider_domains as domains, saml_providers as rows,
-        saml_requests as requests, saml_trials as trials, tenants,
+        saml_requests as requests, saml_subjects as subjects, saml_trials as trials, tenants,
     },
 };
 
@@ -154,6 +154,9 @@ impl ProviderStore for Tx {
             .filter(assertions::provider_id.eq(id));
         on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
         let of_it = trials::table.filter(trials::tenant_id.eq(&tenant)).filter(trials::provider_id.eq(id));
+        on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
+        let of_it =
+            subjects::table.filter(subjects::tenant_id.eq(&tenant)).filter(subjects::provider_id.eq(id));
         on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
         Ok(self.note_change(true))
     }

@@ -112,7 +112,9 @@ async fn every_filter_finds_what_it_means_page_by_page() {
         appended(&world, &other, strangers).await;
         let mut memory = MemoryLedger::default();
         memory.append(&own).await.unwrap();
-        let keys = CheckpointKeys::derive(&[("test".to_owned(), kernel::Secret::new(vec![7; 32]))]);
+        let keys = CheckpointKeys::derive(
+            &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
+        );
         let lease = Lease { owner: "test".into(), now: ctx.now, until: ctx.now };
         assert_eq!(seal(&mut memory, &keys, &tenant, &lease, None).await.unwrap().count, 300);
         let work = async move |ctx: &Ctx, tx: &mut Tx| {

@@ -10,13 +10,13 @@ use audit::{
     },
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use kernel::{Actor, Ctx, Secret, StoreError, TenantId, Timestamp};
+use kernel::{Actor, Ctx, MasterKeys, Secret, StoreError, TenantId, Timestamp};
 use store::{Tx, testing::Kind};
 
 use crate::support::{World, on_both, world};
 
 fn keys() -> CheckpointKeys {
-    CheckpointKeys::derive(&[("test".to_owned(), Secret::new(vec![7; 32]))])
+    CheckpointKeys::derive(&MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap())
 }
 
 /// Enters so many, at the times that are given in seconds, by somebody with an address.

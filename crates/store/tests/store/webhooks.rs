@@ -5,7 +5,7 @@ use ::webhooks::{
     SubscriptionId, Taken, client::Guard,
 };
 use audit::{Audited, Unaudited};
-use kernel::{Ctx, Id, Secret, StoreError, Timestamp};
+use kernel::{Ctx, Id, MasterKeys, Secret, StoreError, Timestamp};
 use store::{DeliveryStatus, Tx};
 
 use crate::support::{World, on_both};
@@ -18,7 +18,8 @@ fn lease(world: &World, owner: &str) -> Lease {
 async fn subscribe(world: &World, filter: &str) -> Subscription {
     let filters = vec![filter.to_owned()];
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let keys = SecretKeys::new(&[("test".to_owned(), Secret::new(vec![7; 32]))]);
+        let keys =
+            SecretKeys::new(&MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap());
         let new =
             ::webhooks::New { name: "x".into(), url: "https://x.example/".into(), event_filters: filters };
         let (made, _) = ::webhooks::create(ctx, tx, (&Guard::default(), &keys), new).await.unwrap();
@@ -245,7 +246,11 @@ async fn a_retry_that_was_asked_for_leaves_nothing_due() {
 async fn checkpoints_are_told_once_an_hour_to_those_who_want_to_know() {
     on_both(async |world| {
         let one = subscribe(&world, "ACCOUNT_AUDIT_CHECKPOINT_*").await;
-        let keys = || audit::log::CheckpointKeys::derive(&[("test".to_owned(), Secret::new(vec![7; 32]))]);
+        let keys = || {
+            audit::log::CheckpointKeys::derive(
+                &MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap(),
+            )
+        };
         let seal = async || {
             let now = world.env.now();
             let lease = audit::log::Lease { owner: "s".into(), now, until: now };

@@ -11,7 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::{Actor, Ctx, Env, ManualEnv, Secret, StoreError, TenantId, Timestamp};
+use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, TenantId, Timestamp};
 use tokio::time::Instant;
 use webhooks::{
     Attempt, AttemptError, Batch, Deliver, Dispatcher, Key, KeyError, Lease, Limits, MemoryQueue, New, News,
@@ -176,7 +176,7 @@ impl Seen for Watcher {
 }
 
 pub(crate) fn keys(byte: u8) -> Arc<SecretKeys> {
-    Arc::new(SecretKeys::new(&[("test".into(), Secret::new(vec![byte; 32]))]))
+    Arc::new(SecretKeys::new(&MasterKeys::new(vec![("test".into(), Secret::new(vec![byte; 32]))]).unwrap()))
 }
 
 /// Everything that deliveries need.

@@ -7,7 +7,7 @@ use credentials::{
 };
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sessions::{Method, Standing};
 use store::Tx;
 use utoipa::ToSchema;
@@ -47,7 +47,7 @@ struct PasskeyOptions {
 struct PasskeyBody {
     challenge_id: String,
     #[schema(value_type = Object)]
-    credential: Value,
+    credential: Map<String, Value>,
 }
 
 /// A challenge, kept by the client under our signature: nothing is stored for whoever asks.
@@ -101,6 +101,7 @@ pub(super) async fn finish_passkey_sign_in(
     body: Json<PasskeyBody>,
 ) -> Result<HttpResponse, Problem> {
     let PasskeyBody { challenge_id, credential } = body.0;
+    let credential = Value::Object(credential);
     let opened = site.keys.open_challenge(&challenge_id).and_then(|text| serde_json::from_slice(&text).ok());
     let Some(Challenge { until, pending }) = opened else { return Err(ticket::invalid()) };
     if visitor.env().now().unix_millis() >= until {

@@ -8,7 +8,7 @@ use audit::{
 use credentials::Assertion;
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use stepup::{Answer, Attempt, ChallengeId, Factor, Purpose, Verified};
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
@@ -65,7 +65,7 @@ struct StepUpBody {
     code: Option<String>,
     /// What the authenticator answered, for `WEBAUTHN`.
     #[schema(value_type = Option<Object>)]
-    credential: Option<Value>,
+    credential: Option<Map<String, Value>>,
 }
 
 /// A proof; shown once.
@@ -173,7 +173,7 @@ pub(super) async fn verify_step_up(
     body: Json<StepUpBody>,
 ) -> Result<HttpResponse, Problem> {
     let StepUpBody { challenge_id, factor: name, code, credential } = body.0;
-    let answered = match Proof::of(name, code, credential)? {
+    let answered = match Proof::of(name, code, credential.map(Value::Object))? {
         Proof::Code(code) => Answer::Code(code),
         Proof::Credential(credential) => {
             Assertion::read(&credential)

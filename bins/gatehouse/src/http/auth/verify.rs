@@ -8,7 +8,7 @@ use audit::{
 use credentials::{Factor, FactorStore, TicketKind, TicketStore};
 use kernel::{Ctx, UserId};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sessions::Standing;
 use store::Tx;
 use utoipa::ToSchema;
@@ -38,7 +38,7 @@ struct VerifyBody {
     code: Option<String>,
     /// What the authenticator answered, for `WEBAUTHN`.
     #[schema(value_type = Option<Object>)]
-    credential: Option<Value>,
+    credential: Option<Map<String, Value>>,
 }
 
 /// 401: the code or assertion proves nothing.
@@ -73,7 +73,7 @@ pub(super) async fn verify_factor(
 ) -> Result<HttpResponse, Problem> {
     let VerifyBody { ticket, factor, code, credential } = body.0;
     let (tenant, hash) = ticket::read(&ticket)?;
-    let proof = Proof::of(factor, code, credential)?;
+    let proof = Proof::of(factor, code, credential.map(Value::Object))?;
     let find = async move |tx: &mut Tx| tx.ticket(&hash).await;
     let kept = visitor.read(&tenant, find).await?.filter(|kept| kept.kind == TicketKind::Factor);
     let Some(kept) = kept.filter(|kept| kept.is_live(visitor.env().now())) else {

@@ -9,7 +9,7 @@ use credentials::{
 };
 use kernel::Ctx;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sessions::SessionId;
 use store::Tx;
 use utoipa::ToSchema;
@@ -45,7 +45,7 @@ struct PasskeySetup {
 struct PasskeyBody {
     challenge_id: String,
     #[schema(value_type = Object)]
-    credential: Value,
+    credential: Map<String, Value>,
     /// What to call it; 1 to 64 printable characters.
     name: Option<String>,
 }
@@ -121,6 +121,7 @@ pub(super) async fn verify_passkey(
     body: Json<PasskeyBody>,
 ) -> Result<HttpResponse, Problem> {
     let PasskeyBody { challenge_id, credential, name } = body.0;
+    let credential = Value::Object(credential);
     let name = match name {
         None => default_name(FactorKind::Webauthn).to_owned(),
         Some(name) => credentials::name(&name)

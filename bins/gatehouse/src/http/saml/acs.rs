@@ -37,7 +37,7 @@ const PATIENCE: i64 = 5 * 60_000;
 #[schema(as = SamlResponseForm)]
 #[expect(dead_code, reason = "read by name: for the description alone")]
 struct ResponseForm {
-    /// Base64 of the Response, 256 KiB at most.
+    /// Base64 of the Response, 1 MiB at most.
     #[schema(rename = "SAMLResponse")]
     saml_response: String,
     /// The key that the request came with.

@@ -1,13 +1,16 @@
 //! From an answer that was examined to somebody who is in, or to why not: one unit of work.
 
 use actix_web::web;
-use audit::{Audited, Event, Unaudited, events::saml::SamlSignInRefused};
+use audit::{
+    Audited, Event, Unaudited,
+    events::saml::{SamlSignInRefused, SamlSubjectPinned},
+};
 use credentials::{SignInMode, SignInStore};
 use directory::{PeopleStore, Person};
 use kernel::{Ctx, Email, Timestamp};
 use saml_sp::{
-    Claims, Counted, Provider, ProviderId, Reason, Refusal, RequestId, RequestStore, Step as Check, TrialId,
-    TrialStore, Verified,
+    Claims, Counted, PinnedSubject, Provider, ProviderId, Reason, Recognized, Refusal, RequestId,
+    RequestStore, Step as Check, SubjectStore, TrialId, TrialStore, Verified,
 };
 use sessions::{Method, Standing};
 use store::Tx;
@@ -75,7 +78,7 @@ pub(super) async fn admit(
     };
     let (email, account) = match outcome {
         Ok(email) => {
-            let account = account(ctx, tx, &email).await?;
+            let account = account(ctx, tx, &email, &provider, claims.get()).await?;
             (Some(email), account)
         }
         Err(refusal) => (None, Account::No { refusal, person: None, problem: None }),
@@ -96,7 +99,28 @@ pub(super) async fn admit(
             let event = refused(&provider, &refusal, person.as_deref());
             Ok(Audited::new(Ended::Refused { refusal, is_entered: true }, event))
         }
-        Account::Yes(held) => {
+        Account::Yes(held, recognized) => {
+            let pinned = match recognized {
+                Recognized::Known => None,
+                Recognized::New(subject) => {
+                    let pinned = PinnedSubject { provider: provider.id.clone(), subject, pinned_at: ctx.now };
+                    Some(pinned)
+                }
+            };
+            let mut events = Vec::new();
+            if let Some(pinned) = pinned {
+                if !tx.pin_subject(&held.person.id, &pinned).await? {
+                    let detail = "another sign-in pinned this NameID, or another one, at the same time";
+                    let refusal = Refusal::new(Reason::SubjectChanged, detail);
+                    let event = refused(&provider, &refusal, Some(&held.person));
+                    return Ok(Audited::new(Ended::Refused { refusal, is_entered: true }, event));
+                }
+                let data = SamlSubjectPinned {
+                    provider: provider.id.to_string(),
+                    subject: pinned.subject.to_string(),
+                };
+                events.push(Event::new(held.person.id.as_str(), &data));
+            }
             let trusts = held.policy.mfa.trust_sso_mfa;
             let not_after = claims.get().session_ends();
             let proved = Proved { methods: vec![Method::Sso], not_after, ..Proved::default() };
@@ -108,28 +132,35 @@ pub(super) async fn admit(
             // A key that was not given back leads nowhere in particular.
             let same = relay_state.is_some_and(|given| sha256(given.as_bytes()) == request.relay_key);
             let return_to = if same { request.return_to } else { "/".to_owned() };
-            Ok(step.map(|step| Ended::In(Box::new(step), return_to)))
+            Ok(step.map(|step| Ended::In(Box::new(step), return_to)).with(events))
         }
     }
 }
 
 /// Whose address it is.
 enum Account {
-    Yes(Box<Held>),
+    Yes(Box<Held>, Recognized),
     No { refusal: Refusal, person: Option<Box<Person>>, problem: Option<Box<Problem>> },
 }
 
 impl Account {
     fn told(&self) -> (Option<&Refusal>, Option<&Person>) {
         match self {
-            Self::Yes(held) => (None, Some(&held.person)),
+            Self::Yes(held, _) => (None, Some(&held.person)),
             Self::No { refusal, person, .. } => (Some(refusal), person.as_deref()),
         }
     }
 }
 
-/// Somebody of the tenant who has this address, and may sign in so, from here.
-async fn account(ctx: &Ctx, tx: &mut Tx, email: &Email) -> Result<Account, Problem> {
+/// Somebody of the tenant who has this address, is the one whom the identity provider has always meant, and may sign in
+/// so, from here.
+async fn account(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    email: &Email,
+    provider: &Provider,
+    claims: &Claims,
+) -> Result<Account, Problem> {
     let no = |reason, detail: &str, person: Option<Person>| {
         let refusal = Refusal::new(reason, detail);
         Ok(Account::No { refusal, person: person.map(Box::new), problem: None })
@@ -150,6 +181,10 @@ async fn account(ctx: &Ctx, tx: &mut Tx, email: &Email) -> Result<Account, Probl
     if !person.active {
         return no(Reason::Disabled, "the account is disabled", Some(person));
     }
+    let recognized = match saml_sp::recognize(tx, &provider.id, &person.id, claims).await? {
+        Ok(recognized) => recognized,
+        Err(Refusal { reason, detail }) => return no(reason, &detail, Some(person)),
+    };
     if let Err(problem) = network::admit_sign_in(ctx, tx, &person).await {
         if problem.code() != "NETWORK_POLICY_BLOCKED" {
             return Err(problem);
@@ -157,7 +192,7 @@ async fn account(ctx: &Ctx, tx: &mut Tx, email: &Email) -> Result<Account, Probl
         let refusal = Refusal::new(Reason::Network, problem.message());
         return Ok(Account::No { refusal, person: Some(Box::new(person)), problem: Some(Box::new(problem)) });
     }
-    Ok(Account::Yes(Box::new(Held { person, policy })))
+    Ok(Account::Yes(Box::new(Held { person, policy }), recognized))
 }
 
 /// The test that a response says it is for, if this browser has begun it.

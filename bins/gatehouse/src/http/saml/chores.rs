@@ -23,21 +23,21 @@ use crate::{
 /// How often is looked for what is due.
 const EVERY: Duration = Duration::from_mins(1);
 /// Milliseconds that a provider is taken for: longer than reading its metadata lasts.
-const LEASE: i64 = 5 * 60_000;
+pub(super) const LEASE: i64 = 5 * 60_000;
 /// Providers that are looked for at once.
-const AT_ONCE: i64 = 100;
+pub(super) const AT_ONCE: i64 = 100;
 /// Providers that are looked after at the same time.
-const BESIDE: usize = 8;
+pub(super) const BESIDE: usize = 8;
 /// Times in a row that is looked for more; then the rest has to wait for the next time.
-const ROUNDS: usize = 100;
+pub(super) const ROUNDS: usize = 100;
 /// Between two times that something is taken away.
 const BREATH: Duration = Duration::from_millis(20);
 
 /// Looks after identity providers.
 pub(in crate::http) struct Caretaker {
-    store: Arc<Store>,
-    env: Arc<dyn Env>,
-    site: web::Data<Site>,
+    pub(super) store: Arc<Store>,
+    pub(super) env: Arc<dyn Env>,
+    pub(super) site: web::Data<Site>,
 }
 
 impl Caretaker {
@@ -59,12 +59,13 @@ impl Caretaker {
         loop {
             ticks.tick().await;
             say("identity providers could not be looked after", self.look_after(&client).await);
+            say("verified domains could not be checked again", self.recheck_domains().await);
             say("what is over of single sign-on could not be taken away", self.purge().await);
             say("certificates of identity providers could not be counted", self.measure().await);
         }
     }
 
-    fn ctx(&self, tenant: &TenantId) -> Ctx {
+    pub(super) fn ctx(&self, tenant: &TenantId) -> Ctx {
         Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("saml"))
     }
 
@@ -193,7 +194,7 @@ fn note(ctx: &Ctx, refreshed: &Refreshed) {
     }
 }
 
-fn say(problem: &'static str, done: Result<(), StoreError>) {
+pub(super) fn say(problem: &'static str, done: Result<(), StoreError>) {
     if let Err(error) = done {
         tracing::warn!(%error, "{problem}");
     }

@@ -6,6 +6,7 @@ mod browser;
 mod chores;
 mod login;
 mod metadata;
+mod recheck;
 mod report;
 
 use std::{num::NonZeroU32, sync::Arc};

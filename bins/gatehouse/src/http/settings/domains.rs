@@ -124,7 +124,7 @@ pub(super) async fn list_domains(
 
 /// Prove a domain
 ///
-/// Looks for the record in the DNS, now. It may be removed afterwards. A domain has one owner. Needs a fresh proof
+/// Looks for the record in the DNS, now. Keep it: it is read again every 30 days. A domain has one owner. Needs a fresh proof
 /// (`SSO_PROVIDER_CHANGE`).
 #[utoipa::path(
     tag = "Single sign-on",

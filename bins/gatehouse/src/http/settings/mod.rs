@@ -16,6 +16,7 @@ mod saml_providers;
 mod saml_refresh;
 mod saml_rotation;
 mod saml_shown;
+mod saml_subjects;
 mod saml_tests;
 mod scim_tokens;
 mod sign_in_policy;
@@ -68,6 +69,8 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(user_sessions::revoke_user_session)
         .service(user_acts::reset_user_password)
         .service(user_acts::reset_user_factors)
+        .service(saml_subjects::list_saml_subjects)
+        .service(saml_subjects::delete_saml_subject)
         .service(scim_tokens::list_scim_tokens)
         .service(scim_tokens::create_scim_token)
         .service(scim_tokens::revoke_scim_token)

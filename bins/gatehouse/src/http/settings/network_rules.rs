@@ -119,6 +119,7 @@ pub(super) async fn rename_network_rule(
     ),
     responses(
         (status = 200, description = "It is gone.", body = Deleted),
+        (status = 400, description = "acknowledge: is something else than CALLER_NOT_COVERED."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no rule of this id."),
         (status = 409, description = "LOCKOUT_PROTECTION; or CONFLICT, reason CALLER_NOT_COVERED."),

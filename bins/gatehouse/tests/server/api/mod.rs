@@ -1,6 +1,6 @@
 pub(crate) mod auth;
 mod developers;
 mod me;
-mod saml;
+pub(crate) mod saml;
 mod scim;
 mod settings;

@@ -11,3 +11,8 @@ mod tenant_coupling;
 mod many_connections;
 mod slow_bodies;
 mod sockets;
+//! Attacks that must fail, one file each.
+
+mod bodies;
+mod saml_subject;
+mod scim_values;

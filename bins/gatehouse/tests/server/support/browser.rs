@@ -41,6 +41,12 @@ impl Browser {
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let text = body.map(Value::to_string).unwrap_or_default();
+        self.raw(method, path, body.map(|_| "application/json"), &text)
+    }
+
+    /// Sends a text as it is.
+    pub(crate) fn raw(&self, method: &str, path: &str, kind: Option<&str>, text: &str) -> Answer {
         let pairs: Vec<_> =
             self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
         let caller = if pairs.is_empty() {
@@ -48,8 +54,7 @@ impl Browser {
         } else {
             self.caller.with("Cookie", &pairs.join("; "))
         };
-        let text = body.map(Value::to_string).unwrap_or_default();
-        let answer = caller.send(method, path, body.map(|_| "application/json"), &text);
+        let answer = caller.send(method, path, kind, text);
         self.keep(&answer);
         answer
     }

@@ -41,6 +41,10 @@ pub(crate) struct Says {
     pub(crate) acs: String,
     pub(crate) session_ends: Option<Timestamp>,
     pub(crate) authn_instant: Timestamp,
+    /// Format and value; the address as `emailAddress` without.
+    pub(crate) name_id: Option<(String, String)>,
+    /// Further values of the attribute `groups`.
+    pub(crate) groups: usize,
 }
 
 impl Sent {
@@ -78,6 +82,8 @@ impl Sent {
             acs,
             session_ends: None,
             authn_instant: now,
+            name_id: None,
+            groups: 0,
         }
     }
 
@@ -126,21 +132,37 @@ impl Idp {
         let answers =
             says.in_response_to.as_ref().map(|id| format!(" InResponseTo=\"{id}\"")).unwrap_or_default();
         let session = says.session_ends.map(|end| format!(" SessionNotOnOrAfter=\"{}\"", seconds(end)));
+        let address = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+        let (format, name_id) =
+            says.name_id.clone().unwrap_or_else(|| (address.to_owned(), says.email.clone()));
+        let attribute = |name: &str, values: &[String]| {
+            let values: String = values
+                .iter()
+                .map(|value| format!("<saml:AttributeValue>{value}</saml:AttributeValue>"))
+                .collect();
+            format!("<saml:Attribute Name=\"{name}\">{values}</saml:Attribute>")
+        };
+        let mut more = String::new();
+        if says.name_id.is_some() {
+            more += &attribute("mail", std::slice::from_ref(&says.email));
+        }
+        if says.groups > 0 {
+            more += &attribute("groups", &(0..says.groups).map(|n| format!("group-{n}")).collect::<Vec<_>>());
+        }
         // Attributes in the order that canonical form has them in.
         let head = format!(
             "<saml:Assertion xmlns:saml=\"{SAML}\" ID=\"{}\" IssueInstant=\"{now}\" Version=\"2.0\"><saml:Issuer>{}</saml:Issuer>",
             says.assertion_id, self.entity_id
         );
         let tail = format!(
-            "<saml:Subject><saml:NameID Format=\"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress\">{email}</saml:NameID>\
+            "<saml:Subject><saml:NameID Format=\"{format}\">{name_id}</saml:NameID>\
              <saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:bearer\"><saml:SubjectConfirmationData{answers} \
              NotOnOrAfter=\"{later}\" Recipient=\"{acs}\"></saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject>\
              <saml:Conditions NotBefore=\"{now}\" NotOnOrAfter=\"{later}\"><saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience>\
              </saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant=\"{instant}\"{session}><saml:AuthnContext>\
              <saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext>\
              </saml:AuthnStatement><saml:AttributeStatement><saml:Attribute Name=\"displayName\"><saml:AttributeValue>Somebody</saml:AttributeValue>\
-             </saml:Attribute></saml:AttributeStatement></saml:Assertion>",
-            email = says.email,
+             </saml:Attribute>{more}</saml:AttributeStatement></saml:Assertion>",
             acs = says.acs,
             audience = says.audience,
             instant = seconds(says.authn_instant),

@@ -19,7 +19,7 @@ use gatehouse::{
     http::{self, Parts},
     keys::Keys,
 };
-use kernel::{Actor, Ctx, Env, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
+use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
 use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, Verified};
 use store::{
     DatabaseUrl, Store, Tx,
@@ -93,8 +93,8 @@ pub(crate) struct Person {
     pub(crate) password: &'static str,
 }
 
-fn masters() -> Vec<(String, Secret<Vec<u8>>)> {
-    vec![("test".to_owned(), Secret::new(vec![7; 32]))]
+fn masters() -> MasterKeys {
+    MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap()
 }
 
 /// Everybody has proved whatever is asked for: what guards do with a proof is tested without a ceremony, the
@@ -125,7 +125,7 @@ impl Ceremonies<Tx> for Proved {
 }
 
 fn parts(database: &TestDatabase, env: &Arc<MovedEnv>) -> Parts {
-    let secret = Secret::new(AUTH_SECRET.to_owned());
+    let secret = sessions::CookieSecret::new(AUTH_SECRET.to_owned()).unwrap();
     let keys = Keys::fixed(&masters(), &[secret]);
     Parts { keys, store: database.store(), env: env.clone() }
 }
@@ -257,6 +257,7 @@ impl Server {
             ("webhooks_allow_cidrs", "127.0.0.0/8"),
             ("webhooks_allow_http", "true"),
         ];
+        raw.set("dns_servers", self.dns.address.to_string()).unwrap();
         for (name, value) in usual {
             raw.set(name, value.to_owned()).unwrap();
         }
@@ -309,6 +310,13 @@ impl Server {
         let answer = browser.sign_in(email, PASSWORD);
         assert_eq!(answer.json()["status"], "SIGNED_IN", "{}", answer.text);
         (person, browser)
+    }
+
+    /// Returns how many verified domains are due to be checked again, or are being checked: that takes minutes at most.
+    pub(crate) fn due_domains(&self) -> usize {
+        let now = self.env.now().plus_millis(600_000);
+        let look = async move |across: &mut store::Across| across.domains_due(now, 10).await;
+        self.runtime.block_on(self.store.across(look)).unwrap().len()
     }
 
     /// Runs a unit of work on a tenant, as the operator.

@@ -4,16 +4,15 @@ use std::time::Duration;
 
 use credentials::SignInMode;
 use directory::Role;
-use kernel::Secret;
 use serde_json::{Value, json};
-use sessions::{CookieKeys, CookieName};
+use sessions::{CookieKeys, CookieName, CookieSecret};
 
 use super::enrolment::enrol_totp;
 use crate::support::{AUTH_SECRET, Answer, Browser, Server, code, on_both};
 
 /// A cookie as the neighbour would mint it now.
 pub(crate) fn token(server: &Server, claims: Value) -> String {
-    let keys = CookieKeys::new(&[Secret::new(AUTH_SECRET.to_owned())]);
+    let keys = CookieKeys::new(&[CookieSecret::new(AUTH_SECRET.to_owned()).unwrap()]);
     let Value::Object(claims) = claims else { panic!("claims are an object") };
     keys.mint(&*server.env, CookieName::Plain, claims, 30 * 24 * 3600).unwrap()
 }

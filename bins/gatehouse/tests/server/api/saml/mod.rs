@@ -11,28 +11,28 @@ use serde_json::{Value, json};
 use crate::support::{Answer, Browser, Idp, Sent, Server, Tenant};
 
 /// A tenant with an administrator and an identity provider for `corp.example`.
-pub(super) struct Site {
-    pub(super) tenant: Tenant,
-    pub(super) admin: Browser,
-    pub(super) idp: Idp,
+pub(crate) struct Site {
+    pub(crate) tenant: Tenant,
+    pub(crate) admin: Browser,
+    pub(crate) idp: Idp,
     /// `sso_…`
-    pub(super) id: String,
+    pub(crate) id: String,
 }
 
 /// The body of a provider by its metadata.
-pub(super) fn body(idp: &Idp, domains: &[&str]) -> Value {
+pub(crate) fn body(idp: &Idp, domains: &[&str]) -> Value {
     json!({ "name": "Corp", "emailDomains": domains, "metadataXml": idp.metadata() })
 }
 
 /// Adds a provider.
-pub(super) fn add(server: &Server, admin: &Browser, body: &Value) -> Value {
+pub(crate) fn add(server: &Server, admin: &Browser, body: &Value) -> Value {
     let made = server.proved(admin, "SSO_PROVIDER_CHANGE").post("/api/settings/saml-providers", body);
     assert_eq!(made.status, 200, "{}", made.text);
     made.json()
 }
 
 /// Sends a form as a page of an identity provider does.
-pub(super) fn give(browser: &Browser, path: &str, response: &str, relay_state: &str) -> Answer {
+pub(crate) fn give(browser: &Browser, path: &str, response: &str, relay_state: &str) -> Answer {
     let fields = [("SAMLResponse", response), ("RelayState", relay_state)];
     let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let from = browser.with("Origin", "https://idp.example").with("Sec-Fetch-Site", "cross-site");
@@ -42,11 +42,11 @@ pub(super) fn give(browser: &Browser, path: &str, response: &str, relay_state: &
 }
 
 impl Site {
-    pub(super) fn new(server: &Server, slug: &str) -> Self {
+    pub(crate) fn new(server: &Server, slug: &str) -> Self {
         Self::with(server, slug, |_| {})
     }
 
-    pub(super) fn with(server: &Server, slug: &str, change: impl FnOnce(&mut Value)) -> Self {
+    pub(crate) fn with(server: &Server, slug: &str, change: impl FnOnce(&mut Value)) -> Self {
         let tenant = server.tenant(slug);
         let (_, admin) = server.signed_in(&tenant, &format!("admin@{slug}.example"), Role::Admin);
         let idp = Idp::new(&format!("idp.{slug}.example"));
@@ -56,29 +56,29 @@ impl Site {
         Self { tenant, admin, idp, id }
     }
 
-    pub(super) fn path(&self, rest: &str) -> String {
+    pub(crate) fn path(&self, rest: &str) -> String {
         format!("/api/saml/{}/{rest}", self.id)
     }
 
     /// Begins a sign-in.
-    pub(super) fn begin(&self, browser: &Browser, query: &str) -> Sent {
+    pub(crate) fn begin(&self, browser: &Browser, query: &str) -> Sent {
         Sent::of(&browser.get(&format!("{}{query}", self.path("login"))))
     }
 
     /// Gives a response to the assertion consumer service.
-    pub(super) fn post(&self, browser: &Browser, response: &str, relay_state: &str) -> Answer {
+    pub(crate) fn post(&self, browser: &Browser, response: &str, relay_state: &str) -> Answer {
         give(browser, &self.path("acs"), response, relay_state)
     }
 
     /// A whole sign-in of whoever has this address.
-    pub(super) fn sign_in(&self, server: &Server, browser: &Browser, email: &str) -> Answer {
+    pub(crate) fn sign_in(&self, server: &Server, browser: &Browser, email: &str) -> Answer {
         let sent = self.begin(browser, "");
         let says = sent.says(email, kernel::Env::now(&*server.env));
         self.post(browser, &self.idp.response(&says), &sent.relay_state)
     }
 
     /// The newest refusals in the ledger: what they say.
-    pub(super) fn refusals(&self, server: &Server) -> Vec<Value> {
+    pub(crate) fn refusals(&self, server: &Server) -> Vec<Value> {
         let entries = server.entries(&self.tenant).into_iter();
         let refused = entries.filter(|entry| entry.action == "ACCOUNT_SAML_SIGN_IN_REFUSED");
         refused.map(|entry| serde_json::from_str(&entry.metadata).unwrap()).collect()

@@ -77,11 +77,11 @@ fn it_is_read_by_everybody_and_set_by_administrators_with_a_proof() {
         assert_eq!(asked.json()["purpose"], "NETWORK_POLICY_CHANGE");
         let proved = || server.proved(&admin, "NETWORK_POLICY_CHANGE");
         for (body, begins) in [
-            (json!({ "mode": "ALLOWLIST", "adminBypass": true }), "body: missing field `enforcement`"),
+            (json!({ "mode": "ALLOWLIST", "adminBypass": true }), "enforcement: is required"),
             (on(true, json!({ "mode": "DENYLIST" })), "mode: "),
             (
                 on(true, json!({ "enforcement": { "SIGN_IN": true, "DASHBOARD": true } })),
-                "enforcement: missing field `API`",
+                "enforcement.API: is required",
             ),
             (on(true, json!({ "rules": [] })), "rules: "),
             (on(true, json!({ "acknowledge": ["EVERYTHING"] })), "acknowledge: "),

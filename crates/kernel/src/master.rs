@@ -1,0 +1,90 @@
+//! Master keys: validated once, so that no key is derived from an empty or short one.
+
+use crate::Secret;
+
+/// Master keys with their ids, newest first. Every key of an installation is derived from them.
+///
+/// A value of this type holds no key shorter than [`MasterKeys::MIN_BYTES`]: an unset variable is an error where the
+/// configuration is read, not a key that anybody can compute.
+///
+/// ```
+/// use kernel::{InvalidMasterKey, MasterKeys, Secret};
+///
+/// let unset = vec![("2026".to_owned(), Secret::new(Vec::new()))];
+/// assert_eq!(MasterKeys::new(unset).err(), Some(InvalidMasterKey::TooShort("2026".to_owned())));
+/// ```
+#[derive(Clone, Default)]
+pub struct MasterKeys(Vec<(String, Secret<Vec<u8>>)>);
+
+/// Why master keys were refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidMasterKey {
+    /// The id is empty, too long, or has a character that separates the parts of a token.
+    #[error("the master key's id {0:?} is not 1 to 32 ASCII letters and digits")]
+    Id(String),
+    /// Two keys have this id.
+    #[error("there are two master keys with the id {0}")]
+    Duplicate(String),
+    /// The key is empty or can be guessed.
+    #[error("the master key {0} has fewer than {min} bytes", min = MasterKeys::MIN_BYTES)]
+    TooShort(String),
+}
+
+impl MasterKeys {
+    /// Bytes that a key has at least: the output of SHA-256, as RFC 2104 §3 recommends.
+    pub const MIN_BYTES: usize = 32;
+
+    /// Validates keys with their ids, newest first.
+    pub fn new(keys: Vec<(String, Secret<Vec<u8>>)>) -> Result<Self, InvalidMasterKey> {
+        let mut ids = std::collections::BTreeSet::new();
+        for (id, key) in &keys {
+            if !(1..=32).contains(&id.len()) || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                return Err(InvalidMasterKey::Id(id.clone()));
+            }
+            if !ids.insert(id) {
+                return Err(InvalidMasterKey::Duplicate(id.clone()));
+            }
+            if key.expose().len() < Self::MIN_BYTES {
+                return Err(InvalidMasterKey::TooShort(id.clone()));
+            }
+        }
+        Ok(Self(keys))
+    }
+
+    /// A process without keys: it signs nothing and verifies nothing.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The keys with their ids, newest first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Secret<Vec<u8>>)> {
+        self.0.iter().map(|(id, key)| (id.as_str(), key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_short_and_ambiguous_keys_are_refused() {
+        let made = |keys: &[(&str, usize)]| {
+            let keys = keys.iter().map(|(id, bytes)| ((*id).to_owned(), Secret::new(vec![7; *bytes])));
+            MasterKeys::new(keys.collect()).err()
+        };
+        assert_eq!(made(&[("a", 32), ("b", 64)]), None);
+        assert_eq!(made(&[]), None);
+        for bytes in [0, 1, 31] {
+            assert_eq!(made(&[("a", 32), ("b", bytes)]), Some(InvalidMasterKey::TooShort("b".into())));
+        }
+        assert_eq!(made(&[("a", 32), ("a", 32)]), Some(InvalidMasterKey::Duplicate("a".into())));
+        for id in ["", "a.b", "a b", &"a".repeat(33)] {
+            assert_eq!(made(&[(id, 32)]), Some(InvalidMasterKey::Id(id.into())));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Persistent NameIDs: the identity provider's own identifier of a user, pinned at the first sign-in.
+//!
+//! An e-mail address may be given to somebody else; a persistent NameID (SAML core §8.3.7) may not. A response whose
+//! address is right and whose persistent NameID is another one is therefore refused.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use data_encoding::HEXLOWER;
+use kernel::{StoreError, Timestamp, UserId};
+
+use crate::{
+    id::ProviderId,
+    refusal::{Reason, Refusal},
+    request::sha256,
+    response::Claims,
+};
+
+/// The format of NameIDs that are pinned.
+pub const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
+
+/// SHA-256 of a persistent NameID. Its text is shown short: enough for an administrator to compare two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Subject([u8; 32]);
+
+impl Subject {
+    /// The persistent NameID of an assertion; `None` if it has none, or an empty one.
+    pub fn of(claims: &Claims) -> Option<Self> {
+        let name_id = claims.name_id.as_ref()?;
+        let is_persistent = name_id.format.as_deref() == Some(PERSISTENT) && !name_id.value.trim().is_empty();
+        is_persistent.then(|| Self(sha256(name_id.value.as_bytes())))
+    }
+
+    /// From storage.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// For storage.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", HEXLOWER.encode(self.0.first_chunk::<8>().map_or(&[][..], |start| start)))
+    }
+}
+
+/// The NameID that is pinned to a user at one provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinnedSubject {
+    /// At which provider.
+    pub provider: ProviderId,
+    /// Which NameID.
+    pub subject: Subject,
+    /// Since when.
+    pub pinned_at: Timestamp,
+}
+
+/// Where pinned NameIDs are stored. A user has one at a provider, and a NameID belongs to one user there.
+#[async_trait]
+pub trait SubjectStore: Send {
+    /// Returns what is pinned to a user, by provider.
+    async fn pinned_subjects(&mut self, user: &UserId) -> Result<Vec<PinnedSubject>, StoreError>;
+    /// Returns the user that a NameID is pinned to.
+    async fn subject_owner(
+        &mut self,
+        provider: &ProviderId,
+        subject: &Subject,
+    ) -> Result<Option<UserId>, StoreError>;
+    /// Pins a NameID; `false` if the user has one there, or the NameID another user.
+    async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> Result<bool, StoreError>;
+    /// Removes what is pinned to a user at a provider; `false` if nothing is.
+    async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> Result<bool, StoreError>;
+}
+
+/// What a NameID says about the user that an address belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recognized {
+    /// It is the pinned one, or there is none to pin.
+    Known,
+    /// It is to be pinned, if the sign-in succeeds.
+    New(Subject),
+}
+
+/// Compares the NameID of an assertion with the one that is pinned to the user of its address.
+///
+/// Once a NameID is pinned, a response without a persistent one is refused too: the format is requested in a message
+/// that the browser carries.
+pub async fn recognize(
+    store: &mut dyn SubjectStore,
+    provider: &ProviderId,
+    user: &UserId,
+    claims: &Claims,
+) -> Result<Result<Recognized, Refusal>, StoreError> {
+    let received = Subject::of(claims);
+    let pinned = store.pinned_subjects(user).await?.into_iter().find(|pinned| pinned.provider == *provider);
+    Ok(match (pinned, received) {
+        (None, None) => Ok(Recognized::Known),
+        (Some(pinned), Some(received)) if pinned.subject == received => Ok(Recognized::Known),
+        (Some(pinned), received) => Err(changed(&pinned, received)),
+        (None, Some(received)) => match store.subject_owner(provider, &received).await? {
+            None => Ok(Recognized::New(received)),
+            Some(owner) => {
+                let detail = format!(
+                    "the persistent NameID {received} is pinned to {owner}, and the address belongs to {user}"
+                );
+                Err(Refusal::new(Reason::SubjectOfAnother, detail))
+            }
+        },
+    })
+}
+
+fn changed(pinned: &PinnedSubject, received: Option<Subject>) -> Refusal {
+    let received = received.map_or_else(|| "none".to_owned(), |received| received.to_string());
+    let detail = format!(
+        "the persistent NameID {} was pinned at {}, received: {received}. If the identity provider has renamed \
+         this user, remove the pinned NameID of the user; the next sign-in pins the new one",
+        pinned.subject, pinned.pinned_at
+    );
+    Refusal::new(Reason::SubjectChanged, detail)
+}
