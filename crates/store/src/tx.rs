@@ -1,5 +1,7 @@
 //! One unit of work of one tenant.
 
+use std::time::Instant;
+
 use audit::{AuditStore, Audited, Entry};
 use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
@@ -30,6 +32,8 @@ pub struct Tx {
     pub(crate) held: Option<String>,
     /// Who is told once it is committed.
     pub(crate) woken: Woken,
+    /// When a scan that can stop halfway should: it is stopped later, and then answers nothing.
+    pub(crate) until: Option<Instant>,
 }
 
 /// A row that waits for the end of the unit of work.
@@ -62,6 +66,7 @@ impl Tx {
             pending: Vec::new(),
             held: None,
             woken: Woken::default(),
+            until: None,
         }
     }
 
