@@ -219,6 +219,10 @@ pub trait AuditQueryStore: Send {
     ) -> Result<Option<Position>, StoreError>;
     /// How many entries there are from a time on, before another; so many at most are counted.
     async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> Result<usize, StoreError>;
+    /// Whether there is time for another look at texts; without it, a page says how far it has come.
+    fn has_time(&self) -> bool {
+        true
+    }
     /// How many entries are sealed.
     async fn sealed_size(&mut self) -> Result<u64, StoreError>;
     /// Entries that match and were sealed from a place on, before another, in the order of the log, so many at most.
@@ -243,7 +247,7 @@ pub async fn follow(
 ) -> Result<Followed, StoreError> {
     let size = store.sealed_size().await?;
     let (mut entries, mut next, mut scanned) = (Vec::new(), from, 0);
-    while next < size && scanned < MAX_SCANNED && !filter.is_empty() {
+    while next < size && scanned < MAX_SCANNED && !filter.is_empty() && (scanned == 0 || store.has_time()) {
         let to = size.min(next + SCANNED_AT_ONCE as u64);
         entries.extend(store.sealed_entries(filter, next, to, limit - entries.len()).await?);
         if let Some((last, _)) = entries.last().filter(|_| entries.len() >= limit) {
@@ -258,7 +262,7 @@ pub async fn follow(
 /// A page of what matches, newest first, after a position.
 ///
 /// What no index finds, a text above all, is looked for in [`MAX_SCANNED`] entries at most: then the page says where it
-/// has stopped, and the next one goes on there.
+/// has stopped, and the next one goes on there. So it does where the storage has no time left.
 pub async fn find(
     store: &mut dyn AuditQueryStore,
     filter: &Filter,
@@ -280,7 +284,7 @@ pub async fn find(
         entries.extend(store.entries(filter, after.as_ref(), until.as_ref(), wanted).await?);
         scanned += SCANNED_AT_ONCE;
         let Some(until) = until.filter(|_| entries.len() <= limit) else { return Ok(cut(entries, limit)) };
-        if scanned >= MAX_SCANNED {
+        if scanned >= MAX_SCANNED || !store.has_time() {
             let stopped = until.timestamp;
             return Ok(Found { entries, next: Some(until), scan_stopped_at: Some(stopped) });
         }

@@ -1,6 +1,6 @@
 //! The one error that storage answers with.
 
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
 /// Why storage could not do what it was asked. "Not found" is not among them: that is `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,12 @@ pub enum StoreError {
     /// A stored value does not fit the type it is read as.
     #[error("a stored value cannot be read: {0}")]
     Corrupt(String),
+    /// A scan took longer than it may and was stopped. Asking for less is worth it, asking again is not.
+    #[error("the scan was stopped at its deadline of {0:?}")]
+    ScanTooLong(Duration),
+    /// The tenant has as many scans under way as it may. Worth trying again.
+    #[error("the tenant has too many scans under way")]
+    ScansBusy,
     /// The unit of work panicked or waited for something other than storage; it was rolled back.
     #[error("the unit of work was rolled back: {0}")]
     Aborted(&'static str),

@@ -111,6 +111,11 @@ impl From<StoreError> for Error {
             }
             StoreError::Taken(key) if key.contains("group") => Self::Uniqueness { attribute: "displayName" },
             StoreError::Taken(_) => Self::Uniqueness { attribute: "userName" },
+            StoreError::ScanTooLong(limit) => Self::TooMany(format!(
+                "the search was stopped after {} s. Compare an indexed attribute with eq: id, userName, externalId or \
+                 emails.value of users; id, displayName or externalId of groups. Or read the list by cursor",
+                limit.as_secs()
+            )),
             other => Self::Store(other),
         }
     }
@@ -132,6 +137,7 @@ impl Error {
             Self::NotFound => 404,
             Self::Uniqueness { .. } => 409,
             Self::Store(StoreError::Unavailable(_)) => 503,
+            Self::Store(StoreError::ScansBusy) => 429,
             Self::Store(_) => 500,
             _ => 400,
         }

@@ -5,7 +5,7 @@ use kernel::Timestamp;
 use scim_core::{
     Error, Filter,
     conformance::generate::Random,
-    filter::{MAX_DEPTH, MAX_TERMS},
+    filter::{MAX_DEPTH, MAX_TERMS, MAX_VALUE_TERMS},
     schema::{GROUPS, RESOURCE_TYPES, USERS},
 };
 use serde_json::{Value, json};
@@ -160,6 +160,36 @@ fn limits_are_reached_and_not_passed() {
         let (refused, took) = run.unwrap().join().unwrap();
         assert!(refused);
         assert!(took.as_millis() < 50, "took {took:?}");
+    }
+}
+
+#[test]
+fn comparisons_with_values_of_multi_valued_attributes_are_bounded() {
+    let parsed = |term: &str, count: usize, between: &str| {
+        Filter::parse(&USERS, &vec![term; count].join(&format!(" {between} ")))
+    };
+    for term in [
+        r#"emails.value co "x""#,
+        r#"emails.type eq "work""#,
+        r#"phoneNumbers eq "x""#,
+        "emails.type pr",
+        r#"not (emails.value eq "x")"#,
+        r#"emails ne "x""#,
+        r#"groups.display eq "x""#,
+    ] {
+        assert!(parsed(term, MAX_VALUE_TERMS, "or").is_ok(), "{term}");
+        let error = parsed(term, MAX_VALUE_TERMS + 1, "and").unwrap_err();
+        assert!(
+            matches!(error, Error::InvalidFilter(_)) && error.to_string().contains("more than"),
+            "{error}"
+        );
+    }
+    assert!(parsed(r#"emails[value co "x" or type co "y"]"#, MAX_VALUE_TERMS / 2, "or").is_ok());
+    assert!(parsed(r#"emails[value co "x" or type co "y"]"#, MAX_VALUE_TERMS / 2 + 1, "or").is_err());
+    for term in
+        [r#"emails.value eq "x""#, r#"emails eq "x""#, r#"groups eq "grp_1""#, "emails pr", r#"title co "x""#]
+    {
+        assert!(parsed(term, MAX_TERMS, "or").is_ok(), "{term}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Entries of the ledger as they are looked for.
 
+use std::time::Instant;
+
 use async_trait::async_trait;
 use audit::{AuditQueryStore, Filter, Listed, Position, StoredEntry};
 use chrono::NaiveDateTime;
@@ -255,6 +257,10 @@ impl AuditQueryStore for Tx {
         );
         let counted: Counted = on!(&mut self.conn, c => query.get_result(c).await)?;
         Ok(usize::try_from(counted.count).unwrap_or_default())
+    }
+
+    fn has_time(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until)
     }
 
     async fn sealed_size(&mut self) -> Result<u64, StoreError> {

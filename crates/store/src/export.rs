@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use kernel::StoreError;
 use tokio::{
     sync::{mpsc, oneshot},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use crate::{
@@ -38,6 +38,8 @@ pub enum Ending {
     Completed,
     /// Whoever took it has gone, or let it wait for too long.
     Abandoned,
+    /// It took longer than an export may in all.
+    TimedOut,
     /// The database did not go on.
     Failed,
 }
@@ -106,6 +108,7 @@ pub(crate) struct Pump {
     filter: Filter,
     most: usize,
     with_proofs: bool,
+    limit: Duration,
     begun: oneshot::Sender<Result<Begun, StoreError>>,
     batches: mpsc::Sender<Item>,
     ended: Ended,
@@ -119,6 +122,7 @@ pub(crate) fn begin(
     filter: Filter,
     most: usize,
     with_proofs: bool,
+    limit: Duration,
     ended: Ended,
 ) -> (Pump, impl Future<Output = Result<Export, StoreError>>) {
     let (begun, told) = oneshot::channel();
@@ -128,13 +132,13 @@ pub(crate) fn begin(
             told.await.map_err(|_| StoreError::Aborted("an export that never began"))??;
         Ok(Export { is_cut, checkpoint, batches: taken, has_ended: false })
     };
-    (Pump { filter, most, with_proofs, begun, batches, ended }, export)
+    (Pump { filter, most, with_proofs, limit, begun, batches, ended }, export)
 }
 
 impl Pump {
     /// Reads from a unit of work that sees one moment.
     pub(crate) async fn run(self, tx: Result<Tx, StoreError>) {
-        let Self { filter, most, with_proofs, begun, batches, ended } = self;
+        let Self { filter, most, with_proofs, limit, begun, batches, ended } = self;
         let mut rows = 0;
         let ending = match tx {
             Err(error) => {
@@ -150,6 +154,8 @@ impl Pump {
                     biased;
                     ending = read => ending,
                     () = gone.closed() => Ending::Abandoned,
+                    // What it sees as one moment keeps the database from forgetting what changed since.
+                    () = sleep(limit) => Ending::TimedOut,
                 }
             }
         };

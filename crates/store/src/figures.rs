@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::scans::ScanFigures;
+
 /// Connections and queues of all runtimes that share a [`crate::Store`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
@@ -17,12 +19,16 @@ pub struct Figures {
     pub max: usize,
     /// What waits, and for what.
     pub queues: Vec<Queue>,
+    /// Scans.
+    pub scans: ScanFigures,
+    /// Bytes of SQLite's write-ahead log.
+    pub wal_bytes: Option<u64>,
 }
 
 /// Units of work that wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// For what: `connection`, `reader` or `writer`.
+    /// For what: `connection`, `reader`, `writer` or `scan`.
     pub name: &'static str,
     /// How many.
     pub waiting: usize,

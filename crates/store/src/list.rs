@@ -5,6 +5,11 @@ use scim_core::{Found, Page, Query, Start};
 /// From how many on, skipping is done on the index alone and rows are read only of those who are left.
 const FAR: u64 = 500;
 
+/// Whether a page begins so far into the list that skipping is the most of its work.
+pub(crate) fn is_far(page: &Page) -> bool {
+    page.offset() >= FAR
+}
+
 /// What a page asks of the database.
 pub(crate) struct Slice {
     page: Page,
@@ -24,7 +29,7 @@ impl Slice {
         // By cursor one more tells whether there is a next page.
         let more = i64::from(!matches!(page.start, Start::Index(_)));
         let limit = if page.count == 0 { 0 } else { i64::from(page.count) + more };
-        let far = query.filter.is_none() && page.offset() >= FAR;
+        let far = query.filter.is_none() && is_far(&page);
         Self {
             is_whole_list: query.filter.is_none(),
             limit,

@@ -1,6 +1,6 @@
 //! The door to either database.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use ::webhooks::News;
 use audit::{Audited, Filter};
@@ -156,8 +156,26 @@ impl Store {
         }
     }
 
+    /// Runs a read whose work grows with the tenant ([`crate::Cost::Scan`]). Few run at the same time: one that does
+    /// not get its turn soon is [`StoreError::ScansBusy`], one that takes longer than 2 s is
+    /// [`StoreError::ScanTooLong`]. It is stopped when its future is dropped. `work` awaits nothing but the [`Tx`].
+    pub async fn scan<T, E>(
+        &self,
+        tenant: TenantId,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.scan(tenant, work).await,
+            Backend::Sqlite(sqlite) => sqlite.readers.scan(tenant, work).await,
+        }
+    }
+
     /// Entries of the ledger that match, newest first, so many at most, as they are at this moment: read no faster than
-    /// they are taken. When reading has ended, however it has, `ended` is told so and how many were handed over; where it
+    /// they are taken, and for no longer than `limit`. When reading has ended, however it has, `ended` is told so and how many were handed over; where it
     /// cannot begin, it is dropped. `with_proofs`: each with its place in the log of the newest checkpoint.
     pub async fn export(
         &self,
@@ -165,9 +183,10 @@ impl Store {
         filter: Filter,
         most: usize,
         with_proofs: bool,
+        limit: Duration,
         ended: impl FnOnce(Ending, u64) + Send + 'static,
     ) -> Result<Export, StoreError> {
-        let (pump, export) = export::begin(filter, most, with_proofs, Box::new(ended));
+        let (pump, export) = export::begin(filter, most, with_proofs, limit, Box::new(ended));
         match &self.0 {
             Backend::Postgres(postgres) => {
                 let tx = postgres.moment(tenant).await?;
@@ -177,7 +196,10 @@ impl Store {
                 let path = sqlite.path().to_owned();
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
                 let runtime = runtime.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-                let read = move || runtime.block_on(pump.run(sqlite::moment(&path, tenant)));
+                let read = move || {
+                    runtime.block_on(pump.run(sqlite::moment(&path, tenant)));
+                    sqlite::shrink_wal(&path);
+                };
                 let thread = std::thread::Builder::new().name("export".into()).spawn(read);
                 thread.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
             }

@@ -1,5 +1,7 @@
 //! One unit of work of one tenant.
 
+use std::time::Instant;
+
 use audit::{AuditStore, Audited, Entry};
 use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
@@ -33,6 +35,8 @@ pub struct Tx {
     pub(crate) held: Option<String>,
     /// Who is told once it is committed.
     pub(crate) woken: Woken,
+    /// When a scan that can stop halfway should: it is stopped later, and then answers nothing.
+    pub(crate) until: Option<Instant>,
 }
 
 /// A row that waits for the end of the unit of work.
@@ -71,6 +75,7 @@ impl Tx {
             reread: None,
             held: None,
             woken: Woken::default(),
+            until: None,
         }
     }
 

@@ -11,6 +11,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use attestation::{AttestationPolicyStore, Policy};
@@ -118,7 +119,10 @@ async fn sent(store: &Store) -> Vec<String> {
         Filter { resource_id: text(), text: text(), ..Filter::default() },
         Filter { text: text(), ..Filter::default() },
     ] {
-        let mut export = store.export(raw.tenant().clone(), filter, 10, true, |_, _| {}).await.unwrap();
+        let mut export = store
+            .export(raw.tenant().clone(), filter, 10, true, Duration::from_mins(1), |_, _| {})
+            .await
+            .unwrap();
         while let Some(some) = export.next().await {
             some.unwrap();
         }

@@ -40,6 +40,7 @@ pub(super) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
         "scimRates": settings.scim_rates,
         "tls": settings.tls.is_some(),
         "drainSeconds": settings.drain.as_secs(),
+        "auditExportSeconds": settings.export_limit.as_secs(),
         "maxInFlight": settings.max_in_flight,
         "otlpEndpoint": settings.otlp_endpoint,
         "databasePool": settings.database_pool,

@@ -124,6 +124,11 @@ pub const KEYS: &[Key] = &[
         help: "On SIGTERM, how long requests are still taken while `/readyz` already says no.",
     },
     Key {
+        name: "audit_export_seconds",
+        default: "300",
+        help: "How long one export of the audit log may take, 1 to 3600; then it ends and its connection is cut. The database keeps all that changes meanwhile.",
+    },
+    Key {
         name: "max_in_flight",
         default: "64 for each worker",
         help: "Requests worked on at the same time at most, an eighth of it while there are so many for longer than 100 ms; more are refused at once, with 503 and `Retry-After`.",

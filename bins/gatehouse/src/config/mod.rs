@@ -147,6 +147,8 @@ pub struct Settings {
     pub tls: Option<TlsFiles>,
     /// See [`KEYS`].
     pub drain: Duration,
+    /// See [`KEYS`].
+    pub export_limit: Duration,
     /// See [`KEYS`]; `None`: by the number of workers.
     pub max_in_flight: Option<usize>,
     /// See [`KEYS`].
@@ -220,6 +222,9 @@ impl Raw {
             makers: self.makers()?,
             tls: self.tls()?,
             drain: Duration::from_secs(self.count("drain_seconds", 0..=600)?.unwrap_or(5) as u64),
+            export_limit: Duration::from_secs(
+                self.count("audit_export_seconds", 1..=3600)?.unwrap_or(300) as u64
+            ),
             max_in_flight: self.count("max_in_flight", 1..=100_000)?,
             max_bodies_per_address: self.count("max_bodies_per_address", 1..=100_000)?.unwrap_or(64),
             max_body_memory: self.count("max_body_memory_mib", 4..=65_536)?.unwrap_or(64) * 1024 * 1024,

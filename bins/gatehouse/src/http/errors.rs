@@ -5,7 +5,7 @@
 
 mod areas;
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use actix_web::{
     HttpResponse, HttpResponseBuilder, ResponseError,
@@ -269,6 +269,15 @@ impl Problem {
             .with(header::RETRY_AFTER, RETRY_AFTER)
     }
 
+    /// 503 for a search that was stopped.
+    fn search_too_long(limit: Duration) -> Self {
+        let message = format!(
+            "the search was stopped after {} s; ask for less, such as a shorter time",
+            limit.as_secs()
+        );
+        Self { message, ..Self::unavailable() }
+    }
+
     /// What programs know it by.
     pub(crate) fn code(&self) -> &'static str {
         self.code
@@ -356,8 +365,12 @@ impl ResponseError for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let problem =
-            if let StoreError::Unavailable(_) = error { Self::unavailable() } else { Self::internal() };
+        let problem = match error {
+            StoreError::Unavailable(_) => Self::unavailable(),
+            StoreError::ScansBusy => Self::busy("too many searches of this tenant are running", 1),
+            StoreError::ScanTooLong(limit) => Self::search_too_long(limit),
+            _ => Self::internal(),
+        };
         problem.because(&error)
     }
 }

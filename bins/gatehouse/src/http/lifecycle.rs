@@ -164,6 +164,8 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     })
     .workers(workers)
     .disable_signals()
+    // A client that closes its connection is gone: what it asked for is dropped, and stops where it may.
+    .h1_allow_half_closed(false)
     .client_request_timeout(Duration::from_secs(10))
     .client_disconnect_timeout(Duration::from_secs(2))
     .keep_alive(Duration::from_secs(75))

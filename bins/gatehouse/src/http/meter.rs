@@ -34,6 +34,9 @@ const DRAINING: &str = "gatehouse_draining";
 const CONNECTIONS: &str = "gatehouse_database_connections";
 const CONNECTIONS_MAX: &str = "gatehouse_database_connections_max";
 const WAITING: &str = "gatehouse_database_waiting";
+const SCANS: &str = "gatehouse_database_scans_running";
+const SCANS_ENDED: &str = "gatehouse_database_scans_total";
+const WAL: &str = "gatehouse_database_wal_bytes";
 const OLDEST: &str = "gatehouse_database_oldest_wait_seconds";
 const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
 pub(super) const EVENTS: &str = "gatehouse_events_total";
@@ -99,7 +102,16 @@ fn install() -> Option<PrometheusHandle> {
     describe_gauge!(DRAINING, "1 while the server is about to end and not ready, else 0.");
     describe_gauge!(CONNECTIONS, "Open connections to the database, by what they do.");
     describe_gauge!(CONNECTIONS_MAX, "Connections to the database at most.");
-    describe_gauge!(WAITING, "Units of work that wait for a connection, a reader or the writer.");
+    describe_gauge!(
+        WAITING,
+        "Units of work that wait for a connection, a reader, the writer or a turn to scan."
+    );
+    describe_gauge!(SCANS, "Scans that run: reads whose work grows with the tenant.");
+    describe_counter!(
+        SCANS_ENDED,
+        "Scans that have ended, by outcome: completed, too_long, abandoned or refused."
+    );
+    describe_gauge!(WAL, "Bytes of the write-ahead log of an SQLite database.");
     describe_gauge!(OLDEST, "Seconds that the first of them has waited.");
     describe_gauge!(CERTIFICATE, "When the server's certificate ends, in seconds since 1970.");
     describe_counter!(EVENTS, "Entries of the ledger by requests, by code.");
@@ -218,6 +230,13 @@ pub(super) fn database(figures: &Figures) {
     for queue in &figures.queues {
         gauge!(WAITING, "for" => queue.name).set(count(queue.waiting));
         gauge!(OLDEST, "for" => queue.name).set(queue.oldest.as_secs_f64());
+    }
+    if let Some(bytes) = figures.wal_bytes {
+        gauge!(WAL).set(count(usize::try_from(bytes).unwrap_or(usize::MAX)));
+    }
+    gauge!(SCANS).set(count(figures.scans.running));
+    for (outcome, ended) in &figures.scans.ended {
+        counter!(SCANS_ENDED, "outcome" => outcome.as_str()).absolute(*ended);
     }
 }
 

@@ -44,6 +44,7 @@ use std::{
     io,
     net::IpAddr,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use actix_web::{
@@ -106,6 +107,8 @@ pub(crate) struct Site {
     refusals: refusals::Refusals,
     networks: network::Networks,
     exports: settings::Exports,
+    /// How long an export of the audit log may take.
+    export_limit: Duration,
     /// Who is trusted to say of what make an authenticator is.
     makers: Arc<Makers>,
     /// Looked at for figures and readiness, never used for a request.
@@ -166,6 +169,7 @@ impl Site {
             refusals: refusals::Refusals::default(),
             networks: network::Networks::default(),
             exports: settings::Exports::default(),
+            export_limit: settings.export_limit,
             makers,
             watched,
             readiness: probes::Readiness::default(),

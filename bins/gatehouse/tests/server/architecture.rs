@@ -170,6 +170,29 @@ fn only_store_knows_diesel() {
 }
 
 #[test]
+fn unsafe_code_stands_in_two_files() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let mut folders = vec![root.join("crates"), root.join("bins")];
+    let mut found = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                // The crates deny it, so a file with it says so in its head.
+                if text.lines().any(|line| line.starts_with("#![expect(") && line.contains("unsafe_code")) {
+                    found.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+                }
+            }
+        }
+    }
+    let known = ["crates/saml-sp/src/signature/native.rs", "crates/store/src/sqlite/interrupt.rs"];
+    assert_eq!(found, known.map(str::to_owned).into());
+}
+
+#[test]
 fn no_dependency_brings_libpq_and_saml_alone_brings_openssl() {
     let metadata = metadata();
     let whole = metadata.tree("gatehouse");

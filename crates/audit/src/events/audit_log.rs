@@ -31,7 +31,7 @@ impl EventData for AuditLogExported {
 pub struct AuditLogExportFinished {
     /// Entries that were handed over to the connection.
     pub rows: u64,
-    /// `COMPLETED`; `ABANDONED` by the client; or `FAILED`.
+    /// `COMPLETED`; `ABANDONED` by the client; `TIMED_OUT` after the longest time an export may take; or `FAILED`.
     pub outcome: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! libxmlsec1: the only place with unsafe code.
+//! libxmlsec1: the only place of this crate with unsafe code.
 //!
 //! Nothing here decides what is acceptable. The structure was checked before; this names the element by its way from
 //! the root, hands out no answer but the bytes that were digested, and leaves the C libraries no choice: no network, no

@@ -15,6 +15,7 @@ mod lexer;
 mod matches;
 mod parser;
 mod print;
+mod work;
 
 use kernel::Timestamp;
 
@@ -29,6 +30,9 @@ pub const MAX_FILTER: usize = 64 * 1024;
 pub const MAX_DEPTH: usize = 64;
 /// Comparisons at most.
 pub const MAX_TERMS: usize = 64;
+/// Comparisons at most that are made with each value of a multi-valued attribute. A user has up to 100 values of each
+/// of them, so this bounds the work for one user. `eq` with `value` alone is not among them: an index answers it.
+pub const MAX_VALUE_TERMS: usize = 16;
 
 /// A filter whose paths are known attributes and whose values fit them.
 #[derive(Debug, Clone, PartialEq)]

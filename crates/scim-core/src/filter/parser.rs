@@ -4,7 +4,7 @@
 
 use kernel::Timestamp;
 
-use super::{Filter, Lexer, MAX_DEPTH, MAX_TERMS, Operand, Operator, TextOperand, Token};
+use super::{Filter, Lexer, MAX_DEPTH, MAX_TERMS, MAX_VALUE_TERMS, Operand, Operator, TextOperand, Token};
 use crate::{
     Error, fold,
     schema::{AttrPath, Attribute, ResourceType, Type},
@@ -49,6 +49,10 @@ impl Filter {
         match parser.next()? {
             // What is short for something longer must be able to stand as that.
             None if filter.depth() > MAX_DEPTH => Err(parser.too_deep()),
+            None if filter.value_terms() > MAX_VALUE_TERMS => Err(Error::InvalidFilter(format!(
+                "filter: it makes more than {MAX_VALUE_TERMS} comparisons with the values of multi-valued attributes; \
+                 eq with the value alone, as in emails.value eq \"ada@example.com\", is not counted"
+            ))),
             None => Ok(filter),
             Some(token) => Err(parser.refuse(&format!("{} is not expected", shown(&token)))),
         }

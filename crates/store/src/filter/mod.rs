@@ -6,8 +6,10 @@
 //! Texts are compared by code point: on PostgreSQL by the collation "C".
 
 mod compile;
+mod cost;
 mod places;
 mod sql;
 
 pub(crate) use compile::{Kind, Of};
+pub use cost::Cost;
 pub(crate) use sql::{Condition, Dialect};

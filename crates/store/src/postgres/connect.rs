@@ -11,7 +11,7 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
 };
 use tokio_postgres::{
-    Config, NoTls,
+    CancelToken, Config, NoTls,
     config::{Host, SslMode},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -101,6 +101,16 @@ impl Target {
         };
         conn.batch_execute(SETUP).await.map_err(ConnectionError::CouldntSetupConfiguration)?;
         Ok(conn)
+    }
+}
+
+impl Target {
+    /// Asks the server to cancel what runs on a connection, and waits until the server has taken the request.
+    pub(super) async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
+        match &self.tls {
+            Some(tls) => token.cancel_query(tls.clone()).await,
+            None => token.cancel_query(NoTls).await,
+        }
     }
 }
 

@@ -20,7 +20,11 @@ use diesel_async::{
 };
 use futures_util::FutureExt;
 use kernel::{Ctx, StoreError, TenantId};
-use tokio::{runtime::Handle, time::timeout};
+use tokio::{
+    runtime::Handle,
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
 
 pub(crate) use self::connect::Target;
 use crate::{
@@ -31,6 +35,7 @@ use crate::{
     error::store_error,
     export,
     figures::{Figures, Waiting},
+    scans::{self, Outcome, Scans, Turn},
     tx::finish,
 };
 
@@ -46,10 +51,17 @@ pub(crate) struct Postgres {
     target: Target,
     size: usize,
     mine: Mine,
-    /// The pools of all runtimes.
-    all: Arc<Mutex<Vec<Mine>>>,
+    /// What all runtimes share.
+    shared: Arc<Shared>,
     /// Who is told of what is committed.
     pub(crate) news: News,
+}
+
+/// What the pools of one instance share.
+#[derive(Default)]
+struct Shared {
+    pools: Mutex<Vec<Mine>>,
+    scans: Arc<Scans>,
 }
 
 /// A runtime's pool, and who waits for a connection of it.
@@ -57,6 +69,8 @@ pub(crate) struct Postgres {
 struct Mine {
     pool: Pool<AsyncPgConnection>,
     waiting: Arc<Waiting>,
+    /// The connections that scans may take: the other half is for everything else. Of one connection they share it.
+    scanners: Arc<Semaphore>,
 }
 
 impl Postgres {
@@ -66,7 +80,7 @@ impl Postgres {
         Self::with(target, size, Arc::default(), News::default())
     }
 
-    fn with(target: Target, size: usize, all: Arc<Mutex<Vec<Mine>>>, news: News) -> Result<Self, StoreError> {
+    fn with(target: Target, size: usize, shared: Arc<Shared>, news: News) -> Result<Self, StoreError> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
         // A connection that died is noticed at its next use; asking first would double the round trips.
         config.recycling_method = RecyclingMethod::Fast;
@@ -91,14 +105,15 @@ impl Postgres {
             .runtime(deadpool::Runtime::Tokio1)
             .build()
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        let mine = Mine { pool, waiting: Arc::default() };
-        all.lock().unwrap_or_else(PoisonError::into_inner).push(mine.clone());
-        Ok(Self { target, size, mine, all, news })
+        let scanners = Arc::new(Semaphore::new((size / 2).max(1)));
+        let mine = Mine { pool, waiting: Arc::default(), scanners };
+        shared.pools.lock().unwrap_or_else(PoisonError::into_inner).push(mine.clone());
+        Ok(Self { target, size, mine, shared, news })
     }
 
     /// A pool of its own for the runtime that calls.
     pub(crate) fn for_this_runtime(&self) -> Result<Self, StoreError> {
-        Self::with(self.target.clone(), self.size, Arc::clone(&self.all), self.news.clone())
+        Self::with(self.target.clone(), self.size, Arc::clone(&self.shared), self.news.clone())
     }
 
     /// A connection outside the pool.
@@ -115,9 +130,14 @@ impl Postgres {
 
     /// What all pools look like.
     pub(crate) fn figures(&self) -> Figures {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.shared.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let scans = &self.shared.scans;
         let mut figures = Figures {
-            queues: vec![Waiting::sum("connection", all.iter().map(|mine| &mine.waiting))],
+            queues: vec![
+                Waiting::sum("connection", all.iter().map(|mine| &mine.waiting)),
+                Waiting::sum("scan", [&scans.waiting]),
+            ],
+            scans: scans.figures(),
             ..Figures::default()
         };
         // A pool that has never been used is the one that others were made from.
@@ -163,6 +183,25 @@ impl Postgres {
         let read = in_time(work(held.holder()?)).await?;
         held.give_back();
         read
+    }
+
+    /// Runs a scan when it is its turn. Late, or dropped because its client is gone, its statement is cancelled.
+    pub(crate) async fn scan<T, E: From<StoreError>>(
+        &self,
+        tenant: TenantId,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let turn = self.shared.scans.turn(&tenant, &self.mine.scanners).await?;
+        let mut tx = Tx::reading(self.plain().await?, tenant);
+        tx.until = Some((Instant::now() + scans::LIMIT / 2).into_std());
+        let mut held = Held::scanning(tx, self.target.clone(), turn);
+        let Ok(done) = timeout(scans::LIMIT, work(held.holder()?)).await else {
+            held.ended(Outcome::TooLong);
+            return Err(StoreError::ScanTooLong(scans::LIMIT).into());
+        };
+        held.ended(Outcome::Completed);
+        held.give_back();
+        done
     }
 
     /// A unit of work that sees one moment, on a connection of its own: whoever takes long takes it from nobody.
@@ -227,7 +266,16 @@ async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, StoreError> {
 
 /// What a unit of work holds. Dropped in the middle, its connection is put in order before anybody else has it:
 /// what was begun is rolled back. One that does not answer soon is closed.
-struct Held<H: Holder>(Option<H>);
+struct Held<H: Holder> {
+    holder: Option<H>,
+    scan: Option<Scan>,
+}
+
+/// What a scan has besides its connection: its turn, and to where its statement is cancelled.
+struct Scan {
+    target: Target,
+    turn: Turn,
+}
 
 /// How long putting a connection in order may take.
 const IN_ORDER: Duration = Duration::from_millis(500);
@@ -251,32 +299,52 @@ impl Holder for Across {
 
 impl<H: Holder> Held<H> {
     fn new(holder: H) -> Self {
-        Self(Some(holder))
+        Self { holder: Some(holder), scan: None }
+    }
+
+    fn scanning(holder: H, target: Target, turn: Turn) -> Self {
+        Self { holder: Some(holder), scan: Some(Scan { target, turn }) }
     }
 
     fn holder(&mut self) -> Result<&mut H, StoreError> {
-        self.0.as_mut().ok_or(StoreError::Aborted("it is over"))
+        self.holder.as_mut().ok_or(StoreError::Aborted("it is over"))
+    }
+
+    /// Notes how a scan has ended.
+    fn ended(&mut self, outcome: Outcome) {
+        if let Some(scan) = &mut self.scan {
+            scan.turn.ended(outcome);
+        }
     }
 
     /// Nothing is under way any more: the connection goes back to the pool.
     fn give_back(mut self) {
-        self.0 = None;
+        self.holder = None;
     }
 }
 
 impl<H: Holder> Drop for Held<H> {
     fn drop(&mut self) {
-        let Some(Conn::Postgres(pg)) = self.0.take().map(H::into_conn) else { return };
+        let Some(Conn::Postgres(pg)) = self.holder.take().map(H::into_conn) else { return };
         let Pg { mut object, transaction, .. } = *pg;
         let Ok(runtime) = Handle::try_current() else {
             return drop(Object::take(object));
         };
+        let scan = self.scan.take();
         runtime.spawn(async move {
+            let cancelled = match &scan {
+                // It is known to have arrived before the connection is anybody else's.
+                Some(scan) => timeout(IN_ORDER, scan.target.cancel(object.cancel_token()))
+                    .await
+                    .is_ok_and(|sent| sent.is_ok()),
+                None => true,
+            };
             // It is answered after whatever is still under way.
             let end = if transaction == Transaction::None { "" } else { "ROLLBACK" };
-            if !matches!(timeout(IN_ORDER, object.batch_execute(end)).await, Ok(Ok(()))) {
+            if !cancelled || !matches!(timeout(IN_ORDER, object.batch_execute(end)).await, Ok(Ok(()))) {
                 drop(Object::take(object));
             }
+            drop(scan);
         });
     }
 }
@@ -304,14 +372,14 @@ impl Held<Tx> {
     }
 
     fn transaction(&self) -> Transaction {
-        match &self.0 {
+        match &self.holder {
             Some(Tx { conn: Conn::Postgres(pg), .. }) => pg.transaction,
             _ => Transaction::None,
         }
     }
 
     async fn end(&mut self, statement: &str) -> Result<(), StoreError> {
-        let Some(Tx { conn: Conn::Postgres(pg), .. }) = &mut self.0 else { return Ok(()) };
+        let Some(Tx { conn: Conn::Postgres(pg), .. }) = &mut self.holder else { return Ok(()) };
         pg.object.batch_execute(statement).await.map_err(store_error)
     }
 }

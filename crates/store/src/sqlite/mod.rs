@@ -1,18 +1,20 @@
 //! SQLite: one thread that writes, several connections that read.
 
+mod interrupt;
 mod readers;
+mod wal;
 mod writer;
 
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use diesel::{Connection, connection::SimpleConnection, sqlite::SqliteConnection};
 use futures_util::FutureExt;
 use kernel::{StoreError, TenantId};
 
+pub(crate) use self::wal::shrink_wal;
 use self::{readers::Readers, writer::Writer};
 use crate::{
     Tx,
@@ -43,7 +45,7 @@ impl Sqlite {
     /// Opens the file, which is made and brought to the present schema where necessary.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let mut conn = open(path, "")?;
-        use_wal(&mut conn)?;
+        wal::turn_on(&mut conn)?;
         let applied = migrate::sqlite(&mut conn)?;
         let mut conn = SqliteConn::with_runtime(conn, Inline);
         at_once(refold::sqlite::refold(&mut conn)).unwrap_or(Err(WAITED))?;
@@ -72,8 +74,14 @@ impl Sqlite {
     pub(crate) fn figures(&self) -> Figures {
         let (open, idle, max) = self.readers.counts();
         let queue = Waiting::sum;
-        let queues = vec![queue("reader", [&self.readers.waiting]), queue("writer", [&self.writer.waiting])];
-        Figures { open, idle, max, queues }
+        let scans = &self.readers.scans;
+        let queues = vec![
+            queue("reader", [&self.readers.waiting]),
+            queue("writer", [&self.writer.waiting]),
+            queue("scan", [&scans.waiting]),
+        ];
+        let wal_bytes = Some(wal::size(&self.path));
+        Figures { open, idle, max, queues, scans: scans.figures(), wal_bytes }
     }
 
     /// Whether it can be read, and changes can be kept.
@@ -119,6 +127,7 @@ fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
 
 pub(crate) fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
     let unavailable = |error| StoreError::Unavailable(Box::new(error));
+    interrupt::install()?;
     let mut conn = SqliteConnection::establish(&path.to_string_lossy()).map_err(unavailable)?;
     let pragmas = format!(
         "PRAGMA busy_timeout = 15000; PRAGMA synchronous = FULL; \
@@ -126,19 +135,6 @@ pub(crate) fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreErr
     );
     conn.batch_execute(&pragmas).map_err(store_error)?;
     Ok(conn)
-}
-
-/// Turns on the write-ahead log, once for the life of the file. While another program does the same to a
-/// new file, SQLite refuses at once instead of waiting as it does for every other lock.
-fn use_wal(conn: &mut SqliteConnection) -> Result<(), StoreError> {
-    let mut tries = 0;
-    loop {
-        match conn.batch_execute("PRAGMA journal_mode = WAL").map_err(store_error) {
-            Err(StoreError::Unavailable(_)) if tries < 100 => tries += 1,
-            done => return done,
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 fn open_reader(path: &Path) -> Result<SqliteConn, StoreError> {

@@ -1,6 +1,6 @@
 //! Entries are found alike on both databases and in memory.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use audit::{
     AuditStore, Audited, Entry, Event, Filter, Listed, MemoryLedger, Position, Unaudited,
@@ -198,7 +198,13 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
             let (told, ended) = std::sync::mpsc::channel();
             async move {
                 let ended_with = move |ending, rows| told.send((ending, rows)).unwrap_or_default();
-                (store.export(tenant, filter, most, false, ended_with).await.unwrap(), ended)
+                (
+                    store
+                        .export(tenant, filter, most, false, Duration::from_mins(1), ended_with)
+                        .await
+                        .unwrap(),
+                    ended,
+                )
             }
         };
         let (mut export, ended) = all(Filter::default(), 2_600).await;

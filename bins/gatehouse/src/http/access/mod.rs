@@ -11,6 +11,7 @@ use std::{
     net::IpAddr,
     rc::Rc,
     sync::Arc,
+    time::Duration,
 };
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
@@ -19,7 +20,7 @@ use credentials::attempts;
 use directory::Tier;
 use kernel::{Ctx, Env, StoreError, TenantId, TraceContext};
 use sessions::Session;
-use store::{Across, CredentialKey, Holder, NetworkMark, Store, Tx};
+use store::{Across, Cost, CredentialKey, Holder, NetworkMark, Store, Tx};
 use tokens::{Pat, ScimToken};
 use tokio_util::task::TaskTracker;
 
@@ -186,9 +187,10 @@ impl<P: Permission> Access<P> {
         filter: audit::Filter,
         most: usize,
         with_proofs: bool,
+        limit: Duration,
         ended: impl FnOnce(store::Ending, u64) + Send + 'static,
     ) -> Result<store::Export, StoreError> {
-        self.gate.store.export(self.ctx.tenant.clone(), filter, most, with_proofs, ended).await
+        self.gate.store.export(self.ctx.tenant.clone(), filter, most, with_proofs, limit, ended).await
     }
 
     /// From where the request comes, where that is known.
@@ -250,21 +252,66 @@ impl<P: Permission> Access<P> {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (gate, ctx) = (self.gate.clone(), self.ctx.clone());
-        let tenant = ctx.tenant.clone();
-        let authority = self.has_body.then(|| self.authority.clone());
-        let work = async move |tx: &mut Tx| {
-            if let Some(authority) = authority {
-                let found = tx.find_credential(authority.key()).await?;
-                authority.check(&ctx, tx, found).await.map_err(WorkError::Denied)?;
-            }
-            work(&ctx, tx).await.map_err(WorkError::Failed)
-        };
+        let (gate, tenant) = (self.gate.clone(), self.ctx.tenant.clone());
+        let work = self.authorized(work);
         if gate.store.finishes_alone() {
             return gate.store.read(tenant, work).await;
         }
         let slot = self.slot.as_ref().and_then(Slot::held);
         finish(slot, async move { gate.store.read(tenant, work).await }).await
+    }
+
+    /// The same work for a caller who may still act: where the request has a body, the credential is read again first.
+    fn authorized<T, E: From<StoreError>>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> impl AsyncFnOnce(&mut Tx) -> Result<T, WorkError<E>> + Send + 'static {
+        let ctx = self.ctx.clone();
+        let authority = self.has_body.then(|| self.authority.clone());
+        async move |tx: &mut Tx| {
+            if let Some(authority) = authority {
+                let found = tx.find_credential(authority.key()).await?;
+                authority.check(&ctx, tx, found).await.map_err(WorkError::Denied)?;
+            }
+            work(&ctx, tx).await.map_err(WorkError::Failed)
+        }
+    }
+
+    /// Runs `work`, which changes nothing, as a scan: few of a tenant run at the same time, and one that takes too
+    /// long, or whose client is gone, is stopped. It waits and runs without the request's slot, so that a server full
+    /// of scans has slots for everybody else.
+    pub(crate) async fn scan<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, WorkError<E>>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let run = self.gate.store.scan(self.ctx.tenant.clone(), self.authorized(work));
+        match &self.slot {
+            None => run.await,
+            Some(slot) => slot
+                .yielded(run)
+                .await
+                .unwrap_or_else(|| Err(StoreError::Unavailable("too many requests wait".into()).into())),
+        }
+    }
+
+    /// Runs `work`, which changes nothing, as what it costs.
+    pub(super) async fn search<T, E>(
+        &self,
+        cost: Cost,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, WorkError<E>>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match cost {
+            Cost::Indexed => self.read(work).await,
+            Cost::Scan => self.scan(work).await,
+        }
     }
 }
 

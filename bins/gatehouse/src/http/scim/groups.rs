@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put, web};
 use audit::{Audited, Event};
-use kernel::{GroupId, UserId};
+use kernel::{Ctx, GroupId, UserId};
 use scim_core::{Error, Group, GroupDraft, Params, Patch, Projection, groups, schema::GROUPS};
-use store::Tx;
+use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
@@ -80,7 +80,9 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> 
     let params = unsealed(site, access, params)?;
     let (query, projection) = (params.query(&GROUPS)?, params.projection(&GROUPS));
     let (members, asked) = (projection.wants("members"), query.clone());
-    let (found, members) = access.read(async move |_, tx| groups::list(tx, &asked, members).await).await?;
+    let cost = Cost::of_groups(&query, members);
+    let find = async move |_: &Ctx, tx: &mut Tx| groups::list(tx, &asked, members).await;
+    let (found, members) = access.search(cost, find).await?;
     let mut of = by_group(members);
     let root = root(site);
     let write = |group: Group, out: &mut String| {
@@ -169,7 +171,9 @@ async fn get_group(
     let id = group_id(&id)?;
     let projection = projection(&request);
     let wants = projection.wants("members");
-    let read = access.read(async move |_, tx| {
+    // A group has as many members as the tenant has users.
+    let cost = if wants { Cost::Scan } else { Cost::Indexed };
+    let read = access.search(cost, async move |_: &Ctx, tx: &mut Tx| {
         let group = groups::get(tx, &id).await?;
         let members = members_of(tx, &id, wants).await?;
         Ok::<_, Error>((group, members))

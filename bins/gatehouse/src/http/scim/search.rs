@@ -1,12 +1,13 @@
 //! `/.search`: users and groups at once.
 
 use actix_web::{post, web};
+use kernel::Ctx;
 use scim_core::{
     Error, Found, Group, Page, Params, Query, Start, User, groups,
     schema::{GROUPS, RESOURCE_TYPES, USERS},
     users,
 };
-use store::Tx;
+use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
@@ -42,7 +43,9 @@ async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJ
     let shown = (params.projection(&GROUPS), params.projection(&USERS));
     let (members, memberships) = (shown.0.wants("members"), shown.1.wants("groups"));
     let query = Query { filter: None, ..of_users.clone() };
-    let found = access.read(async move |_, tx| both(tx, of_groups, of_users, members, memberships).await);
+    let cost = Cost::of_groups(&of_groups, members).and(Cost::of_users(&of_users));
+    let find = async move |_: &Ctx, tx: &mut Tx| both(tx, of_groups, of_users, members, memberships).await;
+    let found = access.search(cost, find);
     let root = root(&site);
     let write = |one: One, out: &mut String| match one {
         One::Group(group, members) => write_group(&group, &members, &shown.0, &root, out),

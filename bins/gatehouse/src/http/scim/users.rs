@@ -2,12 +2,13 @@
 
 use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put, web};
 use audit::{Audited, Unaudited};
-use kernel::UserId;
+use kernel::{Ctx, UserId};
 use scim_core::{
     Draft, Error, OnExisting, Params, Patch, User,
     schema::USERS,
     users::{self, Created},
 };
+use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
@@ -60,7 +61,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
                 "totalResults": 0, "startIndex": 1, "itemsPerPage": 0, "Resources": []
             })
         ),
-        (status = 400, description = "invalidFilter, invalidValue or invalidCursor."),
+        (status = 400, description = "invalidFilter, invalidValue, invalidCursor or tooMany."),
     )
 )]
 #[get("/api/scim/v2/Users")]
@@ -77,7 +78,7 @@ async fn list_users(site: web::Data<Site>, access: Access<ScimRead>, request: Ht
     request_body(content((ScimSearch = "application/scim+json"), (ScimSearch = "application/json"))),
     responses(
         (status = 200, description = "RFC 7644 §3.4.2.", body = ScimUserList, content_type = "application/scim+json"),
-        (status = 400, description = "invalidFilter, invalidSyntax, invalidValue or invalidCursor."),
+        (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
     )
 )]
 #[post("/api/scim/v2/Users/.search")]
@@ -89,7 +90,8 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> 
     let params = unsealed(site, access, params)?;
     let (query, projection) = (params.query(&USERS)?, params.projection(&USERS));
     let (groups, asked) = (projection.wants("groups"), query.clone());
-    let found = access.read(async move |_, tx| users::list(tx, &asked, groups).await).await?;
+    let find = async move |_: &Ctx, tx: &mut Tx| users::list(tx, &asked, groups).await;
+    let found = access.search(Cost::of_users(&query), find).await?;
     let root = root(site);
     Ok(list(
         site,

@@ -103,7 +103,7 @@ pub(crate) async fn impact_of<P: Permission>(
     loop {
         let after = last.clone();
         let read = async move |_: &Ctx, tx: &mut Tx| tx.enrolled_passkeys(after.as_ref(), AT_ONCE).await;
-        let some = access.read(read).await?;
+        let some = access.scan(read).await?;
         let Some(newest) = some.last() else { break };
         last = Some(newest.id.clone());
         for enrolled in some {

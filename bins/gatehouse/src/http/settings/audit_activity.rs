@@ -80,5 +80,5 @@ pub(super) async fn get_audit_activity(
         }
         Ok::<_, StoreError>(shown)
     };
-    Ok(answer(&Activity { days: access.read(count).await? }))
+    Ok(answer(&Activity { days: access.scan(count).await? }))
 }

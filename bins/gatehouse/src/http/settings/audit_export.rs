@@ -250,6 +250,7 @@ fn enter_its_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Re
         let outcome = match ending {
             Ending::Completed => "COMPLETED",
             Ending::Abandoned => "ABANDONED",
+            Ending::TimedOut => "TIMED_OUT",
             Ending::Failed => "FAILED",
         };
         let event = Event::new(ctx.tenant.as_str(), &AuditLogExportFinished { rows, outcome });
@@ -314,7 +315,7 @@ pub(super) async fn export_audit_log(
         drop(place);
         let _gone = tell.send((ending, rows));
     };
-    let export = access.export(filter, MOST, with_proofs, ended).await?;
+    let export = access.export(filter, MOST, with_proofs, site.export_limit, ended).await?;
     let day = access.ctx().now.naive().format("%Y-%m-%d");
     let name = format!("attachment; filename=\"audit-log-{day}.{}\"", format.as_str());
     let mut answer = HttpResponse::Ok();

@@ -6,7 +6,7 @@ use data_encoding::HEXLOWER;
 use kernel::{Ctx, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use store::Tx;
+use store::{Cost, Tx};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::{
@@ -194,8 +194,9 @@ async fn follow(
             place.ok_or_else(Problem::invalid_cursor)?
         }
     };
+    let cost = if filter == Filter::default() { Cost::Indexed } else { Cost::Scan };
     let follow = async move |_: &Ctx, tx: &mut Tx| audit::follow(tx, &filter, from, limit).await;
-    let page = access.read(follow).await?;
+    let page = access.search(cost, follow).await?;
     let shown =
         |(sequence, listed)| Ok(ShownEntry { sequence: Some(sequence), ..ShownEntry::try_from(listed)? });
     Ok(answer(&AuditPage {
@@ -237,7 +238,8 @@ pub(super) async fn get_audit_log(
     };
     let looked = filter.clone();
     let find = async move |_: &Ctx, tx: &mut Tx| audit::find(tx, &looked, after, limit).await;
-    let found = access.read(find).await?;
+    let cost = if filter.is_indexed() || filter.is_of_few_codes() { Cost::Indexed } else { Cost::Scan };
+    let found = access.search(cost, find).await?;
     let next = found.next.map(|position| cursor(&position, &filter));
     Ok(answer(&AuditPage {
         entries: found.entries.into_iter().map(ShownEntry::try_from).collect::<Result<_, _>>()?,

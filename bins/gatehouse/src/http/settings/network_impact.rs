@@ -100,7 +100,7 @@ pub(super) async fn network_policy_impact(
         let lifetime = lifetime(&tx.sign_in_policy().await?);
         tx.recent(ctx.now.plus_millis(-RECENT), ctx.now, lifetime).await
     };
-    let mut recent = access.read(find).await?;
+    let mut recent = access.scan(find).await?;
     recent.retain(|one| is_shut_out(&policy, one));
     let (mut sessions, mut tokens) = (Vec::new(), Vec::new());
     for Recent { of, id, holder, ip } in recent {

@@ -271,7 +271,7 @@ pub(super) async fn replay_webhook(
         enabled(&subscription)?;
         Ok::<_, Problem>(tx.wanted_of_the_past(&subscription, (from, to)).await?)
     };
-    let past = access.read(past).await?;
+    let past = access.scan(past).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         enabled(&found(tx, &id).await?)?;
         let replayed = tx.replay_webhook(ctx, &id, past)?;
@@ -309,7 +309,7 @@ pub(super) async fn get_webhook_activity(
         found(tx, &id).await?;
         Ok::<_, Problem>(tx.hours_of_deliveries(&id, from).await?)
     };
-    let counted = access.read(work).await?;
+    let counted = access.scan(work).await?;
     let hours = (present - HOURS + 1..=present).map(at).map(|hour| {
         let known = counted.iter().find(|known| known.hour == hour);
         let (succeeded, failed) = known.map_or((0, 0), |known| (known.succeeded, known.failed));

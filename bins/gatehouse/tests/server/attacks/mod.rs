@@ -16,3 +16,7 @@ mod sockets;
 mod bodies;
 mod saml_subject;
 mod scim_values;
+//! Attacks, each written down as it was made: they fail.
+
+mod scim_scans;
+mod slow_export;

@@ -215,6 +215,11 @@ impl Server {
         assert!(done.unwrap().success());
     }
 
+    /// What its database looks like from another store.
+    pub(crate) fn figures(&self) -> store::Figures {
+        self.store.figures()
+    }
+
     pub(crate) fn anonymous(&self) -> Caller {
         Caller::anonymous(self.address)
     }

@@ -1,0 +1,171 @@
+//! Stops a running SQLite statement. This is the only file of the crate with unsafe code.
+//!
+//! diesel neither offers `sqlite3_interrupt` nor hands out the connection's handle, and a function of our own called
+//! in each row would bound only the statements that call it. SQLite asks a progress handler every few hundred
+//! instructions of a statement whether to go on. An automatic extension installs that handler on each connection when
+//! SQLite opens it. The handler has no argument: it reads the [`Limit`] of the thread that runs the statement, so
+//! no pointer of ours outlives anything. A stopped statement ends with SQLITE_INTERRUPT; the connection stays usable.
+
+#![expect(unsafe_code, reason = "SQLite is C; each block says why it holds")]
+
+use std::{
+    cell::RefCell,
+    ffi::{c_char, c_int, c_void},
+    ptr::null_mut,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use kernel::StoreError;
+use libsqlite3_sys as ffi;
+
+/// Instructions of SQLite's virtual machine between two looks at the limit: about 20 µs.
+const INSTRUCTIONS: c_int = 1_000;
+
+/// When the statements of a unit of work are stopped.
+#[derive(Clone)]
+pub(super) struct Limit {
+    deadline: Instant,
+    /// Set when nobody waits for the result any more.
+    abandoned: Arc<AtomicBool>,
+}
+
+/// Why statements were stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// They took longer than they may.
+    Late,
+    /// Nobody waits for the result any more.
+    Abandoned,
+}
+
+/// The limit of the work on this thread, and whether it stopped something.
+struct Bound {
+    limit: Limit,
+    stopped: Option<Stopped>,
+}
+
+thread_local! {
+    static BOUND: RefCell<Option<Bound>> = const { RefCell::new(None) };
+}
+
+impl Limit {
+    pub(super) fn new(time: Duration, abandoned: Arc<AtomicBool>) -> Self {
+        Self { deadline: Instant::now() + time, abandoned }
+    }
+
+    fn passed(&self) -> Option<Stopped> {
+        if self.abandoned.load(Ordering::Acquire) {
+            return Some(Stopped::Abandoned);
+        }
+        (Instant::now() >= self.deadline).then_some(Stopped::Late)
+    }
+}
+
+/// Runs `work` on this thread; its statements are stopped when the limit has passed. Says whether one was.
+pub(super) fn within<T>(limit: Limit, work: impl FnOnce() -> T) -> (T, Option<Stopped>) {
+    /// Removes the limit also when the work panics: the thread is used again.
+    struct Cleared;
+    impl Drop for Cleared {
+        fn drop(&mut self) {
+            BOUND.set(None);
+        }
+    }
+    let _cleared = Cleared;
+    BOUND.set(Some(Bound { limit, stopped: None }));
+    let done = work();
+    (done, BOUND.with_borrow(|bound| bound.as_ref().and_then(|bound| bound.stopped)))
+}
+
+/// Installs the handler on every connection that is opened from now on.
+pub(super) fn install() -> Result<(), StoreError> {
+    static INSTALLED: OnceLock<c_int> = OnceLock::new();
+    // SAFETY: `on_open` has the signature of an automatic extension and, as a function, lives for ever.
+    let code = *INSTALLED.get_or_init(|| unsafe { ffi::sqlite3_auto_extension(Some(on_open)) });
+    if code == ffi::SQLITE_OK {
+        Ok(())
+    } else {
+        Err(StoreError::Unavailable(format!("SQLite refuses a progress handler: code {code}").into()))
+    }
+}
+
+/// Called by SQLite with each connection that it opens.
+unsafe extern "C" fn on_open(
+    db: *mut ffi::sqlite3,
+    _: *mut *mut c_char,
+    _: *const ffi::sqlite3_api_routines,
+) -> c_int {
+    // SAFETY: SQLite passes a valid, open connection; `on_progress` lives for ever and takes no argument of ours.
+    unsafe { ffi::sqlite3_progress_handler(db, INSTRUCTIONS, Some(on_progress), null_mut()) };
+    ffi::SQLITE_OK
+}
+
+/// Called by SQLite while a statement runs, on the thread that runs it: anything but 0 stops the statement.
+unsafe extern "C" fn on_progress(_: *mut c_void) -> c_int {
+    let asked = BOUND.try_with(|bound| {
+        let Ok(mut bound) = bound.try_borrow_mut() else { return false };
+        let Some(bound) = bound.as_mut() else { return false };
+        bound.stopped = bound.stopped.or_else(|| bound.limit.passed());
+        bound.stopped.is_some()
+    });
+    c_int::from(asked.unwrap_or(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::{
+        Connection, RunQueryDsl, SqliteConnection, connection::SimpleConnection, sql_types::BigInt,
+    };
+
+    use super::*;
+
+    const ENDLESS: &str =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+
+    fn connection() -> SqliteConnection {
+        install().unwrap();
+        SqliteConnection::establish(":memory:").unwrap()
+    }
+
+    #[test]
+    fn late_statement_is_stopped_and_its_connection_stays_usable() {
+        let mut conn = connection();
+        let limit = Limit::new(Duration::from_millis(20), Arc::default());
+        let (result, stopped) = within(limit, || conn.batch_execute(ENDLESS));
+        assert!(result.unwrap_err().to_string().contains("interrupted"));
+        assert_eq!(stopped, Some(Stopped::Late));
+        let one = diesel::select(diesel::dsl::sql::<BigInt>("1")).get_result::<i64>(&mut conn);
+        assert_eq!(one.unwrap(), 1);
+    }
+
+    #[test]
+    fn abandoned_statement_is_stopped_from_another_thread() {
+        let mut conn = connection();
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let limit = Limit::new(Duration::from_mins(1), Arc::clone(&abandoned));
+        let (running, started) = std::sync::mpsc::channel();
+        let work = std::thread::spawn(move || {
+            within(limit, || {
+                running.send(()).unwrap();
+                conn.batch_execute(ENDLESS)
+            })
+        });
+        started.recv().unwrap();
+        abandoned.store(true, Ordering::Release);
+        let (result, stopped) = work.join().unwrap();
+        assert!(result.is_err());
+        assert_eq!(stopped, Some(Stopped::Abandoned));
+    }
+
+    #[test]
+    fn work_without_a_limit_is_not_stopped() {
+        let mut conn = connection();
+        let ((), stopped) = within(Limit::new(Duration::ZERO, Arc::default()), || ());
+        assert_eq!(stopped, None, "nothing ran");
+        let many = ENDLESS.replace("FROM n) ", "FROM n WHERE i < 100000) ");
+        conn.batch_execute(&many).unwrap();
+    }
+}
