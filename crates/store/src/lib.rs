@@ -58,7 +58,6 @@ pub use self::webhooks::{
 };
 pub use across::Across;
 pub use audit_log::Waiting;
-pub use audit_retention::KEPT_AT_ONCE;
 pub use enrolled::EnrolledPasskey;
 pub use examine::{Examination, back_up_sqlite};
 pub use export::{Ending, Export, Exported, Proof};

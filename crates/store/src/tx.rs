@@ -1,6 +1,6 @@
 //! One unit of work of one tenant.
 
-use audit::{AuditStore, Audited, Entry};
+use audit::{AuditStore, Audited, Entry, EntryKeys};
 use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{Ctx, StoreError, TenantId};
@@ -30,6 +30,8 @@ pub struct Tx {
     pub(crate) held: Option<String>,
     /// Who is told once it is committed.
     pub(crate) woken: Woken,
+    /// Make the MACs of entries.
+    pub(crate) entry_keys: EntryKeys,
 }
 
 /// A row that waits for the end of the unit of work.
@@ -45,14 +47,14 @@ pub(crate) enum Row {
 
 impl Tx {
     pub(crate) fn reading(conn: Conn, tenant: TenantId) -> Self {
-        Self::new(conn, tenant, false)
+        Self::new(conn, tenant, false, EntryKeys::none())
     }
 
-    pub(crate) fn writing(conn: Conn, tenant: TenantId) -> Self {
-        Self::new(conn, tenant, true)
+    pub(crate) fn writing(conn: Conn, tenant: TenantId, entry_keys: EntryKeys) -> Self {
+        Self::new(conn, tenant, true, entry_keys)
     }
 
-    fn new(conn: Conn, tenant: TenantId, writable: bool) -> Self {
+    fn new(conn: Conn, tenant: TenantId, writable: bool, entry_keys: EntryKeys) -> Self {
         Self {
             conn,
             tenant,
@@ -62,6 +64,7 @@ impl Tx {
             pending: Vec::new(),
             held: None,
             woken: Woken::default(),
+            entry_keys,
         }
     }
 

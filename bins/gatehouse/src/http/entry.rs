@@ -116,8 +116,8 @@ pub(super) async fn enter(
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
     if let (Some(Entry { event, ctx }), Ok(response)) = (entry, &answered)
-        && site.refusals.is_new(&event, arrival.ip)
         && let Some(ctx) = ctx.or_else(|| access::passed(response.request()).map(|(_, ctx)| ctx))
+        && site.refusals.is_new(&ctx, &event, arrival.ip)
     {
         access::enter(gate.clone(), ctx, event);
     }

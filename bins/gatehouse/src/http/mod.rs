@@ -95,6 +95,8 @@ pub(crate) struct Site {
     refusals: refusals::Refusals,
     networks: network::Networks,
     exports: settings::Exports,
+    /// Until when entries without a MAC are sealed.
+    accept_missing_macs_until: Option<kernel::Timestamp>,
     /// Who is trusted to say of what make an authenticator is.
     makers: Arc<Makers>,
     /// Looked at for figures and readiness, never used for a request.
@@ -151,6 +153,7 @@ impl Site {
             refusals: refusals::Refusals::default(),
             networks: network::Networks::default(),
             exports: settings::Exports::default(),
+            accept_missing_macs_until: settings.audit_accept_missing_macs_until,
             makers,
             watched,
             readiness: probes::Readiness::default(),
