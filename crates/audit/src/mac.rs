@@ -126,7 +126,13 @@ impl EntryKeys {
     }
 
     /// Verifies the MAC of an entry of this tenant, in constant time.
-    pub fn verify(&self, tenant: &str, id: &str, leaf: &Hash, mac: Option<&EntryMac>) -> Result<(), MacProblem> {
+    pub fn verify(
+        &self,
+        tenant: &str,
+        id: &str,
+        leaf: &Hash,
+        mac: Option<&EntryMac>,
+    ) -> Result<(), MacProblem> {
         let mac = mac.ok_or(MacProblem::Missing)?;
         let keys = self.ring().keys_of(tenant);
         let (_, secret) = keys.iter().find(|(key, _)| *key == mac.key).ok_or(MacProblem::UnknownKey)?;

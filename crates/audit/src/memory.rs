@@ -11,7 +11,8 @@ use kernel::{StoreError, Timestamp};
 use crate::{
     AuditQueryStore, AuditStore, Entry, EntryKeys, Filter, Listed, Position, StoredEntry,
     log::{
-        Batch, Claimed, Frontier, Hash, Lease, Place, SealStore, Sealed, SealedRow, TreeStore, Unsealed, VerifyStore,
+        Batch, Claimed, Frontier, Hash, Lease, Place, SealStore, Sealed, SealedRow, TreeStore, Unsealed,
+        VerifyStore,
     },
 };
 
@@ -79,7 +80,8 @@ fn listed(entry: &StoredEntry) -> Listed {
 #[async_trait]
 impl AuditStore for MemoryLedger {
     async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        let entries: Vec<_> = entries.iter().map(|entry| entry.stored(&self.keys)).collect::<Result<_, _>>()?;
+        let entries: Vec<_> =
+            entries.iter().map(|entry| entry.stored(&self.keys)).collect::<Result<_, _>>()?;
         for entry in entries {
             self.waiting.insert(entry.id.clone());
             self.entries.insert(entry.id.clone(), entry);

@@ -9,7 +9,8 @@ use audit::{
     follow,
     log::{
         Checkpoint, CheckpointKey, CheckpointKeys, Done, Finding, Frontier, Hash, Lease, Nodes, NoteError,
-        SealPolicy, TreeStore, Verified, VerifyKeys, consistency, inclusion, seal, verify, verify_consistency, verify_inclusion,
+        SealPolicy, TreeStore, Verified, VerifyKeys, consistency, inclusion, seal, verify,
+        verify_consistency, verify_inclusion,
     },
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};

@@ -96,9 +96,7 @@ impl VerifyStore for Tx {
             .order(audit_statements::number)
             .select((audit_statements::number, audit_statements::note));
         let rows: Vec<(i64, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        rows.into_iter()
-            .map(|(number, note)| Ok((place("audit_statements.number", number)?, note)))
-            .collect()
+        rows.into_iter().map(|(number, note)| Ok((place("audit_statements.number", number)?, note))).collect()
     }
 
     async fn waiting(&mut self, after: &str, limit: usize) -> Result<Vec<String>, StoreError> {

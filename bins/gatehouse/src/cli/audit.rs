@@ -8,7 +8,7 @@ use std::{
 };
 
 use audit::{
-    Audited, EntryKeys, Event, Unaudited,
+    AuditQueryStore, Audited, EntryKeys, Event, EventData, Filter, StoredEntry, Unaudited,
     events::audit_log::{AuditAddressesErased, AuditEntriesDropped, AuditRetentionChanged},
     log::{
         Checkpoint, CheckpointKey, CheckpointKeys, Finding, Removal, Retention, Statement, VerifyKeys,
@@ -139,12 +139,7 @@ struct Said {
     retired: Vec<String>,
 }
 
-async fn verify_database(
-    tenant: &str,
-    said: &Said,
-    settings: &Settings,
-    office: &Office,
-) -> Result<Report> {
+async fn verify_database(tenant: &str, said: &Said, settings: &Settings, office: &Office) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let name = tenant.id.to_string();
     let keys = keys(&said.keys, settings, &name)?;
@@ -235,12 +230,25 @@ async fn retain(tenant: &str, days: Option<u32>, settings: &Settings, office: &O
     Ok(Report::new(json!({ "days": days }), said))
 }
 
+/// Entries about retention among which the newest authentic one is looked for.
+const MAX_RETENTION_ENTRIES: usize = 1000;
+
 const NO_KEY: StoreError = StoreError::Aborted("there is no key to sign with: set GATEHOUSE_MASTER_KEY");
 
 /// Days that entries are kept, as a signed statement says. What the database says otherwise, somebody has changed.
-async fn signed_retention(tenant: &Tenant, keys: &[CheckpointKey], office: &Office) -> Result<u32> {
-    let look = async |tx: &mut Tx| Ok::<_, StoreError>((tx.audit_days().await?, tx.newest_retention().await?));
-    let (days, note) = office.store.read(tenant.id.clone(), look).await?;
+async fn signed_retention(
+    tenant: &Tenant,
+    keys: &[CheckpointKey],
+    entries: &EntryKeys,
+    office: &Office,
+) -> Result<u32> {
+    let of_retention =
+        Filter { actions: Some(vec![AuditRetentionChanged::CODE.to_owned()]), ..Filter::default() };
+    let look = async move |tx: &mut Tx| {
+        let told = tx.entries(&of_retention, None, None, MAX_RETENTION_ENTRIES).await?;
+        Ok::<_, StoreError>((tx.audit_days().await?, tx.newest_retention().await?, told))
+    };
+    let (days, note, told) = office.store.read(tenant.id.clone(), look).await?;
     let slug = &tenant.slug;
     let Some(note) = note else {
         return Err(match days {
@@ -252,8 +260,26 @@ async fn signed_retention(tenant: &Tenant, keys: &[CheckpointKey], office: &Offi
         .into());
     };
     let stated = Retention::verified(&note, tenant.id.as_str(), keys).map_err(|error| {
-        format!("the retention of {slug}: {error}; look whether it is right, and say gatehouse audit retain again")
+        format!(
+            "the retention of {slug}: {error}; look whether it is right, and say gatehouse audit retain again"
+        )
     })?;
+    // Forged entries are passed over: the newest authentic one counts.
+    let is_authentic = |entry: &&StoredEntry| {
+        let leaf = entry.content_leaf(tenant.id.as_str());
+        leaf.is_some_and(|leaf| {
+            entries.verify(tenant.id.as_str(), &entry.id, &leaf, entry.mac.as_ref()).is_ok()
+        })
+    };
+    let told = told.iter().map(|listed| &listed.entry).find(is_authentic);
+    if let Some(told) = told.filter(|told| told.timestamp > stated.at) {
+        return Err(format!(
+            "the retention of {slug} was set at {}, and the statement that says so is gone: nothing is dropped before \
+             gatehouse audit retain has said it again",
+            told.timestamp
+        )
+        .into());
+    }
     if stated.days != days {
         return Err(format!(
             "the retention of {slug} was changed in the database: it is {days:?} days there, and {:?} were set at {}; \
@@ -262,7 +288,9 @@ async fn signed_retention(tenant: &Tenant, keys: &[CheckpointKey], office: &Offi
         )
         .into());
     }
-    days.ok_or_else(|| format!("entries of {slug} are kept for ever: say gatehouse audit retain first").into())
+    days.ok_or_else(|| {
+        format!("entries of {slug} are kept for ever: say gatehouse audit retain first").into()
+    })
 }
 
 /// Declares first what is dropped, in the log and signed; then removes it piece by piece. What a run before has left is
@@ -271,7 +299,8 @@ async fn drop_old(tenant: &str, settings: &Settings, office: &Office) -> Result<
     let tenant = office.tenant(tenant).await?;
     let (own, name) = (own(settings), tenant.id.to_string());
     let keys = own.of(&name);
-    let days = signed_retention(&tenant, &keys, office).await?;
+    let masters = settings.master_key.as_ref().map(MasterKeys::newest_first).unwrap_or_default();
+    let days = signed_retention(&tenant, &keys, &EntryKeys::derive(masters), office).await?;
     let from = office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.dropped().await).await?;
     let time = office.env.now().plus_millis(-i64::from(days) * DAY);
     let look = async |tx: &mut Tx| removable(tx, &name, &keys, from, time).await;

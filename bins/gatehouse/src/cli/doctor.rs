@@ -283,7 +283,9 @@ async fn identity_providers(findings: &mut Findings, settings: &Settings, env: &
         DatabaseUrl::Sqlite(path) => path.exists(),
         DatabaseUrl::Postgres(_) => true,
     };
-    let Some(store) = Store::open(&settings.database_url, 1, EntryKeys::none()).ok().filter(|_| there) else { return };
+    let Some(store) = Store::open(&settings.database_url, 1, EntryKeys::none()).ok().filter(|_| there) else {
+        return;
+    };
     let now = env.now();
     let count = store.across(async move |across: &mut Across| across.saml_expiry(now).await);
     let Ok(Ok(expiry)) = timeout(PATIENCE, count).await else { return };

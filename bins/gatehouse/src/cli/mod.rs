@@ -142,21 +142,15 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Events => inspect::document(&crate::http::events()),
         Command::Config(command) => inspect::run(&command, &mut raw)?,
         Command::Migrate => migrate(&raw.settings()?).await?,
-        Command::Tenant(command) => {
-            tenants::run(command, &Office::open(&mut raw, env).await?).await?
-        }
+        Command::Tenant(command) => tenants::run(command, &Office::open(&mut raw, env).await?).await?,
         Command::User(command) => {
             let office = Office::open(&mut raw, env).await?;
             users::run(command, &office, &raw.settings()?).await?
         }
-        Command::Policy(command) => {
-            policies::run(command, &Office::open(&mut raw, env).await?).await?
-        }
+        Command::Policy(command) => policies::run(command, &Office::open(&mut raw, env).await?).await?,
         // Boxed: what it holds while it waits is more than all others hold.
         Command::Saml(command) => Box::pin(saml::run(command, &mut raw, env)).await?,
-        Command::Domain(command) => {
-            domains::run(command, &Office::open(&mut raw, env).await?).await?
-        }
+        Command::Domain(command) => domains::run(command, &Office::open(&mut raw, env).await?).await?,
         Command::Audit(command) => audit::run(command, &mut raw, env).await?,
         Command::Keys(command) => keys::run(&command, cli.config.as_deref(), &*env)?,
         Command::Backup(command) => backup::run(&command, &raw.settings()?)?,

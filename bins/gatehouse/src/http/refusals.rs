@@ -189,8 +189,7 @@ mod tests {
     }
 
     fn blocked(tenant: &str) -> Event {
-        let data =
-            NetworkPolicyBlocked { surface: "API", credential: "sct_1".into(), suppressed: None };
+        let data = NetworkPolicyBlocked { surface: "API", credential: "sct_1".into(), suppressed: None };
         Event::new(tenant, &data)
     }
 

@@ -11,8 +11,7 @@ use std::{
 
 use actix_web::web;
 use audit::{
-    Audited, Unaudited,
-    MacProblem,
+    Audited, MacProblem, Unaudited,
     log::{AT_ONCE, Lease, SealPolicy, seal},
 };
 use futures_util::{StreamExt, stream};

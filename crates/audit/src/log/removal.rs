@@ -83,7 +83,10 @@ pub async fn removable<S: VerifyStore + ?Sized>(
 
 /// The root of the tree over all places before this one, a multiple of 256, made of the hashes of groups; `None` where one of
 /// them is not there.
-pub async fn root_before<S: TreeStore + ?Sized>(store: &mut S, before: u64) -> Result<Option<Hash>, StoreError> {
+pub async fn root_before<S: TreeStore + ?Sized>(
+    store: &mut S,
+    before: u64,
+) -> Result<Option<Hash>, StoreError> {
     let (mut log, groups) = (Frontier::default(), before / GROUP);
     while log.size() / GROUP < groups {
         let at = log.size() / GROUP;

@@ -19,9 +19,10 @@ use crate::{
 /// Inserts an entry that waits, as SQL.
 fn insert(world: &World, entry: &StoredEntry) -> String {
     let (tenant, at) = (world.ctx().tenant, entry.timestamp.to_string().replace(['T', 'Z'], " "));
-    let mac = entry.mac.as_ref().map_or("NULL, NULL".to_owned(), |mac| {
-        format!("'{}', {}", mac.key, hex(world.kind, &mac.tag))
-    });
+    let mac = entry
+        .mac
+        .as_ref()
+        .map_or("NULL, NULL".to_owned(), |mac| format!("'{}', {}", mac.key, hex(world.kind, &mac.tag)));
     format!(
         "INSERT INTO audit_entries (tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, \
          metadata, leaf, mac_key, mac) VALUES ('{tenant}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', {}, {mac}); \
@@ -107,7 +108,10 @@ async fn macs_of_sealed_entries_are_verified() {
         let tenant = world.ctx().tenant;
         let rows = read(&world, async |tx| tx.sealed(0, 4).await).await;
         let set = |at: usize, values: &str| {
-            format!("UPDATE audit_entries SET {values} WHERE tenant_id = '{tenant}' AND id = '{}'", rows[at].id)
+            format!(
+                "UPDATE audit_entries SET {values} WHERE tenant_id = '{tenant}' AND id = '{}'",
+                rows[at].id
+            )
         };
         let mac = |of: usize| {
             let mac = rows[of].entry.as_ref().unwrap().mac.clone().unwrap();
@@ -148,7 +152,10 @@ async fn a_forged_declaration_hides_no_deletion() {
         let note = removal.sign(tenant.as_str(), &theirs).unwrap();
         let statement = format!("('{tenant}', 'removal', 512, '2026-01-01 00:00:00', '{note}')");
         world.raw(&format!("INSERT INTO audit_statements VALUES {statement}")).await;
-        for table in ["audit_entries WHERE id IN (SELECT entry_id FROM audit_sealed WHERE sequence < 512) AND", "audit_sealed WHERE sequence < 512 AND"] {
+        for table in [
+            "audit_entries WHERE id IN (SELECT entry_id FROM audit_sealed WHERE sequence < 512) AND",
+            "audit_sealed WHERE sequence < 512 AND",
+        ] {
             behind(&world, &format!("DELETE FROM {table} tenant_id = '{tenant}'")).await;
         }
         assert_eq!(sealed(&world).await, 0);
@@ -184,7 +191,8 @@ async fn what_was_removed_had_to_be_older_than_its_retention() {
         // Somebody with SQL sets another retention, and the operator's command removes by it.
         world.raw(&format!("UPDATE tenants SET audit_days = 1 WHERE id = '{tenant}'")).await;
         let root = BASE64.encode(&old.root);
-        let removal = Removal { from: 0, before: 512, root, newest: old.newest, days: 1, at: world.env.now() };
+        let removal =
+            Removal { from: 0, before: 512, root, newest: old.newest, days: 1, at: world.env.now() };
         declare(&world, &removal).await;
         let found = verified(&world, Vec::new()).await.findings;
         assert_eq!(found, [Finding::RemovedEarly { from: 0, to: 512 }]);
@@ -229,7 +237,8 @@ async fn what_cannot_be_read_is_found_at_its_place() {
         let short = hex(world.kind, &[1; 31]);
         let leaf = format!("UPDATE audit_entries SET leaf = {short} {}", of(&rows[9].id));
         assert!(found(leaf).await.contains(&Finding::Changed { sequence: 9, id: rows[9].id.clone() }));
-        let subtree = format!("UPDATE audit_subtrees SET hash = {short} WHERE tenant_id = '{tenant}' AND number = 1");
+        let subtree =
+            format!("UPDATE audit_subtrees SET hash = {short} WHERE tenant_id = '{tenant}' AND number = 1");
         assert!(found(subtree).await.contains(&unreadable("audit_subtrees", "1 of level 1")));
         let log = format!("UPDATE audit_logs SET frontier = {short} WHERE tenant_id = '{tenant}'");
         assert!(found(log).await.contains(&unreadable("audit_logs", "")));

@@ -24,13 +24,23 @@ impl World {
         let process = Process::on(kind, &[]);
         let token = process.tenant("acme");
         let server = process.serve();
-        process.json(&["user", "create", "--tenant", "acme", "--email", "ada@example.com", "--role", "ADMIN"]);
+        process.json(&[
+            "user",
+            "create",
+            "--tenant",
+            "acme",
+            "--email",
+            "ada@example.com",
+            "--role",
+            "ADMIN",
+        ]);
         let who = ["--tenant", "acme", "--email", "ada@example.com"];
         let mint = ["token", "pat", "--name", "CI", "--scopes", "admin:tenant"];
         let pat = process.json(&[&mint[..], &who].concat())["token"].as_str().unwrap().to_owned();
         let admin = Browser::new(server.address).with("Authorization", &format!("Bearer {pat}"));
         let scim = Caller::anonymous(server.address).bearer(&token);
-        let tenant = admin.get("/api/me").json()["tenant"]["id"].as_str().unwrap().to_owned();
+        let key = process.json(&["audit", "key", "--tenant", "acme"])["keys"][0].as_str().unwrap().to_owned();
+        let tenant = key.split('+').next().unwrap().rsplit('/').next().unwrap().to_owned();
         Self { process, server, kind, admin, scim, tenant }
     }
 
@@ -38,7 +48,8 @@ impl World {
     fn busy(&self, name: &str, users: usize) -> u64 {
         let before = self.size();
         for number in 0..users {
-            let made = self.scim.post("/api/scim/v2/Users", &json!({ "userName": format!("{name}{number}") }));
+            let made =
+                self.scim.post("/api/scim/v2/Users", &json!({ "userName": format!("{name}{number}") }));
             assert_eq!(made.status, 201, "{}", made.text);
         }
         eventually(|| self.size() >= before + users as u64);
@@ -130,12 +141,16 @@ fn a_forged_declaration_hides_no_deletion() {
         // All triggers are in their place: what is declared to be removed may be.
         let data = r#"{"fromSequence":0,"beforeSequence":512}"#;
         world.forge("aud_00000000forged", "ACCOUNT_AUDIT_ENTRIES_DROPPED", data);
-        world.process.sql(&format!("INSERT INTO audit_drops VALUES ('{tenant}', 512, '2026-01-01 00:00:00')"));
+        world
+            .process
+            .sql(&format!("INSERT INTO audit_drops VALUES ('{tenant}', 512, '2026-01-01 00:00:00')"));
         world.process.sql(&format!(
             "DELETE FROM audit_entries WHERE tenant_id = '{tenant}' AND id IN \
              (SELECT entry_id FROM audit_sealed WHERE tenant_id = '{tenant}' AND sequence < 512)"
         ));
-        world.process.sql(&format!("DELETE FROM audit_sealed WHERE tenant_id = '{tenant}' AND sequence < 512"));
+        world
+            .process
+            .sql(&format!("DELETE FROM audit_sealed WHERE tenant_id = '{tenant}' AND sequence < 512"));
         world.busy("b", 3);
         let found = world.findings(&kept);
         for finding in [
@@ -161,14 +176,28 @@ fn a_retention_that_is_changed_in_the_database_removes_nothing() {
         assert_eq!(world.process.json(&drop_old)["dropped"], 0);
         world.process.sql("UPDATE tenants SET audit_days = 1");
         assert!(world.process.refused(&drop_old).1.contains("was changed in the database"));
+        // The newest statement is taken away, so that an older setting is in force again.
+        world.process.json(&["audit", "retain", "--tenant", "acme", "--days", "1"]);
+        world.process.json(&["audit", "retain", "--tenant", "acme", "--days", "400"]);
+        if kind == Kind::Sqlite {
+            world.process.sql("DROP TRIGGER audit_statements_stay");
+        }
+        world.process.sql("DELETE FROM audit_statements WHERE number = 2; UPDATE tenants SET audit_days = 1");
+        assert!(world.process.refused(&drop_old).1.contains("the statement that says so is gone"));
+        world.busy("b", 1);
+        let found = world.findings(&world.checkpoint());
+        assert!(
+            found.iter().any(|finding| finding.to_string().contains("the retention set at")),
+            "{found:?}"
+        );
         // A statement that is signed with another key is none.
         let note = "gatehouse/audit-retention/x\n{}\n\n— x AAAA\n";
         world.process.sql(&format!(
-            "INSERT INTO audit_statements VALUES ('{}', 'retention', 1, '2026-01-01 00:00:00', '{note}')",
+            "INSERT INTO audit_statements VALUES ('{}', 'retention', 9, '2026-01-01 00:00:00', '{note}')",
             world.tenant
         ));
         assert!(world.process.refused(&drop_old).1.contains("audit retain again"));
-        let finding = json!({ "finding": "NOT_SIGNED", "statement": "retention setting 1" });
+        let finding = json!({ "finding": "NOT_SIGNED", "statement": "retention setting 9" });
         assert!(world.findings(&world.checkpoint()).contains(&finding));
     }
 }

@@ -8,7 +8,7 @@ mod waiting;
 use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
-use kernel::StoreError;
+use kernel::{StoreError, Timestamp};
 
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
@@ -17,7 +17,10 @@ use super::{
     proof::TreeStore,
     statement::{MacStart, Statement},
 };
-use crate::{EntryKeys, EventData, MacProblem, StoredEntry, events::audit_log::AuditEntriesDropped};
+use crate::{
+    EntryKeys, EventData, MacProblem, StoredEntry,
+    events::audit_log::{AuditEntriesDropped, AuditRetentionChanged},
+};
 
 /// Checkpoints, hashes and ids that are read at once.
 const MOST: usize = 1000;
@@ -92,6 +95,10 @@ struct Verifier<'s, S: ?Sized> {
     known: Vec<Checkpoint>,
     /// Sizes and roots that signed removals declare, the smallest first.
     declared: Vec<(u64, String)>,
+    /// When signed statements set the retention.
+    retention_set: Vec<Timestamp>,
+    /// When sealed entries say that it was set.
+    retention_entries: Vec<Timestamp>,
     /// Up to which size checkpoints were read.
     read: u64,
     /// From where on entries must have a MAC.
@@ -123,6 +130,8 @@ pub async fn verify<S: VerifyStore + ?Sized>(
         ahead: Vec::new(),
         known,
         declared: Vec::new(),
+        retention_set: Vec::new(),
+        retention_entries: Vec::new(),
         read: 0,
         mac_start: u64::MAX,
         announced: 0,
@@ -158,6 +167,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             self.result.found(Finding::Inserted { id: row.id });
         }
         self.tell_moved();
+        self.retention_is_stated();
         if unsigned > self.announced {
             // Nobody has said so: they were taken away.
             self.result.found(Finding::Missing { from: self.announced, to: unsigned });
@@ -226,7 +236,8 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let (mut after, mut newest) = (size.saturating_sub(1), None);
         loop {
             let some = self.store.checkpoints(after, MOST).await;
-            let some = self.readable(some, "audit_checkpoints", format!("after {after}"))?.unwrap_or_default();
+            let some =
+                self.readable(some, "audit_checkpoints", format!("after {after}"))?.unwrap_or_default();
             let Some((last, note)) = some.into_iter().next_back() else { return Ok(newest) };
             after = last;
             match Checkpoint::read(&note) {
@@ -248,8 +259,12 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.result.entries += 1;
         self.result.erased += u64::from(entry.ip_commitment.is_some());
         let now = entry.content_leaf(self.tenant);
-        if now == Some(row.leaf) && entry.mac.is_none() {
-            self.announced = self.announced.max(says_dropped(&entry));
+        match entry.mac {
+            None if now == Some(row.leaf) => self.announced = self.announced.max(says_dropped(&entry)),
+            Some(_) if entry.action == AuditRetentionChanged::CODE => {
+                self.retention_entries.push(entry.timestamp);
+            }
+            _ => {}
         }
         if now != Some(row.leaf) || entry.leaf != row.leaf {
             self.seen.insert(row.leaf, row.sequence);
@@ -285,7 +300,6 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             });
         }
     }
-
 }
 
 /// Before which place an entry says that others were dropped; 0 if it says no such thing.

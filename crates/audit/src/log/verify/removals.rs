@@ -41,7 +41,10 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let mut covered = unsigned;
         for removal in signed {
             if removal.from != covered {
-                self.result.found(Finding::Missing { from: covered.min(removal.from), to: covered.max(removal.from) });
+                self.result.found(Finding::Missing {
+                    from: covered.min(removal.from),
+                    to: covered.max(removal.from),
+                });
             }
             if !was_due(&removal, &settings) {
                 self.result.found(Finding::RemovedEarly { from: removal.from, to: removal.before });
@@ -57,7 +60,18 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     /// How long entries were kept, and from when on, in order.
     async fn read_retention(&mut self) -> Result<Vec<Retention>, StoreError> {
         let settings = self.read_statements::<Retention>("retention setting").await?;
+        self.retention_set = settings.iter().map(|(_, setting)| setting.at).collect();
         Ok(settings.into_iter().map(|(_, setting)| setting).collect())
+    }
+
+    /// Whether each change of the retention that the log tells of has its signed statement: somebody who takes away the newest
+    /// brings back an older setting.
+    pub(super) fn retention_is_stated(&mut self) {
+        for at in std::mem::take(&mut self.retention_entries) {
+            if !self.retention_set.contains(&at) {
+                self.result.found(Finding::NotSigned { statement: format!("the retention set at {at}") });
+            }
+        }
     }
 
     async fn read_statements<T: Statement>(&mut self, name: &str) -> Result<Vec<(u64, T)>, StoreError> {
