@@ -370,7 +370,8 @@ async fn an_entry_without_a_valid_mac_is_never_sealed() {
     world.enter(4).await;
     let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
     let original = world.ledger.tamper().clone();
-    let changes: [(fn(&mut audit::StoredEntry), MacProblem); 4] = [
+    type Change = fn(&mut audit::StoredEntry);
+    let changes: [(Change, MacProblem); 4] = [
         (|entry| entry.mac = None, MacProblem::Missing),
         (|entry| entry.mac.as_mut().unwrap().key = "other".into(), MacProblem::UnknownKey),
         (|entry| entry.mac.as_mut().unwrap().tag[0] ^= 1, MacProblem::Wrong),

@@ -47,6 +47,22 @@ impl Tx {
         Ok(self.statements(Retention::KIND).await?.pop().map(|(_, note)| note))
     }
 
+    /// The newest entries of this code, at most so many, whoever wrote them.
+    pub async fn newest_of_action(
+        &mut self,
+        action: &str,
+        limit: u32,
+    ) -> Result<Vec<StoredEntry>, StoreError> {
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::action.eq(action))
+            .order((audit_entries::created_at.desc(), audit_entries::id.desc()))
+            .limit(i64::from(limit));
+        let rows: Vec<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        Ok(rows.into_iter().map(StoredEntry::from).collect())
+    }
+
     /// Sets how long entries are kept, with the signed statement that says so.
     pub async fn set_retention(&mut self, retention: &Retention, note: &str) -> Result<(), StoreError> {
         self.set_audit_days(retention.days).await?;

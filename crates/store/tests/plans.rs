@@ -435,6 +435,7 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError
     tx.set_retention(&Retention { days: Some(7), at: ctx.now }, "a note").await?;
     tx.audit_days().await?;
     tx.newest_retention().await?;
+    tx.newest_of_action("A", 10).await?;
     let later = ctx.now.plus_millis(1);
     let old = removable(tx, ctx.tenant.as_str(), verifying.checkpoints, 0, later).await?.unwrap();
     let removal = Removal {

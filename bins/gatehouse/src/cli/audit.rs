@@ -8,7 +8,7 @@ use std::{
 };
 
 use audit::{
-    AuditQueryStore, Audited, EntryKeys, Event, EventData, Filter, StoredEntry, Unaudited,
+    Audited, EntryKeys, Event, EventData, StoredEntry, Unaudited,
     events::audit_log::{AuditAddressesErased, AuditEntriesDropped, AuditRetentionChanged},
     log::{
         Checkpoint, CheckpointKey, CheckpointKeys, Finding, Removal, Retention, Statement, VerifyKeys,
@@ -231,7 +231,7 @@ async fn retain(tenant: &str, days: Option<u32>, settings: &Settings, office: &O
 }
 
 /// Entries about retention among which the newest authentic one is looked for.
-const MAX_RETENTION_ENTRIES: usize = 1000;
+const MAX_RETENTION_ENTRIES: u32 = 1000;
 
 const NO_KEY: StoreError = StoreError::Aborted("there is no key to sign with: set GATEHOUSE_MASTER_KEY");
 
@@ -242,10 +242,8 @@ async fn signed_retention(
     entries: &EntryKeys,
     office: &Office,
 ) -> Result<u32> {
-    let of_retention =
-        Filter { actions: Some(vec![AuditRetentionChanged::CODE.to_owned()]), ..Filter::default() };
-    let look = async move |tx: &mut Tx| {
-        let told = tx.entries(&of_retention, None, None, MAX_RETENTION_ENTRIES).await?;
+    let look = async |tx: &mut Tx| {
+        let told = tx.newest_of_action(AuditRetentionChanged::CODE, MAX_RETENTION_ENTRIES).await?;
         Ok::<_, StoreError>((tx.audit_days().await?, tx.newest_retention().await?, told))
     };
     let (days, note, told) = office.store.read(tenant.id.clone(), look).await?;
@@ -271,7 +269,7 @@ async fn signed_retention(
             entries.verify(tenant.id.as_str(), &entry.id, &leaf, entry.mac.as_ref()).is_ok()
         })
     };
-    let told = told.iter().map(|listed| &listed.entry).find(is_authentic);
+    let told = told.iter().find(is_authentic);
     if let Some(told) = told.filter(|told| told.timestamp > stated.at) {
         return Err(format!(
             "the retention of {slug} was set at {}, and the statement that says so is gone: nothing is dropped before \

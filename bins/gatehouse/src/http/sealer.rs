@@ -144,7 +144,7 @@ impl Sealer {
             state.refused += done.refused.len();
             problem = problem.or_else(|| done.refused.into_iter().next());
             if done.seen < AT_ONCE {
-                self.looked_at_all(tenant, state, problem);
+                self.looked_at_all(tenant, &state, problem);
                 return Ok(false);
             }
             state.after = done.last;
@@ -169,7 +169,7 @@ impl Sealer {
     }
 
     /// All that waits was looked at: the log is told how many entries are refused, when that has changed.
-    fn looked_at_all(&self, tenant: &TenantId, state: Unfinished, first: Option<(String, MacProblem)>) {
+    fn looked_at_all(&self, tenant: &TenantId, state: &Unfinished, first: Option<(String, MacProblem)>) {
         if state.refused > 0 && state.refused != state.told {
             let (first, problem) = first.unzip();
             tracing::error!(

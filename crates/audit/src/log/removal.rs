@@ -11,6 +11,8 @@ use super::{
 
 /// Groups that are read at once.
 const GROUPS_AT_ONCE: u64 = 16;
+/// Entries of a group.
+const GROUP_LENGTH: usize = 256;
 /// Hashes of groups that are read at once.
 const HASHES_AT_ONCE: u64 = 4096;
 
@@ -47,7 +49,7 @@ pub async fn removable<S: VerifyStore + ?Sized>(
         let to = (size - size % GROUP).min(before + GROUPS_AT_ONCE * GROUP);
         let hashes = store.hashes(1, before / GROUP, to / GROUP).await?;
         let rows = store.sealed(before, to).await?;
-        for (rows, (index, hash)) in rows.chunks(GROUP as usize).zip(hashes) {
+        for (rows, (index, hash)) in rows.chunks(GROUP_LENGTH).zip(hashes) {
             let (mut group, mut newest_of_group, mut whole) = (Frontier::default(), newest, None);
             for (row, sequence) in rows.iter().zip(before..) {
                 let entry = row.entry.as_ref().filter(|_| row.sequence == sequence).ok_or(NOT_SEALED)?;

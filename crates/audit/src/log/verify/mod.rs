@@ -193,7 +193,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         &mut self,
         read: Result<T, StoreError>,
         table: &'static str,
-        at: impl ToString,
+        at: &str,
     ) -> Result<Option<T>, StoreError> {
         match read {
             Err(StoreError::Corrupt(_)) => {
@@ -237,7 +237,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         loop {
             let some = self.store.checkpoints(after, MOST).await;
             let some =
-                self.readable(some, "audit_checkpoints", format!("after {after}"))?.unwrap_or_default();
+                self.readable(some, "audit_checkpoints", &format!("after {after}"))?.unwrap_or_default();
             let Some((last, note)) = some.into_iter().next_back() else { return Ok(newest) };
             after = last;
             match Checkpoint::read(&note) {

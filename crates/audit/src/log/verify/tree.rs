@@ -51,7 +51,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         for index in from..to {
             let read = self.store.hashes(level, index, index + 1).await;
             let at = if level == 0 { index.to_string() } else { format!("{index} of level {level}") };
-            hashes.extend(self.readable(read, table, at)?.unwrap_or_default());
+            hashes.extend(self.readable(read, table, &at)?.unwrap_or_default());
         }
         Ok(hashes)
     }
@@ -164,7 +164,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let size = self.log.size();
         if self.ahead.is_empty() && self.read < size {
             let some = self.store.checkpoints(size - 1, MOST).await;
-            let some = self.readable(some, "audit_checkpoints", format!("from {size}"))?.unwrap_or_default();
+            let some = self.readable(some, "audit_checkpoints", &format!("from {size}"))?.unwrap_or_default();
             self.read = some.last().map_or(u64::MAX, |(last, _)| *last);
             for (size, note) in some.into_iter().rev() {
                 match Checkpoint::read(&note) {

@@ -13,7 +13,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let mut after = String::new();
         loop {
             let ids = self.store.waiting(&after, MOST).await;
-            let ids = self.readable(ids, "audit_unsealed", format!("after {after}"))?.unwrap_or_default();
+            let ids = self.readable(ids, "audit_unsealed", &format!("after {after}"))?.unwrap_or_default();
             let Some(last) = ids.last() else { return Ok(()) };
             after.clone_from(last);
             self.result.waiting += ids.len() as u64;
