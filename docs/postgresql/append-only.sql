@@ -21,9 +21,9 @@ BEGIN
     IF TG_OP = 'UPDATE' THEN
         IF NEW.ip IS NULL AND NEW.salt IS NULL AND NEW.ip_commitment IS NOT NULL AND OLD.ip IS NOT NULL
             AND (NEW.tenant_id, NEW.id, NEW.created_at, NEW.actor_type, NEW.actor_id, NEW.action, NEW.resource_type,
-                NEW.resource_id, NEW.metadata::text, NEW.leaf)
+                NEW.resource_id, NEW.metadata::text, NEW.leaf, NEW.mac_key, NEW.mac)
             IS NOT DISTINCT FROM (OLD.tenant_id, OLD.id, OLD.created_at, OLD.actor_type, OLD.actor_id, OLD.action,
-                OLD.resource_type, OLD.resource_id, OLD.metadata::text, OLD.leaf)
+                OLD.resource_type, OLD.resource_id, OLD.metadata::text, OLD.leaf, OLD.mac_key, OLD.mac)
         THEN
             RETURN NEW;
         END IF;
@@ -75,12 +75,13 @@ CREATE OR REPLACE TRIGGER grow BEFORE UPDATE OR DELETE ON audit_logs FOR EACH RO
 CREATE OR REPLACE TRIGGER stay BEFORE UPDATE OR DELETE ON audit_subtrees FOR EACH ROW EXECUTE FUNCTION audit_refuse();
 CREATE OR REPLACE TRIGGER stay BEFORE UPDATE OR DELETE ON audit_checkpoints FOR EACH ROW EXECUTE FUNCTION audit_refuse();
 CREATE OR REPLACE TRIGGER stay BEFORE UPDATE OR DELETE ON audit_drops FOR EACH ROW EXECUTE FUNCTION audit_refuse();
+CREATE OR REPLACE TRIGGER stay BEFORE UPDATE OR DELETE ON audit_statements FOR EACH ROW EXECUTE FUNCTION audit_refuse();
 
 DO $$
 DECLARE name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['audit_entries', 'audit_unsealed', 'audit_sealed', 'audit_subtrees', 'audit_logs',
-        'audit_checkpoints', 'audit_drops']
+        'audit_checkpoints', 'audit_drops', 'audit_statements']
     LOOP
         EXECUTE format('CREATE OR REPLACE TRIGGER stay_whole BEFORE TRUNCATE ON %I EXECUTE FUNCTION audit_refuse()', name);
     END LOOP;

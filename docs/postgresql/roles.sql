@@ -17,6 +17,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO :"app";
 REVOKE INSERT, UPDATE, DELETE ON __diesel_schema_migrations FROM :"app";
 -- Entries are written once. Only what waits for its place goes away, and only how far a log is changes.
 REVOKE UPDATE, DELETE ON audit_entries, audit_sealed, audit_subtrees, audit_checkpoints FROM :"app";
+-- Statements about retention and removals are signed by the commands of the other role.
+REVOKE INSERT, UPDATE, DELETE ON audit_statements FROM :"app";
 REVOKE UPDATE ON audit_unsealed FROM :"app";
 REVOKE DELETE ON audit_logs FROM :"app";
 REVOKE INSERT, UPDATE, DELETE ON audit_drops FROM :"app";
@@ -25,9 +27,9 @@ REVOKE UPDATE ON tenants FROM :"app";
 GRANT UPDATE (slug, name, tier, sign_in_policy, network_policy, attestation_policy) ON tenants TO :"app";
 
 GRANT SELECT ON __diesel_schema_migrations, tenants, audit_entries, audit_unsealed, audit_sealed, audit_subtrees, audit_logs,
-    audit_checkpoints, audit_drops TO :"retention";
+    audit_checkpoints, audit_drops, audit_statements TO :"retention";
 -- What it does is entered in the log like everything else.
-GRANT INSERT ON audit_entries, audit_unsealed, audit_drops TO :"retention";
+GRANT INSERT ON audit_entries, audit_unsealed, audit_drops, audit_statements TO :"retention";
 -- An entry is told to webhooks in the statement that lets it wait, which reads routes and answers who got a delivery.
 GRANT SELECT ON webhook_routes TO :"retention";
 GRANT INSERT, SELECT (subscription_id) ON webhook_deliveries TO :"retention";

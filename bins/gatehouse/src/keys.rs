@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use audit::log::CheckpointKeys;
+use audit::{EntryKeys, log::CheckpointKeys};
 use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
 use kernel::{Env, MasterKeys, SealingKeys, Secret, SigningKeys, SystemEnv, TenantId};
 use ring::digest::{Context, SHA256};
@@ -23,6 +23,8 @@ use crate::{
 /// What signs, and what verifies what was signed before.
 pub struct Keys {
     current: RwLock<Arc<Current>>,
+    /// Make and verify the MACs of audit entries: one ring, shared with the store.
+    entries: EntryKeys,
     /// Where they come from; `None` in a process whose keys stay as they are.
     origin: Option<Origin>,
 }
@@ -39,6 +41,7 @@ struct Current {
     domains: SigningKeys,
     cookies: CookieKeys,
     checkpoints: CheckpointKeys,
+    entries: EntryKeys,
     webhooks: Arc<webhooks::SecretKeys>,
 }
 
@@ -60,7 +63,10 @@ const EVERY: Duration = Duration::from_millis(900);
 impl Keys {
     /// Keys that stay as they are.
     pub fn fixed(masters: &MasterKeys, auth: &[CookieSecret]) -> Self {
-        Self { current: RwLock::new(Arc::new(Current::derive(masters, auth))), origin: None }
+        let current = Current::derive(masters, auth);
+        let entries = EntryKeys::none();
+        entries.adopt(&current.entries);
+        Self { current: RwLock::new(Arc::new(current)), entries, origin: None }
     }
 
     /// The keys of these settings, followed where they come from a file.
@@ -103,6 +109,7 @@ impl Keys {
                         keys = current.ids.len(),
                         "the keys have changed"
                     );
+                    self.entries.adopt(&current.entries);
                     *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(current);
                 }
             }
@@ -201,6 +208,11 @@ impl Keys {
         let Ok(tag) = BASE32_NOPAD.decode(token.to_ascii_uppercase().as_bytes()) else { return false };
         let (current, message) = (self.current(), proof_of(tenant, domain));
         current.ids.iter().any(|key| current.domains.verify(key, &message, &tag))
+    }
+
+    /// The keys of the MACs of audit entries. They follow a rotation.
+    pub fn entry_keys(&self) -> EntryKeys {
+        self.entries.clone()
     }
 
     /// What signs checkpoints of audit logs, and what verifies them.
@@ -319,6 +331,7 @@ impl Current {
             domains: SigningKeys::derive(masters, "domain"),
             cookies: CookieKeys::new(auth),
             checkpoints: CheckpointKeys::derive(masters),
+            entries: EntryKeys::derive(masters),
             webhooks: Arc::new(webhooks::SecretKeys::new(masters)),
         }
     }

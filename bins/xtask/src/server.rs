@@ -58,7 +58,9 @@ impl Drop for Server {
 
 /// Runs the server's program to its end: what it printed.
 pub(crate) fn gatehouse(program: &Path, database: &str, words: &[&str]) -> Result<String> {
-    sh::output(Command::new(program).args(words).arg("--json").env("GATEHOUSE_DATABASE_URL", database))
+    let mut command = Command::new(program);
+    command.args(words).arg("--json").env("GATEHOUSE_DATABASE_URL", database);
+    sh::output(command.env("GATEHOUSE_MASTER_KEY", MASTER_KEY))
 }
 
 /// The secret of its sessions.
@@ -84,6 +86,7 @@ pub(crate) fn person(
     let mut command = Command::new(program);
     command.args(["user", "create", "--tenant", tenant, "--email", email, "--password-stdin", "--json"]);
     command.env("GATEHOUSE_DATABASE_URL", database).env("GATEHOUSE_PASSWORD_COST", cost);
+    command.env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut process = command.spawn().map_err(|error| error.to_string())?;
     let mut input = process.stdin.take().ok_or("no standard input")?;

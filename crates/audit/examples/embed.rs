@@ -6,8 +6,11 @@
 use std::sync::Arc;
 
 use audit::{
-    AuditStore, Audited, Catalog, Entry, Event, EventData, Filter, MemoryLedger, find, follow,
-    log::{Checkpoint, CheckpointKeys, Lease, Nodes, inclusion, seal, verify, verify_inclusion},
+    AuditStore, Audited, Catalog, Entry, EntryKeys, Event, EventData, Filter, MemoryLedger, find, follow,
+    log::{
+        Checkpoint, CheckpointKeys, Lease, Nodes, SealPolicy, VerifyKeys, inclusion, seal, verify,
+        verify_inclusion,
+    },
 };
 use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SystemEnv, TenantId};
 use serde::Serialize;
@@ -56,7 +59,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let env = Arc::new(SystemEnv::default());
     let tenant = TenantId::new(&*env);
     let ctx = Ctx::new(env.clone(), tenant.clone(), Actor::system("billing"));
-    let mut ledger = MemoryLedger::default();
+    // From the master key come the keys of MACs, which each entry gets when it is appended, and those of checkpoints.
+    let masters = MasterKeys::new(vec![("k1".into(), Secret::new(vec![7; 32]))])?;
+    let (keys, entry_keys) = (CheckpointKeys::derive(&masters), EntryKeys::derive(&masters));
+    let mut ledger = MemoryLedger::new(entry_keys.clone());
 
     let mut receipts = Vec::new();
     for (invoice, cents) in [("inv_7", 999), ("inv_8", 1250), ("inv_9", 300)] {
@@ -77,10 +83,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(found.entries.len(), 3);
 
     // Sealed now and then, by one task: each entry gets its place, and the whole is signed.
-    let keys = CheckpointKeys::derive(&MasterKeys::new(vec![("k1".into(), Secret::new(vec![7; 32]))])?);
     let now = env.now();
     let lease = Lease { owner: "billing".into(), now, until: now.plus_millis(3_000) };
-    let sealed = seal(&mut ledger, &keys, &tenant, &lease, None).await?.count;
+    let policy = SealPolicy { checkpoints: &keys, entries: &entry_keys, accepts_missing_macs: false };
+    let sealed = seal(&mut ledger, policy, &tenant, &lease, None).await?.count;
     let note = ledger.checkpoint().ok_or("something was sealed")?.to_owned();
     println!("{sealed} entries are sealed:\n{note}");
 
@@ -100,11 +106,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} stands at place {place}, proved by {} hashes", entry.entry.id, path.len());
 
     // And changed behind its back.
-    assert_eq!(verify(&mut ledger, tenant.as_str(), &public, vec![checkpoint.clone()]).await?.count, 0);
+    let verifying = VerifyKeys { checkpoints: &public, entries: Some(&entry_keys), retired: &[] };
+    assert_eq!(verify(&mut ledger, tenant.as_str(), verifying, vec![checkpoint.clone()]).await?.count, 0);
     if let Some(entry) = ledger.tamper().get_mut(&entry.entry.id) {
         entry.metadata = r#"{"cents":1}"#.into();
     }
-    let found = verify(&mut ledger, tenant.as_str(), &public, vec![checkpoint]).await?;
+    let found = verify(&mut ledger, tenant.as_str(), verifying, vec![checkpoint]).await?;
     for finding in &found.findings {
         println!("found: {finding}");
     }

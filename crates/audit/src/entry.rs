@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, Id, Kind, StoreError, TenantId, Timestamp};
 
 use crate::{
-    Event,
+    EntryKeys, EntryMac, Event,
     leaf::{SALT_LEN, commitment, leaf},
 };
 
@@ -71,12 +71,34 @@ impl Entry {
             self.event.data.as_bytes(),
         ])
     }
+
+    /// The entry as it is stored: with its leaf hash and its MAC. An error where there is no key.
+    pub fn stored(&self, keys: &EntryKeys) -> Result<StoredEntry, StoreError> {
+        let leaf = self.leaf();
+        let mac = keys.sign(self.tenant.as_str(), self.id.as_str(), &leaf);
+        let mac = mac.ok_or(StoreError::Aborted("no master key: an audit entry needs a MAC"))?;
+        Ok(StoredEntry {
+            id: self.id.to_string(),
+            timestamp: self.timestamp,
+            actor_type: self.actor.kind.as_str().to_owned(),
+            actor_id: self.actor.id.clone(),
+            action: self.event.code.to_owned(),
+            resource_type: self.event.resource_type.to_owned(),
+            resource_id: self.event.resource_id.clone(),
+            ip: self.ip.map(|ip| ip.to_string()),
+            metadata: self.event.data.clone(),
+            leaf,
+            salt: Some(self.salt.clone()),
+            ip_commitment: None,
+            mac: Some(mac),
+        })
+    }
 }
 
 /// Where one tenant's entries are kept.
 #[async_trait]
 pub trait AuditStore: Send {
-    /// Adds entries of the tenant, in order.
+    /// Adds entries of the tenant, in order, each with its MAC.
     async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
     /// The newest entries first, at most `limit` of them, as tests look at them.
     async fn latest(&mut self, limit: u32) -> Result<Vec<StoredEntry>, StoreError>;
@@ -109,6 +131,8 @@ pub struct StoredEntry {
     pub salt: Option<Vec<u8>>,
     /// The commitment to an address that was erased.
     pub ip_commitment: Option<Vec<u8>>,
+    /// The MAC over id and leaf hash; `None` in entries of a version that made none.
+    pub mac: Option<EntryMac>,
 }
 
 impl StoredEntry {
@@ -140,31 +164,16 @@ impl StoredEntry {
     }
 }
 
-impl From<&Entry> for StoredEntry {
-    fn from(entry: &Entry) -> Self {
-        Self {
-            id: entry.id.to_string(),
-            timestamp: entry.timestamp,
-            actor_type: entry.actor.kind.as_str().to_owned(),
-            actor_id: entry.actor.id.clone(),
-            action: entry.event.code.to_owned(),
-            resource_type: entry.event.resource_type.to_owned(),
-            resource_id: entry.event.resource_id.clone(),
-            ip: entry.ip.map(|ip| ip.to_string()),
-            metadata: entry.event.data.clone(),
-            leaf: entry.leaf(),
-            salt: Some(entry.salt.clone()),
-            ip_commitment: None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::events::users::UserDeactivated;
     use kernel::{Env, ManualEnv};
     use std::sync::Arc;
+
+    fn keys() -> EntryKeys {
+        EntryKeys::derive(&[("a".to_owned(), kernel::Secret::new(vec![1; 32]))])
+    }
 
     fn entry() -> Entry {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
@@ -198,7 +207,8 @@ mod tests {
             bytes.extend(field);
         }
         assert_eq!(entry.leaf().as_slice(), ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref());
-        assert_eq!(StoredEntry::from(&entry).content_leaf(entry.tenant.as_str()), Some(entry.leaf()));
+        assert_eq!(entry.stored(&keys()).unwrap().content_leaf(entry.tenant.as_str()), Some(entry.leaf()));
+        assert!(entry.stored(&EntryKeys::none()).is_err());
     }
 
     #[test]

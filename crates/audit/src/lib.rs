@@ -5,6 +5,13 @@
 //! which holds at least one [`Event`], or says in [`Unaudited`] why there is none. Each entry is
 //! hashed alone when it is written ([`Entry::leaf`]); sealing into a Merkle log happens off the path ([`log`]).
 //!
+//! # What the MAC protects against
+//!
+//! Each entry has a message authentication code ([`EntryMac`]), made when it is appended with a key that is not in the database
+//! ([`EntryKeys`]). Sealing accepts an entry only with a valid MAC, so a writer of the database without the key cannot add
+//! an entry to the log, copy one under another id or into another tenant, or change one that waits to be sealed. The MAC does
+//! not prevent the removal of an entry before it is sealed, and nothing protects against a holder of the key.
+//!
 //! ```
 //! use audit::{Event, events::users::UserDeactivated};
 //! let event = Event::new("usr_1", &UserDeactivated {});
@@ -19,6 +26,7 @@ mod event;
 pub mod events;
 mod leaf;
 pub mod log;
+mod mac;
 mod memory;
 mod query;
 
@@ -26,6 +34,7 @@ pub use audited::{Audited, Unaudited};
 pub use catalog::{Catalog, EventSpec};
 pub use entry::{AuditId, AuditStore, Entry, StoredEntry};
 pub use event::{Event, EventData};
+pub use mac::{EntryKeys, EntryMac, MacProblem};
 pub use memory::MemoryLedger;
 pub use query::{
     AuditQueryStore, CODES_BY_INDEX, Filter, FilterError, Followed, Found, Listed, MAX_CODES, MAX_SCANNED,

@@ -1,7 +1,7 @@
 //! A ledger that is gone with the process: for tests, and for services of one process.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ops::{Bound, Range},
 };
 
@@ -9,26 +9,34 @@ use async_trait::async_trait;
 use kernel::{StoreError, Timestamp};
 
 use crate::{
-    AuditQueryStore, AuditStore, Entry, Filter, Listed, Position, StoredEntry,
+    AuditQueryStore, AuditStore, Entry, EntryKeys, Filter, Listed, Position, StoredEntry,
     log::{
-        Batch, Frontier, Hash, Lease, Place, SealStore, Sealed, SealedRow, TreeStore, Unsealed, VerifyStore,
+        Batch, Claimed, Frontier, Hash, Lease, Place, SealStore, Sealed, SealedRow, TreeStore, Unsealed,
+        VerifyStore,
     },
 };
 
 /// Keeps everything in memory. What holds it (a mutex) is what keeps changes apart.
 #[derive(Debug, Default)]
 pub struct MemoryLedger {
+    keys: EntryKeys,
     /// By their ids, which are in order of time.
     entries: BTreeMap<String, StoredEntry>,
-    waiting: BTreeMap<String, Hash>,
+    waiting: BTreeSet<String>,
     sealed: Vec<Sealed>,
     places: HashMap<String, u64>,
     nodes: BTreeMap<Place, Hash>,
     checkpoints: Vec<(u64, String)>,
     log: Frontier,
+    mac_start: Option<String>,
 }
 
 impl MemoryLedger {
+    /// An empty ledger whose entries get their MACs with these keys.
+    pub fn new(keys: EntryKeys) -> Self {
+        Self { keys, ..Self::default() }
+    }
+
     fn found<'a>(
         &'a self,
         filter: &'a Filter,
@@ -72,8 +80,10 @@ fn listed(entry: &StoredEntry) -> Listed {
 #[async_trait]
 impl AuditStore for MemoryLedger {
     async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        for entry in entries.iter().map(StoredEntry::from) {
-            self.waiting.insert(entry.id.clone(), entry.leaf);
+        let entries: Vec<_> =
+            entries.iter().map(|entry| entry.stored(&self.keys)).collect::<Result<_, _>>()?;
+        for entry in entries {
+            self.waiting.insert(entry.id.clone());
             self.entries.insert(entry.id.clone(), entry);
         }
         Ok(())
@@ -136,8 +146,8 @@ impl AuditQueryStore for MemoryLedger {
 
 #[async_trait]
 impl SealStore for MemoryLedger {
-    async fn claim(&mut self, _: &Lease) -> Result<Option<Frontier>, StoreError> {
-        Ok(Some(self.log.clone()))
+    async fn claim(&mut self, _: &Lease) -> Result<Option<Claimed>, StoreError> {
+        Ok(Some(Claimed { log: self.log.clone(), mac_start: self.mac_start.clone() }))
     }
 
     async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
@@ -147,7 +157,12 @@ impl SealStore for MemoryLedger {
     async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let waiting = self.waiting.range::<str, _>((from, Bound::Unbounded)).take(limit);
-        Ok(waiting.map(|(id, leaf)| Unsealed { id: id.clone(), leaf: *leaf }).collect())
+        let unsealed = |id: &String| {
+            let entry = self.entries.get(id);
+            let (leaf, mac) = (entry.map(|entry| entry.leaf), entry.and_then(|entry| entry.mac.clone()));
+            Unsealed { id: id.clone(), leaf, mac }
+        };
+        Ok(waiting.map(unsealed).collect())
     }
 
     async fn keep(&mut self, batch: &Batch, _: &Lease) -> Result<(), StoreError> {
@@ -159,6 +174,7 @@ impl SealStore for MemoryLedger {
         self.nodes.extend(batch.nodes.iter().copied());
         self.checkpoints.push((batch.log.size(), batch.note.clone()));
         self.log = batch.log.clone();
+        self.mac_start = batch.mac_start.clone();
         Ok(())
     }
 }
@@ -194,20 +210,29 @@ impl VerifyStore for MemoryLedger {
         Ok(self.checkpoints.iter().filter(|(size, _)| *size > after).take(limit).cloned().collect())
     }
 
-    async fn dropped(&mut self) -> Result<u64, StoreError> {
-        Ok(0)
+    async fn mac_start(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(self.mac_start.clone())
     }
 
-    async fn waiting(&mut self) -> Result<u64, StoreError> {
-        Ok(self.waiting.len() as u64)
-    }
-
-    async fn announced(&mut self) -> Result<Vec<StoredEntry>, StoreError> {
+    async fn removals(&mut self) -> Result<Vec<u64>, StoreError> {
         Ok(Vec::new())
     }
 
+    async fn statements(&mut self, _: &str) -> Result<Vec<(u64, String)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn waiting(&mut self, after: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        let after = (Bound::Excluded(after), Bound::Unbounded);
+        Ok(self.waiting.range::<str, _>(after).take(limit).cloned().collect())
+    }
+
+    async fn entries_of(&mut self, ids: &[String]) -> Result<Vec<StoredEntry>, StoreError> {
+        Ok(ids.iter().filter_map(|id| self.entries.get(id).cloned()).collect())
+    }
+
     async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
-        let is_known = |id: &&String| self.places.contains_key(*id) || self.waiting.contains_key(*id);
+        let is_known = |id: &&String| self.places.contains_key(*id) || self.waiting.contains(*id);
         Ok(self.entries.keys().filter(|id| !is_known(id)).take(limit).cloned().collect())
     }
 }

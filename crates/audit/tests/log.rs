@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use audit::{
-    AuditStore, Entry, Event, Filter, MemoryLedger,
+    AuditStore, Entry, EntryKeys, Event, Filter, MacProblem, MemoryLedger,
     events::users::UserDeactivated,
     follow,
     log::{
-        Checkpoint, CheckpointKey, CheckpointKeys, Finding, Frontier, Hash, Lease, Nodes, NoteError,
-        TreeStore, Verified, consistency, inclusion, seal, verify, verify_consistency, verify_inclusion,
+        Checkpoint, CheckpointKey, CheckpointKeys, Done, Finding, Frontier, Hash, Lease, Nodes, NoteError,
+        SealPolicy, TreeStore, Verified, VerifyKeys, consistency, inclusion, seal, verify,
+        verify_consistency, verify_inclusion,
     },
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, TenantId};
@@ -64,6 +65,7 @@ struct World {
     env: Arc<ManualEnv>,
     ctx: Ctx,
     keys: CheckpointKeys,
+    entries: EntryKeys,
     ledger: MemoryLedger,
 }
 
@@ -78,7 +80,9 @@ impl World {
         let tenant = TenantId::new(&*env);
         let mut ctx = Ctx::new(Arc::clone(&env) as Arc<dyn Env>, tenant, Actor::scim("sct_1"));
         ctx.ip = Some("192.0.2.7".parse().unwrap());
-        Self { env, ctx, keys: CheckpointKeys::derive(&masters(&[7])), ledger: MemoryLedger::default() }
+        let entries = EntryKeys::derive(&masters(&[7]));
+        let ledger = MemoryLedger::new(entries.clone());
+        Self { env, ctx, keys: CheckpointKeys::derive(&masters(&[7])), entries, ledger }
     }
 
     async fn enter(&mut self, count: usize) {
@@ -91,9 +95,14 @@ impl World {
     }
 
     async fn seal(&mut self) -> usize {
+        self.seal_with(false).await.count
+    }
+
+    async fn seal_with(&mut self, accepts_missing_macs: bool) -> Done {
         let now = self.ctx.now;
         let lease = Lease { owner: "test".into(), now, until: now };
-        seal(&mut self.ledger, &self.keys, &self.ctx.tenant, &lease, None).await.unwrap().count
+        let policy = SealPolicy { checkpoints: &self.keys, entries: &self.entries, accepts_missing_macs };
+        seal(&mut self.ledger, policy, &self.ctx.tenant, &lease, None).await.unwrap()
     }
 
     async fn leaves(&mut self) -> Vec<Hash> {
@@ -105,9 +114,13 @@ impl World {
     }
 
     async fn verify(&mut self) -> Verified {
-        let keys = self.verifying();
-        let tenant = self.ctx.tenant.clone();
-        verify(&mut self.ledger, tenant.as_str(), &keys, Vec::new()).await.unwrap()
+        self.verify_against(Vec::new()).await
+    }
+
+    async fn verify_against(&mut self, known: Vec<Checkpoint>) -> Verified {
+        let (checkpoints, tenant) = (self.verifying(), self.ctx.tenant.clone());
+        let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
+        verify(&mut self.ledger, tenant.as_str(), keys, known).await.unwrap()
     }
 }
 
@@ -326,8 +339,8 @@ async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
     let known = Checkpoint::verified(&note, &world.verifying()).unwrap();
     world.enter(300).await;
     world.seal().await;
-    let (tenant, keys) = (world.ctx.tenant.clone(), world.verifying());
-    let found = verify(&mut world.ledger, tenant.as_str(), &keys, vec![known.clone()]).await.unwrap();
+    let tenant = world.ctx.tenant.clone();
+    let found = world.verify_against(vec![known.clone()]).await;
     assert_eq!((found.count, found.checkpoints), (0, 3));
 
     // Another log, by the same key: nothing in it is wrong but that it is not the one that was.
@@ -336,16 +349,90 @@ async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
     other.ctx.actor = Actor::scim("sct_2");
     other.enter(340).await;
     other.seal().await;
-    let found = verify(&mut other.ledger, tenant.as_str(), &keys, vec![known.clone()]).await.unwrap();
+    let found = other.verify_against(vec![known.clone()]).await;
     assert_eq!(found.findings, [Finding::Forked { size: 40 }]);
     let mut shorter = World::new();
     shorter.ctx.tenant = tenant.clone();
     shorter.enter(30).await;
     shorter.seal().await;
-    let found = verify(&mut shorter.ledger, tenant.as_str(), &keys, vec![known]).await.unwrap();
+    let found = shorter.verify_against(vec![known]).await;
     assert_eq!(found.findings, [Finding::RolledBack { size: 40 }]);
     // By another key it proves nothing.
     let strangers = CheckpointKeys::derive(&masters(&[9])).of(tenant.as_str());
-    let found = verify(&mut shorter.ledger, tenant.as_str(), &strangers, Vec::new()).await.unwrap();
-    assert_eq!(found.findings, [Finding::Unsigned { size: 30 }]);
+    let keys = VerifyKeys { checkpoints: &strangers, entries: None, retired: &[] };
+    let found = verify(&mut shorter.ledger, tenant.as_str(), keys, Vec::new()).await.unwrap();
+    let not_signed = Finding::NotSigned { statement: "the start of MACs".into() };
+    assert_eq!(found.findings, [not_signed, Finding::Unsigned { size: 30 }]);
+}
+
+#[tokio::test]
+async fn an_entry_without_a_valid_mac_is_never_sealed() {
+    let mut world = World::new();
+    world.enter(4).await;
+    let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
+    let original = world.ledger.tamper().clone();
+    type Change = fn(&mut audit::StoredEntry);
+    let changes: [(Change, MacProblem); 4] = [
+        (|entry| entry.mac = None, MacProblem::Missing),
+        (|entry| entry.mac.as_mut().unwrap().key = "other".into(), MacProblem::UnknownKey),
+        (|entry| entry.mac.as_mut().unwrap().tag[0] ^= 1, MacProblem::Wrong),
+        (|entry| entry.leaf = [0; 32], MacProblem::Wrong),
+    ];
+    for (change, problem) in changes {
+        change(world.ledger.tamper().get_mut(&ids[1]).unwrap());
+        let found = world.verify().await;
+        let finding = Finding::Unauthenticated { sequence: None, id: ids[1].clone(), problem };
+        assert_eq!(found.findings, [finding]);
+        *world.ledger.tamper() = original.clone();
+    }
+    // Two whose MACs were swapped: neither is sealed, and the others are.
+    let [one, other] = [&ids[1], &ids[2]].map(|id| original[id].mac.clone());
+    world.ledger.tamper().get_mut(&ids[1]).unwrap().mac = other;
+    world.ledger.tamper().get_mut(&ids[2]).unwrap().mac = one;
+    let done = world.seal_with(true).await;
+    assert_eq!((done.count, done.seen), (2, 4));
+    assert_eq!(done.refused, [(ids[1].clone(), MacProblem::Wrong), (ids[2].clone(), MacProblem::Wrong)]);
+    *world.ledger.tamper() = original;
+    assert_eq!((world.seal().await, world.verify().await.count), (2, 0));
+}
+
+#[tokio::test]
+async fn entries_of_a_version_without_macs_are_accepted_for_a_time_and_never_after() {
+    let mut world = World::new();
+    world.enter(3).await;
+    world.ledger.tamper().values_mut().for_each(|entry| entry.mac = None);
+    let done = world.seal_with(false).await;
+    assert_eq!((done.count, done.refused.len()), (0, 3));
+    assert_eq!(world.seal_with(true).await.count, 3);
+    assert_eq!(world.verify().await.count, 0);
+    // The first entry that is sealed afterwards begins the time in which each has a MAC.
+    world.enter(2).await;
+    assert_eq!(world.seal().await, 2);
+    assert_eq!((world.verify().await.count, world.verify().await.macs), (0, 2));
+    let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
+    world.ledger.tamper().get_mut(&ids[4]).unwrap().mac = None;
+    let problem = MacProblem::Missing;
+    let finding = Finding::Unauthenticated { sequence: Some(4), id: ids[4].clone(), problem };
+    assert_eq!(world.verify().await.findings, [finding]);
+}
+
+#[tokio::test]
+async fn a_rotation_of_the_master_key_leaves_the_log_verified() {
+    let mut world = World::new();
+    world.enter(3).await;
+    world.seal().await;
+    let both = masters(&[8, 7]);
+    world.keys = CheckpointKeys::derive(&both);
+    world.entries.adopt(&EntryKeys::derive(&both));
+    world.enter(3).await;
+    assert_eq!((world.seal().await, world.verify().await.count), (3, 0));
+    // Without the older key the entries of its time are found, unless it is named as retired.
+    let (entries, tenant) = (EntryKeys::derive(&masters(&[8])), world.ctx.tenant.clone());
+    let checkpoints = world.verifying();
+    let retired = ["k7".to_owned()];
+    for (retired, count) in [(&[][..], 3), (&retired[..], 0)] {
+        let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&entries), retired };
+        let found = verify(&mut world.ledger, tenant.as_str(), keys, Vec::new()).await.unwrap();
+        assert_eq!(found.count, count, "{found:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Fills a database for measurements: many users in one tenant, a few in each of many others.
 //!
-//! `seed DATABASE_URL TENANT_ID USERS OTHER_TENANTS`; the n-th user is `user-00000n@example.com`.
+//! `seed DATABASE_URL TENANT_ID USERS OTHER_TENANTS MASTER_KEY`, the last as the server has it; the n-th user is `user-00000n@example.com`.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use audit::{Audited, Event, events::tenants::TenantCreated};
+use audit::{Audited, EntryKeys, Event, events::tenants::TenantCreated};
 use directory::{NewTenant, Tenant, Tier};
-use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
+use kernel::{Actor, Ctx, Env, Secret, StoreError, SystemEnv, TenantId};
 use scim_core::{Draft, User, UserStore};
 use serde_json::json;
 use store::{Store, Tx};
@@ -24,7 +24,9 @@ const FEW: usize = 5;
 #[tokio::main]
 async fn main() {
     let words: Vec<_> = std::env::args().collect();
-    let store = Store::open(&words[1].parse().unwrap(), 2).unwrap();
+    let master = data_encoding::BASE64.decode(words[5].as_bytes()).unwrap();
+    let keys = EntryKeys::derive(&[("1".to_owned(), Secret::new(master))]);
+    let store = Store::open(&words[1].parse().unwrap(), 2, keys).unwrap();
     let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
     let (users, others): (usize, usize) = (words[3].parse().unwrap(), words[4].parse().unwrap());
     fill(&store, &env, words[2].parse().unwrap(), users).await;

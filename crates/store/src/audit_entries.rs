@@ -1,11 +1,11 @@
 //! The ledger's entries.
 
 use async_trait::async_trait;
-use audit::{AuditStore, Entry, StoredEntry};
+use audit::{AuditStore, Entry, EntryMac, StoredEntry};
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, TenantId, Timestamp};
 
 use crate::{Tx, conn::on, json::JsonText, schema::audit_entries, tx::Row, webhooks::FanOut};
 
@@ -25,6 +25,8 @@ pub(crate) struct EntryRow {
     salt: Option<Vec<u8>>,
     leaf: Vec<u8>,
     ip_commitment: Option<Vec<u8>>,
+    mac_key: Option<String>,
+    mac: Option<Vec<u8>>,
 }
 
 /// The statement that keeps an entry, for a connection of either database.
@@ -39,24 +41,33 @@ macro_rules! insert_entry {
 }
 pub(crate) use insert_entry;
 
-impl From<&Entry> for EntryRow {
-    fn from(entry: &Entry) -> Self {
+impl EntryRow {
+    fn new(tenant: &TenantId, entry: StoredEntry) -> Self {
+        let (mac_key, mac) = entry.mac.map(|mac| (mac.key, mac.tag)).unzip();
         Self {
-            tenant_id: entry.tenant.to_string(),
-            id: entry.id.to_string(),
+            tenant_id: tenant.to_string(),
+            id: entry.id,
             created_at: entry.timestamp.naive(),
-            actor_type: entry.actor.kind.as_str().to_owned(),
-            actor_id: entry.actor.id.clone(),
-            action: entry.event.code.to_owned(),
-            resource_type: entry.event.resource_type.to_owned(),
-            resource_id: entry.event.resource_id.clone(),
-            ip: entry.ip.map(|ip| ip.to_string()),
-            metadata: JsonText(entry.event.data.clone()),
-            salt: Some(entry.salt.clone()),
-            leaf: entry.leaf().to_vec(),
-            ip_commitment: None,
+            actor_type: entry.actor_type,
+            actor_id: entry.actor_id,
+            action: entry.action,
+            resource_type: entry.resource_type,
+            resource_id: entry.resource_id,
+            ip: entry.ip,
+            metadata: JsonText(entry.metadata),
+            salt: entry.salt,
+            leaf: entry.leaf.to_vec(),
+            ip_commitment: entry.ip_commitment,
+            mac_key,
+            mac,
         }
     }
+}
+
+/// The MAC in two columns. Half of one is a wrong one, not a missing one.
+pub(crate) fn entry_mac(key: Option<String>, tag: Option<Vec<u8>>) -> Option<EntryMac> {
+    (key.is_some() || tag.is_some())
+        .then(|| EntryMac { key: key.unwrap_or_default(), tag: tag.unwrap_or_default() })
 }
 
 #[async_trait]
@@ -67,7 +78,8 @@ impl AuditStore for Tx {
             return Err(StoreError::Aborted("an entry of another tenant"));
         }
         for entry in entries {
-            self.later(Row::Entry(Box::new(EntryRow::from(entry))));
+            let stored = entry.stored(&self.entry_keys)?;
+            self.later(Row::Entry(Box::new(EntryRow::new(&self.tenant, stored))));
             self.later(Row::FanOut(FanOut::from(entry)));
         }
         Ok(())
@@ -101,6 +113,7 @@ impl From<EntryRow> for StoredEntry {
             leaf: row.leaf.try_into().unwrap_or_default(),
             salt: row.salt,
             ip_commitment: row.ip_commitment,
+            mac: entry_mac(row.mac_key, row.mac),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use audit::{
     StoredEntry,
-    log::{Batch, Frontier, Hash, Lease, Place, SealStore, TreeStore, Unsealed},
+    log::{Batch, Claimed, Frontier, Hash, Lease, Place, SealStore, TreeStore, Unsealed},
 };
 use chrono::NaiveDateTime;
 use diesel::{
@@ -17,7 +17,7 @@ use kernel::{StoreError, TenantId, Timestamp};
 
 use crate::{
     Across, Tx,
-    audit_entries::EntryRow,
+    audit_entries::{EntryRow, entry_mac},
     conn::{Conn, held, on},
     error::{corrupt, store_error},
     kept::Kept,
@@ -50,6 +50,7 @@ pub(crate) struct LogRow {
     frontier: Vec<u8>,
     lease_owner: String,
     lease_until: NaiveDateTime,
+    mac_start: Option<String>,
 }
 
 impl LogRow {
@@ -68,6 +69,9 @@ pub struct Waiting {
     /// Who seals them, until when.
     pub lease: Option<(String, Timestamp)>,
 }
+
+/// Id, hash, and the key and the bytes of the MAC. Nothing of it is trusted: somebody else may have written it.
+type LeafRow = (String, Option<Vec<u8>>, Option<String>, Option<Vec<u8>>);
 
 /// Tenant, owner and end of the lease.
 type WaitingRow = (String, Option<(String, NaiveDateTime)>);
@@ -141,14 +145,18 @@ impl Tx {
         Ok(row.map(StoredEntry::from))
     }
 
-    /// The hashes of entries of the tenant, as they were written.
-    async fn leaves_of(&mut self, ids: &[String]) -> Result<HashMap<String, Vec<u8>>, StoreError> {
+    /// The hashes and MACs of entries of the tenant, as they were written.
+    async fn leaves_of(&mut self, ids: &[String]) -> Result<Vec<LeafRow>, StoreError> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::id.eq_any(ids))
-            .select((audit_entries::id, audit_entries::leaf));
-        let rows: Vec<(String, Vec<u8>)> = on!(&mut self.conn, c => query.load(c).await)?;
-        Ok(rows.into_iter().collect())
+            .select((
+                audit_entries::id,
+                audit_entries::leaf.nullable(),
+                audit_entries::mac_key,
+                audit_entries::mac,
+            ));
+        on!(&mut self.conn, c => query.load(c).await)
     }
 
     async fn keep_places(&mut self, batch: &Batch) -> Result<(), StoreError> {
@@ -196,7 +204,7 @@ impl Tx {
 
 #[async_trait]
 impl SealStore for Tx {
-    async fn claim(&mut self, lease: &Lease) -> Result<Option<Frontier>, StoreError> {
+    async fn claim(&mut self, lease: &Lease) -> Result<Option<Claimed>, StoreError> {
         self.for_change()?;
         let mut row = self.log_row().await?;
         if row.is_none() {
@@ -213,7 +221,10 @@ impl SealStore for Tx {
         }
         let Some(row) = row else { return Err(StoreError::Aborted("a log that was made and is not there")) };
         let is_free = lease.may_take(&row.lease_owner, Timestamp::from_naive(row.lease_until));
-        if is_free { row.log().map(Some) } else { Ok(None) }
+        if !is_free {
+            return Ok(None);
+        }
+        Ok(Some(Claimed { log: row.log()?, mac_start: row.mac_start }))
     }
 
     async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
@@ -229,12 +240,14 @@ impl SealStore for Tx {
             .select(audit_unsealed::entry_id);
         let ids: Vec<String> = on!(&mut self.conn, c => waiting.load(c).await)?;
         // Not joined: PostgreSQL would merge the two from their beginnings, and go past the whole ledger for a few.
-        let mut leaves = self.leaves_of(&ids).await?;
-        let leaf = |id: String| {
-            let leaf = leaves.remove(&id)?;
-            Some(hash("audit_entries.leaf", leaf).map(|leaf| Unsealed { id, leaf }))
+        let rows = self.leaves_of(&ids).await?.into_iter();
+        let mut rows: HashMap<String, LeafRow> = rows.map(|row| (row.0.clone(), row)).collect();
+        let unsealed = |id: String| {
+            let (_, leaf, key, tag) = rows.remove(&id).unwrap_or_default();
+            let leaf = leaf.and_then(|leaf| leaf.try_into().ok());
+            Unsealed { id, leaf, mac: entry_mac(key, tag) }
         };
-        ids.into_iter().filter_map(leaf).collect()
+        Ok(ids.into_iter().map(unsealed).collect())
     }
 
     async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError> {
@@ -264,6 +277,7 @@ impl SealStore for Tx {
             audit_logs::frontier.eq(batch.log.to_bytes()),
             audit_logs::lease_owner.eq(&lease.owner),
             audit_logs::lease_until.eq(lease.until.naive()),
+            audit_logs::mac_start.eq(&batch.mac_start),
         );
         let update = Kept(diesel::update(audit_logs::table.find(&tenant)).set(log));
         on!(&mut self.conn, c => update.execute(c).await)?;

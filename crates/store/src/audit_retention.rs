@@ -3,7 +3,7 @@
 
 use audit::{
     StoredEntry,
-    log::{GROUP, VerifyStore},
+    log::{GROUP, Removal, Retention, Statement, VerifyStore},
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -16,11 +16,11 @@ use crate::{
     conn::on,
     error::corrupt,
     kept::Kept,
-    schema::{audit_drops, audit_entries, audit_sealed, tenants},
+    schema::{audit_drops, audit_entries, audit_sealed, audit_statements, tenants},
 };
 
 /// Entries that are looked at, changed or removed in one unit of work.
-pub const KEPT_AT_ONCE: u64 = 4096;
+const KEPT_AT_ONCE: u64 = 4096;
 
 impl Tx {
     /// Days that the tenant's entries are kept; `None`: for ever.
@@ -42,40 +42,78 @@ impl Tx {
         Ok(())
     }
 
-    /// Up to which place, at most so many after the one given, all entries are older than this. An error where one is not
-    /// what was sealed: what is wrong is not to be dropped with what is old.
-    pub async fn sealed_before(&mut self, from: u64, time: Timestamp) -> Result<u64, StoreError> {
-        let end = self.log().await?.size().min(from + KEPT_AT_ONCE);
-        let tenant = self.tenant.clone();
-        for row in self.sealed(from, end).await? {
-            let entry = row.entry.filter(|entry| entry.content_leaf(tenant.as_str()) == Some(row.leaf));
-            let Some(entry) = entry else {
-                return Err(StoreError::Aborted(
-                    "an entry is not what was sealed: gatehouse audit verify says which",
-                ));
-            };
-            if entry.timestamp >= time {
-                return Ok(row.sequence);
-            }
-        }
-        Ok(end)
+    /// The newest signed statement about retention, if there is one.
+    pub async fn newest_retention(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(self.statements(Retention::KIND).await?.pop().map(|(_, note)| note))
     }
 
-    /// Says that entries before this place are dropped, whole groups of 256: from then on they may be removed.
-    pub async fn declare_dropped(&mut self, before: u64, at: Timestamp) -> Result<(), StoreError> {
+    /// The newest entries of this code, at most so many, whoever wrote them.
+    pub async fn newest_of_action(
+        &mut self,
+        action: &str,
+        limit: u32,
+    ) -> Result<Vec<StoredEntry>, StoreError> {
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::action.eq(action))
+            .order((audit_entries::created_at.desc(), audit_entries::id.desc()))
+            .limit(i64::from(limit));
+        let rows: Vec<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        Ok(rows.into_iter().map(StoredEntry::from).collect())
+    }
+
+    /// Sets how long entries are kept, with the signed statement that says so.
+    pub async fn set_retention(&mut self, retention: &Retention, note: &str) -> Result<(), StoreError> {
+        self.set_audit_days(retention.days).await?;
+        let number = self.statements(Retention::KIND).await?.last().map_or(0, |(number, _)| number + 1);
+        self.insert_statement(Retention::KIND, number, retention.at, note).await
+    }
+
+    async fn insert_statement(
+        &mut self,
+        kind: &str,
+        of: u64,
+        at: Timestamp,
+        note: &str,
+    ) -> Result<(), StoreError> {
         self.for_change()?;
+        let row = (
+            audit_statements::tenant_id.eq(self.tenant.as_str()),
+            audit_statements::kind.eq(kind),
+            audit_statements::number.eq(number(of)),
+            audit_statements::created_at.eq(at.naive()),
+            audit_statements::note.eq(note),
+        );
+        let insert = diesel::insert_into(audit_statements::table).values(row);
+        on!(&mut self.conn, c => insert.execute(c).await)?;
+        self.note_change(true);
+        Ok(())
+    }
+
+    /// Before which place entries are removed, as it says.
+    pub async fn dropped(&mut self) -> Result<u64, StoreError> {
+        Ok(self.removals().await?.pop().unwrap_or_default())
+    }
+
+    /// Declares, by a signed statement, that entries are removed: from then on they may be. Whole groups of 256.
+    pub async fn declare_dropped(&mut self, removal: &Removal, note: &str) -> Result<(), StoreError> {
+        self.for_change()?;
+        let before = removal.before;
         if !before.is_multiple_of(GROUP) || before > self.log().await?.size() {
             return Err(StoreError::Aborted("what is dropped are groups that are sealed"));
+        }
+        if removal.from != self.dropped().await? {
+            return Err(StoreError::Aborted("others have dropped entries meanwhile: try again"));
         }
         let row = (
             audit_drops::tenant_id.eq(self.tenant.as_str()),
             audit_drops::before_sequence.eq(number(before)),
-            audit_drops::created_at.eq(at.naive()),
+            audit_drops::created_at.eq(removal.at.naive()),
         );
         let insert = diesel::insert_into(audit_drops::table).values(row);
         on!(&mut self.conn, c => insert.execute(c).await)?;
-        self.note_change(true);
-        Ok(())
+        self.insert_statement(Removal::KIND, before, removal.at, note).await
     }
 
     /// Removes some of what is dropped, and tells how many entries that were. The hashes of their groups stay.

@@ -2,8 +2,7 @@
 
 use async_trait::async_trait;
 use audit::{
-    EventData, StoredEntry,
-    events::audit_log::AuditEntriesDropped,
+    StoredEntry,
     log::{Frontier, SealedRow, VerifyStore},
 };
 use diesel::prelude::*;
@@ -15,7 +14,10 @@ use crate::{
     audit_entries::EntryRow,
     audit_log::{LogRow, number, place},
     conn::on,
-    schema::{audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_unsealed},
+    schema::{
+        audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_statements,
+        audit_unsealed,
+    },
 };
 
 /// Place, id, hash, and the entry if it is there.
@@ -72,30 +74,45 @@ impl VerifyStore for Tx {
         rows.into_iter().map(|(size, note)| Ok((place("audit_checkpoints.size", size)?, note))).collect()
     }
 
-    async fn dropped(&mut self) -> Result<u64, StoreError> {
+    async fn mac_start(&mut self) -> Result<Option<String>, StoreError> {
+        let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::mac_start);
+        let note: Option<Option<String>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        Ok(note.flatten())
+    }
+
+    async fn removals(&mut self) -> Result<Vec<u64>, StoreError> {
         let query = audit_drops::table
             .filter(audit_drops::tenant_id.eq(self.tenant.as_str()))
-            .order(audit_drops::before_sequence.desc())
+            .order(audit_drops::before_sequence)
             .select(audit_drops::before_sequence);
-        let row: Option<i64> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        row.map_or(Ok(0), |before| place("audit_drops.before_sequence", before))
+        let rows: Vec<i64> = on!(&mut self.conn, c => query.load(c).await)?;
+        rows.into_iter().map(|before| place("audit_drops.before_sequence", before)).collect()
     }
 
-    async fn waiting(&mut self) -> Result<u64, StoreError> {
-        let query = audit_unsealed::table.filter(audit_unsealed::tenant_id.eq(self.tenant.as_str())).count();
-        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
-        place("audit_unsealed", count)
+    async fn statements(&mut self, kind: &str) -> Result<Vec<(u64, String)>, StoreError> {
+        let query = audit_statements::table
+            .filter(audit_statements::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_statements::kind.eq(kind))
+            .order(audit_statements::number)
+            .select((audit_statements::number, audit_statements::note));
+        let rows: Vec<(i64, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        rows.into_iter().map(|(number, note)| Ok((place("audit_statements.number", number)?, note))).collect()
     }
 
-    async fn announced(&mut self) -> Result<Vec<StoredEntry>, StoreError> {
+    async fn waiting(&mut self, after: &str, limit: usize) -> Result<Vec<String>, StoreError> {
         let query = audit_unsealed::table
-            .inner_join(
-                audit_entries::table.on(audit_entries::tenant_id
-                    .eq(audit_unsealed::tenant_id)
-                    .and(audit_entries::id.eq(audit_unsealed::entry_id))),
-            )
             .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
-            .filter(audit_entries::action.eq(AuditEntriesDropped::CODE));
+            .filter(audit_unsealed::entry_id.gt(after))
+            .order(audit_unsealed::entry_id)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select(audit_unsealed::entry_id);
+        on!(&mut self.conn, c => query.load(c).await)
+    }
+
+    async fn entries_of(&mut self, ids: &[String]) -> Result<Vec<StoredEntry>, StoreError> {
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::id.eq_any(ids));
         let rows: Vec<EntryRow> =
             on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
         Ok(rows.into_iter().map(StoredEntry::from).collect())

@@ -33,6 +33,7 @@ pub(crate) fn store_error(error: Error) -> StoreError {
         Error::DatabaseError(_, info) if PASSING.iter().any(|words| info.message().contains(words)) => {
             StoreError::Unavailable(Box::new(error))
         }
+        Error::DeserializationError(_) => StoreError::Corrupt(error.to_string()),
         _ => StoreError::Database(Box::new(error)),
     }
 }

@@ -45,7 +45,7 @@ impl Examination {
                 examined.unwrap_or(Err(StoreError::Aborted("it panicked")))
             }
             DatabaseUrl::Postgres(url) => {
-                let postgres = Postgres::new(url, 1)?;
+                let postgres = Postgres::new(url, 1, audit::EntryKeys::none())?;
                 let behind = migrate::postgres_is_behind(postgres.connection().await?).await?;
                 let examined = examine_server(postgres.connection().await?, behind).await?;
                 Ok(Self { safe: postgres.is_safe(), ..examined })

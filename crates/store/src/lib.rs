@@ -60,7 +60,6 @@ pub use self::webhooks::{
 };
 pub use across::Across;
 pub use audit_log::Waiting;
-pub use audit_retention::KEPT_AT_ONCE;
 pub use credential::{Credential, CredentialKey};
 pub use enrolled::EnrolledPasskey;
 pub use examine::{Examination, back_up_sqlite};

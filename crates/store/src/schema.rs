@@ -93,6 +93,8 @@ diesel::table! {
         salt -> Nullable<Binary>,
         leaf -> Binary,
         ip_commitment -> Nullable<Binary>,
+        mac_key -> Nullable<Text>,
+        mac -> Nullable<Binary>,
     }
 }
 
@@ -130,6 +132,7 @@ diesel::table! {
         lease_until -> Timestamp,
         published_size -> BigInt,
         published_at -> Nullable<Timestamp>,
+        mac_start -> Nullable<Text>,
     }
 }
 
@@ -147,6 +150,16 @@ diesel::table! {
         tenant_id -> Text,
         before_sequence -> BigInt,
         created_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    audit_statements (tenant_id, kind, number) {
+        tenant_id -> Text,
+        kind -> Text,
+        number -> BigInt,
+        created_at -> Timestamp,
+        note -> Text,
     }
 }
 
@@ -497,6 +510,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     audit_logs,
     audit_checkpoints,
     audit_drops,
+    audit_statements,
     sign_in_names,
     password_salts,
     wrong_codes,

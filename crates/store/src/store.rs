@@ -3,7 +3,7 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use ::webhooks::News;
-use audit::{Audited, Filter};
+use audit::{Audited, EntryKeys, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
@@ -53,12 +53,13 @@ enum Backend {
 
 impl Store {
     /// Opens a database. An SQLite file is made and brought to the present schema; PostgreSQL is not
-    /// touched until it is used, with at most `pool` connections for each [`Store::for_this_runtime`].
-    pub fn open(url: &DatabaseUrl, pool: usize) -> Result<Self, StoreError> {
+    /// touched until it is used, with at most `pool` connections for each [`Store::for_this_runtime`]. The keys make the
+    /// MACs of audit entries: with [`EntryKeys::none`] nothing can be committed that leaves an entry.
+    pub fn open(url: &DatabaseUrl, pool: usize, entry_keys: EntryKeys) -> Result<Self, StoreError> {
         match url {
-            DatabaseUrl::Sqlite(path) => Sqlite::open(path).map(Backend::Sqlite).map(Self),
+            DatabaseUrl::Sqlite(path) => Sqlite::open(path, entry_keys).map(Backend::Sqlite).map(Self),
             DatabaseUrl::Postgres(url) => {
-                Postgres::new(url, pool).map(Box::new).map(Backend::Postgres).map(Self)
+                Postgres::new(url, pool, entry_keys).map(Box::new).map(Backend::Postgres).map(Self)
             }
         }
     }

@@ -2,8 +2,9 @@
 
 use std::{path::PathBuf, sync::Mutex};
 
+use audit::EntryKeys;
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use kernel::{Env, Id, SystemEnv, Tenant};
+use kernel::{Env, Id, MasterKeys, Secret, SystemEnv, Tenant};
 
 use crate::{DatabaseUrl, Store};
 
@@ -25,6 +26,12 @@ pub enum Kind {
 impl Kind {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
+}
+
+/// The keys of the MACs of audit entries in tests.
+pub fn entry_keys() -> EntryKeys {
+    let masters = MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]);
+    EntryKeys::derive(&masters.expect("a key of 32 bytes"))
 }
 
 /// A database at the present schema, for one test.
@@ -81,7 +88,7 @@ impl TestDatabase {
     /// # Panics
     /// Where that fails.
     pub fn store(&self) -> Store {
-        Store::open(&self.url, 8).expect("the database opens")
+        Store::open(&self.url, 8, entry_keys()).expect("the database opens")
     }
 }
 
@@ -125,7 +132,8 @@ async fn copy_of_template() -> String {
     let mut made = TEMPLATE.lock().await;
     if !*made {
         conn.batch_execute(&format!("CREATE DATABASE {template}")).await.expect("a database can be made");
-        let store = Store::open(&DatabaseUrl::Postgres(format!("{server}/{template}")), 1).expect("it opens");
+        let store = DatabaseUrl::Postgres(format!("{server}/{template}"));
+        let store = Store::open(&store, 1, EntryKeys::none()).expect("it opens");
         store.migrate().await.expect("it migrates");
         *made = true;
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use audit::{AuditStore, Audited, Entry};
+use audit::{AuditStore, Audited, Entry, EntryKeys};
 use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{Ctx, StoreError, TenantId};
@@ -37,6 +37,8 @@ pub struct Tx {
     pub(crate) woken: Woken,
     /// When a scan that can stop halfway should: it is stopped later, and then answers nothing.
     pub(crate) until: Option<Instant>,
+    /// Make the MACs of entries.
+    pub(crate) entry_keys: EntryKeys,
 }
 
 /// A row that waits for the end of the unit of work.
@@ -52,19 +54,24 @@ pub(crate) enum Row {
 
 impl Tx {
     pub(crate) fn reading(conn: Conn, tenant: TenantId) -> Self {
-        Self::new(conn, tenant, false)
+        Self::new(conn, tenant, false, EntryKeys::none())
     }
 
     /// For work that changes something, by the holder of a credential where there is one.
-    pub(crate) fn writing(mut conn: Conn, tenant: TenantId, key: Option<CredentialKey>) -> Self {
+    pub(crate) fn writing(
+        mut conn: Conn,
+        tenant: TenantId,
+        key: Option<CredentialKey>,
+        entry_keys: EntryKeys,
+    ) -> Self {
         let reread = key.map(|key| Reread::new(tenant.clone(), key));
         if let Conn::Postgres(pg) = &mut conn {
             pg.reread.clone_from(&reread);
         }
-        Self { reread, ..Self::new(conn, tenant, true) }
+        Self { reread, ..Self::new(conn, tenant, true, entry_keys) }
     }
 
-    fn new(conn: Conn, tenant: TenantId, writable: bool) -> Self {
+    fn new(conn: Conn, tenant: TenantId, writable: bool, entry_keys: EntryKeys) -> Self {
         Self {
             conn,
             tenant,
@@ -76,6 +83,7 @@ impl Tx {
             held: None,
             woken: Woken::default(),
             until: None,
+            entry_keys,
         }
     }
 

@@ -19,7 +19,10 @@ use audit::{
     AuditQueryStore, AuditStore, Audited, Entry, Event, Filter, Position, Unaudited,
     events::users::UserDeactivated,
     follow,
-    log::{CheckpointKeys, Lease, Nodes, inclusion, seal, verify},
+    log::{
+        CheckpointKeys, Lease, Nodes, Removal, Retention, SealPolicy, VerifyKeys, inclusion, removable, seal,
+        verify,
+    },
 };
 use credentials::{
     Factor, FactorData, FactorStore, Familiarity, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
@@ -428,7 +431,9 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError
         (0..300).map(|_| Entry::new(ctx, Event::new("test", &UserDeactivated {}))).collect();
     tx.append(&entries).await?;
     tx.latest(1).await?;
-    assert_eq!(seal(tx, &keys, &ctx.tenant, &lease, None).await?.count, 300);
+    let entry_keys = store::testing::entry_keys();
+    let policy = SealPolicy { checkpoints: &keys, entries: &entry_keys, accepts_missing_macs: false };
+    assert_eq!(seal(tx, policy, &ctx.tenant, &lease, None).await?.count, 300);
     let filter =
         Filter { actor: Some("x".into()), text: Some("x".into()), from: Some(ctx.now), ..Filter::default() };
     for filter in [filter, Filter { actions: Some(vec!["A".into()]), ..Filter::default() }, Filter::default()]
@@ -442,11 +447,23 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError
     tx.newest_checkpoint().await?;
     inclusion(tx, &mut Nodes::default(), 10, 300).await?;
     let verifying = keys.of(ctx.tenant.as_str());
-    assert_eq!(verify(tx, ctx.tenant.as_str(), &verifying, Vec::new()).await?.count, 0);
-    tx.set_audit_days(Some(7)).await?;
+    let verifying = VerifyKeys { checkpoints: &verifying, entries: Some(&entry_keys), retired: &[] };
+    assert_eq!(verify(tx, ctx.tenant.as_str(), verifying, Vec::new()).await?.count, 0);
+    tx.set_retention(&Retention { days: Some(7), at: ctx.now }, "a note").await?;
     tx.audit_days().await?;
-    tx.sealed_before(0, ctx.now).await?;
-    tx.declare_dropped(256, ctx.now).await?;
+    tx.newest_retention().await?;
+    tx.newest_of_action("A", 10).await?;
+    let later = ctx.now.plus_millis(1);
+    let old = removable(tx, ctx.tenant.as_str(), verifying.checkpoints, 0, later).await?.unwrap();
+    let removal = Removal {
+        from: 0,
+        before: old.before,
+        root: String::new(),
+        newest: old.newest,
+        days: 7,
+        at: ctx.now,
+    };
+    tx.declare_dropped(&removal, "a note").await?;
     tx.remove_dropped().await?;
     tx.erase_addresses(&ctx.actor.id).await?;
     Ok(())

@@ -8,12 +8,17 @@ use std::{
 };
 
 use audit::{
-    Audited, Event, Unaudited,
+    Audited, EntryKeys, Event, EventData, StoredEntry, Unaudited,
     events::audit_log::{AuditAddressesErased, AuditEntriesDropped, AuditRetentionChanged},
-    log::{Checkpoint, CheckpointKey, CheckpointKeys, Finding, GROUP, VerifyStore, verify, verify_export},
+    log::{
+        Checkpoint, CheckpointKey, CheckpointKeys, Finding, Removal, Retention, Statement, VerifyKeys,
+        removable, verify, verify_export,
+    },
 };
 use clap::Subcommand;
-use kernel::{Ctx, Env, StoreError, Timestamp, UserId};
+use data_encoding::BASE64;
+use directory::Tenant;
+use kernel::{Ctx, Env, StoreError, UserId};
 use serde_json::json;
 use store::Tx;
 
@@ -42,6 +47,9 @@ pub(super) enum Command {
         /// The key that verifies checkpoints; without it those of this installation. May be said again
         #[arg(long, value_name = "KEY")]
         key: Vec<String>,
+        /// The id of a master key that was retired: MACs made with it are not verified. May be said again
+        #[arg(long, value_name = "ID", conflicts_with = "file")]
+        retired_key: Vec<String>,
     },
     /// Print the keys that verify a tenant's checkpoints
     Key {
@@ -86,11 +94,12 @@ pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
     if let Command::Verify { file: Some(file), key, .. } = &command {
         return verify_file(file, key, &settings);
     }
-    let office = Office::open(&settings, env).await?;
+    let office = Office::open_with(&settings, env).await?;
     match command {
-        Command::Verify { tenant, checkpoint, key, .. } => {
+        Command::Verify { tenant, checkpoint, key, retired_key, .. } => {
             let tenant = tenant.ok_or("--tenant: say whose log")?;
-            verify_database(&tenant, &checkpoint, &key, &settings, &office).await
+            let said = Said { known: checkpoint, keys: key, retired: retired_key };
+            verify_database(&tenant, &said, &settings, &office).await
         }
         Command::Key { tenant } => {
             let tenant = office.tenant(&tenant).await?;
@@ -98,8 +107,8 @@ pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
                 own(&settings).of(tenant.id.as_str()).iter().map(ToString::to_string).collect();
             Ok(Report::new(json!({ "keys": keys }), keys.join("\n")))
         }
-        Command::Retain { tenant, days, .. } => retain(&tenant, days, &office).await,
-        Command::Drop { tenant } => drop_old(&tenant, &office).await,
+        Command::Retain { tenant, days, .. } => retain(&tenant, days, &settings, &office).await,
+        Command::Drop { tenant } => drop_old(&tenant, &settings, &office).await,
         Command::Erase { tenant, user } => erase(&tenant, &user, &office).await,
     }
 }
@@ -124,28 +133,46 @@ fn keys(said: &[String], settings: &Settings, tenant: &str) -> Result<Vec<Checkp
     Ok(keys)
 }
 
-async fn verify_database(
-    tenant: &str,
-    known: &[PathBuf],
-    said: &[String],
-    settings: &Settings,
-    office: &Office,
-) -> Result<Report> {
+/// What a verification of the database is told.
+struct Said {
+    known: Vec<PathBuf>,
+    keys: Vec<String>,
+    retired: Vec<String>,
+}
+
+async fn verify_database(tenant: &str, said: &Said, settings: &Settings, office: &Office) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let name = tenant.id.to_string();
-    let keys = keys(said, settings, &name)?;
+    let keys = keys(&said.keys, settings, &name)?;
     let mut checkpoints = Vec::new();
-    for path in known {
+    for path in &said.known {
         let note = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let checkpoint = Checkpoint::verified(&note, &keys);
         checkpoints.push(checkpoint.map_err(|error| format!("{}: {error}", path.display()))?);
     }
-    let look = async |tx: &mut Tx| verify(tx, &name, &keys, checkpoints).await;
+    let masters = settings.master_key.as_ref().map(MasterKeys::newest_first).unwrap_or_default();
+    let entries = EntryKeys::derive(masters);
+    let with = VerifyKeys {
+        checkpoints: &keys,
+        entries: Some(&entries).filter(|keys| !keys.is_empty()),
+        retired: &said.retired,
+    };
+    let look = async |tx: &mut Tx| verify(tx, &name, with, checkpoints).await;
     let found = office.store.at_one_moment::<_, StoreError>(tenant.id, look).await?;
-    let seen = format!(
-        "{} entries in the log of {}, root {}; {} hashed again, {} dropped, {} waiting, {} checkpoints compared",
-        found.size, tenant.slug, found.root, found.entries, found.dropped, found.waiting, found.checkpoints
+    let mut seen = format!(
+        "{} entries in the log of {}, root {}; {} hashed again, {} dropped, {} waiting, {} checkpoints compared, {} MACs verified",
+        found.size,
+        tenant.slug,
+        found.root,
+        found.entries,
+        found.dropped,
+        found.waiting,
+        found.checkpoints,
+        found.macs
     );
+    if entries.is_empty() {
+        seen.push_str("\nno MAC was verified: that needs GATEHOUSE_MASTER_KEY");
+    }
     Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
 }
 
@@ -178,14 +205,20 @@ fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Repo
     Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
 }
 
-async fn retain(tenant: &str, days: Option<u32>, office: &Office) -> Result<Report> {
+async fn retain(tenant: &str, days: Option<u32>, settings: &Settings, office: &Office) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
+    let keys = own(settings);
     let set = async move |ctx: &Ctx, tx: &mut Tx| {
-        if tx.audit_days().await? == days {
+        let id = ctx.tenant.as_str();
+        let stated = tx.newest_retention().await?;
+        let stated = stated.and_then(|note| Retention::verified(&note, id, &keys.of(id)).ok());
+        if tx.audit_days().await? == days && stated.is_some_and(|stated| stated.days == days) {
             return Ok::<_, StoreError>(Audited::without((), Unaudited::NothingChanged));
         }
-        tx.set_audit_days(days).await?;
-        Ok(Audited::new((), Event::new(ctx.tenant.as_str(), &AuditRetentionChanged { days })))
+        let retention = Retention { days, at: ctx.now };
+        let note = retention.sign(id, &keys).ok_or(NO_KEY)?;
+        tx.set_retention(&retention, &note).await?;
+        Ok(Audited::new((), Event::new(id, &AuditRetentionChanged { days })))
     };
     office.write(&tenant.id, set).await?;
     let said = match days {
@@ -198,28 +231,91 @@ async fn retain(tenant: &str, days: Option<u32>, office: &Office) -> Result<Repo
     Ok(Report::new(json!({ "days": days }), said))
 }
 
-/// Says first what is dropped, in the ledger; then removes it piece by piece. What a run before has left is removed too.
-async fn drop_old(tenant: &str, office: &Office) -> Result<Report> {
-    let tenant = office.tenant(tenant).await?;
-    let days = async |tx: &mut Tx| Ok::<_, StoreError>((tx.audit_days().await?, tx.dropped().await?));
-    let (days, from) = office.store.read(tenant.id.clone(), days).await?;
-    let Some(days) = days else {
-        return Err(format!(
-            "entries of {} are kept for ever: say gatehouse audit retain first",
-            tenant.slug
-        )
+/// Entries about retention among which the newest authentic one is looked for.
+const MAX_RETENTION_ENTRIES: u32 = 1000;
+
+const NO_KEY: StoreError = StoreError::Aborted("there is no key to sign with: set GATEHOUSE_MASTER_KEY");
+
+/// Days that entries are kept, as a signed statement says. What the database says otherwise, somebody has changed.
+async fn signed_retention(
+    tenant: &Tenant,
+    keys: &[CheckpointKey],
+    entries: &EntryKeys,
+    office: &Office,
+) -> Result<u32> {
+    let look = async |tx: &mut Tx| {
+        let told = tx.newest_of_action(AuditRetentionChanged::CODE, MAX_RETENTION_ENTRIES).await?;
+        Ok::<_, StoreError>((tx.audit_days().await?, tx.newest_retention().await?, told))
+    };
+    let (days, note, told) = office.store.read(tenant.id.clone(), look).await?;
+    let slug = &tenant.slug;
+    let Some(note) = note else {
+        return Err(match days {
+            None => format!("entries of {slug} are kept for ever: say gatehouse audit retain first"),
+            Some(_) => format!(
+                "the retention of {slug} is not signed: look whether it is right, and say gatehouse audit retain again"
+            ),
+        }
         .into());
     };
+    let stated = Retention::verified(&note, tenant.id.as_str(), keys).map_err(|error| {
+        format!(
+            "the retention of {slug}: {error}; look whether it is right, and say gatehouse audit retain again"
+        )
+    })?;
+    // Forged entries are passed over: the newest authentic one counts.
+    let is_authentic = |entry: &&StoredEntry| {
+        let leaf = entry.content_leaf(tenant.id.as_str());
+        leaf.is_some_and(|leaf| {
+            entries.verify(tenant.id.as_str(), &entry.id, &leaf, entry.mac.as_ref()).is_ok()
+        })
+    };
+    let told = told.iter().find(is_authentic);
+    if let Some(told) = told.filter(|told| told.timestamp > stated.at) {
+        return Err(format!(
+            "the retention of {slug} was set at {}, and the statement that says so is gone: nothing is dropped before \
+             gatehouse audit retain has said it again",
+            told.timestamp
+        )
+        .into());
+    }
+    if stated.days != days {
+        return Err(format!(
+            "the retention of {slug} was changed in the database: it is {days:?} days there, and {:?} were set at {}; \
+             nothing is dropped before gatehouse audit retain has said it again",
+            stated.days, stated.at
+        )
+        .into());
+    }
+    days.ok_or_else(|| {
+        format!("entries of {slug} are kept for ever: say gatehouse audit retain first").into()
+    })
+}
+
+/// Declares first what is dropped, in the log and signed; then removes it piece by piece. What a run before has left is
+/// removed too.
+async fn drop_old(tenant: &str, settings: &Settings, office: &Office) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let (own, name) = (own(settings), tenant.id.to_string());
+    let keys = own.of(&name);
+    let masters = settings.master_key.as_ref().map(MasterKeys::newest_first).unwrap_or_default();
+    let days = signed_retention(&tenant, &keys, &EntryKeys::derive(masters), office).await?;
+    let from = office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.dropped().await).await?;
     let time = office.env.now().plus_millis(-i64::from(days) * DAY);
-    let before = old_before(&tenant.id, from, time, office).await?;
-    if before > from {
+    let look = async |tx: &mut Tx| removable(tx, &name, &keys, from, time).await;
+    let old = office.store.at_one_moment::<_, StoreError>(tenant.id.clone(), look).await?;
+    if let Some(old) = old {
         let declare = async move |ctx: &Ctx, tx: &mut Tx| {
-            tx.declare_dropped(before, ctx.now).await?;
-            let data = AuditEntriesDropped { from_sequence: from, before_sequence: before };
+            let root = BASE64.encode(&old.root);
+            let removal = Removal { from, before: old.before, root, newest: old.newest, days, at: ctx.now };
+            let note = removal.sign(ctx.tenant.as_str(), &own).ok_or(NO_KEY)?;
+            tx.declare_dropped(&removal, &note).await?;
+            let data = AuditEntriesDropped { from_sequence: from, before_sequence: old.before };
             Ok::<_, StoreError>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
         };
         office.write(&tenant.id, declare).await?;
     }
+    let before = old.map_or(from, |old| old.before);
     let mut removed = 0;
     loop {
         let remove = async |_: &Ctx, tx: &mut Tx| {
@@ -230,22 +326,8 @@ async fn drop_old(tenant: &str, office: &Office) -> Result<Report> {
             some => removed += some,
         }
     }
-    let said =
-        format!("{removed} entries of {} dropped; the log begins at {}", tenant.slug, before.max(from));
-    Ok(Report::new(json!({ "dropped": removed, "beforeSequence": before.max(from) }), said))
-}
-
-/// Before which place all entries are older than this, in whole groups.
-async fn old_before(tenant: &kernel::TenantId, from: u64, time: Timestamp, office: &Office) -> Result<u64> {
-    let mut at = from;
-    loop {
-        let look = async move |tx: &mut Tx| tx.sealed_before(at, time).await;
-        let next = office.store.read::<_, StoreError>(tenant.clone(), look).await?;
-        if next - at < store::KEPT_AT_ONCE {
-            return Ok(next - next % GROUP);
-        }
-        at = next;
-    }
+    let said = format!("{removed} entries of {} dropped; the log begins at {before}", tenant.slug);
+    Ok(Report::new(json!({ "dropped": removed, "beforeSequence": before }), said))
 }
 
 async fn erase(tenant: &str, user: &UserId, office: &Office) -> Result<Report> {

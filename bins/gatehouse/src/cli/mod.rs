@@ -19,7 +19,7 @@ mod webhooks;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
-use ::audit::Audited;
+use ::audit::{Audited, EntryKeys};
 use clap::{Parser, Subcommand};
 use directory::Tenant;
 use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
@@ -133,7 +133,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
     }
     crate::logs::command();
     if let Command::Webhooks(command) = cli.command {
-        webhooks::run(command, &Office::open(&raw.settings()?, env).await?, cli.json).await?;
+        webhooks::run(command, &Office::open(&mut raw, env).await?, cli.json).await?;
         return Ok(None);
     }
     let report = match cli.command {
@@ -142,33 +142,27 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Events => inspect::document(&crate::http::events()),
         Command::Config(command) => inspect::run(&command, &mut raw)?,
         Command::Migrate => migrate(&raw.settings()?).await?,
-        Command::Tenant(command) => {
-            tenants::run(command, &Office::open(&raw.settings()?, env).await?).await?
-        }
+        Command::Tenant(command) => tenants::run(command, &Office::open(&mut raw, env).await?).await?,
         Command::User(command) => {
-            let settings = raw.settings()?;
-            users::run(command, &Office::open(&settings, env).await?, &settings).await?
+            let office = Office::open(&mut raw, env).await?;
+            users::run(command, &office, &raw.settings()?).await?
         }
-        Command::Policy(command) => {
-            policies::run(command, &Office::open(&raw.settings()?, env).await?).await?
-        }
+        Command::Policy(command) => policies::run(command, &Office::open(&mut raw, env).await?).await?,
         // Boxed: what it holds while it waits is more than all others hold.
         Command::Saml(command) => Box::pin(saml::run(command, &mut raw, env)).await?,
-        Command::Domain(command) => {
-            domains::run(command, &Office::open(&raw.settings()?, env).await?).await?
-        }
+        Command::Domain(command) => domains::run(command, &Office::open(&mut raw, env).await?).await?,
         Command::Audit(command) => audit::run(command, &mut raw, env).await?,
         Command::Keys(command) => keys::run(&command, cli.config.as_deref(), &*env)?,
         Command::Backup(command) => backup::run(&command, &raw.settings()?)?,
         Command::Doctor => doctor::run(raw, &*env).await,
-        Command::Token(command) => tokens::run(command, &raw, env).await?,
+        Command::Token(command) => tokens::run(command, &mut raw, env).await?,
     };
     Ok(Some(report))
 }
 
 async fn migrate(settings: &Settings) -> Result<Report> {
     make_data_dir(settings)?;
-    let applied = Store::open(&settings.database_url, 1)?.migrate().await?;
+    let applied = Store::open(&settings.database_url, 1, EntryKeys::none())?.migrate().await?;
     let lines = if applied.is_empty() { "the schema is up to date".into() } else { applied.join("\n") };
     Ok(Report::new(serde_json::json!({ "applied": applied }), lines))
 }
@@ -191,10 +185,24 @@ struct Office {
 }
 
 impl Office {
-    /// Opens the database, which must be at the present schema.
-    async fn open(settings: &Settings, env: Arc<dyn Env>) -> Result<Self> {
+    /// Opens the database, which must be at the present schema, with the keys of this installation: entries of the audit log
+    /// need a MAC. On SQLite they are made where there are none yet, as by the first start of the server.
+    async fn open(raw: &mut Raw, env: Arc<dyn Env>) -> Result<Self> {
+        let settings = raw.settings()?;
+        match &settings.database_url {
+            store::DatabaseUrl::Sqlite(_) if !raw.has("master_key") => {
+                secrets::keep_in(&settings.data_dir, raw, &*env)?;
+            }
+            _ => secrets::read_kept(&settings.data_dir, raw)?,
+        }
+        Self::open_with(&raw.settings()?, env).await
+    }
+
+    /// The same with the keys of these settings. Without a master key it can read, and write nothing.
+    async fn open_with(settings: &Settings, env: Arc<dyn Env>) -> Result<Self> {
         make_data_dir(settings)?;
-        let store = Store::open(&settings.database_url, 1)?;
+        let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
+        let store = Store::open(&settings.database_url, 1, EntryKeys::derive(masters))?;
         if store.is_behind().await? {
             return Err("the database is behind this program: run gatehouse migrate first".into());
         }

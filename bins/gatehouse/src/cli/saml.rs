@@ -10,7 +10,7 @@ use saml_sp::{
     ServiceProvider, Source,
 };
 use serde_json::json;
-use store::{DatabaseUrl, Tx};
+use store::Tx;
 use webhooks::client::{Client, ClientSettings, Guard};
 
 use super::{Office, Report, Result};
@@ -19,7 +19,7 @@ use crate::{
     events::{provider_changed, provider_created, rotation_completed, rotation_started},
     http::{Around, ShownProvider},
     keys::Keys,
-    metadata, secrets,
+    metadata,
 };
 
 #[derive(Subcommand)]
@@ -81,12 +81,7 @@ pub(super) struct Which {
 }
 
 pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
-    let settings = raw.settings()?;
-    if let DatabaseUrl::Sqlite(_) = &settings.database_url {
-        secrets::keep_in(&settings.data_dir, raw, &*env)?;
-    }
-    let settings = raw.settings()?;
-    let desk = Desk { office: Office::open(&settings, env).await?, settings };
+    let desk = Desk { office: Office::open(raw, env).await?, settings: raw.settings()? };
     match command {
         Command::Add { tenant, name, from, email_domains } => {
             let change = Change { name, email_domains, sign_requests: true, ..Change::default() };

@@ -43,11 +43,11 @@ pub(super) async fn run(
         }
     }
     make_data_dir(&settings)?;
-    let store = Store::open(&settings.database_url, settings.database_pool)?;
+    let keys = Keys::followed(&raw, &settings, config);
+    let store = Store::open(&settings.database_url, settings.database_pool, keys.entry_keys())?;
     if store.is_behind().await? {
         return Err("the database is behind this program: run gatehouse migrate first".into());
     }
-    let keys = Keys::followed(&raw, &settings, config);
     let parts = http::Parts { keys, store, env };
     let bound = http::bind(&settings, parts).map_err(|error| format!("bind {}: {error}", settings.bind))?;
     println!("listening on {}://{}", bound.scheme, bound.address);

@@ -59,19 +59,19 @@ pub(super) enum Command {
     Inspect,
 }
 
-pub(super) async fn run(command: Command, raw: &Raw, env: Arc<dyn Env>) -> Result<Report> {
+pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
     match command {
         Command::Inspect => inspect(),
         Command::Scim { tenant, name, create_conflict } => {
-            let office = Office::open(&raw.settings()?, env).await?;
+            let office = Office::open(raw, env).await?;
             mint(&office, &tenant, NewScimToken { name, create_conflict }).await
         }
         Command::Pat { tenant, email, name, scopes, expires_in_days } => {
-            let office = Office::open(&raw.settings()?, env).await?;
+            let office = Office::open(raw, env).await?;
             mint_pat(&office, &tenant, &email, NewPat { name, scopes, expires_in_days }).await
         }
         Command::Revoke { id } => {
-            let office = Office::open(&raw.settings()?, env).await?;
+            let office = Office::open(raw, env).await?;
             match (id.parse::<ScimTokenId>(), id.parse::<PatId>()) {
                 (Ok(id), _) => revoke(&office, id).await,
                 (_, Ok(id)) => revoke_pat(&office, id).await,

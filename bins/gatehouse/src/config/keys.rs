@@ -160,6 +160,11 @@ pub const KEYS: &[Key] = &[
         help: "What an instance does: `api` answers requests, `worker` delivers webhooks, seals audit logs and looks after identity providers, `all` does both.",
     },
     Key {
+        name: "audit_accept_missing_macs_until",
+        default: "none: never",
+        help: "Until when entries without a MAC are sealed into the audit log (RFC 3339): for servers of a version before, which wrote none, during an upgrade.",
+    },
+    Key {
         name: "webhooks_allow_cidrs",
         default: "none: public addresses alone",
         help: "Addresses or ranges, separated by commas, that webhooks and other requests of tenants' choosing may go to although they are not public.",

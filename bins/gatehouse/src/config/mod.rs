@@ -163,6 +163,8 @@ pub struct Settings {
     pub database_pool: usize,
     /// See [`KEYS`].
     pub role: Role,
+    /// Until when entries without a MAC are sealed into audit logs.
+    pub audit_accept_missing_macs_until: Option<kernel::Timestamp>,
     /// See [`KEYS`].
     pub webhooks: WebhookSettings,
     /// See [`KEYS`].
@@ -234,6 +236,7 @@ impl Raw {
             otlp_endpoint: self.otlp_endpoint()?,
             database_pool: self.count("database_pool", 1..=1000)?.unwrap_or(5),
             role: self.parsed("role")?.unwrap_or(Role::All),
+            audit_accept_missing_macs_until: self.parsed("audit_accept_missing_macs_until")?,
             webhooks: self.webhooks()?,
             return_origins: self.origins("return_origins")?,
             dns_servers: self.dns_servers()?,

@@ -54,6 +54,7 @@ pub(super) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passk
         backup_eligible: passkey.backup_eligible(),
         is_platform_authenticator: passkey.is_platform,
         reasons: verdict.reasons.iter().map(|reason| reason.as_str()).collect(),
+        suppressed: None,
     };
     let message = match reason {
         Reason::AllowlistNoMatch => "this authenticator is not allowed here",

@@ -129,8 +129,8 @@ pub(super) async fn enter(
     }
     keep(response, incoming, busy);
     if let (Some(Entry { event, ctx }), Ok(response)) = (entry, &answered)
-        && site.refusals.is_new(&event, arrival.ip)
         && let Some(ctx) = ctx.or_else(|| access::passed(response.request()).map(|(_, ctx)| ctx))
+        && site.refusals.is_new(&ctx, &event, arrival.ip)
     {
         access::enter(gate.clone(), ctx, event);
     }

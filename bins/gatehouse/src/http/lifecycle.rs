@@ -15,19 +15,20 @@ use actix_web::{
     web,
 };
 use audit::{Audited, Unaudited};
+use futures_util::{StreamExt, stream};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId};
 use store::{Store, Tx};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     task::JoinHandle,
-    time::{interval, sleep, timeout},
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use utoipa_actix_web::AppExt;
 
 use super::{
-    Site, access::Gate, deliveries::Deliveries, entry, meter, probes, routes, saml::Caretaker,
-    sealer::Sealer, tls::Certificate,
+    Site, access::Gate, deliveries::Deliveries, entry, meter, probes, refusals::Closing, routes,
+    saml::Caretaker, sealer::Sealer, tls::Certificate,
 };
 use crate::{
     config::{Role, Settings},
@@ -39,6 +40,8 @@ use crate::{
 
 /// Requests that a worker answers at the same time unless the settings say otherwise.
 const IN_FLIGHT: usize = 64;
+/// Closing entries that are written at the same time.
+const CLOSING_AT_ONCE: usize = 8;
 /// How often what may change by itself is looked at.
 const UPKEEP: Duration = Duration::from_secs(1);
 /// Seconds between two writings of last uses: with the grain of a minute, none is missed.
@@ -224,6 +227,8 @@ impl Bound {
     pub async fn serve(self) -> io::Result<()> {
         let Self { server, metrics, site, chores, role, certificate, entering, end, .. } = self;
         let upkeep = tokio::spawn(keep_up(site.clone(), chores.clone(), certificate));
+        let ending = CancellationToken::new();
+        let closing = tokio::spawn(close_refusals(site.clone(), chores.clone(), ending.clone()));
         let beside = Beside::start(role, &chores, &site)?;
         let figures = metrics.map(|metrics| {
             let handle = metrics.handle();
@@ -232,6 +237,10 @@ impl Bound {
         let served = serve_and_end(server, &site, &entering, end).await;
         upkeep.abort();
         chores.flush(&site).await;
+        // Not aborted: what it has taken to write is written.
+        ending.cancel();
+        let _ended = closing.await;
+        chores.write_closing(&site, site.refusals.take_all()).await;
         beside.finish().await;
         #[cfg(feature = "otlp")]
         if let Some(spans) = &site.spans {
@@ -379,6 +388,19 @@ async fn keep_up(site: web::Data<Site>, chores: Chores, certificate: Option<Arc<
     }
 }
 
+/// Writes the closing entries of refusals that were counted together, until the server ends.
+async fn close_refusals(site: web::Data<Site>, chores: Chores, ending: CancellationToken) {
+    let mut ticks = interval(UPKEEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = ending.cancelled() => return,
+            _ = ticks.tick() => {}
+        }
+        chores.write_closing(&site, site.refusals.take_ended(chores.env.now())).await;
+    }
+}
+
 /// What is done besides requests, with connections of its own.
 #[derive(Clone)]
 struct Chores {
@@ -392,6 +414,25 @@ impl Chores {
         if let Err(error) = site.last_uses.flush(&self.store, &self.env).await {
             tracing::warn!(%error, "last uses could not be written");
         }
+    }
+
+    /// Writes closing entries. Those that cannot be written are tried again.
+    async fn write_closing(&self, site: &Site, closing: Vec<Closing>) {
+        let write = async |(ctx, event): Closing| {
+            let code = event.code;
+            // It is about many refusals, from many addresses: now, and from none of them.
+            let of_now = Ctx { now: self.env.now(), ip: None, request_id: None, trace: None, ..ctx.clone() };
+            let entry = event.clone();
+            let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), entry));
+            match self.store.write(of_now, work).await {
+                Ok(()) => meter::entered(&[code]),
+                Err(error) => {
+                    tracing::error!(%error, code, "the number of suppressed refusals could not be written yet");
+                    site.refusals.put_back((ctx, event));
+                }
+            }
+        };
+        stream::iter(closing).for_each_concurrent(CLOSING_AT_ONCE, write).await;
     }
 
     /// Reads again who may prove makes of authenticators: megabytes, so where nobody waits for it.

@@ -42,6 +42,7 @@ const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
 pub(super) const EVENTS: &str = "gatehouse_events_total";
 pub(super) const SEALED: &str = "gatehouse_audit_sealed_total";
 pub(super) const SEALING_FAILED: &str = "gatehouse_audit_sealing_failures_total";
+const UNAUTHENTICATED: &str = "gatehouse_audit_unauthenticated_entries";
 pub(super) const NETWORK: &str = "gatehouse_network_denials_total";
 pub(super) const ATTESTATION: &str = "gatehouse_attestation_denials_total";
 const MAKES: &str = "gatehouse_attestation_makes";
@@ -117,6 +118,11 @@ fn install() -> Option<PrometheusHandle> {
     describe_counter!(EVENTS, "Entries of the ledger by requests, by code.");
     describe_counter!(SEALED, "Entries of the ledger that got their place in its log.");
     describe_counter!(SEALING_FAILED, "Times that a log could not be sealed.");
+    describe_gauge!(
+        UNAUTHENTICATED,
+        "Audit entries that wait to be sealed and are refused, because their MAC is missing or wrong."
+    );
+    gauge!(UNAUTHENTICATED).set(0.0);
     describe_counter!(NETWORK, "Requests that a network policy refused, by surface.");
     describe_counter!(ATTESTATION, "Passkeys that an attestation policy refused, by reason.");
     describe_gauge!(MAKES, "Makes of authenticators that can be proved.");
@@ -255,6 +261,11 @@ pub(super) fn sealed(count_of: usize) {
 /// A log could not be sealed.
 pub(super) fn sealing_failed() {
     counter!(SEALING_FAILED).increment(1);
+}
+
+/// Audit entries that this instance refused to seal when it looked last.
+pub(super) fn unauthenticated(entries: usize) {
+    gauge!(UNAUTHENTICATED).set(count(entries));
 }
 
 /// An attempt to deliver, and how long it took in milliseconds.

@@ -109,6 +109,8 @@ pub(crate) struct Site {
     exports: settings::Exports,
     /// How long an export of the audit log may take.
     export_limit: Duration,
+    /// Until when entries without a MAC are sealed.
+    accept_missing_macs_until: Option<kernel::Timestamp>,
     /// Who is trusted to say of what make an authenticator is.
     makers: Arc<Makers>,
     /// Looked at for figures and readiness, never used for a request.
@@ -170,6 +172,7 @@ impl Site {
             networks: network::Networks::default(),
             exports: settings::Exports::default(),
             export_limit: settings.export_limit,
+            accept_missing_macs_until: settings.audit_accept_missing_macs_until,
             makers,
             watched,
             readiness: probes::Readiness::default(),

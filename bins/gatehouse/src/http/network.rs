@@ -119,7 +119,8 @@ fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &Who<'_>) -> Resul
         return Ok(());
     }
     meter::network_denied(surface.as_str());
-    let data = NetworkPolicyBlocked { surface: surface.as_str(), credential: who.id.to_owned() };
+    let data =
+        NetworkPolicyBlocked { surface: surface.as_str(), credential: who.id.to_owned(), suppressed: None };
     let event = Event::new(ctx.tenant.as_str(), &data);
     Err(blocked().entered_by(ctx, event))
 }

@@ -3,12 +3,16 @@
 //! Every instance does; a tenant's log is gone on with by the one that has the lease of it, which it keeps as long as it
 //! seals. What two do at once the database keeps apart.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use actix_web::web;
 use audit::{
-    Audited, Unaudited,
-    log::{AT_ONCE, Lease, seal},
+    Audited, MacProblem, Unaudited,
+    log::{AT_ONCE, Lease, SealPolicy, seal},
 };
 use futures_util::{StreamExt, stream};
 use kernel::{Actor, Ctx, Env, Id, Kind, StoreError, TenantId};
@@ -42,12 +46,25 @@ pub(super) struct Sealer {
     env: Arc<dyn Env>,
     site: web::Data<Site>,
     owner: String,
+    /// The tenants whose waiting entries are not all sealed at the end of a round.
+    unfinished: Mutex<HashMap<TenantId, Unfinished>>,
+}
+
+/// What is left of a tenant's waiting entries.
+#[derive(Clone, Default)]
+struct Unfinished {
+    /// Where the next round goes on: so many refused entries wait that they do not fit into one.
+    after: Option<String>,
+    /// Entries that were refused since the first of those that wait.
+    refused: usize,
+    /// How many the log was told of.
+    told: usize,
 }
 
 impl Sealer {
     pub(super) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
         let owner = Id::<OfSealer>::new(&*env).to_string();
-        Self { store, env, site, owner }
+        Self { store, env, site, owner, unfinished: Mutex::default() }
     }
 
     /// Seals until it is dropped.
@@ -108,22 +125,61 @@ impl Sealer {
 
     /// Seals what waits in a tenant's log; whether more of it does.
     async fn seal(&self, tenant: &TenantId, lease: i64) -> Result<bool, StoreError> {
-        let mut last: Option<String> = None;
+        let mut state = self.state(tenant);
+        let mut problem = None;
         for _ in 0..OF_A_TENANT {
-            let (keys, now) = (self.site.keys.checkpoints(), self.env.now());
+            let (keys, entries, now) =
+                (self.site.keys.checkpoints(), self.site.keys.entry_keys(), self.env.now());
+            let accepts_missing_macs = self.site.accept_missing_macs_until.is_some_and(|until| now < until);
             let lease = Lease { owner: self.owner.clone(), now, until: now.plus_millis(lease) };
             let ctx = Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("sealer"));
+            let after = state.after.take();
             let work = async move |ctx: &Ctx, tx: &mut Tx| {
-                let done = seal(tx, &keys, &ctx.tenant, &lease, last.as_deref()).await?;
+                let policy = SealPolicy { checkpoints: &keys, entries: &entries, accepts_missing_macs };
+                let done = seal(tx, policy, &ctx.tenant, &lease, after.as_deref()).await?;
                 Ok::<_, StoreError>(Audited::without(done, Unaudited::Sealed))
             };
             let done = self.store.write(ctx, work).await?;
             meter::sealed(done.count);
-            if done.count < AT_ONCE {
+            state.refused += done.refused.len();
+            problem = problem.or_else(|| done.refused.into_iter().next());
+            if done.seen < AT_ONCE {
+                self.looked_at_all(tenant, &state, problem);
                 return Ok(false);
             }
-            last = done.last;
+            state.after = done.last;
         }
+        self.remember(tenant, state);
         Ok(true)
+    }
+
+    fn state(&self, tenant: &TenantId) -> Unfinished {
+        let unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        unfinished.get(tenant).cloned().unwrap_or_default()
+    }
+
+    fn remember(&self, tenant: &TenantId, state: Unfinished) {
+        let mut unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.after.is_some() || state.told > 0 {
+            unfinished.insert(tenant.clone(), state);
+        } else {
+            unfinished.remove(tenant);
+        }
+        meter::unauthenticated(unfinished.values().map(|state| state.told).sum());
+    }
+
+    /// All that waits was looked at: the log is told how many entries are refused, when that has changed.
+    fn looked_at_all(&self, tenant: &TenantId, state: &Unfinished, first: Option<(String, MacProblem)>) {
+        if state.refused > 0 && state.refused != state.told {
+            let (first, problem) = first.unzip();
+            tracing::error!(
+                tenant = tenant.as_str(),
+                entries = state.refused,
+                first,
+                problem = problem.map(|problem| problem.to_string()),
+                "audit entries are not sealed, as their MACs do not prove who wrote them: gatehouse audit verify names them"
+            );
+        }
+        self.remember(tenant, Unfinished { after: None, refused: 0, told: state.refused });
     }
 }

@@ -188,6 +188,7 @@ fn entry(user: &str, session: &str, purpose: &Purpose, invalid: Invalid) -> Step
         session: session.to_owned(),
         purpose: purpose.name.to_owned(),
         reason: invalid.reason(),
+        suppressed: None,
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     cluster::{Cluster, Durability},
-    server::Server,
+    server::{MASTER_KEY, Server},
     sh::{self, Result, cargo},
     system,
 };
@@ -48,7 +48,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
         let site = Site::start(&program, &database, &folder)?;
         let started = Instant::now();
         let mut seed = Command::new(release.join("examples/seed"));
-        seed.args([&database, &site.tenant, &USERS.to_string(), &OTHERS.to_string()]);
+        seed.args([&database, &site.tenant, &USERS.to_string(), &OTHERS.to_string(), MASTER_KEY]);
         sh::run(&mut seed)?;
         eprintln!("seeded in {:.0} s", started.elapsed().as_secs_f64());
         sites.push((site, pid));

@@ -53,6 +53,9 @@ pub struct NetworkPolicyBlocked {
     pub surface: &'static str,
     /// The id of the person or the SCIM token that was refused.
     pub credential: String,
+    /// In a closing entry alone: how many more like this were refused, and left out, in the 10 seconds before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<u64>,
 }
 
 impl EventData for NetworkPolicyBlocked {
@@ -63,7 +66,7 @@ impl EventData for NetworkPolicyBlocked {
     const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
 
     fn example() -> Self {
-        Self { surface: "DASHBOARD", credential: "usr_01jz2222222222222222222222".into() }
+        Self { surface: "DASHBOARD", credential: "usr_01jz2222222222222222222222".into(), suppressed: None }
     }
 }
 
@@ -163,6 +166,9 @@ pub struct AttestationPolicyBlocked {
     pub is_platform_authenticator: Option<bool>,
     /// All that speaks against it: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`, `PLATFORM_AUTHENTICATOR_DENIED`.
     pub reasons: Vec<&'static str>,
+    /// In a closing entry alone: how many more like this were refused, and left out, in the 10 seconds before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<u64>,
 }
 
 impl EventData for AttestationPolicyBlocked {
@@ -180,6 +186,7 @@ impl EventData for AttestationPolicyBlocked {
             backup_eligible: true,
             is_platform_authenticator: Some(true),
             reasons: vec!["ALLOWLIST_NO_MATCH", "SYNCED_PASSKEY_DENIED"],
+            suppressed: None,
         }
     }
 }

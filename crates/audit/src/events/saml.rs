@@ -80,6 +80,9 @@ about_saml! {
         detail: String = "the signature of Assertion was made by none of the pinned certificates".into(),
         /// The person it is about, where that is known.
         user: Option<String> = None,
+        /// In a closing entry alone: how many more like this were refused, and left out, in the 10 seconds before.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        suppressed: Option<u64> = None,
     }
     SamlSubjectPinned "ACCOUNT_SAML_SUBJECT_PINNED" "A user signed in with a persistent NameID for the first time: other NameIDs are refused from now on." ("user", ADMINISTRATOR.0, BY_PROVIDER) {
         /// `sso_…`

@@ -97,6 +97,9 @@ pub struct StepUpRefused {
     pub purpose: String,
     /// The reason of `STEP_UP_INVALID`.
     pub reason: &'static str,
+    /// In a closing entry alone: how many more like this were refused, and left out, in the 10 seconds before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<u64>,
 }
 
 impl EventData for StepUpRefused {
@@ -112,6 +115,7 @@ impl EventData for StepUpRefused {
             session: SESSION.into(),
             purpose: "PAYROLL_SEAL".into(),
             reason: "IP_MISMATCH",
+            suppressed: None,
         }
     }
 }

@@ -67,9 +67,7 @@ impl Checkpoint {
 
     /// What a note says, the text that is signed, and its signatures.
     fn parts(note: &str) -> Result<(Self, &str, &str), NoteError> {
-        let is_note = note.len() <= MAX_NOTE && note.ends_with('\n') && !note.contains('\r');
-        let at = note.rfind("\n\n").filter(|_| is_note).ok_or(NoteError::Malformed)?;
-        let (text, signatures) = note.split_at(at + 1);
+        let (text, signatures) = split_note(note)?;
         let mut lines = text.lines();
         let (Some(origin), Some(size), Some(root)) = (lines.next(), lines.next(), lines.next()) else {
             return Err(NoteError::Malformed);
@@ -85,24 +83,42 @@ impl Checkpoint {
     /// What a note says that one of these keys has signed.
     pub fn verified(note: &str, keys: &[CheckpointKey]) -> Result<Self, NoteError> {
         let (checkpoint, text, signatures) = Self::parts(note)?;
-        for line in signatures.lines().filter(|line| !line.is_empty()) {
-            let mut words = line.strip_prefix("— ").ok_or(NoteError::Malformed)?.split(' ');
-            let (Some(name), Some(signature), None) = (words.next(), words.next(), words.next()) else {
-                return Err(NoteError::Malformed);
-            };
-            let bytes = BASE64.decode(signature.as_bytes()).map_err(|_| NoteError::Malformed)?;
-            let Some((id, signature)) = bytes.split_first_chunk::<4>() else {
-                return Err(NoteError::Malformed);
-            };
-            let key = keys.iter().find(|key| key.name == name && key.id() == *id);
-            if let Some(key) = key.filter(|key| key.name == checkpoint.origin) {
-                let key = UnparsedPublicKey::new(&ED25519, key.public);
-                let is_right = key.verify(text.as_bytes(), signature).is_ok();
-                return is_right.then_some(checkpoint).ok_or(NoteError::Signature);
-            }
-        }
-        Err(NoteError::UnknownKey)
+        verify_signatures(text, signatures, checkpoint.tenant().ok_or(NoteError::UnknownKey)?, keys)?;
+        Ok(checkpoint)
     }
+}
+
+/// Splits a note into the text that is signed and its signatures.
+pub(super) fn split_note(note: &str) -> Result<(&str, &str), NoteError> {
+    let is_note = note.len() <= MAX_NOTE && note.ends_with('\n') && !note.contains('\r');
+    let at = note.rfind("\n\n").filter(|_| is_note).ok_or(NoteError::Malformed)?;
+    Ok(note.split_at(at + 1))
+}
+
+/// Verifies that one of these keys, as the key of this tenant's log, has signed a text.
+pub(super) fn verify_signatures(
+    text: &str,
+    signatures: &str,
+    tenant: &str,
+    keys: &[CheckpointKey],
+) -> Result<(), NoteError> {
+    for line in signatures.lines().filter(|line| !line.is_empty()) {
+        let mut words = line.strip_prefix("— ").ok_or(NoteError::Malformed)?.split(' ');
+        let (Some(name), Some(signature), None) = (words.next(), words.next(), words.next()) else {
+            return Err(NoteError::Malformed);
+        };
+        let bytes = BASE64.decode(signature.as_bytes()).map_err(|_| NoteError::Malformed)?;
+        let Some((id, signature)) = bytes.split_first_chunk::<4>() else {
+            return Err(NoteError::Malformed);
+        };
+        let is_named = |key: &&CheckpointKey| key.name == name && key.id() == *id;
+        let is_tenants = |key: &&CheckpointKey| key.name.strip_prefix(ORIGIN) == Some(tenant);
+        if let Some(key) = keys.iter().find(is_named).filter(is_tenants) {
+            let key = UnparsedPublicKey::new(&ED25519, key.public);
+            return key.verify(text.as_bytes(), signature).map_err(|_| NoteError::Signature);
+        }
+    }
+    Err(NoteError::UnknownKey)
 }
 
 /// The public key of a log: `name+id+key`, as `Display` writes it (a C2SP verifier key).
@@ -142,6 +158,12 @@ impl fmt::Display for CheckpointKey {
 /// What signs checkpoints, newest first: each derived from a master key by HKDF-SHA256 (RFC 5869).
 pub struct CheckpointKeys(Vec<Ed25519KeyPair>);
 
+impl fmt::Debug for CheckpointKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CheckpointKeys({})", self.0.len())
+    }
+}
+
 impl CheckpointKeys {
     /// Derives the keys.
     pub fn derive(masters: &MasterKeys) -> Self {
@@ -157,12 +179,20 @@ impl CheckpointKeys {
 
     /// The note of a checkpoint, signed with the newest key; `None` without a key.
     pub fn sign(&self, checkpoint: &Checkpoint) -> Option<String> {
+        self.sign_as(&checkpoint.origin, &checkpoint.text())
+    }
+
+    /// The note of a text about a tenant's log, signed with the newest key; `None` without a key.
+    pub(super) fn sign_text(&self, tenant: &str, text: &str) -> Option<String> {
+        self.sign_as(&format!("{ORIGIN}{tenant}"), text)
+    }
+
+    fn sign_as(&self, origin: &str, text: &str) -> Option<String> {
         let pair = self.0.first()?;
-        let text = checkpoint.text();
         let signature = pair.sign(text.as_bytes());
-        let key = public(&checkpoint.origin, pair)?;
+        let key = public(origin, pair)?;
         let line = BASE64.encode(&[key.id().as_slice(), signature.as_ref()].concat());
-        Some(format!("{text}\n— {} {line}\n", checkpoint.origin))
+        Some(format!("{text}\n— {origin} {line}\n"))
     }
 
     /// What verifies the checkpoints of a tenant's log, newest first.

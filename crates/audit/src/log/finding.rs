@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::MacProblem;
+
 /// Findings that are told of at most; all are counted.
 const MOST: usize = 1000;
 
@@ -71,6 +73,44 @@ pub enum Finding {
         /// Its size.
         size: u64,
     },
+    /// The MAC of an entry does not prove that it was written with the key.
+    Unauthenticated {
+        /// The place; `null` while it waits to be sealed.
+        sequence: Option<u64>,
+        /// The entry.
+        id: String,
+        /// Why not.
+        problem: MacProblem,
+    },
+    /// The entry is gone, and was never sealed.
+    DeletedUnsealed {
+        /// The entry.
+        id: String,
+    },
+    /// A statement about the log is not signed by a key that is known.
+    NotSigned {
+        /// Which.
+        statement: String,
+    },
+    /// The removal of these places was declared when their retention was not over.
+    RemovedEarly {
+        /// The first.
+        from: u64,
+        /// The one after the last.
+        to: u64,
+    },
+    /// What is stored there cannot be read.
+    Unreadable {
+        /// The table.
+        table: &'static str,
+        /// Where in it.
+        at: String,
+    },
+    /// This line of an export is no entry with a proof.
+    UnreadableLine {
+        /// Its number, from 1.
+        line: u64,
+    },
 }
 
 impl fmt::Display for Finding {
@@ -92,6 +132,19 @@ impl fmt::Display for Finding {
                 write!(f, "the checkpoint of {size} entries cannot be compared: too little is kept of them")
             }
             Self::Forked { size } => write!(f, "the first {size} entries are not those of the checkpoint"),
+            Self::Unauthenticated { sequence: Some(sequence), id, problem } => {
+                write!(f, "{sequence}: {id} is not authentic: {problem}")
+            }
+            Self::Unauthenticated { sequence: None, id, problem } => {
+                write!(f, "waiting: {id} is not authentic: {problem}")
+            }
+            Self::DeletedUnsealed { id } => write!(f, "waiting: {id} was deleted before it was sealed"),
+            Self::NotSigned { statement } => write!(f, "{statement} is not signed with a known key"),
+            Self::RemovedEarly { from, to } => {
+                write!(f, "{from} to {}: removed before their retention was over", to.saturating_sub(1))
+            }
+            Self::Unreadable { table, at } => write!(f, "{table} {at}: cannot be read"),
+            Self::UnreadableLine { line } => write!(f, "line {line} is not an entry with a proof"),
         }
     }
 }
@@ -108,6 +161,8 @@ pub struct Verified {
     pub entries: u64,
     /// Places whose entries were dropped, as their time to be kept was over; their hashes stand.
     pub dropped: u64,
+    /// Entries whose MAC was verified; all others were sealed by a version that made none, or name a retired key.
+    pub macs: u64,
     /// Entries whose address was erased; their other members are verified.
     pub erased: u64,
     /// Entries that wait for their place.

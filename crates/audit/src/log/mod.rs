@@ -2,7 +2,7 @@
 //! signed.
 //!
 //! Entries are hashed alone when they are written. A moment later they are sealed ([`seal`]): each gets its place in the
-//! log, and a checkpoint over all of them is signed. From then on nobody who does not have the key can change, remove,
+//! log, and a checkpoint over all of them is signed. An entry without a valid MAC is not sealed. From then on nobody who does not have the key can change, remove,
 //! insert or reorder entries without a trace ([`verify`]), and anybody can be given a proof that an entry is in the log
 //! ([`inclusion`]) and that a later log begins with an earlier one ([`consistency`]).
 
@@ -11,7 +11,9 @@ mod finding;
 mod merkle;
 mod offline;
 mod proof;
+mod removal;
 mod seal;
+mod statement;
 mod verify;
 
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys, NoteError};
@@ -19,5 +21,7 @@ pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, GROUP, Hash, Place, verify_consistency, verify_inclusion};
 pub use offline::{ExportError, VerifiedExport, verify_export};
 pub use proof::{Nodes, TreeStore, consistency, inclusion};
-pub use seal::{AT_ONCE, Batch, Done, Lease, SealStore, Sealed, Unsealed, seal};
-pub use verify::{SealedRow, VerifyStore, verify};
+pub use removal::{Removable, removable, root_before};
+pub use seal::{AT_ONCE, Batch, Claimed, Done, Lease, SealPolicy, SealStore, Sealed, Unsealed, seal};
+pub use statement::{MacStart, Removal, Retention, Statement};
+pub use verify::{SealedRow, VerifyKeys, VerifyStore, verify};

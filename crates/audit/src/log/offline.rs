@@ -55,9 +55,6 @@ pub enum ExportError {
     /// The checkpoint is not signed as it should be.
     #[error("the checkpoint: {0}")]
     Note(#[from] NoteError),
-    /// A line is no entry.
-    #[error("line {0} is no entry of an export")]
-    Line(u64),
 }
 
 #[derive(Deserialize)]
@@ -83,7 +80,7 @@ struct LineProof {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct ExportedEntry {
     id: String,
     timestamp: String,
     actor: LineActor,
@@ -95,7 +92,7 @@ struct Line {
     proof: Option<LineProof>,
 }
 
-impl Line {
+impl ExportedEntry {
     /// Whether the entry stands at its place in the log; `None` if something of it is not written as it has to be.
     fn proved(self, proof: &LineProof, tenant: &str, checkpoint: &Checkpoint) -> Option<bool> {
         let bytes = |text: &Option<String>| match text {
@@ -119,6 +116,7 @@ impl Line {
             leaf: [0; 32],
             salt: bytes(&proof.ip_salt)?,
             ip_commitment: bytes(&proof.ip_commitment)?,
+            mac: None,
             id: self.id,
         };
         // Written otherwise it is another text, though it may be the same time.
@@ -130,12 +128,15 @@ impl Line {
     }
 }
 
-/// Verifies an export that was made with proofs: its checkpoint with these keys, each entry with its proof.
+/// Verifies an export that was made with proofs: its checkpoint with these keys, each entry with its proof. A line that cannot
+/// be read is a finding, and the lines behind it are verified.
+///
+/// Entries of an export have no MAC: each is proved to be in the signed log, and sealing verified its MAC.
 pub fn verify_export(
     mut export: impl BufRead,
     keys: &[CheckpointKey],
 ) -> Result<VerifiedExport, ExportError> {
-    let head = line(&mut export, 1)?.ok_or(ExportError::NoCheckpoint)?;
+    let head = line(&mut export)?.and_then(Line::text).ok_or(ExportError::NoCheckpoint)?;
     let head: Head = serde_json::from_str(&head).map_err(|_| ExportError::NoCheckpoint)?;
     let checkpoint = Checkpoint::verified(&head.checkpoint, keys)?;
     let tenant = checkpoint.tenant().ok_or(NoteError::Malformed)?.to_owned();
@@ -146,20 +147,17 @@ pub fn verify_export(
         ..VerifiedExport::default()
     };
     let (mut seen, mut number) = (BTreeSet::new(), 1);
-    loop {
+    while let Some(line) = line(&mut export)? {
         number += 1;
-        let Some(text) = line(&mut export, number)? else { break };
-        let mut parsed: Line = serde_json::from_str(&text).map_err(|_| ExportError::Line(number))?;
         result.entries += 1;
-        // Such an export has no entry without a proof.
-        let proof = parsed.proof.take().ok_or(ExportError::Line(number))?;
-        let (id, sequence) = (parsed.id.clone(), proof.sequence);
-        let is_proved = parsed.proved(&proof, &tenant, &checkpoint).ok_or(ExportError::Line(number))?;
-        if !is_proved || !seen.insert(sequence) {
-            result.count += 1;
-            if result.findings.len() < MOST {
-                result.findings.push(Finding::Changed { sequence, id });
-            }
+        let finding = match line.text().and_then(|text| proved(&text, &tenant, &checkpoint)) {
+            Some(Proved { sequence, is_right: true, .. }) if seen.insert(sequence) => continue,
+            Some(Proved { id, sequence, .. }) => Finding::Changed { sequence, id },
+            None => Finding::UnreadableLine { line: number },
+        };
+        result.count += 1;
+        if result.findings.len() < MOST {
+            result.findings.push(finding);
         }
     }
     result.sequences = seen.first().copied().zip(seen.last().copied());
@@ -167,11 +165,50 @@ pub fn verify_export(
     Ok(result)
 }
 
-fn line(export: &mut impl BufRead, number: u64) -> Result<Option<String>, ExportError> {
-    let mut text = String::new();
-    let read = io::Read::take(&mut *export, MAX_LINE).read_line(&mut text)?;
-    if read as u64 >= MAX_LINE {
-        return Err(ExportError::Line(number));
+/// An entry of an export, and whether its proof is right.
+struct Proved {
+    id: String,
+    sequence: u64,
+    is_right: bool,
+}
+
+/// Looks at one line; `None` where it is no entry with a proof.
+fn proved(text: &str, tenant: &str, checkpoint: &Checkpoint) -> Option<Proved> {
+    let mut entry: ExportedEntry = serde_json::from_str(text).ok()?;
+    // Such an export has no entry without a proof.
+    let proof = entry.proof.take()?;
+    let (id, sequence) = (entry.id.clone(), proof.sequence);
+    let is_right = entry.proved(&proof, tenant, checkpoint)?;
+    Some(Proved { id, sequence, is_right })
+}
+
+/// A line as it was read.
+enum Line {
+    Text(String),
+    /// Longer than a line may be, or not UTF-8.
+    Unreadable,
+}
+
+impl Line {
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Unreadable => None,
+        }
     }
-    Ok((read > 0).then_some(text))
+}
+
+/// The next line; `None` at the end.
+fn line(export: &mut impl BufRead) -> Result<Option<Line>, ExportError> {
+    let mut bytes = Vec::new();
+    let read = io::Read::take(&mut *export, MAX_LINE).read_until(b'\n', &mut bytes)?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if read as u64 >= MAX_LINE && !bytes.ends_with(b"\n") {
+        // The rest of it goes, too: the next line begins behind it.
+        export.skip_until(b'\n')?;
+        return Ok(Some(Line::Unreadable));
+    }
+    Ok(Some(String::from_utf8(bytes).map_or(Line::Unreadable, Line::Text)))
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ::webhooks::News;
-use audit::Audited;
+use audit::{Audited, EntryKeys};
 use deadpool::managed::Timeouts;
 use diesel_async::{
     AsyncPgConnection, SimpleAsyncConnection,
@@ -55,6 +55,8 @@ pub(crate) struct Postgres {
     shared: Arc<Shared>,
     /// Who is told of what is committed.
     pub(crate) news: News,
+    /// Make the MACs of audit entries.
+    entry_keys: EntryKeys,
 }
 
 /// What the pools of one instance share.
@@ -75,12 +77,18 @@ struct Mine {
 
 impl Postgres {
     /// A pool of at most `size` connections, opened when they are needed.
-    pub(crate) fn new(url: &str, size: usize) -> Result<Self, StoreError> {
+    pub(crate) fn new(url: &str, size: usize, entry_keys: EntryKeys) -> Result<Self, StoreError> {
         let target = Target::parse(url).map_err(|problem| StoreError::Unavailable(problem.into()))?;
-        Self::with(target, size, Arc::default(), News::default())
+        Self::with(target, size, Arc::default(), News::default(), entry_keys)
     }
 
-    fn with(target: Target, size: usize, shared: Arc<Shared>, news: News) -> Result<Self, StoreError> {
+    fn with(
+        target: Target,
+        size: usize,
+        shared: Arc<Shared>,
+        news: News,
+        entry_keys: EntryKeys,
+    ) -> Result<Self, StoreError> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
         // A connection that died is noticed at its next use; asking first would double the round trips.
         config.recycling_method = RecyclingMethod::Fast;
@@ -108,12 +116,13 @@ impl Postgres {
         let scanners = Arc::new(Semaphore::new((size / 2).max(1)));
         let mine = Mine { pool, waiting: Arc::default(), scanners };
         shared.pools.lock().unwrap_or_else(PoisonError::into_inner).push(mine.clone());
-        Ok(Self { target, size, mine, shared, news })
+        Ok(Self { target, size, mine, shared, news, entry_keys })
     }
 
     /// A pool of its own for the runtime that calls.
     pub(crate) fn for_this_runtime(&self) -> Result<Self, StoreError> {
-        Self::with(self.target.clone(), self.size, Arc::clone(&self.shared), self.news.clone())
+        let (target, shared) = (self.target.clone(), Arc::clone(&self.shared));
+        Self::with(target, self.size, shared, self.news.clone(), self.entry_keys.clone())
     }
 
     /// A connection outside the pool.
@@ -206,7 +215,7 @@ impl Postgres {
 
     /// A unit of work that sees one moment, on a connection of its own: whoever takes long takes it from nobody.
     pub(crate) async fn moment(&self, tenant: TenantId) -> Result<Tx, StoreError> {
-        let own = Self::with(self.target.clone(), 1, Arc::default(), News::default())?;
+        let own = Self::with(self.target.clone(), 1, Arc::default(), News::default(), EntryKeys::none())?;
         let mut object = own.get().await?;
         // Between two statements it waits for whoever takes what was read.
         let begin = format!(
@@ -228,7 +237,8 @@ impl Postgres {
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
     ) -> Result<T, E> {
         let pg = Pg { object: self.get().await?, transaction: Transaction::Due, reread: None };
-        let tx = Tx::writing(Conn::Postgres(Box::new(pg)), ctx.tenant.clone(), credential);
+        let conn = Conn::Postgres(Box::new(pg));
+        let tx = Tx::writing(conn, ctx.tenant.clone(), credential, self.entry_keys.clone());
         in_time(transaction(Held::new(tx), &self.news, ctx, work)).await?
     }
 }

@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use audit::EntryKeys;
 use diesel::{Connection, connection::SimpleConnection, sqlite::SqliteConnection};
 use futures_util::FutureExt;
 use kernel::{StoreError, TenantId};
@@ -43,13 +44,13 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Opens the file, which is made and brought to the present schema where necessary.
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, entry_keys: EntryKeys) -> Result<Self, StoreError> {
         let mut conn = open(path, "")?;
         wal::turn_on(&mut conn)?;
         let applied = migrate::sqlite(&mut conn)?;
         let mut conn = SqliteConn::with_runtime(conn, Inline);
         at_once(refold::sqlite::refold(&mut conn)).unwrap_or(Err(WAITED))?;
-        let writer = Writer::start(conn, path)?;
+        let writer = Writer::start(conn, path, entry_keys)?;
         Ok(Self {
             path: path.to_owned(),
             applied,

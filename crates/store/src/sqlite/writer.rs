@@ -18,7 +18,7 @@ use std::{
 };
 
 use ::webhooks::News;
-use audit::Audited;
+use audit::{Audited, EntryKeys};
 use diesel_async::SimpleAsyncConnection;
 use kernel::{Ctx, StoreError};
 use tokio::{sync::oneshot, time::timeout};
@@ -67,6 +67,8 @@ pub(crate) struct Writer {
     failing: Arc<AtomicBool>,
     /// Who is told of what is committed.
     pub(crate) news: News,
+    /// Make the MACs of audit entries.
+    entry_keys: EntryKeys,
 }
 
 /// Where it writes, and whether changes can be kept there. A full disk fails some changes before their commit,
@@ -98,7 +100,7 @@ impl Drop for Writer {
 
 impl Writer {
     /// Starts the thread. It ends when the last handle is dropped.
-    pub(super) fn start(conn: SqliteConn, path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn start(conn: SqliteConn, path: &Path, entry_keys: EntryKeys) -> Result<Self, StoreError> {
         let (units, inbox) = mpsc::sync_channel::<Unit>(QUEUE);
         let failing = Arc::new(AtomicBool::new(false));
         let disk = Disk { path: path.to_owned(), failing: Arc::clone(&failing) };
@@ -113,6 +115,7 @@ impl Writer {
             path: path.to_owned(),
             failing,
             news: News::default(),
+            entry_keys,
         })
     }
 
@@ -158,13 +161,13 @@ impl Writer {
     {
         let (answer, answered) = oneshot::channel::<Result<T, E>>();
         let place = self.waiting.join();
-        let news = self.news.clone();
+        let (news, entry_keys) = (self.news.clone(), self.entry_keys.clone());
         let unit: Unit = Box::new(move |conn| {
             drop(place);
             if answer.is_closed() {
                 return Done { conn, state: Ok(()), failed: false, answer: None };
             }
-            let (conn, state, result, woken) = savepoint(conn, &ctx, credential, work);
+            let (conn, state, result, woken) = savepoint(conn, &ctx, credential, entry_keys, work);
             let failed = result.is_err();
             let tell = move |committed: Result<(), &StoreError>| {
                 if committed.is_ok() && result.is_ok() {
@@ -235,13 +238,14 @@ fn savepoint<T, E: From<StoreError>>(
     mut conn: SqliteConn,
     ctx: &Ctx,
     credential: Option<CredentialKey>,
+    entry_keys: EntryKeys,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
 ) -> (SqliteConn, Result<(), StoreError>, Result<T, E>, Woken) {
     if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
         let told = lost(&error).into();
         return (conn, Err(error), Err(told), Woken::default());
     }
-    let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone(), credential);
+    let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone(), credential, entry_keys);
     let done = catch_unwind(AssertUnwindSafe(|| at_once(finish(ctx, &mut tx, work))));
     let result = match done {
         Ok(Some(result)) => result,

@@ -188,8 +188,9 @@ async fn writers_that_cannot_begin_are_told_and_the_next_are_served() {
 async fn many_may_open_a_new_database_at_once() {
     let database = TestDatabase::new(Kind::Sqlite).await;
     let opened: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..8).map(|_| scope.spawn(|| Store::open(&database.url, 1).map(|_| ()))).collect();
+        let threads: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| Store::open(&database.url, 1, store::testing::entry_keys()).map(|_| ())))
+            .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert!(opened.iter().all(Result::is_ok), "{opened:?}");

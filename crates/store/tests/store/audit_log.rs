@@ -5,22 +5,25 @@ use audit::{
     events::{audit_log::AuditEntriesDropped, users::UserDeactivated},
     follow,
     log::{
-        Checkpoint, CheckpointKeys, Finding, Lease, Nodes, TreeStore, Verified, VerifyStore, inclusion, seal,
-        verify, verify_inclusion,
+        Checkpoint, CheckpointKeys, Finding, Lease, Nodes, Removal, Retention, SealPolicy, Statement,
+        TreeStore, Verified, VerifyKeys, VerifyStore, inclusion, removable, seal, verify, verify_inclusion,
     },
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{Actor, Ctx, MasterKeys, Secret, StoreError, TenantId, Timestamp};
-use store::{Tx, testing::Kind};
+use store::{
+    Tx,
+    testing::{Kind, entry_keys},
+};
 
 use crate::support::{World, on_both, world};
 
-fn keys() -> CheckpointKeys {
+pub(crate) fn keys() -> CheckpointKeys {
     CheckpointKeys::derive(&MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap())
 }
 
 /// Enters so many, at the times that are given in seconds, by somebody with an address.
-async fn enter(world: &World, times: impl IntoIterator<Item = i64>) -> Vec<Entry> {
+pub(crate) async fn enter(world: &World, times: impl IntoIterator<Item = i64>) -> Vec<Entry> {
     let ctx = Ctx {
         ip: Some("192.0.2.7".parse().unwrap()),
         actor: Actor { id: "usr_1".into(), ..Actor::system("x") },
@@ -40,22 +43,28 @@ async fn enter(world: &World, times: impl IntoIterator<Item = i64>) -> Vec<Entry
     entries
 }
 
-fn lease(world: &World, owner: &str) -> Lease {
+pub(crate) fn lease(world: &World, owner: &str) -> Lease {
     let now = world.env.now();
     Lease { owner: owner.into(), now, until: now.plus_millis(60_000) }
 }
 
-/// Seals as this owner, once.
-async fn seal_as(world: &World, owner: &str) -> Result<usize, StoreError> {
-    let lease = lease(world, owner);
+/// Seals with this lease, once.
+async fn seal_once(world: &World, lease: Lease) -> Result<usize, StoreError> {
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let count = seal(tx, &keys(), &ctx.tenant, &lease, None).await?.count;
+        let (checkpoints, entries) = (&keys(), &entry_keys());
+        let policy = SealPolicy { checkpoints, entries, accepts_missing_macs: false };
+        let count = seal(tx, policy, &ctx.tenant, &lease, None).await?.count;
         Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
     };
     world.store.write(world.ctx(), work).await
 }
 
-async fn sealed(world: &World) -> usize {
+/// Seals as this owner, once.
+async fn seal_as(world: &World, owner: &str) -> Result<usize, StoreError> {
+    seal_once(world, lease(world, owner)).await
+}
+
+pub(crate) async fn sealed(world: &World) -> usize {
     let mut all = 0;
     loop {
         match seal_as(world, "one").await.unwrap() {
@@ -65,15 +74,16 @@ async fn sealed(world: &World) -> usize {
     }
 }
 
-async fn verified(world: &World, known: Vec<Checkpoint>) -> Verified {
+pub(crate) async fn verified(world: &World, known: Vec<Checkpoint>) -> Verified {
     let tenant = world.ctx().tenant;
-    let verifying = keys().of(tenant.as_str());
+    let (checkpoints, entries) = (keys().of(tenant.as_str()), entry_keys());
+    let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&entries), retired: &[] };
     let name = tenant.to_string();
-    let look = async |tx: &mut Tx| verify(tx, &name, &verifying, known).await;
+    let look = async |tx: &mut Tx| verify(tx, &name, keys, known).await;
     world.store.at_one_moment(tenant, look).await.unwrap()
 }
 
-async fn read<T: Send + 'static>(
+pub(crate) async fn read<T: Send + 'static>(
     world: &World,
     look: impl AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + Send + 'static,
 ) -> T {
@@ -137,10 +147,16 @@ async fn what_is_committed_late_is_sealed_late_and_not_missed() {
     // A transaction that began before the next ones, and ends after them.
     let mut late = AsyncPgConnection::establish(world.postgres()).await.unwrap();
     let tenant = world.ctx().tenant;
+    let of_late = StoredEntry { id: "aud_0late".into(), ..early[0].stored(&entry_keys()).unwrap() };
+    let leaf = of_late.content_leaf(tenant.as_str()).unwrap();
+    let mac = entry_keys().sign(tenant.as_str(), "aud_0late", &leaf).unwrap();
     let copy = format!(
         "BEGIN; INSERT INTO audit_entries SELECT tenant_id, 'aud_0late', created_at, actor_type, actor_id, action, \
-         resource_type, resource_id, ip, metadata, salt, leaf FROM audit_entries WHERE id = '{}'; \
+         resource_type, resource_id, ip, metadata, salt, {}, NULL, '{}', {} FROM audit_entries WHERE id = '{}'; \
          INSERT INTO audit_unsealed VALUES ('{tenant}', 'aud_0late')",
+        hex(world.kind, &leaf),
+        mac.key,
+        hex(world.kind, &mac.tag),
         early[0].id
     );
     late.batch_execute(&copy).await.unwrap();
@@ -177,18 +193,14 @@ async fn one_of_many_sealers_goes_on_with_a_log() {
         enter(&world, 0..5).await;
         let mut later = lease(&world, other);
         later.now = later.now.plus_millis(120_000);
-        let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let count = seal(tx, &keys(), &ctx.tenant, &later, None).await?.count;
-            Ok::<_, StoreError>(Audited::without(count, Unaudited::Sealed))
-        };
-        assert_eq!(world.store.write(world.ctx(), work).await.unwrap(), 5);
+        assert_eq!(seal_once(&world, later).await.unwrap(), 5);
         assert_eq!(verified(&world, Vec::new()).await.count, 0);
     })
     .await;
 }
 
 /// What somebody with the database's password does: guards are in his way no longer than he wants.
-async fn behind(world: &World, statement: &str) {
+pub(crate) async fn behind(world: &World, statement: &str) {
     if world.kind == Kind::Sqlite {
         for trigger in [
             "audit_entries_stay",
@@ -199,6 +211,9 @@ async fn behind(world: &World, statement: &str) {
             "audit_checkpoints_stay_as_they_are",
             "audit_checkpoints_stay",
             "audit_logs_grow",
+            "audit_unsealed_wait",
+            "audit_statements_stay",
+            "audit_statements_stay_as_they_are",
         ] {
             world.raw(&format!("DROP TRIGGER IF EXISTS {trigger}")).await;
         }
@@ -290,9 +305,6 @@ async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
             format!("DELETE FROM audit_checkpoints WHERE tenant_id = '{tenant}';"),
             format!("DELETE FROM audit_unsealed WHERE tenant_id = '{tenant}';"),
         ];
-        if world.kind == Kind::Sqlite {
-            world.raw("DROP TRIGGER audit_unsealed_wait").await;
-        }
         behind(&world, &end.concat()).await;
         let found = verified(&world, vec![known]).await.findings;
         assert!(found.contains(&Finding::Missing { from: 500, to: 512 }), "{found:?}");
@@ -304,7 +316,7 @@ async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
 type Hash = [u8; 32];
 
 /// Bytes as a word of the database.
-fn hex(kind: Kind, bytes: &Hash) -> String {
+pub(crate) fn hex(kind: Kind, bytes: &[u8]) -> String {
     let hex = data_encoding::HEXLOWER.encode(bytes);
     if kind == Kind::Sqlite { format!("x'{hex}'") } else { format!("'\\x{hex}'") }
 }
@@ -359,26 +371,46 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         enter(&world, 1000..1010).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
-        let time = Timestamp::from_unix_millis(1_700_000_000_000 + 700 * 1000);
-        let old = read(&world, async move |tx| tx.sealed_before(0, time).await).await;
-        assert_eq!(old, 700);
+        let old = async |from: u64| {
+            let (name, keys) = (tenant.to_string(), keys().of(tenant.as_str()));
+            let time = Timestamp::from_unix_millis(1_700_000_000_000 + 700 * 1000);
+            let look = async move |tx: &mut Tx| removable(tx, &name, &keys, from, time).await;
+            world.store.read::<_, StoreError>(tenant.clone(), look).await
+        };
+        let removable = old(0).await.unwrap().unwrap();
+        assert_eq!(removable.before, 512, "whole groups");
+        // Of one batch the order is that of ids.
+        let newest = (removable.newest.unix_millis() - 1_700_000_000_000) / 1000;
+        assert!((511..600).contains(&newest), "{newest}");
+        assert_eq!(old(512).await.unwrap(), None);
+        // A changed entry is not dropped with those that are old.
+        let change = |value: &str| {
+            format!(
+                "UPDATE audit_entries SET actor_id = '{value}' WHERE id = (SELECT entry_id FROM audit_sealed \
+                 WHERE tenant_id = '{tenant}' AND sequence = 300)"
+            )
+        };
+        behind(&world, &change("x")).await;
+        assert!(old(0).await.is_err());
+        behind(&world, &change("usr_1")).await;
         let (note, _) = read(&world, async |tx| tx.newest_checkpoint().await).await.unwrap();
         let known = Checkpoint::read(&note).unwrap();
-        let half = async |_: &Ctx, tx: &mut Tx| tx.declare_dropped(300, Timestamp::from_unix_millis(0)).await;
-        assert!(world.change(&tenant, half).await.is_err(), "only whole groups");
-        let far = async |_: &Ctx, tx: &mut Tx| tx.declare_dropped(1024, Timestamp::from_unix_millis(0)).await;
-        assert!(world.change(&tenant, far).await.is_err(), "only what is sealed");
-        let declare = |is_said: bool| {
-            async move |ctx: &Ctx, tx: &mut Tx| {
-                tx.declare_dropped(512, ctx.now).await?;
-                let data = AuditEntriesDropped {
-                    from_sequence: 0,
-                    before_sequence: if is_said { 512 } else { 256 },
-                };
-                Ok::<_, StoreError>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
-            }
+        let removal = Removal {
+            from: 0,
+            before: 512,
+            root: data_encoding::BASE64.encode(&removable.root),
+            newest: removable.newest,
+            days: 30,
+            at: world.env.now(),
         };
-        world.store.write(world.ctx(), declare(true)).await.unwrap();
+        retain(&world, Some(30)).await;
+        for before in [300, 1024] {
+            let removal = Removal { before, ..removal.clone() };
+            let declare = async move |_: &Ctx, tx: &mut Tx| tx.declare_dropped(&removal, "").await;
+            assert!(world.change(&tenant, declare).await.is_err(), "only whole groups that are sealed");
+        }
+        let removal = Removal { at: world.env.now(), ..removal };
+        declare(&world, &removal).await;
         // What is not removed yet is looked at like the rest.
         let halfway = verified(&world, Vec::new()).await;
         assert_eq!((halfway.dropped, halfway.entries, halfway.count), (512, 1010, 0), "{halfway:?}");
@@ -390,13 +422,13 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         assert_eq!(world.store.write(world.ctx(), remove).await.unwrap(), 0);
         sealed(&world).await;
         let left = verified(&world, vec![known]).await;
-        assert_eq!((left.size, left.dropped, left.entries, left.count), (1011, 512, 499, 0), "{left:?}");
+        assert_eq!((left.size, left.dropped, left.entries, left.count), (1012, 512, 500, 0), "{left:?}");
         // Entries that are left are proved as before, and who follows goes on with them.
         let page = read(&world, async |tx| follow(tx, &Filter::default(), 0, 5).await).await;
         assert_eq!(page.entries.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [512, 513, 514, 515, 516]);
-        let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 600, 1011).await;
+        let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 600, 1012).await;
         assert!(read(&world, path).await.is_some());
-        let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 100, 1011).await;
+        let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 100, 1012).await;
         assert_eq!(read(&world, path).await, None);
         // A checkpoint of what is gone cannot be compared, and that is said.
         let lost = Checkpoint { origin: String::new(), size: 100, root: [0; 32] };
@@ -407,18 +439,30 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         world.raw(&format!("DELETE FROM audit_sealed WHERE tenant_id = '{tenant}' AND sequence < 768")).await;
         let found = verified(&world, Vec::new()).await.findings;
         assert!(found.contains(&Finding::Missing { from: 512, to: 768 }), "{found:?}");
-        // A changed entry is not dropped with those that are old.
-        let change = format!(
-            "UPDATE audit_entries SET actor_id = 'x' WHERE id = (SELECT entry_id FROM audit_sealed \
-             WHERE tenant_id = '{tenant}' AND sequence = 800)"
-        );
-        behind(&world, &change).await;
-        let old = async move |tx: &mut Tx| {
-            tx.sealed_before(768, Timestamp::from_unix_millis(1_900_000_000_000)).await
-        };
-        assert!(world.store.read::<_, StoreError>(tenant.clone(), old).await.is_err());
     })
     .await;
+}
+
+/// Sets how long entries are kept, as the command line does.
+pub(crate) async fn retain(world: &World, days: Option<u32>) {
+    let set = async move |ctx: &Ctx, tx: &mut Tx| {
+        let retention = Retention { days, at: ctx.now };
+        let note = retention.sign(ctx.tenant.as_str(), &keys()).unwrap();
+        tx.set_retention(&retention, &note).await
+    };
+    world.change(&world.ctx().tenant, set).await.unwrap();
+}
+
+/// Declares a removal, as the command line does.
+pub(crate) async fn declare(world: &World, removal: &Removal) {
+    let removal = removal.clone();
+    let declare = async move |ctx: &Ctx, tx: &mut Tx| {
+        let note = removal.sign(ctx.tenant.as_str(), &keys()).unwrap();
+        tx.declare_dropped(&removal, &note).await?;
+        let data = AuditEntriesDropped { from_sequence: removal.from, before_sequence: removal.before };
+        Ok::<_, StoreError>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
+    };
+    world.store.write(world.ctx(), declare).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ mod audit_log;
 mod conformance;
 mod dialects;
 mod filters;
+mod forged_history;
 mod saml;
 mod support;
 mod webhooks;

@@ -148,7 +148,7 @@ impl Visitor {
             return Ok(None);
         };
         let Some(event) = problem.take_event() else { return Err(problem) };
-        if site.refusals.is_new(&event, self.arrival.ip) {
+        if site.refusals.is_new(&ctx, &event, self.arrival.ip) {
             enter(self.gate.clone(), ctx, event);
         }
         Ok(Some(problem))

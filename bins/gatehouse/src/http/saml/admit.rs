@@ -53,6 +53,7 @@ pub(super) fn refused(provider: &Provider, refusal: &Refusal, person: Option<&Pe
         reason: refusal.reason.as_str().to_owned(),
         detail: refusal.detail.clone(),
         user: person.map(|person| person.id.to_string()),
+        suppressed: None,
     };
     Event::new(provider.id.as_str(), &data)
 }

@@ -20,3 +20,7 @@ mod scim_values;
 
 mod scim_scans;
 mod slow_export;
+//! Attacks that once succeeded, one file each: none may succeed again.
+
+mod forged_history;
+mod hidden_refusals;

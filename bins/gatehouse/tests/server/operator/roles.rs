@@ -5,8 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use audit::{AuditStore, Audited, Entry, Event, Unaudited, events::users::UserDeactivated};
-use kernel::{Actor, Ctx, Env, ManualEnv, StoreError, SystemEnv};
+use audit::{AuditStore, Audited, Entry, EntryKeys, Event, Unaudited, events::users::UserDeactivated};
+use kernel::{Actor, Ctx, Env, ManualEnv, Secret, StoreError, SystemEnv};
 use serde_json::{Value, json};
 use store::{Store, Tx, testing::Kind};
 
@@ -53,6 +53,8 @@ fn nobody_can(owner: &str) {
         "UPDATE audit_logs SET size = 0",
         "DELETE FROM audit_logs",
         "DELETE FROM audit_drops",
+        "UPDATE audit_entries SET mac = NULL",
+        "DELETE FROM audit_statements",
     ] {
         refused(owner, statement, "audit log");
     }
@@ -62,7 +64,9 @@ fn nobody_can(owner: &str) {
 fn of_last_week(owner: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let store = Store::open(&owner.parse().unwrap(), 1).unwrap();
+        // The master key of `Process`.
+        let keys = EntryKeys::derive(&[("1".to_owned(), Secret::new((0..32).collect()))]);
+        let store = Store::open(&owner.parse().unwrap(), 1, keys).unwrap();
         let acme = store.across(async |across| across.tenant_of_slug("acme").await).await.unwrap().unwrap();
         let then = SystemEnv::default().now().plus_millis(-7 * 24 * 60 * 60 * 1000);
         let env = Arc::new(ManualEnv::at(then));
@@ -125,6 +129,8 @@ fn the_servers_role_cannot_touch_what_is_written() {
         "UPDATE audit_subtrees SET hash = ''",
         "DELETE FROM audit_logs",
         "INSERT INTO audit_drops VALUES ('x', 0, now())",
+        "INSERT INTO audit_statements VALUES ('x', 'retention', 0, now(), '')",
+        "UPDATE audit_entries SET mac = NULL",
         "DROP TABLE audit_entries",
         "ALTER TABLE audit_entries DISABLE TRIGGER ALL",
         "UPDATE tenants SET audit_days = 1",

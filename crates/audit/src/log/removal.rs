@@ -1,0 +1,119 @@
+//! What may be removed from the beginning of a log, and the root that a removal declares.
+
+use kernel::{StoreError, Timestamp};
+
+use super::{
+    checkpoint::{Checkpoint, CheckpointKey},
+    merkle::{Frontier, GROUP, Hash, verify_consistency},
+    proof::{TreeStore, consistency},
+    verify::VerifyStore,
+};
+
+/// Groups that are read at once.
+const GROUPS_AT_ONCE: u64 = 16;
+/// Entries of a group.
+const GROUP_LENGTH: usize = 256;
+/// Hashes of groups that are read at once.
+const HASHES_AT_ONCE: u64 = 4096;
+
+const NOT_SEALED: StoreError =
+    StoreError::Aborted("an entry is not what was sealed: gatehouse audit verify says which");
+const NOT_SIGNED: StoreError =
+    StoreError::Aborted("the log is not what was signed: gatehouse audit verify says more");
+
+/// The beginning of a log that is old enough to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removable {
+    /// The first place that stays: a multiple of 256.
+    pub before: u64,
+    /// The time of the newest entry that may be removed.
+    pub newest: Timestamp,
+    /// The root of the tree over all places before `before`.
+    pub root: Hash,
+}
+
+/// Returns the whole groups from `from` on whose entries are all older than `time`, or `None` if there are none.
+///
+/// Each entry is hashed again and compared with the hash of its group, and the groups with the newest signed checkpoint: an
+/// entry whose time was changed is an error, not an old entry.
+pub async fn removable<S: VerifyStore + ?Sized>(
+    store: &mut S,
+    tenant: &str,
+    keys: &[CheckpointKey],
+    from: u64,
+    time: Timestamp,
+) -> Result<Option<Removable>, StoreError> {
+    let size = store.log().await?.size();
+    let (mut before, mut newest) = (from, Timestamp::from_unix_millis(0));
+    'groups: while before + GROUP <= size {
+        let to = (size - size % GROUP).min(before + GROUPS_AT_ONCE * GROUP);
+        let hashes = store.hashes(1, before / GROUP, to / GROUP).await?;
+        let rows = store.sealed(before, to).await?;
+        for (rows, (index, hash)) in rows.chunks(GROUP_LENGTH).zip(hashes) {
+            let (mut group, mut newest_of_group, mut whole) = (Frontier::default(), newest, None);
+            for (row, sequence) in rows.iter().zip(before..) {
+                let entry = row.entry.as_ref().filter(|_| row.sequence == sequence).ok_or(NOT_SEALED)?;
+                if entry.content_leaf(tenant) != Some(row.leaf) {
+                    return Err(NOT_SEALED);
+                }
+                newest_of_group = newest_of_group.max(entry.timestamp);
+                group.push(row.leaf, |_, hash| whole = Some(hash));
+            }
+            if index != before / GROUP || whole != Some(hash) {
+                return Err(NOT_SEALED);
+            }
+            if newest_of_group >= time {
+                break 'groups;
+            }
+            (before, newest) = (before + GROUP, newest_of_group);
+        }
+        if before != to {
+            return Err(NOT_SEALED);
+        }
+    }
+    if before == from {
+        return Ok(None);
+    }
+    let root = root_before(store, before).await?.ok_or(NOT_SEALED)?;
+    let signed = newest_signed(store, tenant, keys, size).await?.ok_or(NOT_SIGNED)?;
+    let path = consistency(store, before, signed.size).await?.ok_or(NOT_SEALED)?;
+    if !verify_consistency((before, &root), (signed.size, &signed.root), &path) {
+        return Err(NOT_SIGNED);
+    }
+    Ok(Some(Removable { before, newest, root }))
+}
+
+/// The root of the tree over all places before this one, a multiple of 256, made of the hashes of groups; `None` where one of
+/// them is not there.
+pub async fn root_before<S: TreeStore + ?Sized>(
+    store: &mut S,
+    before: u64,
+) -> Result<Option<Hash>, StoreError> {
+    let (mut log, groups) = (Frontier::default(), before / GROUP);
+    while log.size() / GROUP < groups {
+        let at = log.size() / GROUP;
+        let hashes = store.hashes(1, at, groups.min(at + HASHES_AT_ONCE)).await?;
+        if hashes.is_empty() {
+            return Ok(None);
+        }
+        for (index, hash) in hashes {
+            if index != log.size() / GROUP {
+                return Ok(None);
+            }
+            log.push_subtree(1, hash, |_, _| ());
+        }
+    }
+    Ok(Some(log.root()))
+}
+
+/// The newest checkpoint of the log of this size, where it is signed.
+async fn newest_signed<S: VerifyStore + ?Sized>(
+    store: &mut S,
+    tenant: &str,
+    keys: &[CheckpointKey],
+    size: u64,
+) -> Result<Option<Checkpoint>, StoreError> {
+    let newest = store.checkpoints(size.saturating_sub(1), 1).await?;
+    let signed = newest.first().and_then(|(_, note)| Checkpoint::verified(note, keys).ok());
+    Ok(signed.filter(|signed| signed.size == size && signed.tenant() == Some(tenant)))
+}
