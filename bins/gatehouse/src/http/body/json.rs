@@ -144,6 +144,12 @@ impl de::Error for Error {
         Self::new(message.to_string())
     }
 
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        // What JSON calls it.
+        let found = if found == Unexpected::Unit { Unexpected::Other("null") } else { found };
+        Self::new(format!("invalid type: {found}, expected {expected}"))
+    }
+
     fn missing_field(field: &'static str) -> Self {
         Self::at(field, "is required")
     }
