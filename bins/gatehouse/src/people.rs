@@ -29,8 +29,7 @@ pub(crate) async fn make_link(
     kind: LinkKind,
 ) -> Result<RawToken, StoreError> {
     let raw = RawToken::mint(&*ctx.env, TokenKind::Link, &ctx.tenant);
-    let hash = *raw.hash().as_bytes();
-    tx.replace_links(&Link { hash, kind, user: person.id.clone(), created_at: ctx.now }).await?;
+    tx.replace_links(&Link::new(*raw.hash().as_bytes(), kind, person, ctx.now)).await?;
     Ok(raw)
 }
 

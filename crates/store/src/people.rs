@@ -205,6 +205,9 @@ impl PeopleStore for Tx {
             let row = users::table.find((self.tenant.as_str(), after.id.as_str()));
             let set = (users::role.eq(after.role.as_str()), users::break_glass.eq(after.break_glass));
             on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+            if before.role != after.role {
+                self.void_invitations(&after.id).await?;
+            }
         }
         Ok(true)
     }

@@ -222,7 +222,8 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
 
     let session = they_have_sessions(ctx, tx, id).await?;
 
-    let link = Link { hash: [4; 32], kind: LinkKind::Reset, user: id.clone(), created_at: ctx.now };
+    let person = tx.person(id).await?.unwrap();
+    let link = Link::new([4; 32], LinkKind::Reset, &person, ctx.now);
     tx.replace_links(&link).await?;
     assert_eq!(tx.link(&[4; 32]).await?, Some(link));
     assert!(tx.take_link(&[4; 32]).await?);

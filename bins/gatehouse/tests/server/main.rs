@@ -9,6 +9,7 @@
 
 mod api;
 mod architecture;
+mod attacks;
 mod cli;
 mod compile_fail;
 mod coverage;

@@ -6,8 +6,8 @@ use audit::{
     events::{credentials::PasswordChanged, sign_in::SessionsRevoked},
 };
 use credentials::{SignInStore, attempts, check_new_password};
-use directory::{Link, LinkStore};
-use kernel::{Ctx, Email, Secret};
+use directory::LinkStore;
+use kernel::{Ctx, Email, Secret, UserId};
 use serde::Deserialize;
 use sessions::{Method, SessionStore};
 use store::Tx;
@@ -31,8 +31,7 @@ struct RedeemBody {
 
 /// 401: whatever is wrong with a link.
 fn invalid() -> Problem {
-    let message =
-        "this link was used, has ended, or was replaced by a newer one; ask an administrator for another";
+    let message = "this link was used, has ended, or is no longer valid for this account; ask an administrator for another";
     Problem::refused("LINK_INVALID", message)
 }
 
@@ -68,7 +67,8 @@ pub(super) async fn redeem_link(
         let Some(link) = tx.link(&hash).await?.filter(|link| now < link.expires_at()) else {
             return Ok(None);
         };
-        let person = directory::PeopleStore::person(tx, &link.user).await?.filter(|person| person.active);
+        let person = directory::PeopleStore::person(tx, &link.user).await?;
+        let person = person.filter(|person| link.is_for(person));
         let policy = tx.sign_in_policy().await?;
         Ok::<_, Problem>(person.map(|person| (link, person, policy)))
     };
@@ -82,8 +82,9 @@ pub(super) async fn redeem_link(
     let hashed = visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??;
     let device = Device::of(&site, &visitor);
     let place = site.clone();
-    let user = link.user.clone();
-    let work = async move |ctx: &Ctx, tx: &mut Tx| redeem(&place, ctx, tx, &link, &hashed, &device).await;
+    let (user, whose) = (link.user.clone(), link.user);
+    let work =
+        async move |ctx: &Ctx, tx: &mut Tx| redeem(&place, ctx, tx, &whose, &hash, &hashed, &device).await;
     let step: Step = visitor.write(&tenant, &user, work).await?;
     step.answer(&site, visitor.env(), &tenant)
 }
@@ -92,16 +93,15 @@ async fn redeem(
     site: &web::Data<Site>,
     ctx: &Ctx,
     tx: &mut Tx,
-    link: &Link,
+    user: &UserId,
+    hash: &[u8; 32],
     hashed: &str,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
-    let held = hold(tx, &link.user).await?;
+    let held = hold(tx, user).await?;
     network::admit_sign_in(ctx, tx, &held.person).await?;
-    if !tx.take_link(&link.hash).await? {
-        return Err(invalid());
-    }
-    let user = &link.user;
+    // Hashing took its time: the address or the role may be another one by now.
+    directory::redeem_link(ctx, tx, &held.person, hash).await?.ok_or_else(invalid)?;
     tx.set_password(user, hashed, ctx.now).await?;
     let ended = tx.revoke_sessions(user, ctx.now, None).await?;
     let proved = Proved { methods: vec![Method::Password], ..Proved::default() };
