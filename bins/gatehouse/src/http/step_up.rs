@@ -130,16 +130,22 @@ impl Shown {
         tx: &mut Tx,
         whom: &UserId,
     ) -> Result<Spending, Problem> {
-        if let What::Good(claims) = &self.what {
-            if *whom < claims.user {
-                directory::PeopleStore::person(tx, whom).await?;
-            }
-            hold_person(tx, &claims.user).await?;
-            if *whom > claims.user {
-                directory::PeopleStore::person(tx, whom).await?;
-            }
-        }
+        self.lock_both(tx, whom).await?;
         self.spend(ctx, tx).await
+    }
+
+    /// Locks the one who acts and the one it is about, in one order whoever they are, for acts that find out only then whether
+    /// a proof is asked for.
+    pub(super) async fn lock_both(&self, tx: &mut Tx, whom: &UserId) -> Result<(), Problem> {
+        let What::Good(claims) = &self.what else { return Ok(()) };
+        if *whom < claims.user {
+            directory::PeopleStore::person(tx, whom).await?;
+        }
+        hold_person(tx, &claims.user).await?;
+        if *whom > claims.user {
+            directory::PeopleStore::person(tx, whom).await?;
+        }
+        Ok(())
     }
 }
 

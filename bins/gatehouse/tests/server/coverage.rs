@@ -541,3 +541,28 @@ fn what_changes_leaves_an_entry_and_what_reads_leaves_none() {
         }
     });
 }
+
+#[test]
+fn repeated_change_is_accepted_and_recorded_once() {
+    on_both(|server: &Server| {
+        for operation in guarded().filter(|operation| ["PATCH", "PUT"].contains(&operation.method.as_str())) {
+            let world = World::new(server, &operation.id.replace('_', "-"));
+            let ids = world.resources(server, &operation.path).unwrap();
+            let kind = operation.credentials.last().unwrap();
+            // A proof is asked for again; beside its use nothing is recorded.
+            let recorded = || {
+                let entries = server.entries(&world.tenant);
+                let changes = entries.iter().filter(|entry| entry.resource_id != "test");
+                changes.filter(|entry| !entry.action.starts_with("ACCOUNT_STEPUP_")).count()
+            };
+            let before = recorded();
+            let first = world.call(kind, &operation, &ids);
+            assert_eq!(first.status, 200, "{}: {}", operation.id, first.text);
+            let after = recorded();
+            assert!(after > before, "{}", operation.id);
+            let second = world.call(kind, &operation, &ids);
+            assert_eq!(second.status, 200, "{}: {}", operation.id, second.text);
+            assert_eq!(recorded(), after, "{}", operation.id);
+        }
+    });
+}

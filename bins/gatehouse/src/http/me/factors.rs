@@ -1,7 +1,7 @@
 //! `/api/me/factors`: what there is, its names, and what goes.
 
 use actix_web::{HttpResponse, delete, get, patch, web};
-use audit::{Audited, Event, events::credentials::FactorRenamed};
+use audit::{Audited, Event, Unaudited, events::credentials::FactorRenamed};
 use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove_all};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -138,6 +138,9 @@ pub(super) async fn rename_factor(
     let user = access.caller().session.user.clone();
     let work = async move |_: &Ctx, tx: &mut Tx| {
         let mut factor = find(&tx.factors(&user).await?, &id)?;
+        if factor.name == name {
+            return Ok(Audited::without(factor, Unaudited::NothingChanged));
+        }
         factor.name = name;
         tx.update_factor(&factor).await?;
         let event = Event::new(factor.id.as_str(), &FactorRenamed { user: user.to_string() });

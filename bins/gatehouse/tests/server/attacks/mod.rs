@@ -1,3 +1,4 @@
 //! Attacks that succeeded once, written down so that they fail.
 
+mod guarded_administrators;
 mod old_links;
