@@ -183,6 +183,12 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     tx.set_sign_in_policy(&SignInPolicy::default()).await?;
     tx.leave_notice(id, "NOTICE").await?;
     assert_eq!((tx.take_notice(id).await?.as_deref(), tx.take_notice(id).await?), (Some("NOTICE"), None));
+    for notice in ["FIRST", "SECOND", "FIRST"] {
+        tx.leave_notice(id, notice).await?;
+    }
+    assert_eq!(tx.notices(id).await?, ["FIRST", "SECOND"], "the newest first, each once");
+    assert_eq!(tx.take_notice(id).await?.as_deref(), Some("FIRST"));
+    assert_eq!(tx.take_notice(id).await?.as_deref(), Some("SECOND"));
     for _ in 0..2 {
         attempts::take(tx, attempts::password("ada", "here", false), ctx.now).await?;
     }

@@ -215,6 +215,21 @@ pub async fn revoke(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId, id: &Pat
     }
 }
 
+/// Revokes all tokens of a person that are in force: their ids.
+pub async fn revoke_all(
+    ctx: &Ctx,
+    store: &mut dyn PatStore,
+    user: &UserId,
+) -> Result<Vec<PatId>, StoreError> {
+    let mut revoked = Vec::new();
+    for token in store.pats_of(user).await? {
+        if token.is_live(ctx.now) && store.revoke_pat(&token.id, ctx.now).await? {
+            revoked.push(token.id);
+        }
+    }
+    Ok(revoked)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

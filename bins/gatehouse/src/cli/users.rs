@@ -40,7 +40,7 @@ pub(super) enum Command {
         #[arg(long)]
         role: Role,
     },
-    /// Make a link to set a new password, or take all second factors away
+    /// Void the password, sessions and tokens and make a link to set a new password; or take all second factors away
     Reset {
         #[command(flatten)]
         who: Who,
@@ -172,11 +172,16 @@ async fn reset_password(office: &Office, settings: &Settings, who: &Who) -> Resu
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         people::reset_password(ctx, tx, &id, false).await
     });
-    let (person, kind, link) = write.await.map_err(|problem| problem.to_string())?;
+    let reset = write.await.map_err(|problem| problem.to_string())?;
+    let people::PasswordReset { person, kind, link, revoked_tokens } = reset;
     let base_url = settings.base_url.clone().unwrap_or_else(|| format!("http://{}", settings.bind));
     let address = people::address_of(&base_url, &link);
-    let json = json!({ "id": person.id, "link": address });
-    let lines = format!("{} sets a password within {} h at\n{address}", who.email, kind.hours());
+    let json = json!({ "id": person.id, "link": address, "revokedTokens": revoked_tokens });
+    let lines = format!(
+        "the old password, all sessions and {revoked_tokens} tokens of {0} are void; {0} sets a new password within {1} h at\n{address}",
+        who.email,
+        kind.hours(),
+    );
     Ok(Report::new(json, lines))
 }
 
@@ -185,9 +190,14 @@ async fn reset_factors(office: &Office, who: &Who) -> Result<Report> {
     let reset = id.clone();
     let write = office
         .write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| people::reset_factors(ctx, tx, &reset).await);
-    let removed = write.await.map_err(|problem| problem.to_string())?;
-    let json = json!({ "id": id, "removed": removed });
-    Ok(Report::new(json, format!("{removed} factors of {} are gone, and every session", who.email)))
+    let reset = write.await.map_err(|problem| problem.to_string())?;
+    let people::FactorsReset { removed, revoked_tokens, .. } = reset;
+    let json = json!({ "id": id, "removed": removed, "revokedTokens": revoked_tokens });
+    let lines = format!(
+        "{removed} factors of {} are gone, with every session and {revoked_tokens} tokens",
+        who.email
+    );
+    Ok(Report::new(json, lines))
 }
 
 async fn break_glass(office: &Office, who: &Who, on: bool) -> Result<Report> {

@@ -104,7 +104,7 @@ async fn redeem(
     directory::redeem_link(ctx, tx, &held.person, hash).await?.ok_or_else(invalid)?;
     tx.set_password(user, hashed, ctx.now).await?;
     let ended = tx.revoke_sessions(user, ctx.now, None).await?;
-    let proved = Proved { methods: vec![Method::Password], ..Proved::default() };
+    let proved = Proved { methods: vec![Method::Password], by_link: true, ..Proved::default() };
     let (step, mut events) = start(site, ctx, tx, held, proved, device).await?.into_parts();
     events.push(Event::new(user.as_str(), &PasswordChanged { by: "LINK" }));
     if ended > 0 {

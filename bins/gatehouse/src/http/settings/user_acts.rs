@@ -20,25 +20,31 @@ use crate::{
 
 /// A reset has begun.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 struct PasswordReset {
     /// Whether the link was sent by mail.
     sent: bool,
     /// Where the person sets a password; shown once, and only where it was not sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<String>,
+    /// How many personal access tokens of the person were revoked.
+    revoked_tokens: usize,
 }
 
 /// Factors are gone.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 struct FactorsReset {
     /// How many there were.
     removed: usize,
+    /// How many personal access tokens of the person were revoked.
+    revoked_tokens: usize,
 }
 
 /// Let a person set a new password
 ///
-/// By a link that is good for an hour, or 72 hours for who never had one. A factor is still asked for. Needs a
-/// fresh proof (`USER_ADMIN_CHANGE`).
+/// The old password, the person's sessions and personal access tokens end at once. The link sets a new password: it is good
+/// for an hour, or 72 hours for who never had one. A factor is still asked for. Needs a fresh proof (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
@@ -63,15 +69,15 @@ pub(super) async fn reset_user_password(
         let reset = people::reset_password(ctx, tx, &id, sent).await?;
         Ok::<_, Problem>(reset.with(spending.events()?))
     };
-    let (person, kind, link) = access.write(work).await?;
+    let people::PasswordReset { person, kind, link, revoked_tokens } = access.write(work).await?;
     let link = people::deliver(&site, &person, kind, link).await?;
-    Ok(answer(&PasswordReset { sent: link.is_none(), link }))
+    Ok(answer(&PasswordReset { sent: link.is_none(), link, revoked_tokens }))
 }
 
 /// Take a person's factors away
 ///
-/// All factors and recovery codes, for somebody who has lost every one; the person's sessions end. Needs a fresh
-/// proof (`USER_ADMIN_CHANGE`).
+/// All factors and recovery codes, for somebody who has lost every one; the person's sessions and personal access tokens end.
+/// The person is told by mail, where that is configured, and at the next sign-in. Needs a fresh proof (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
@@ -84,6 +90,7 @@ pub(super) async fn reset_user_password(
 )]
 #[post("/api/settings/users/{id}/reset-factors")]
 pub(super) async fn reset_user_factors(
+    site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     proof: StepUp<UserAdminChange>,
     id: web::Path<String>,
@@ -94,6 +101,12 @@ pub(super) async fn reset_user_factors(
         let reset = people::reset_factors(ctx, tx, &id).await?;
         Ok::<_, Problem>(reset.with(spending.events()?))
     };
-    let removed = access.write(work).await?;
-    Ok(answer(&FactorsReset { removed }))
+    let people::FactorsReset { person, removed, revoked_tokens } = access.write(work).await?;
+    if let (Some(mail), Some(email)) = (&site.mail, &person.email)
+        && let Err(error) = mail.send_factors_reset(email).await
+    {
+        // It is done, and told at the next sign-in in any case.
+        tracing::warn!(%error, user = %person.id, "the mail about a reset of factors could not be sent");
+    }
+    Ok(answer(&FactorsReset { removed, revoked_tokens }))
 }

@@ -2,3 +2,4 @@
 
 mod guarded_administrators;
 mod old_links;
+mod surviving_passwords;
