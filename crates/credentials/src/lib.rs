@@ -40,7 +40,7 @@ pub use passkey::{
     PendingRegistration, user_handle, user_of_handle,
 };
 pub use password::{Cost, PasswordError, Passwords, Verdict, Weak, check_new_password, password_min};
-pub use policy::{FactorKind, MfaPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
+pub use policy::{FactorKind, MfaPolicy, PatPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
 pub use ticket::{
     Familiarity, MAX_WRONG_ANSWERS, SignInStore, TICKET_MINUTES, Ticket, TicketKind, TicketStore,
 };

@@ -15,7 +15,7 @@ use crate::{
     error::corrupt,
     json::JsonText,
     network::NetworkMark,
-    pats::PatRow,
+    pats::{PatRow, pat_limits},
     schema::{
         known_origins, passwords, personal_access_tokens, sessions as session_rows, sign_in_names, tenants,
         users,
@@ -152,7 +152,12 @@ impl Across {
         let row: Option<(PatRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
             .select((PatRow::as_select(), HolderRow::as_select(), POLICIES))
             .first(c).await.optional())?;
-        row.map(|(pat, holder, policies)| Ok((pat.try_into()?, holder.with(policies)?))).transpose()
+        let read = |(pat, holder, policies): (PatRow, HolderRow, PoliciesRow)| {
+            let (pat, holder) = (Pat::try_from(pat)?, holder.with(policies)?);
+            // What the tenant allows today holds for tokens that were minted before.
+            Ok((pat.within(&pat_limits(&holder.policy)), holder))
+        };
+        row.map(read).transpose()
     }
 
     /// The tenant of this short name or id.

@@ -65,6 +65,7 @@ pub use export::{Ending, Export, Exported, Proof};
 pub use figures::{Figures, Queue};
 pub use holders::{Account, ForeignHolder, Holder};
 pub use network::NetworkMark;
+pub use pats::pat_limits;
 pub use recent::{MAX_RECENT, Recent};
 pub use saml::{SamlExpiry, SamlOver};
 pub use store::{DatabaseUrl, ParseDatabaseUrlError, Store};

@@ -200,6 +200,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert_eq!(tx.ticket(&[2; 32]).await?, Some(ticket));
     assert!(tx.take_ticket(&[2; 32]).await? && !tx.take_ticket(&[2; 32]).await?);
     tx.drop_tickets(id).await?;
+    assert!(!tx.has_stepped_up("ses_none", ctx.now).await?);
     stepup::conformance::store(ctx, tx).await;
     let new = NewTenant { slug: "acme".into(), name: "Acme".into(), tier: Tier::Standard };
     let acme = Tenant { id: ctx.tenant.clone(), ..Tenant::new(&*ctx.env, new).unwrap() };

@@ -9,7 +9,7 @@ use netpolicy::{By, Mode, NetworkPolicyStore, Settings};
 use store::Tx;
 
 use super::{Office, Report, Result};
-use crate::http::{change_network_policy, change_policy};
+use crate::http::{change_network_policy, change_policy, check_policy};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -18,7 +18,7 @@ pub(super) enum Command {
         /// The tenant's slug
         #[arg(long)]
         tenant: String,
-        /// A JSON file: signInMode, mfa, session
+        /// A JSON file: signInMode, mfa, session, pat
         #[arg(long, value_name = "JSON")]
         file: PathBuf,
     },
@@ -59,7 +59,7 @@ async fn sign_in(tenant: &str, file: &Path, office: &Office) -> Result<Report> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let policy: SignInPolicy =
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-    policy.check().map_err(|error| format!("{}: {error}", file.display()))?;
+    check_policy(&policy).map_err(|error| format!("{}: {error}", file.display()))?;
     let tenant = office.tenant(tenant).await?;
     let write =
         office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| change_policy(ctx, tx, policy).await);

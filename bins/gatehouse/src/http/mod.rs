@@ -61,7 +61,10 @@ pub(crate) use self::{
     document::Document,
     entry::PAGE_POLICY,
     me::tokens::created as pat_created,
-    settings::{Around, AttestationImpact, ShownProvider, change_network_policy, change_policy, impact_of},
+    settings::{
+        Around, AttestationImpact, ShownProvider, change_network_policy, change_policy, check_policy,
+        impact_of,
+    },
 };
 pub use self::{
     describe::document,

@@ -258,6 +258,11 @@ impl<'s> World<'s> {
                 if path.contains("{sid}") {
                     ids.push(browser.cookie("as_sid"));
                 }
+                if path.contains("{tokenId}") {
+                    let made =
+                        browser.post("/api/me/tokens", &json!({ "name": "CI", "scopes": ["read:profile"] }));
+                    ids.push(text(&made.json()["id"]));
+                }
                 Some(ids)
             }
             other if other.contains('{') => panic!("{other} has no example: add one here"),
@@ -360,7 +365,9 @@ fn body(operation: &Operation) -> Option<Value> {
 fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
     let mut path = operation.path.clone();
     for (names, id) in
-        [&["{id}", "{domain}", "{providerId}"][..], &["{sid}", "{deliveryId}", "{tryId}"]].iter().zip(ids)
+        [&["{id}", "{domain}", "{providerId}"][..], &["{sid}", "{tokenId}", "{deliveryId}", "{tryId}"]]
+            .iter()
+            .zip(ids)
     {
         for name in *names {
             path = path.replace(name, id);

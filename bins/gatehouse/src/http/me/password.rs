@@ -24,18 +24,25 @@ use crate::http::{
 struct PasswordBody {
     current_password: String,
     new_password: String,
+    /// Whether one's personal access tokens are revoked as well.
+    #[serde(default)]
+    revoke_tokens: bool,
 }
 
 /// Something has changed.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 struct Changed {
     changed: bool,
+    /// How many personal access tokens were revoked, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked_tokens: Option<usize>,
 }
 
 /// Change one's own password
 ///
 /// With a second factor it needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`), without one a sign-in within five
-/// minutes. The person's other sessions end.
+/// minutes. The person's other sessions end. Personal access tokens stay valid unless `revokeTokens` is true.
 #[utoipa::path(
     tag = "Profile",
     security(("sessionCookie" = [])),
@@ -70,7 +77,7 @@ pub(super) async fn change_password(
     };
     let (person, kept, known) = access.read(look).await?;
     // A proof is asked for before anything is said about the body.
-    let PasswordBody { current_password, new_password } = body?.0;
+    let PasswordBody { current_password, new_password, revoke_tokens } = body?.0;
     let (current, new) = (Secret::new(current_password), Secret::new(new_password));
     let email = person.email.as_ref().map(Email::as_str);
     check_new_password(&new, email, signed.holder.policy.mfa.required)
@@ -96,8 +103,14 @@ pub(super) async fn change_password(
         tx.set_password(&session.user, &hashed, ctx.now).await?;
         events.push(Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" }));
         events.extend(end_others(ctx, tx, &session, "PASSWORD_CHANGED").await?);
-        Ok::<_, Problem>(Audited::of_changes((), events))
+        let mut revoked_tokens = None;
+        if revoke_tokens {
+            let revoked = crate::people::revoke_tokens(ctx, tx, &session.user).await?;
+            revoked_tokens = Some(revoked.len());
+            events.extend(revoked);
+        }
+        Ok::<_, Problem>(Audited::of_changes(revoked_tokens, events))
     };
-    access.write(work).await?;
-    Ok(answer(&Changed { changed: true }))
+    let revoked_tokens = access.write(work).await?;
+    Ok(answer(&Changed { changed: true, revoked_tokens }))
 }

@@ -24,6 +24,8 @@ struct PolicyShape {
     sign_in_mode: String,
     mfa: MfaShape,
     session: SessionShape,
+    /// Absent where nothing was set.
+    pat: Option<PatShape>,
 }
 
 #[derive(ToSchema)]
@@ -48,6 +50,16 @@ struct SessionShape {
     absolute_days: i64,
 }
 
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = PatPolicy)]
+#[expect(dead_code, reason = "describes credentials::PatPolicy")]
+struct PatShape {
+    /// Days that a personal access token is valid at most, 1 to 366; null: no limit. Holds for tokens there are, too.
+    max_days: Option<i64>,
+    /// The scopes that personal access tokens may use; null: all. Tokens there are lose the others.
+    allowed_scopes: Option<Vec<String>>,
+}
+
 /// Read the sign-in policy
 #[utoipa::path(
     tag = "Settings",
@@ -62,7 +74,7 @@ pub(super) async fn get_sign_in_policy(access: Access<Administer>) -> Result<Htt
 
 /// Set the sign-in policy
 ///
-/// Needs a fresh proof (`SIGN_IN_POLICY_CHANGE`). In force from the next request on.
+/// Needs a fresh proof (`SIGN_IN_POLICY_CHANGE`). In force from the next request on. Without `pat`, what is set for personal access tokens stays.
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
@@ -80,7 +92,7 @@ pub(super) async fn put_sign_in_policy(
     body: Json<SignInPolicy>,
 ) -> Result<HttpResponse, Problem> {
     let policy = body.0;
-    policy.check().map_err(|error| Problem::invalid_request(error.to_string()))?;
+    check(&policy).map_err(Problem::invalid_request)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
         let changed = change(ctx, tx, policy).await?;
@@ -89,13 +101,24 @@ pub(super) async fn put_sign_in_policy(
     Ok(answer(&access.write(work).await?))
 }
 
-/// Keeps a policy of the unit of work's tenant.
+/// Checks a policy, the names of its scopes too: what is wrong, beginning with the JSON path.
+pub(crate) fn check(policy: &SignInPolicy) -> Result<(), String> {
+    policy.check().map_err(|error| error.to_string())?;
+    let scopes = policy.pat.iter().flat_map(|pat| pat.allowed_scopes.iter().flatten());
+    for (place, scope) in scopes.enumerate() {
+        scope.parse::<tokens::Scope>().map_err(|error| format!("pat.allowedScopes[{place}]: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Keeps a policy of the unit of work's tenant. Without `pat`, what is set for personal access tokens stays.
 pub(crate) async fn change(
     ctx: &Ctx,
     tx: &mut Tx,
-    policy: SignInPolicy,
+    mut policy: SignInPolicy,
 ) -> Result<Audited<SignInPolicy>, kernel::StoreError> {
     let before = tx.sign_in_policy_to_change().await?;
+    policy.pat = policy.pat.or_else(|| before.pat.clone());
     let changed = policy.changed_from(&before);
     if changed.is_empty() {
         return Ok(Audited::without(policy, audit::Unaudited::NothingChanged));

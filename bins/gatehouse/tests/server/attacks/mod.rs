@@ -3,3 +3,4 @@
 mod guarded_administrators;
 mod old_links;
 mod surviving_passwords;
+mod surviving_tokens;
