@@ -22,6 +22,7 @@
 
 pub mod attempts;
 mod factor;
+mod lockout;
 mod make;
 mod passkey;
 mod password;
@@ -34,6 +35,7 @@ pub use factor::{
     Factor, FactorData, FactorId, FactorIdKind, FactorStore, MAX_FACTORS, NAME_MAX, Removal, default_name,
     may_remove, may_remove_all, name,
 };
+pub use lockout::Means;
 pub use make::{Aaguid, Makers, Trust};
 pub use passkey::{
     Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,

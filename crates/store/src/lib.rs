@@ -10,6 +10,7 @@
 #![expect(clippy::duplicate_mod, reason = "users::refold is compiled once for each database")]
 
 mod across;
+mod administrators;
 mod attestation;
 mod audit_entries;
 mod audit_log;
@@ -57,6 +58,7 @@ pub use self::webhooks::{
     Delivered, DeliveryStatus, Fresh, HourOfDeliveries, MAX_REPLAYED, Past, Replayed, Retries, event_payload,
 };
 pub use across::Across;
+pub use administrators::Administrator;
 pub use audit_log::Waiting;
 pub use audit_retention::KEPT_AT_ONCE;
 pub use enrolled::EnrolledPasskey;

@@ -230,6 +230,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     let session = they_have_sessions(ctx, tx, id).await?;
 
     let person = tx.person(id).await?.unwrap();
+    tx.administrators().await?;
     let link = Link::new([4; 32], LinkKind::Reset, &person, ctx.now);
     tx.replace_links(&link).await?;
     assert_eq!(tx.link(&[4; 32]).await?, Some(link));

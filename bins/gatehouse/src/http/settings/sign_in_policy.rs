@@ -1,6 +1,6 @@
 //! `/api/settings/sign-in-policy`
 
-use actix_web::{HttpResponse, get, put};
+use actix_web::{HttpResponse, get, put, web};
 use audit::{Audited, Event, events::policies::SignInPolicyChanged};
 use credentials::{SignInPolicy, SignInStore};
 use kernel::Ctx;
@@ -8,9 +8,11 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::http::{
+    Site,
     access::Access,
     body::{Json, answer},
     errors::Problem,
+    lockout,
     permissions::{Administer, AdministerInPerson},
     step_up::{SignInPolicyChange, StepUp},
 };
@@ -74,7 +76,8 @@ pub(super) async fn get_sign_in_policy(access: Access<Administer>) -> Result<Htt
 
 /// Set the sign-in policy
 ///
-/// Needs a fresh proof (`SIGN_IN_POLICY_CHANGE`). In force from the next request on. Without `pat`, what is set for personal access tokens stays.
+/// Needs a fresh proof (`SIGN_IN_POLICY_CHANGE`). In force from the next request on. A policy under which no administrator
+/// could sign in is refused, and `error` names what is missing. Without `pat`, what is set for personal access tokens stays.
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
@@ -83,10 +86,12 @@ pub(super) async fn get_sign_in_policy(access: Access<Administer>) -> Result<Htt
         (status = 200, description = "The policy as it is now.", body = PolicyShape),
         (status = 400, description = "A field is missing, unknown or out of range."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[put("/api/settings/sign-in-policy")]
 pub(super) async fn put_sign_in_policy(
+    site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     proof: StepUp<SignInPolicyChange>,
     body: Json<SignInPolicy>,
@@ -95,7 +100,8 @@ pub(super) async fn put_sign_in_policy(
     check(&policy).map_err(Problem::invalid_request)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
-        let changed = change(ctx, tx, policy).await?;
+        let changed = change(ctx, tx, policy.clone()).await?;
+        lockout::guard_policy(&site, &policy, ctx, tx).await?;
         Ok::<_, Problem>(changed.with(spending.events()?))
     };
     Ok(answer(&access.write(work).await?))

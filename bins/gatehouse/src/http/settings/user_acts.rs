@@ -12,6 +12,7 @@ use crate::{
         access::Access,
         body::answer,
         errors::Problem,
+        lockout::Lockout,
         permissions::AdministerInPerson,
         step_up::{StepUp, UserAdminChange},
     },
@@ -53,6 +54,7 @@ struct FactorsReset {
         (status = 200, description = "The link was made.", body = PasswordReset),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no active person of this id."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[post("/api/settings/users/{id}/reset-password")]
@@ -64,9 +66,13 @@ pub(super) async fn reset_user_password(
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let sent = site.mail.is_some();
+    let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_about(ctx, tx, &id).await?;
+        let person = directory::find_person(tx, &id).await?;
+        let lockout = Lockout::before_act_on(&person, &place, ctx, tx).await?;
         let reset = people::reset_password(ctx, tx, &id, sent).await?;
+        lockout.after(ctx, tx).await?;
         Ok::<_, Problem>(reset.with(spending.events()?))
     };
     let people::PasswordReset { person, kind, link, revoked_tokens } = access.write(work).await?;
@@ -86,6 +92,7 @@ pub(super) async fn reset_user_password(
         (status = 200, description = "They are gone.", body = FactorsReset),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no person of this id."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[post("/api/settings/users/{id}/reset-factors")]
@@ -96,9 +103,13 @@ pub(super) async fn reset_user_factors(
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_about(ctx, tx, &id).await?;
+        let person = directory::find_person(tx, &id).await?;
+        let lockout = Lockout::before_act_on(&person, &place, ctx, tx).await?;
         let reset = people::reset_factors(ctx, tx, &id).await?;
+        lockout.after(ctx, tx).await?;
         Ok::<_, Problem>(reset.with(spending.events()?))
     };
     let people::FactorsReset { person, removed, revoked_tokens } = access.write(work).await?;

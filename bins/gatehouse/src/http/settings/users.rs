@@ -19,6 +19,7 @@ use crate::{
         access::Access,
         body::{Json, answer},
         errors::Problem,
+        lockout::Lockout,
         me::factors::Deleted,
         paging::{Page, PageQuery},
         people::page,
@@ -214,11 +215,12 @@ pub(super) async fn get_settings_user(
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no person of this id."),
-        (status = 409, description = "uniqueness, or CONFLICT with reason LAST_ADMIN."),
+        (status = 409, description = "uniqueness, CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[patch("/api/settings/users/{id}")]
 pub(super) async fn patch_settings_user(
+    site: web::Data<Site>,
     access: Access<Administer>,
     proof: IfAsked<UserAdminChange>,
     id: web::Path<String>,
@@ -244,7 +246,9 @@ pub(super) async fn patch_settings_user(
             Spending::none()
         };
         let changes = AccountChanges { role, email, active };
+        let lockout = Lockout::before_act_on(&before, &site, ctx, tx).await?;
         let after = directory::change_person(ctx, tx, &before, changes).await?;
+        lockout.after(ctx, tx).await?;
         let mut events = spending.events()?;
         if before.role != after.role {
             let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
@@ -274,11 +278,12 @@ pub(super) async fn patch_settings_user(
         (status = 200, description = "The person is gone.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no person of this id."),
-        (status = 409, description = "CONFLICT with reason LAST_ADMIN."),
+        (status = 409, description = "CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[delete("/api/settings/users/{id}")]
 pub(super) async fn delete_settings_user(
+    site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     proof: StepUp<UserAdminChange>,
     id: web::Path<String>,
@@ -287,7 +292,9 @@ pub(super) async fn delete_settings_user(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
+        let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
         directory::delete_person(ctx, tx, &person).await?;
+        lockout.after(ctx, tx).await?;
         let mut events = spending.events()?;
         events.push(Event::new(id.as_str(), &UserDeleted {}));
         Ok::<_, Problem>(Audited::of_changes((), events))
