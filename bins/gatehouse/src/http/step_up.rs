@@ -90,6 +90,11 @@ impl Shown {
         Self { purpose: *purpose, what: what(request, purpose) }
     }
 
+    /// Whether the request shows anything, good or not.
+    pub(super) fn is_shown(&self) -> bool {
+        !matches!(self.what, What::Nothing)
+    }
+
     /// Refuses where there is no proof: 401 `STEP_UP_REQUIRED` or `STEP_UP_INVALID`.
     pub(super) fn ask(&self) -> Result<(), Problem> {
         match &self.what {
