@@ -9,14 +9,27 @@ use audit::{
         users::UserUpdated,
     },
 };
-use credentials::{Factor, FactorStore, SignInStore};
+use credentials::{Factor, FactorStore, PasswordContext, SignInStore};
 use directory::{Link, LinkKind, LinkStore, Person, ProfileChanges};
-use kernel::{Ctx, StoreError, UserId};
+use kernel::{Ctx, Email, Secret, StoreError, UserId};
 use sessions::{SessionId, SessionStore};
 use store::Tx;
 use tokens::{RawToken, TokenKind};
 
 use crate::http::{Problem, Site};
+
+/// Checks a new password of a person, against the names that whoever guesses it knows.
+pub(crate) fn check_password(
+    password: &Secret<String>,
+    person: &Person,
+    tenant: &str,
+    factor_enforced: bool,
+) -> Result<(), credentials::Weak> {
+    let email = person.email.as_ref().map(Email::as_str);
+    let known = [email, person.display_name.as_deref(), Some(person.user_name.as_str()), Some(tenant)];
+    let names: Vec<&str> = known.into_iter().flatten().collect();
+    credentials::check_new_password(password, &PasswordContext { names: &names, factor_enforced })
+}
 
 /// What a person is told at the next sign-in.
 const PASSWORD_RESET: &str = "PASSWORD_RESET";

@@ -41,7 +41,9 @@ pub use passkey::{
     Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
     PendingRegistration, user_handle, user_of_handle,
 };
-pub use password::{Cost, PasswordError, Passwords, Verdict, Weak, check_new_password, password_min};
+pub use password::{
+    Cost, PasswordContext, PasswordError, Passwords, Verdict, Weak, check_new_password, password_min,
+};
 pub use policy::{FactorKind, MfaPolicy, PatPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
 pub use ticket::{
     Familiarity, MAX_WRONG_ANSWERS, SignInStore, TICKET_MINUTES, Ticket, TicketKind, TicketStore,

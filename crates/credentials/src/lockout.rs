@@ -4,6 +4,7 @@ use crate::{FactorKind, SignInMode, SignInPolicy};
 
 /// What somebody could sign in with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Means {
     /// A password, and an address to give with it.
     pub has_password: bool,

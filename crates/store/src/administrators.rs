@@ -18,6 +18,7 @@ const MOST: i64 = 500;
 
 /// An active administrator, and what could sign them in.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Administrator {
     /// The sign-in address, as [`kernel::Email::key`].
     pub email_key: Option<String>,

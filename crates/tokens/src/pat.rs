@@ -129,6 +129,7 @@ const DAY: i64 = 24 * 60 * 60_000;
 impl Pat {
     /// The token as far as its tenant allows it today: without the scopes that are not allowed, ending when a token of its
     /// age ends at the latest.
+    #[must_use]
     pub fn within(mut self, limits: &Limits) -> Self {
         self.scopes.retain(|scope| limits.allowed.contains(scope));
         if let Some(days) = limits.max_days {

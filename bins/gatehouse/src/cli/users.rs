@@ -10,7 +10,7 @@ use audit::{
     },
 };
 use clap::{Args, Subcommand, ValueEnum};
-use credentials::{Passwords, SignInStore, check_new_password};
+use credentials::{PasswordContext, Passwords, SignInStore, check_new_password};
 use directory::{NewPerson, PeopleStore, Person, Role, Tenant};
 use kernel::{Ctx, Email, Secret, UserId};
 use serde_json::json;
@@ -125,8 +125,9 @@ async fn create(
         Some(password) => {
             let policy =
                 office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.sign_in_policy().await).await?;
-            check_new_password(&password, Some(email.as_str()), policy.mfa.required)
-                .map_err(|weak| format!("the password: {weak}"))?;
+            let names = [email.as_str(), tenant.name.as_str()];
+            let context = PasswordContext { names: &names, factor_enforced: policy.mfa.required };
+            check_new_password(&password, &context).map_err(|weak| format!("the password: {weak}"))?;
             Some(Passwords::new(settings.password_cost).hash(&*office.env, &password)?)
         }
     };

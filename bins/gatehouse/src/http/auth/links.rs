@@ -5,12 +5,12 @@ use audit::{
     Audited, Event,
     events::{credentials::PasswordChanged, sign_in::SessionsRevoked},
 };
-use credentials::{SignInStore, attempts, check_new_password};
+use credentials::{SignInStore, attempts};
 use directory::LinkStore;
-use kernel::{Ctx, Email, Secret, UserId};
+use kernel::{Ctx, Secret, UserId};
 use serde::Deserialize;
 use sessions::{Method, SessionStore};
-use store::Tx;
+use store::{Across, Tx};
 use tokens::{RawToken, TokenKind};
 use utoipa::ToSchema;
 
@@ -18,7 +18,10 @@ use super::{
     enter::{Device, Proved, SignInAnswer, Step, hold, start},
     sign_in::sso_required,
 };
-use crate::http::{Site, access::Visitor, body::Json, errors::Problem, network};
+use crate::{
+    http::{Site, access::Visitor, body::Json, errors::Problem, network},
+    people,
+};
 
 /// A link and the password to set.
 #[derive(Deserialize, ToSchema)]
@@ -76,8 +79,9 @@ pub(super) async fn redeem_link(
     if policy.requires_sso(person.break_glass) {
         return Err(sso_required());
     }
-    let email = person.email.as_ref().map(Email::as_str);
-    check_new_password(&password, email, policy.mfa.required)
+    let named = async |across: &mut Across| across.tenant(&tenant).await;
+    let organization = visitor.across(named).await?.map_or_else(String::new, |tenant| tenant.name);
+    people::check_password(&password, &person, &organization, policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("password: {weak}")))?;
     let hashed = visitor.aside(site.hashing.hash(visitor.shared_env(), password)).await??;
     let device = Device::of(&site, &visitor);

@@ -2,20 +2,23 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Event, events::credentials::PasswordChanged};
-use credentials::{Factor, FactorStore, SignInStore, Verdict, check_new_password};
-use kernel::{Ctx, Email, Secret};
+use credentials::{Factor, FactorStore, SignInStore, Verdict};
+use kernel::{Ctx, Secret};
 use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::guard::{Proof, end_others, fresh, hold};
-use crate::http::{
-    Site,
-    access::Access,
-    auth::invalid_credentials,
-    body::{Json, answer},
-    errors::Problem,
-    permissions::OwnAccount,
+use crate::{
+    http::{
+        Site,
+        access::Access,
+        auth::invalid_credentials,
+        body::{Json, answer},
+        errors::Problem,
+        permissions::OwnAccount,
+    },
+    people,
 };
 
 /// The password there is, and the one there is to be.
@@ -79,8 +82,8 @@ pub(super) async fn change_password(
     // A proof is asked for before anything is said about the body.
     let PasswordBody { current_password, new_password, revoke_tokens } = body?.0;
     let (current, new) = (Secret::new(current_password), Secret::new(new_password));
-    let email = person.email.as_ref().map(Email::as_str);
-    check_new_password(&new, email, signed.holder.policy.mfa.required)
+    let organization = access.own_tenant().await?.name;
+    people::check_password(&new, &person, &organization, signed.holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
     access.attempt_password(&person, known).await?;
     let verdicts = access.aside(site.hashing.verify(current, vec![kept.clone()])).await??;
@@ -105,7 +108,7 @@ pub(super) async fn change_password(
         events.extend(end_others(ctx, tx, &session, "PASSWORD_CHANGED").await?);
         let mut revoked_tokens = None;
         if revoke_tokens {
-            let revoked = crate::people::revoke_tokens(ctx, tx, &session.user).await?;
+            let revoked = people::revoke_tokens(ctx, tx, &session.user).await?;
             revoked_tokens = Some(revoked.len());
             events.extend(revoked);
         }

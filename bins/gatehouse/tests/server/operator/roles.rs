@@ -157,9 +157,10 @@ fn the_servers_role_cannot_touch_what_is_written() {
 
     nobody_can(&owner);
     let before = size();
-    let invited = by.post("/api/settings/users", &json!({ "email": "bob@example.com" }));
-    assert_eq!(invited.status, 200, "{}", invited.text);
-    let newest = by.get("/api/settings/audit-log?action=ACCOUNT_USER_INVITED&limit=1").json();
+    let rule = json!({ "cidr": "10.0.0.1", "label": "Office" });
+    let added = by.post("/api/settings/network-policy/rules", &rule);
+    assert_eq!(added.status, 200, "{}", added.text);
+    let newest = by.get("/api/settings/audit-log?action=ACCOUNT_NETWORK_RULE_ADDED&limit=1").json();
     let ada = newest["entries"][0]["actor"]["id"].as_str().unwrap().to_owned();
     assert_eq!(scim.post("/api/scim/v2/Users", &json!({ "userName": "later" })).status, 201);
     eventually(|| size() > before);
