@@ -71,8 +71,7 @@ impl Keys {
 
     /// The keys of these settings, followed where they come from a file.
     pub fn followed(raw: &Raw, settings: &Settings, config: Option<&Path>) -> Self {
-        let masters =
-            settings.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default();
+        let masters = settings.master_keys();
         let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first).unwrap_or_default();
         let files = SECRETS.iter().filter_map(|name| match raw.source(name)? {
             Source::Said => None,
@@ -342,8 +341,7 @@ impl Origin {
         let mut raw = Raw::gather(self.config.as_deref())?;
         secrets::read_kept(&self.data_dir, &mut raw)?;
         let settings = raw.settings()?;
-        let masters =
-            settings.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default();
+        let masters = settings.master_keys();
         let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first).unwrap_or_default();
         if masters.is_empty() || auth.is_empty() {
             return Err(config::Error::new("there is no master_key or no auth_secret any more".into()));

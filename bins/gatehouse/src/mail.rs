@@ -56,6 +56,26 @@ impl Mail {
             "{first}\n\nOpen this address to choose a password. It works once, within {until}:\n\n{address}\n\n\
              If you did not expect this, tell your administrator and do not open it.\n"
         );
+        self.send(to, subject, text).await
+    }
+
+    /// Tells a user that an administrator has removed their second factors.
+    pub(crate) async fn send_factors_reset(
+        &self,
+        to: &Email,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let text = "An administrator has removed your second factors and recovery codes, and has signed you out \
+                    everywhere. Set up a new second factor when you sign in next.\n\n\
+                    If you did not expect this, tell your administrator.\n";
+        self.send(to, "Your second factors were removed", text.to_owned()).await
+    }
+
+    async fn send(
+        &self,
+        to: &Email,
+        subject: &str,
+        text: String,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let message = Message::builder()
             .from(self.from.clone())
             .to(Mailbox::new(None, to.as_str().parse()?))

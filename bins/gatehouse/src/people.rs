@@ -4,18 +4,32 @@ use audit::{
     Audited, Event,
     events::{
         credentials::{FactorRemoved, PasswordResetStarted},
+        pats::PatRevoked,
         sign_in::{SessionRevoked, SessionsRevoked},
         users::UserUpdated,
     },
 };
-use credentials::{Factor, FactorStore, SignInStore};
+use credentials::{Factor, FactorStore, PasswordContext, SignInStore};
 use directory::{Link, LinkKind, LinkStore, Person, ProfileChanges};
-use kernel::{Ctx, StoreError, UserId};
+use kernel::{Ctx, Email, Secret, StoreError, UserId};
 use sessions::{SessionId, SessionStore};
 use store::Tx;
 use tokens::{RawToken, TokenKind};
 
 use crate::http::{Problem, Site};
+
+/// Checks a new password of a person, against the names that whoever guesses it knows.
+pub(crate) fn check_password(
+    password: &Secret<String>,
+    person: &Person,
+    tenant: &str,
+    factor_enforced: bool,
+) -> Result<(), credentials::Weak> {
+    let email = person.email.as_ref().map(Email::as_str);
+    let known = [email, person.display_name.as_deref(), Some(person.user_name.as_str()), Some(tenant)];
+    let names: Vec<&str> = known.into_iter().flatten().collect();
+    credentials::check_new_password(password, &PasswordContext { names: &names, factor_enforced })
+}
 
 /// What a person is told at the next sign-in.
 const PASSWORD_RESET: &str = "PASSWORD_RESET";
@@ -29,8 +43,7 @@ pub(crate) async fn make_link(
     kind: LinkKind,
 ) -> Result<RawToken, StoreError> {
     let raw = RawToken::mint(&*ctx.env, TokenKind::Link, &ctx.tenant);
-    let hash = *raw.hash().as_bytes();
-    tx.replace_links(&Link { hash, kind, user: person.id.clone(), created_at: ctx.now }).await?;
+    tx.replace_links(&Link::new(*raw.hash().as_bytes(), kind, person, ctx.now)).await?;
     Ok(raw)
 }
 
@@ -59,25 +72,50 @@ pub(crate) async fn deliver(
     }
 }
 
-/// Begins to reset a person's password.
+/// Revokes all personal access tokens of a person: the event of each.
+pub(crate) async fn revoke_tokens(ctx: &Ctx, tx: &mut Tx, id: &UserId) -> Result<Vec<Event>, StoreError> {
+    let revoked = tokens::pat::revoke_all(ctx, tx, id).await?;
+    let event = |token: &tokens::PatId| Event::new(token.as_str(), &PatRevoked { user: id.to_string() });
+    Ok(revoked.iter().map(event).collect())
+}
+
+/// A password that was reset.
+pub(crate) struct PasswordReset {
+    pub(crate) person: Person,
+    pub(crate) kind: LinkKind,
+    pub(crate) link: RawToken,
+    /// How many personal access tokens were revoked.
+    pub(crate) revoked_tokens: usize,
+}
+
+/// Resets a person's password: the old one, the sessions and the personal access tokens end at once, and a link sets a new one.
 pub(crate) async fn reset_password(
     ctx: &Ctx,
     tx: &mut Tx,
     id: &UserId,
     sent: bool,
-) -> Result<Audited<(Person, LinkKind, RawToken)>, Problem> {
+) -> Result<Audited<PasswordReset>, Problem> {
     let person = directory::find_person(tx, id).await?;
     if !person.active {
         return Err(Problem::not_found());
     }
-    let had_one = tx.password(id).await?.is_some();
+    // The password of a reset that was not redeemed is gone already.
+    let begun_before = tx.notices(id).await?.iter().any(|notice| notice == PASSWORD_RESET);
+    let had_one = tx.delete_password(id).await? || begun_before;
     let kind = if had_one { LinkKind::Reset } else { LinkKind::Invitation };
     let link = make_link(ctx, tx, &person, kind).await?;
     if had_one {
         tx.leave_notice(id, PASSWORD_RESET).await?;
     }
-    let event = Event::new(id.as_str(), &PasswordResetStarted { sent });
-    Ok(Audited::new((person, kind, link), event))
+    let count = tx.revoke_sessions(id, ctx.now, None).await?;
+    let revoked = revoke_tokens(ctx, tx, id).await?;
+    let mut events = vec![Event::new(id.as_str(), &PasswordResetStarted { sent })];
+    if count > 0 {
+        events.push(Event::new(id.as_str(), &SessionsRevoked { count, why: "RESET" }));
+    }
+    let revoked_tokens = revoked.len();
+    events.extend(revoked);
+    Ok(Audited::of_changes(PasswordReset { person, kind, link, revoked_tokens }, events))
 }
 
 /// Takes a factor away: the event.
@@ -126,13 +164,29 @@ pub(crate) async fn change_profile(
     Ok(Audited::of_changes(person, event.into_iter().collect()))
 }
 
-/// Takes all of a person's factors and codes away, and ends the sessions: how many factors there were.
-pub(crate) async fn reset_factors(ctx: &Ctx, tx: &mut Tx, id: &UserId) -> Result<Audited<usize>, Problem> {
+/// Factors that were reset.
+pub(crate) struct FactorsReset {
+    pub(crate) person: Person,
+    /// How many factors were removed.
+    pub(crate) removed: usize,
+    /// How many personal access tokens were revoked.
+    pub(crate) revoked_tokens: usize,
+}
+
+/// Removes all of a person's factors and codes, ends the sessions, and revokes the personal access tokens.
+pub(crate) async fn reset_factors(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    id: &UserId,
+) -> Result<Audited<FactorsReset>, Problem> {
     let person = directory::find_person(tx, id).await?;
     let mut events = remove_factors(tx, &person.id).await?;
     let removed = events.len();
     let count = tx.revoke_sessions(id, ctx.now, None).await?;
     events.push(Event::new(id.as_str(), &SessionsRevoked { count, why: "RESET" }));
+    let revoked = revoke_tokens(ctx, tx, id).await?;
+    let revoked_tokens = revoked.len();
+    events.extend(revoked);
     tx.leave_notice(id, FACTORS_RESET).await?;
-    Ok(Audited::of_changes(removed, events))
+    Ok(Audited::of_changes(FactorsReset { person, removed, revoked_tokens }, events))
 }

@@ -172,7 +172,9 @@ mod tests {
     use std::sync::Arc;
 
     fn keys() -> EntryKeys {
-        EntryKeys::derive(&[("a".to_owned(), kernel::Secret::new(vec![1; 32]))])
+        EntryKeys::derive(
+            &kernel::MasterKeys::new(vec![("a".to_owned(), kernel::Secret::new(vec![1; 32]))]).unwrap(),
+        )
     }
 
     fn entry() -> Entry {

@@ -365,13 +365,14 @@ async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
     assert_eq!(found.findings, [not_signed, Finding::Unsigned { size: 30 }]);
 }
 
+type Change = fn(&mut audit::StoredEntry);
+
 #[tokio::test]
 async fn an_entry_without_a_valid_mac_is_never_sealed() {
     let mut world = World::new();
     world.enter(4).await;
     let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
     let original = world.ledger.tamper().clone();
-    type Change = fn(&mut audit::StoredEntry);
     let changes: [(Change, MacProblem); 4] = [
         (|entry| entry.mac = None, MacProblem::Missing),
         (|entry| entry.mac.as_mut().unwrap().key = "other".into(), MacProblem::UnknownKey),

@@ -54,10 +54,9 @@ fn a_type_of_resources_is_one_of_codes() {
 }
 
 async fn ledger(count: usize, env: &Arc<ManualEnv>) -> MemoryLedger {
-    let mut ledger =
-        MemoryLedger::new(audit::EntryKeys::derive(
-            &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
-        ));
+    let mut ledger = MemoryLedger::new(audit::EntryKeys::derive(
+        &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
+    ));
     let tenant = TenantId::new(&**env);
     for number in 0..count {
         let ctx = Ctx::new(Arc::clone(env) as Arc<dyn Env>, tenant.clone(), Actor::system("test"));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use credentials::{
-    Cost, Passwords, Salt, StoredPassword, Verdict,
+    Cost, PasswordContext, Passwords, Salt, StoredPassword, Verdict,
     attempts::{self, AttemptKey, AttemptStore, Taken},
     check_new_password, totp,
 };
@@ -32,7 +32,7 @@ impl AttemptStore for Attempts {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let env = SystemEnv::default();
     let chosen = Secret::new("a ship in a bottle".to_owned());
-    check_new_password(&chosen, Some("ada@example.com"), false)?;
+    check_new_password(&chosen, &PasswordContext { names: &["ada@example.com"], factor_enforced: false })?;
     let passwords = Passwords::new(Cost::USUAL);
     let (salt, tenant) = (Salt::random(&env), TenantId::new(&env));
     let hash = passwords.hash(&chosen, &salt, &tenant)?;

@@ -25,6 +25,7 @@
 
 pub mod attempts;
 mod factor;
+mod lockout;
 mod make;
 mod passkey;
 mod password;
@@ -38,14 +39,15 @@ pub use factor::{
     Factor, FactorData, FactorId, FactorIdKind, FactorStore, MAX_FACTORS, NAME_MAX, Removal, default_name,
     may_remove, may_remove_all, name,
 };
+pub use lockout::Means;
 pub use make::{Aaguid, Makers, Trust};
 pub use passkey::{
     Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
     PendingRegistration, user_handle, user_of_handle,
 };
-pub use password::{Weak, check_new_password, password_min};
+pub use password::{PasswordContext, Weak, check_new_password, password_min};
 pub use password_hash::{Cost, PasswordError, Passwords, Salt, StoredPassword, Verdict};
-pub use policy::{FactorKind, MfaPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
+pub use policy::{FactorKind, MfaPolicy, PatPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
 pub use ticket::{
     Familiarity, MAX_WRONG_ANSWERS, SignInStore, TICKET_MINUTES, Ticket, TicketKind, TicketStore,
 };

@@ -218,8 +218,11 @@ impl Passwords {
 /// What argon2id made of one password, by parameters and salt.
 struct Keys<'p> {
     password: &'p str,
-    known: Vec<(Params, Salt, Option<Secret<Vec<u8>>>)>,
+    known: Vec<(Params, Salt, Key)>,
 }
+
+/// argon2id's result; `None` where it refuses the parameters.
+type Key = Option<Secret<Vec<u8>>>;
 
 impl Keys<'_> {
     fn verify(&mut self, params: &Params, salt: &Salt, tenant: &TenantId, mac: &[u8]) -> bool {

@@ -61,6 +61,18 @@ pub struct SessionPolicy {
     pub absolute_days: i64,
 }
 
+/// What personal access tokens may do at most.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PatPolicy {
+    /// Days that a token is valid at most, 1 to 366; `None`: no limit.
+    #[serde(default)]
+    pub max_days: Option<i64>,
+    /// The scopes that tokens may use, by name; `None`: all of them.
+    #[serde(default)]
+    pub allowed_scopes: Option<Vec<String>>,
+}
+
 /// A tenant's sign-in policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -71,6 +83,9 @@ pub struct SignInPolicy {
     pub mfa: MfaPolicy,
     /// How long sessions last.
     pub session: SessionPolicy,
+    /// What personal access tokens may do at most; `None`: whatever their people may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pat: Option<PatPolicy>,
 }
 
 impl Default for SignInPolicy {
@@ -83,6 +98,7 @@ impl Default for SignInPolicy {
                 trust_sso_mfa: false,
             },
             session: SessionPolicy { idle_minutes: 12 * 60, absolute_days: 30 },
+            pat: None,
         }
     }
 }
@@ -99,6 +115,12 @@ pub enum PolicyError {
     /// Too short or too long.
     #[error("session.absoluteDays: write a number from 1 to 365")]
     AbsoluteDays,
+    /// Too short or too long.
+    #[error("pat.maxDays: write a number from 1 to 366, or null")]
+    PatDays,
+    /// A scope is named twice.
+    #[error("pat.allowedScopes: name each scope once")]
+    PatScopes,
 }
 
 impl SignInPolicy {
@@ -116,12 +138,28 @@ impl SignInPolicy {
         if !(1..=365).contains(&self.session.absolute_days) {
             return Err(PolicyError::AbsoluteDays);
         }
+        let Some(pat) = &self.pat else { return Ok(()) };
+        if pat.max_days.is_some_and(|days| !(1..=366).contains(&days)) {
+            return Err(PolicyError::PatDays);
+        }
+        let mut scopes = pat.allowed_scopes.clone().unwrap_or_default();
+        scopes.sort_unstable();
+        let named = scopes.len();
+        scopes.dedup();
+        if scopes.len() != named {
+            return Err(PolicyError::PatScopes);
+        }
         Ok(())
     }
 
     /// Whether a password or passkey opens nothing here: identity providers alone do, but for break-glass accounts.
     pub fn requires_sso(&self, break_glass: bool) -> bool {
         self.sign_in_mode == SignInMode::SsoRequired && !break_glass
+    }
+
+    /// What personal access tokens may do at most.
+    pub fn pats(&self) -> PatPolicy {
+        self.pat.clone().unwrap_or_default()
     }
 
     /// Names of what differs from another policy, as the ledger has them.
@@ -133,6 +171,8 @@ impl SignInPolicy {
             ("mfa.trustSsoMfa", self.mfa.trust_sso_mfa != before.mfa.trust_sso_mfa),
             ("session.idleMinutes", self.session.idle_minutes != before.session.idle_minutes),
             ("session.absoluteDays", self.session.absolute_days != before.session.absolute_days),
+            ("pat.maxDays", self.pats().max_days != before.pats().max_days),
+            ("pat.allowedScopes", self.pats().allowed_scopes != before.pats().allowed_scopes),
         ];
         differences.iter().filter(|(_, differs)| *differs).map(|(name, _)| (*name).to_owned()).collect()
     }
@@ -170,5 +210,18 @@ mod tests {
         assert_eq!(odd.check(), Err(PolicyError::IdleMinutes));
         assert_eq!(odd.changed_from(&policy), ["session.idleMinutes", "session.absoluteDays"]);
         assert!(serde_json::from_str::<SignInPolicy>(&text.replace("idleMinutes", "idle")).is_err());
+
+        // One that was kept before there were limits for tokens, and one with them.
+        assert_eq!(serde_json::from_str::<SignInPolicy>(&text).unwrap(), policy);
+        let limited = text.replace("}}", r#"},"pat":{"maxDays":30,"allowedScopes":["read:profile"]}}"#);
+        let limited: SignInPolicy = serde_json::from_str(&limited).unwrap();
+        assert_eq!(limited.check(), Ok(()));
+        assert_eq!(limited.changed_from(&policy), ["pat.maxDays", "pat.allowedScopes"]);
+        let pat = |max_days, scopes: &[&str]| {
+            let allowed_scopes = Some(scopes.iter().map(ToString::to_string).collect());
+            SignInPolicy { pat: Some(PatPolicy { max_days, allowed_scopes }), ..policy.clone() }.check()
+        };
+        assert_eq!(pat(Some(0), &[]), Err(PolicyError::PatDays));
+        assert_eq!(pat(None, &["read:hcm", "read:hcm"]), Err(PolicyError::PatScopes));
     }
 }

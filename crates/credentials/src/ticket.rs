@@ -123,8 +123,12 @@ pub trait SignInStore: Send {
     async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError>;
     /// Keeps the tenant's policy.
     async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError>;
-    /// What the person is to be told at the next sign-in; it is told once.
+    /// Deletes the person's password; tells whether there was one.
+    async fn delete_password(&mut self, user: &UserId) -> Result<bool, StoreError>;
+    /// What the person is to be told at the next sign-in, the newest first. It stays.
+    async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError>;
+    /// Takes the newest of what the person is to be told: each is told once.
     async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError>;
-    /// Leaves word for the next sign-in.
+    /// Leaves a notice for the next sign-in. A notice of the same text is kept once.
     async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError>;
 }

@@ -87,7 +87,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let ada = directory::create_person(&ctx, &mut store, new()).await?;
     println!("{} ({}) administers {}", ada.user_name, ada.id, acme.slug);
-    let refused = directory::change_person(&ctx, &mut store, &ada, Role::Member, None, true).await;
+    let changes = directory::AccountChanges { role: Some(Role::Member), ..Default::default() };
+    let refused = directory::change_person(&ctx, &mut store, &ada, changes).await;
     assert!(refused.is_err(), "the last administrator stays one");
     assert!(
         directory::create_person(&ctx, &mut store, new()).await.is_err(),

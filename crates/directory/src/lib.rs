@@ -8,10 +8,10 @@ mod link;
 mod people;
 mod tenant;
 
-pub use link::{Link, LinkKind, LinkStore};
+pub use link::{Link, LinkKind, LinkStore, redeem_link};
 pub use people::{
-    NewPerson, PeopleStore, Person, PhoneNumber, ProfileChanges, Role, change_person, change_profile,
-    create_person, delete_person, find_person,
+    AccountChanges, NewPerson, PeopleStore, Person, PhoneNumber, ProfileChanges, Role, change_person,
+    change_profile, create_person, delete_person, find_person,
 };
 pub use tenant::{NewTenant, Tenant, TenantStore, Tier, create_tenant};
 

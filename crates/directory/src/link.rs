@@ -1,7 +1,9 @@
 //! Links that are sent to people: an invitation, or a new start after a lost password.
 
 use async_trait::async_trait;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{Ctx, Email, StoreError, Timestamp, UserId};
+
+use crate::{Person, Role};
 
 const HOUR: i64 = 60 * 60_000;
 
@@ -38,6 +40,9 @@ impl LinkKind {
 }
 
 /// What is kept of a link. Its text is with the person alone; it is found by the hash of that.
+///
+/// A link is valid only for the address and the role it was issued for: both are kept with it and compared when it is
+/// redeemed. A writer that changes a user and forgets the user's links cannot leave one that works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// SHA-256 of its text.
@@ -46,15 +51,54 @@ pub struct Link {
     pub kind: LinkKind,
     /// Whom it lets in.
     pub user: UserId,
+    /// The sign-in address it was issued for, as [`Email::key`]; `None` for a user without one.
+    pub email_key: Option<String>,
+    /// The role it was issued for.
+    pub role: Role,
     /// When it was made.
     pub created_at: Timestamp,
 }
 
 impl Link {
+    /// A link for a person as they are now.
+    pub fn new(hash: [u8; 32], kind: LinkKind, person: &Person, now: Timestamp) -> Self {
+        Self {
+            hash,
+            kind,
+            user: person.id.clone(),
+            email_key: person.email.as_ref().map(Email::key),
+            role: person.role,
+            created_at: now,
+        }
+    }
+
     /// When it ends.
     pub fn expires_at(&self) -> Timestamp {
         self.created_at.plus_millis(self.kind.hours() * HOUR)
     }
+
+    /// Whether the person still is who the link was issued for: active, with the same address and role.
+    pub fn is_for(&self, person: &Person) -> bool {
+        person.active
+            && self.user == person.id
+            && self.email_key == person.email.as_ref().map(Email::key)
+            && self.role == person.role
+    }
+}
+
+/// Redeems the link of this hash for a person whose row is locked, once; `None` where the link is unknown, has ended, or was
+/// issued for another address or role. A link that is refused stays as it was.
+pub async fn redeem_link(
+    ctx: &Ctx,
+    store: &mut dyn LinkStore,
+    person: &Person,
+    hash: &[u8; 32],
+) -> Result<Option<Link>, StoreError> {
+    let link = store.link(hash).await?;
+    let Some(link) = link.filter(|link| ctx.now < link.expires_at() && link.is_for(person)) else {
+        return Ok(None);
+    };
+    Ok(store.take_link(hash).await?.then_some(link))
 }
 
 /// Where one tenant's links are kept.
@@ -68,4 +112,41 @@ pub trait LinkStore: Send {
     async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError>;
     /// Takes all of a person's links away.
     async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::{Env, ManualEnv};
+
+    #[test]
+    fn a_link_is_for_one_address_and_one_role() {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let person = Person {
+            id: UserId::new(&env),
+            user_name: "ada".into(),
+            email: Some("Ada@example.com".parse().unwrap()),
+            display_name: None,
+            title: None,
+            department: None,
+            phone_numbers: Vec::new(),
+            role: Role::Member,
+            active: true,
+            break_glass: false,
+            created_at: env.now(),
+            updated_at: env.now(),
+        };
+        let link = Link::new([1; 32], LinkKind::Invitation, &person, env.now());
+        assert!(link.is_for(&person));
+        assert!(link.is_for(&Person { email: Some("ada@EXAMPLE.com".parse().unwrap()), ..person.clone() }));
+        for other in [
+            Person { email: Some("lovelace@example.com".parse().unwrap()), ..person.clone() },
+            Person { email: None, ..person.clone() },
+            Person { role: Role::Admin, ..person.clone() },
+            Person { active: false, ..person.clone() },
+            Person { id: UserId::new(&env), ..person.clone() },
+        ] {
+            assert!(!link.is_for(&other), "{other:?}");
+        }
+    }
 }

@@ -198,16 +198,29 @@ pub async fn change_profile(
     Ok((after, changed))
 }
 
-/// Changes what administrators decide: role, address, and whether the person may sign in.
+/// What administrators change of an account; `None` leaves it as it is.
+#[derive(Debug, Clone, Default)]
+pub struct AccountChanges {
+    /// See [`Person::role`].
+    pub role: Option<Role>,
+    /// See [`Person::email`].
+    pub email: Option<Email>,
+    /// See [`Person::active`].
+    pub active: Option<bool>,
+}
+
+/// Changes role, address, and whether the person may sign in; the person as they are now. Nothing is written where nothing
+/// changes.
 pub async fn change_person(
     ctx: &Ctx,
     store: &mut dyn PeopleStore,
     before: &Person,
-    role: Role,
-    email: Option<Email>,
-    active: bool,
+    changes: AccountChanges,
 ) -> Result<Person, Error> {
-    let mut after = Person { role, active, updated_at: ctx.now, ..before.clone() };
+    let AccountChanges { role, email, active } = changes;
+    let mut after = before.clone();
+    after.role = role.unwrap_or(before.role);
+    after.active = active.unwrap_or(before.active);
     if let Some(email) = email {
         // Who was made with the address as the name goes on being called by the address.
         if before.email.as_ref().is_some_and(|old| old.as_str() == before.user_name) {
@@ -215,6 +228,10 @@ pub async fn change_person(
         }
         after.email = Some(email);
     }
+    if after == *before {
+        return Ok(after);
+    }
+    after.updated_at = ctx.now;
     let was_admin = before.role == Role::Admin && before.active;
     let stays_admin = after.role == Role::Admin && after.active;
     if was_admin && !stays_admin && !store.another_admin(&before.id).await? {

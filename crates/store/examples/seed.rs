@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use audit::{Audited, EntryKeys, Event, events::tenants::TenantCreated};
 use directory::{NewTenant, Tenant, Tier};
-use kernel::{Actor, Ctx, Env, Secret, StoreError, SystemEnv, TenantId};
+use kernel::{Actor, Ctx, Env, MasterKeys, Secret, StoreError, SystemEnv, TenantId};
 use scim_core::{Draft, User, UserStore};
 use serde_json::json;
 use store::{Store, Tx};
@@ -25,7 +25,7 @@ const FEW: usize = 5;
 async fn main() {
     let words: Vec<_> = std::env::args().collect();
     let master = data_encoding::BASE64.decode(words[5].as_bytes()).unwrap();
-    let keys = EntryKeys::derive(&[("1".to_owned(), Secret::new(master))]);
+    let keys = EntryKeys::derive(&MasterKeys::new(vec![("1".to_owned(), Secret::new(master))]).unwrap());
     let store = Store::open(&words[1].parse().unwrap(), 2, keys).unwrap();
     let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
     let (users, others): (usize, usize) = (words[3].parse().unwrap(), words[4].parse().unwrap());

@@ -19,7 +19,7 @@ use crate::{
     holders::{HolderRow, POLICIES, PoliciesRow},
     json::JsonText,
     network::NetworkMark,
-    pats::PatRow,
+    pats::{PatRow, pat_limits},
     schema::{personal_access_tokens as pats, scim_tokens, sessions as session_rows, tenants, users},
     scim_tokens::ScimTokenRow,
     sessions::SessionRow,
@@ -48,7 +48,6 @@ pub enum Credential {
 }
 
 /// The row of a credential.
-#[expect(clippy::large_enum_variant, reason = "lives for the length of one call")]
 enum CredentialRow {
     Session(SessionRow, HolderRow, PoliciesRow),
     Pat(PatRow, HolderRow, PoliciesRow),
@@ -63,7 +62,11 @@ impl TryFrom<CredentialRow> for Credential {
             CredentialRow::Session(session, holder, policies) => {
                 Self::Session(session.try_into()?, holder.with(policies)?)
             }
-            CredentialRow::Pat(pat, holder, policies) => Self::Pat(pat.try_into()?, holder.with(policies)?),
+            CredentialRow::Pat(pat, holder, policies) => {
+                let (pat, holder) = (Pat::try_from(pat)?, holder.with(policies)?);
+                // What the tenant allows today holds for tokens that were minted before.
+                Self::Pat(pat.within(&pat_limits(&holder.policy)), holder)
+            }
             CredentialRow::ScimToken(token, network) => {
                 Self::ScimToken(token.try_into()?, NetworkMark::of(network)?)
             }

@@ -10,6 +10,7 @@
 #![expect(clippy::duplicate_mod, reason = "users::refold is compiled once for each database")]
 
 mod across;
+mod administrators;
 mod attestation;
 mod audit_entries;
 mod audit_log;
@@ -59,6 +60,7 @@ pub use self::webhooks::{
     Delivered, DeliveryStatus, Fresh, HourOfDeliveries, MAX_REPLAYED, Past, Replayed, Retries, event_payload,
 };
 pub use across::Across;
+pub use administrators::Administrator;
 pub use audit_log::Waiting;
 pub use credential::{Credential, CredentialKey};
 pub use enrolled::EnrolledPasskey;
@@ -68,6 +70,7 @@ pub use figures::{Figures, Queue};
 pub use filter::Cost;
 pub use holders::{Account, ForeignHolder, Holder};
 pub use network::NetworkMark;
+pub use pats::pat_limits;
 pub use recent::{MAX_RECENT, Recent};
 pub use saml::{SamlExpiry, SamlOver};
 pub use scans::{Outcome, ScanFigures};

@@ -17,6 +17,8 @@ struct LinkRow {
     kind: String,
     user_id: String,
     created_at: NaiveDateTime,
+    email_key: Option<String>,
+    role: Option<String>,
 }
 
 #[async_trait]
@@ -29,6 +31,8 @@ impl LinkStore for Tx {
             kind: link.kind.as_str().to_owned(),
             user_id: link.user.to_string(),
             created_at: link.created_at.naive(),
+            email_key: link.email_key.clone(),
+            role: Some(link.role.as_str().to_owned()),
         };
         let query = diesel::insert_into(links::table).values(&row);
         on!(&mut self.conn, c => query.execute(c).await)?;
@@ -40,11 +44,16 @@ impl LinkStore for Tx {
         let query = links::table.find((self.tenant.as_str(), &hash[..]));
         let row: Option<LinkRow> =
             on!(&mut self.conn, c => query.select(LinkRow::as_select()).first(c).await.optional())?;
-        let Some(row) = row else { return Ok(None) };
+        // An older instance on the same database writes no role: its links are void.
+        let Some((row, role)) = row.and_then(|row| row.role.clone().map(|role| (row, role))) else {
+            return Ok(None);
+        };
         Ok(Some(Link {
             hash: *hash,
             kind: LinkKind::parse(&row.kind).ok_or_else(|| corrupt("links.kind", &row.kind))?,
             user: row.user_id.parse().map_err(|error| corrupt("links.user_id", error))?,
+            email_key: row.email_key,
+            role: role.parse().map_err(|error| corrupt("links.role", error))?,
             created_at: Timestamp::from_naive(row.created_at),
         }))
     }

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use chrono::NaiveDateTime;
+use credentials::{PatPolicy, SignInPolicy};
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
-use tokens::{Pat, PatId, PatStore, Scope, TokenHash};
+use tokens::{Pat, PatId, PatStore, Scope, TokenHash, pat::Limits};
 
 use crate::{Tx, conn::on, error::corrupt, kept::Kept, schema::personal_access_tokens as rows};
 
@@ -44,6 +45,18 @@ impl TryFrom<PatRow> for Pat {
             last_used_ip: row.last_used_ip.and_then(|ip| ip.parse().ok()),
         })
     }
+}
+
+/// What a tenant's policy allows of its people's tokens.
+pub fn pat_limits(policy: &SignInPolicy) -> Limits {
+    let PatPolicy { max_days, allowed_scopes } = policy.pats();
+    let unlimited = Limits::default();
+    let allowed = match allowed_scopes {
+        // A scope that this version does not know allows nothing.
+        Some(names) => names.iter().filter_map(|name| name.parse().ok()).collect(),
+        None => unlimited.allowed,
+    };
+    Limits { max_days, allowed }
 }
 
 #[async_trait]

@@ -209,6 +209,7 @@ impl PeopleStore for Tx {
             self.note_change(true);
         }
         if before.role != after.role {
+            self.void_invitations(&after.id).await?;
             // A step-up token was issued to somebody who could do more, or less.
             self.revoke_grants(&after.id, after.updated_at).await?;
         }

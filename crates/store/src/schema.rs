@@ -298,6 +298,8 @@ diesel::table! {
         kind -> Text,
         user_id -> Text,
         created_at -> Timestamp,
+        email_key -> Nullable<Text>,
+        role -> Nullable<Text>,
     }
 }
 

@@ -146,23 +146,55 @@ impl SignInStore for Tx {
         Ok(())
     }
 
+    async fn delete_password(&mut self, user: &UserId) -> Result<bool, StoreError> {
+        self.for_change()?;
+        let row = passwords::table.find((self.tenant.as_str(), user.as_str()));
+        let deleted = on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1;
+        Ok(self.note_change(deleted))
+    }
+
+    async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError> {
+        let row = notices::table.find((self.tenant.as_str(), user.as_str())).select(notices::notice);
+        let kept: Option<String> = on!(&mut self.conn, c => row.first(c).await.optional())?;
+        // One text, the oldest first, separated by spaces.
+        let all = kept.iter().flat_map(|kept| kept.split(' ')).map(str::to_owned);
+        Ok(all.rev().collect())
+    }
+
     async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
         self.for_change()?;
-        let row = notices::table.find((self.tenant.as_str(), user.as_str()));
-        let notice: Option<String> =
-            on!(&mut self.conn, c => row.select(notices::notice).first(c).await.optional())?;
-        if notice.is_some() {
-            on!(&mut self.conn, c => dsl::delete(row).execute(c).await)?;
+        let mut kept = self.notices(user).await?;
+        if kept.is_empty() {
+            return Ok(None);
         }
-        Ok(notice)
+        let taken = kept.remove(0);
+        kept.reverse();
+        self.keep_notices(user, &kept).await?;
+        Ok(Some(taken))
     }
 
     async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
         self.for_change()?;
+        let mut kept = self.notices(user).await?;
+        kept.reverse();
+        kept.retain(|known| known != notice);
+        kept.push(notice.to_owned());
+        self.keep_notices(user, &kept).await
+    }
+}
+
+impl Tx {
+    /// Keeps these notices for a person, the oldest first, in the place of those there were.
+    async fn keep_notices(&mut self, user: &UserId, notices: &[String]) -> Result<(), StoreError> {
+        if notices.is_empty() {
+            let row = notices::table.find((self.tenant.as_str(), user.as_str()));
+            on!(&mut self.conn, c => dsl::delete(row).execute(c).await)?;
+            return Ok(());
+        }
         let row = (
             notices::tenant_id.eq(self.tenant.as_str()),
             notices::user_id.eq(user.as_str()),
-            notices::notice.eq(notice),
+            notices::notice.eq(notices.join(" ")),
         );
         let insert = diesel::insert_into(notices::table).values(row);
         let upsert = insert.on_conflict((notices::tenant_id, notices::user_id)).do_update();

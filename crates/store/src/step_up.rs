@@ -215,6 +215,19 @@ impl StepUpStore for Tx {
 }
 
 impl Tx {
+    /// Whether a session has proved its user's presence since `since`: a step-up token was issued to it then, used or not.
+    pub async fn has_stepped_up(&mut self, session: &str, since: Timestamp) -> Result<bool, StoreError> {
+        self.flush().await?;
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::session_id.eq(session))
+            .filter(rows::issued_at.gt(since.naive()))
+            .filter(rows::revoked_at.is_null())
+            .select(rows::id);
+        let found: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        Ok(found.is_some())
+    }
+
     /// Takes back what was not used in a session that is over, and forgets its challenges.
     pub(crate) async fn end_step_ups(&mut self, session: &str, at: Timestamp) -> Result<usize, StoreError> {
         let of_session = (challenges::session_id.eq(session), rows::session_id.eq(session));

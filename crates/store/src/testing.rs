@@ -29,6 +29,9 @@ impl Kind {
 }
 
 /// The keys of the MACs of audit entries in tests.
+///
+/// # Panics
+/// Never: the key is as long as it has to be.
 pub fn entry_keys() -> EntryKeys {
     let masters = MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]);
     EntryKeys::derive(&masters.expect("a key of 32 bytes"))

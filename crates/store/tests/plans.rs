@@ -25,8 +25,8 @@ use audit::{
     },
 };
 use credentials::{
-    Factor, FactorData, FactorStore, Familiarity, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
-    attempts,
+    Factor, FactorData, FactorStore, Familiarity, Salt, SignInPolicy, SignInStore, Ticket, TicketKind,
+    TicketStore, attempts,
 };
 use diesel::{
     QueryableByName,
@@ -51,7 +51,7 @@ use scim_core::{
 use serde_json::json;
 use sessions::{GraceKind, Lifetime, Method, NewSession, Session, SessionStore, Standing};
 use store::{
-    DatabaseUrl, Store, Use, UseOf,
+    CredentialKey, DatabaseUrl, Store, Use, UseOf,
     testing::{Kind, TestDatabase},
 };
 use tokens::{NewScimToken, PatStore, ScimTokenStore, Scope, pat::NewPat};
@@ -113,7 +113,7 @@ async fn sent(store: &Store) -> Vec<String> {
         people_come_with_saml(ctx, tx).await?;
         Ok::<_, StoreError>(Audited::new((token, raw), Event::new("test", &UserDeactivated {})))
     };
-    let (token, raw) = store.write(ctx, everything).await.unwrap();
+    let (token, raw) = Box::pin(store.write(ctx, everything)).await.unwrap();
     let text = || Some("user".to_owned());
     for filter in [
         Filter::default(),
@@ -131,7 +131,7 @@ async fn sent(store: &Store) -> Vec<String> {
         }
     }
     let across = async |across: &mut store::Across| {
-        across.scim_token(raw.tenant(), &raw.hash()).await?;
+        across.credential(raw.tenant(), &CredentialKey::ScimToken(raw.hash())).await?;
         across.tenant(raw.tenant()).await?;
         across.next_unsealed(Some(raw.tenant())).await?;
         let lease = delivering(&*env);
@@ -141,11 +141,14 @@ async fn sent(store: &Store) -> Vec<String> {
         across.webhooks_after(Some(&key), 10).await?;
         across.next_to_publish(Some(raw.tenant()), lease.now).await?;
         across.tenant_of_slug("acme").await?;
-        across.session(raw.tenant(), &Id::from_key(token.id.key()).unwrap()).await?;
-        across.pat(raw.tenant(), &raw.hash()).await?;
+        let session = Id::from_key(token.id.key()).unwrap();
+        across.credential(raw.tenant(), &CredentialKey::Session(session)).await?;
+        across.credential(raw.tenant(), &CredentialKey::Pat(raw.hash())).await?;
         across.accounts("ada@example.com", None, "here").await?;
         across.accounts("ada@example.com", Some(raw.tenant()), "here").await?;
-        across.foreign("ada@example.com", None, &[0; 32]).await?;
+        across.foreign_session(&[0; 32], None).await?;
+        across.foreign_session(&[0; 32], Some(raw.tenant())).await?;
+        across.foreign_holder("ada@example.com", None).await?;
         across.provider_for_domain(&"a.example".parse().unwrap()).await?;
         across.saml_due(lease.now, 10).await?;
         across.saml_expiry(lease.now).await?;
@@ -169,6 +172,17 @@ async fn sent(store: &Store) -> Vec<String> {
 }
 
 /// Everything that storage sends when people sign in and are looked after.
+async fn salts_and_wrong_codes(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Result<(), StoreError> {
+    let salt = tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?;
+    assert_eq!(tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?, salt, "the first stays");
+    tx.count_wrong_code(id).await?;
+    tx.count_wrong_code(id).await?;
+    assert_eq!(tx.wrong_codes(id).await?, 2);
+    tx.clear_wrong_codes(id).await?;
+    assert_eq!(tx.wrong_codes(id).await?, 0);
+    Ok(())
+}
+
 async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
     let new =
         NewPerson { email: "signs.in@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
@@ -183,6 +197,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     tx.set_password(id, "hash", ctx.now).await?;
     tx.set_password(id, "other", ctx.now).await?;
     assert_eq!(tx.password(id).await?.as_deref(), Some("other"));
+    salts_and_wrong_codes(ctx, tx, id).await?;
     assert_eq!(tx.note_origin(id, "here", ctx.now).await?, Familiarity::First);
     assert_eq!(tx.note_origin(id, "here", ctx.now).await?, Familiarity::Known);
     assert_eq!(tx.note_origin(id, "there", ctx.now).await?, Familiarity::New);
@@ -192,8 +207,14 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     tx.set_sign_in_policy(&SignInPolicy::default()).await?;
     tx.leave_notice(id, "NOTICE").await?;
     assert_eq!((tx.take_notice(id).await?.as_deref(), tx.take_notice(id).await?), (Some("NOTICE"), None));
+    for notice in ["FIRST", "SECOND", "FIRST"] {
+        tx.leave_notice(id, notice).await?;
+    }
+    assert_eq!(tx.notices(id).await?, ["FIRST", "SECOND"], "the newest first, each once");
+    assert_eq!(tx.take_notice(id).await?.as_deref(), Some("FIRST"));
+    assert_eq!(tx.take_notice(id).await?.as_deref(), Some("SECOND"));
     for _ in 0..2 {
-        attempts::take(tx, attempts::password("ada", "here", false), ctx.now).await?;
+        attempts::take(tx, attempts::password("ada", "here"), ctx.now).await?;
     }
 
     let mut ticket = Ticket::new([2; 32], TicketKind::Factor, id.clone(), json!({ "a": 1 }), ctx.now);
@@ -203,6 +224,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert_eq!(tx.ticket(&[2; 32]).await?, Some(ticket));
     assert!(tx.take_ticket(&[2; 32]).await? && !tx.take_ticket(&[2; 32]).await?);
     tx.drop_tickets(id).await?;
+    assert!(!tx.has_stepped_up("ses_none", ctx.now).await?);
     stepup::conformance::store(ctx, tx).await;
     let new = NewTenant { slug: "acme".into(), name: "Acme".into(), tier: Tier::Standard };
     let acme = Tenant { id: ctx.tenant.clone(), ..Tenant::new(&*ctx.env, new).unwrap() };
@@ -231,7 +253,9 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
 
     let session = they_have_sessions(ctx, tx, id).await?;
 
-    let link = Link { hash: [4; 32], kind: LinkKind::Reset, user: id.clone(), created_at: ctx.now };
+    let person = tx.person(id).await?.unwrap();
+    tx.administrators().await?;
+    let link = Link::new([4; 32], LinkKind::Reset, &person, ctx.now);
     tx.replace_links(&link).await?;
     assert_eq!(tx.link(&[4; 32]).await?, Some(link));
     assert!(tx.take_link(&[4; 32]).await?);
@@ -278,6 +302,8 @@ async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Resul
     assert_eq!(tx.session(&session.id).await?.as_ref(), Some(&session));
     assert_eq!(tx.sessions_of(id).await?, std::slice::from_ref(&session));
     tx.update_session(&session).await?;
+    let mut session = session;
+    sessions::renew(ctx, tx, &mut session).await?;
     assert!(tx.revoke_session(&session.id, ctx.now).await?);
     tx.revoke_sessions(id, ctx.now, Some(&session.id)).await?;
     Ok(session)
@@ -590,7 +616,7 @@ async fn every_statement_uses_an_index_and_there_are_no_more_of_them_for_more_ro
     set_default_instrumentation(|| Some(Box::new(Listener))).unwrap();
 
     let database = TestDatabase::new(Kind::Sqlite).await;
-    let statements = sent(&database.store()).await;
+    let statements = Box::pin(sent(&database.store())).await;
     assert!(statements.len() >= 40, "{statements:#?}");
     assert_eq!(counted(&database.store(), 100).await, counted(&database.store(), 3).await);
     let DatabaseUrl::Sqlite(path) = &database.url else { unreachable!() };
@@ -608,7 +634,7 @@ async fn every_statement_uses_an_index_and_there_are_no_more_of_them_for_more_ro
     }
 
     let database = TestDatabase::new(Kind::Postgres).await;
-    let statements = sent(&database.store()).await;
+    let statements = Box::pin(sent(&database.store())).await;
     assert!(statements.len() >= 40, "{statements:#?}");
     let DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
     let mut conn = AsyncPgConnection::establish(url).await.unwrap();

@@ -59,6 +59,13 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// Whether it changes something in its person's name.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::WriteProfile | Self::WriteHcm)
+    }
+}
+
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -102,7 +109,36 @@ pub struct Pat {
     pub last_used_ip: Option<IpAddr>,
 }
 
+/// What a tenant allows of its people's tokens, old ones too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Days that a token is valid at most; `None`: as many as its person chooses.
+    pub max_days: Option<i64>,
+    /// The scopes that tokens may use.
+    pub allowed: Vec<Scope>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_days: None, allowed: Scope::ALL.to_vec() }
+    }
+}
+
+const DAY: i64 = 24 * 60 * 60_000;
+
 impl Pat {
+    /// The token as far as its tenant allows it today: without the scopes that are not allowed, ending when a token of its
+    /// age ends at the latest.
+    #[must_use]
+    pub fn within(mut self, limits: &Limits) -> Self {
+        self.scopes.retain(|scope| limits.allowed.contains(scope));
+        if let Some(days) = limits.max_days {
+            let latest = self.created_at.plus_millis(days * DAY);
+            self.expires_at = Some(self.expires_at.map_or(latest, |end| end.min(latest)));
+        }
+        self
+    }
+
     /// Whether it is neither revoked nor past its end.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
@@ -147,6 +183,12 @@ pub enum Error {
     /// Too short or too long.
     #[error("expiresInDays: write a number from 1 to {MAX_DAYS}")]
     Days,
+    /// The tenant allows fewer days.
+    #[error("expiresInDays: the sign-in policy of this tenant allows at most {0} days")]
+    DaysAllowed(i64),
+    /// The tenant does not allow a scope.
+    #[error("scopes: the sign-in policy of this tenant does not allow {0}; leave it out")]
+    ScopeNotAllowed(Scope),
     /// The person has too many.
     #[error("there are {MAX_TOKENS} tokens in force; revoke one first")]
     TooMany,
@@ -178,6 +220,22 @@ impl NewPat {
     }
 }
 
+impl NewPat {
+    /// Checks what the person chose against what the tenant allows. Without a choice the token ends when it has to.
+    pub fn within(mut self, limits: &Limits) -> Result<Self, Error> {
+        if let Some(scope) = self.scopes.iter().find(|scope| !limits.allowed.contains(scope)) {
+            return Err(Error::ScopeNotAllowed(*scope));
+        }
+        if let Some(most) = limits.max_days {
+            if self.expires_in_days.is_some_and(|days| days > most) {
+                return Err(Error::DaysAllowed(most));
+            }
+            self.expires_in_days = self.expires_in_days.or(Some(most));
+        }
+        Ok(self)
+    }
+}
+
 /// Mints a token for a person; the raw text is in the answer and nowhere else.
 pub async fn mint(
     ctx: &Ctx,
@@ -198,7 +256,7 @@ pub async fn mint(
         scopes: new.scopes,
         hash: raw.hash(),
         created_at: ctx.now,
-        expires_at: new.expires_in_days.map(|days| ctx.now.plus_millis(days * 24 * 60 * 60_000)),
+        expires_at: new.expires_in_days.map(|days| ctx.now.plus_millis(days * DAY)),
         revoked_at: None,
         last_used_at: None,
         last_used_ip: None,
@@ -213,6 +271,21 @@ pub async fn revoke(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId, id: &Pat
         Some(token) if token.user == *user && store.revoke_pat(id, ctx.now).await? => Ok(()),
         _ => Err(Error::NotFound),
     }
+}
+
+/// Revokes all tokens of a person that are in force: their ids.
+pub async fn revoke_all(
+    ctx: &Ctx,
+    store: &mut dyn PatStore,
+    user: &UserId,
+) -> Result<Vec<PatId>, StoreError> {
+    let mut revoked = Vec::new();
+    for token in store.pats_of(user).await? {
+        if token.is_live(ctx.now) && store.revoke_pat(&token.id, ctx.now).await? {
+            revoked.push(token.id);
+        }
+    }
+    Ok(revoked)
 }
 
 #[cfg(test)]
@@ -233,5 +306,41 @@ mod tests {
         assert!(matches!(new("CI", &[Scope::ReadHcm], Some(0)).check(), Err(Error::Days)));
         assert_eq!("read:hcm".parse(), Ok(Scope::ReadHcm));
         assert!("read:everything".parse::<Scope>().is_err());
+    }
+
+    #[test]
+    fn tenants_limits_hold_for_new_and_old_tokens() {
+        let env = kernel::ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let limits = Limits { max_days: Some(30), allowed: vec![Scope::ReadProfile, Scope::ReadHcm] };
+        let new = |scopes: &[Scope], days| {
+            let new = NewPat { name: "CI".into(), scopes: scopes.to_vec(), expires_in_days: days };
+            new.within(&limits)
+        };
+        assert_eq!(new(&[Scope::ReadHcm], None).unwrap().expires_in_days, Some(30));
+        assert_eq!(new(&[Scope::ReadHcm], Some(7)).unwrap().expires_in_days, Some(7));
+        assert!(matches!(new(&[Scope::ReadHcm], Some(31)), Err(Error::DaysAllowed(30))));
+        let refused = new(&[Scope::ReadHcm, Scope::WriteHcm], None);
+        assert!(matches!(refused, Err(Error::ScopeNotAllowed(Scope::WriteHcm))));
+
+        let tenant = kernel::Id::<kernel::Tenant>::new(&env);
+        let now = kernel::Env::now(&env);
+        let old = Pat {
+            id: PatId::new(&env),
+            user: UserId::new(&env),
+            name: "CI".into(),
+            scopes: vec![Scope::ReadProfile, Scope::AdminTenant],
+            hash: RawToken::mint(&env, TokenKind::Pat, &tenant).hash(),
+            created_at: now,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+            last_used_ip: None,
+        };
+        let limited = old.clone().within(&limits);
+        assert_eq!(limited.scopes, [Scope::ReadProfile]);
+        assert!(
+            limited.is_live(now.plus_millis(30 * DAY - 1)) && !limited.is_live(now.plus_millis(30 * DAY))
+        );
+        assert_eq!(old.clone().within(&Limits::default()), old);
     }
 }

@@ -49,15 +49,18 @@ onAct("change-password", async () => {
 
 onSend("change-password", async (fields, form) => {
   const body = { currentPassword: fields.get("currentPassword"), newPassword: fields.get("newPassword") };
+  if (fields.get("revokeTokens")) body.revokeTokens = true;
+  let changed;
   try {
-    await ask("POST", "/api/me/password", body);
+    changed = await ask("POST", "/api/me/password", body);
   } catch (error) {
     if (error.code !== "INVALID_CREDENTIALS") throw error;
     throw new Refusal(400, { error: "currentPassword: this is not your password" });
   }
   form.closest("dialog").close();
   await refresh();
-  say("The password is changed.");
+  const count = changed.revokedTokens;
+  say(count === undefined ? "The password is changed." : `The password is changed. ${count} personal access token${count === 1 ? " was" : "s were"} revoked.`);
 });
 
 // Sessions.

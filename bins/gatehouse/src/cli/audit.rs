@@ -114,7 +114,7 @@ pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
 }
 
 fn own(settings: &Settings) -> CheckpointKeys {
-    let masters = settings.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default();
+    let masters = settings.master_keys();
     CheckpointKeys::derive(&masters)
 }
 
@@ -150,8 +150,8 @@ async fn verify_database(tenant: &str, said: &Said, settings: &Settings, office:
         let checkpoint = Checkpoint::verified(&note, &keys);
         checkpoints.push(checkpoint.map_err(|error| format!("{}: {error}", path.display()))?);
     }
-    let masters = settings.master_key.as_ref().map(MasterKeys::newest_first).unwrap_or_default();
-    let entries = EntryKeys::derive(masters);
+    let masters = settings.master_keys();
+    let entries = EntryKeys::derive(&masters);
     let with = VerifyKeys {
         checkpoints: &keys,
         entries: Some(&entries).filter(|keys| !keys.is_empty()),
@@ -298,8 +298,8 @@ async fn drop_old(tenant: &str, settings: &Settings, office: &Office) -> Result<
     let tenant = office.tenant(tenant).await?;
     let (own, name) = (own(settings), tenant.id.to_string());
     let keys = own.of(&name);
-    let masters = settings.master_key.as_ref().map(MasterKeys::newest_first).unwrap_or_default();
-    let days = signed_retention(&tenant, &keys, &EntryKeys::derive(masters), office).await?;
+    let masters = settings.master_keys();
+    let days = signed_retention(&tenant, &keys, &EntryKeys::derive(&masters), office).await?;
     let from = office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.dropped().await).await?;
     let time = office.env.now().plus_millis(-i64::from(days) * DAY);
     let look = async |tx: &mut Tx| removable(tx, &name, &keys, from, time).await;

@@ -233,8 +233,8 @@ const MAX_TENANTS: usize = 1000;
 /// Looks for entries that wait to be sealed and never will be, because their MAC does not prove who wrote them.
 async fn audit_logs(findings: &mut Findings, settings: &Settings) {
     const CHECK: &str = "audit log";
-    let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
-    let keys = EntryKeys::derive(masters);
+    let masters = settings.master_keys();
+    let keys = EntryKeys::derive(&masters);
     let there = match &settings.database_url {
         DatabaseUrl::Sqlite(path) => path.exists(),
         DatabaseUrl::Postgres(_) => true,

@@ -201,8 +201,8 @@ impl Office {
     /// The same with the keys of these settings. Without a master key it can read, and write nothing.
     async fn open_with(settings: &Settings, env: Arc<dyn Env>) -> Result<Self> {
         make_data_dir(settings)?;
-        let masters = settings.master_key.as_ref().map(secrets::MasterKeys::newest_first).unwrap_or_default();
-        let store = Store::open(&settings.database_url, 1, EntryKeys::derive(masters))?;
+        let masters = settings.master_keys();
+        let store = Store::open(&settings.database_url, 1, EntryKeys::derive(&masters))?;
         if store.is_behind().await? {
             return Err("the database is behind this program: run gatehouse migrate first".into());
         }

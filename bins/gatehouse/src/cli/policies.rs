@@ -9,16 +9,16 @@ use netpolicy::{By, Mode, NetworkPolicyStore, Settings};
 use store::Tx;
 
 use super::{Office, Report, Result};
-use crate::http::{change_network_policy, change_policy};
+use crate::http::{change_network_policy, change_policy, check_policy, missing_to_sign_in};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Set what a tenant asks of those who sign in
+    /// Set the sign-in policy of a tenant; warns where no administrator could sign in under it
     SignIn {
         /// The tenant's slug
         #[arg(long)]
         tenant: String,
-        /// A JSON file: signInMode, mfa, session
+        /// A JSON file: signInMode, mfa, session, pat
         #[arg(long, value_name = "JSON")]
         file: PathBuf,
     },
@@ -59,10 +59,19 @@ async fn sign_in(tenant: &str, file: &Path, office: &Office) -> Result<Report> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let policy: SignInPolicy =
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-    policy.check().map_err(|error| format!("{}: {error}", file.display()))?;
+    check_policy(&policy).map_err(|error| format!("{}: {error}", file.display()))?;
     let tenant = office.tenant(tenant).await?;
-    let write =
-        office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| change_policy(ctx, tx, policy).await);
-    let policy = write.await?;
+    let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
+        let missing = missing_to_sign_in(&policy, ctx, tx).await?;
+        Ok::<_, kernel::StoreError>(change_policy(ctx, tx, policy).await?.map(|policy| (policy, missing)))
+    });
+    let (policy, missing) = write.await?;
+    if let Some(missing) = missing {
+        // The operator may have to: this is the way out of a lockout, too.
+        eprintln!(
+            "gatehouse: warning: no administrator of {} can sign in under this policy: {missing}",
+            tenant.slug
+        );
+    }
     Ok(Report::new(serde_json::to_value(&policy)?, format!("{} has this policy from now on", tenant.slug)))
 }

@@ -3,13 +3,14 @@
 use std::{io::Read, sync::Arc};
 
 use audit::{
-    Audited, Event,
+    Audited, Event, Unaudited,
     events::{
         pats::PatRevoked,
         scim_tokens::{ScimTokenCreated, ScimTokenRevoked},
     },
 };
 use clap::Subcommand;
+use credentials::SignInStore;
 use kernel::{Email, Env};
 use serde_json::json;
 use tokens::{NewScimToken, PatId, PatStore, RawToken, ScimTokenId, Scope, pat::NewPat};
@@ -97,6 +98,7 @@ async fn mint(office: &Office, tenant: &str, new: NewScimToken) -> Result<Report
 async fn mint_pat(office: &Office, tenant: &str, email: &Email, new: NewPat) -> Result<Report> {
     let (tenant, user) = find(office, tenant, email).await?;
     let write = office.write(&tenant.id, async move |ctx, tx| {
+        let new = new.within(&store::pat_limits(&tx.sign_in_policy().await?))?;
         let (pat, raw) = tokens::pat::mint(ctx, tx, &user, new).await?;
         let event = Event::new(pat.id.as_str(), &pat_created(&pat));
         Ok::<_, tokens::pat::Error>(Audited::new((pat, raw), event))
@@ -112,6 +114,9 @@ async fn revoke_pat(office: &Office, id: PatId) -> Result<Report> {
     let revoked = id.clone();
     let write = office.write(&tenant, async move |ctx, tx| {
         let Some(pat) = tx.pat(&revoked).await? else { return Err(tokens::pat::Error::NotFound) };
+        if pat.revoked_at.is_some() {
+            return Ok(Audited::without((), Unaudited::NothingChanged));
+        }
         tokens::pat::revoke(ctx, tx, &pat.user, &revoked).await?;
         let event = Event::new(revoked.as_str(), &PatRevoked { user: pat.user.to_string() });
         Ok::<_, tokens::pat::Error>(Audited::new((), event))

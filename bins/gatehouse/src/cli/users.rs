@@ -10,7 +10,7 @@ use audit::{
     },
 };
 use clap::{Args, Subcommand, ValueEnum};
-use credentials::{Passwords, Salt, SignInStore, check_new_password};
+use credentials::{PasswordContext, Passwords, Salt, SignInStore, check_new_password};
 use directory::{NewPerson, PeopleStore, Person, Role, Tenant};
 use kernel::{Ctx, Email, Secret, UserId};
 use serde_json::json;
@@ -40,7 +40,7 @@ pub(super) enum Command {
         #[arg(long)]
         role: Role,
     },
-    /// Make a link to set a new password, or take all second factors away
+    /// Void the password, sessions and tokens and make a link to set a new password; or take all second factors away
     Reset {
         #[command(flatten)]
         who: Who,
@@ -125,8 +125,9 @@ async fn create(
         Some(password) => {
             let policy =
                 office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.sign_in_policy().await).await?;
-            check_new_password(&password, Some(email.as_str()), policy.mfa.required)
-                .map_err(|weak| format!("the password: {weak}"))?;
+            let names = [email.as_str(), tenant.name.as_str()];
+            let context = PasswordContext { names: &names, factor_enforced: policy.mfa.required };
+            check_new_password(&password, &context).map_err(|weak| format!("the password: {weak}"))?;
             let (key, new) = (email.key(), Salt::random(&*office.env));
             let salt = office.write(&tenant.id, async move |_: &Ctx, tx: &mut Tx| {
                 let salt = tx.password_salt(&key, new).await?;
@@ -177,11 +178,16 @@ async fn reset_password(office: &Office, settings: &Settings, who: &Who) -> Resu
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         people::reset_password(ctx, tx, &id, false).await
     });
-    let (person, kind, link) = write.await.map_err(|problem| problem.to_string())?;
+    let reset = write.await.map_err(|problem| problem.to_string())?;
+    let people::PasswordReset { person, kind, link, revoked_tokens } = reset;
     let base_url = settings.base_url.clone().unwrap_or_else(|| format!("http://{}", settings.bind));
     let address = people::address_of(&base_url, &link);
-    let json = json!({ "id": person.id, "link": address });
-    let lines = format!("{} sets a password within {} h at\n{address}", who.email, kind.hours());
+    let json = json!({ "id": person.id, "link": address, "revokedTokens": revoked_tokens });
+    let lines = format!(
+        "the old password, all sessions and {revoked_tokens} tokens of {0} are void; {0} sets a new password within {1} h at\n{address}",
+        who.email,
+        kind.hours(),
+    );
     Ok(Report::new(json, lines))
 }
 
@@ -190,9 +196,14 @@ async fn reset_factors(office: &Office, who: &Who) -> Result<Report> {
     let reset = id.clone();
     let write = office
         .write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| people::reset_factors(ctx, tx, &reset).await);
-    let removed = write.await.map_err(|problem| problem.to_string())?;
-    let json = json!({ "id": id, "removed": removed });
-    Ok(Report::new(json, format!("{removed} factors of {} are gone, and every session", who.email)))
+    let reset = write.await.map_err(|problem| problem.to_string())?;
+    let people::FactorsReset { removed, revoked_tokens, .. } = reset;
+    let json = json!({ "id": id, "removed": removed, "revokedTokens": revoked_tokens });
+    let lines = format!(
+        "{removed} factors of {} are gone, with every session and {revoked_tokens} tokens",
+        who.email
+    );
+    Ok(Report::new(json, lines))
 }
 
 async fn break_glass(office: &Office, who: &Who, on: bool) -> Result<Report> {

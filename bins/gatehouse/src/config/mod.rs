@@ -179,6 +179,13 @@ pub struct Settings {
     pub log_level: tracing::Level,
 }
 
+impl Settings {
+    /// The master keys, newest first; none where none is set.
+    pub(crate) fn master_keys(&self) -> kernel::MasterKeys {
+        self.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default()
+    }
+}
+
 /// A setting that cannot be used: which, and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -285,10 +285,9 @@ impl Beside {
         });
         let deliveries = Arc::new(Deliveries::new(own()?, Arc::clone(&chores.env), site.clone()));
         let at_work = Arc::clone(&deliveries);
-        let delivering =
-            tokio::spawn(
-                async move { if role.works() { at_work.run().await } else { at_work.tell().await } },
-            );
+        let delivering = tokio::spawn(async move {
+            if role.works() { Box::pin(at_work.run()).await } else { at_work.tell().await }
+        });
         let caring = if role.works() {
             let caretaker = Caretaker::new(own()?, Arc::clone(&chores.env), site.clone());
             Some(tokio::spawn(async move { caretaker.run().await }))

@@ -17,6 +17,7 @@ mod errors;
 mod lifecycle;
 mod load;
 mod locations;
+mod lockout;
 mod me;
 mod meter;
 mod network;
@@ -69,8 +70,12 @@ pub(crate) use self::{
     attestation::known_as,
     document::Document,
     entry::PAGE_POLICY,
+    lockout::missing as missing_to_sign_in,
     me::tokens::created as pat_created,
-    settings::{Around, AttestationImpact, ShownProvider, change_network_policy, change_policy, impact_of},
+    settings::{
+        Around, AttestationImpact, ShownProvider, change_network_policy, change_policy, check_policy,
+        impact_of,
+    },
 };
 pub use self::{
     counters::{KnownCounter, known_counters},

@@ -90,6 +90,11 @@ impl Shown {
         Self { purpose: *purpose, what: what(request, purpose) }
     }
 
+    /// Whether the request shows anything, good or not.
+    pub(super) fn is_shown(&self) -> bool {
+        !matches!(self.what, What::Nothing)
+    }
+
     /// Refuses where there is no proof: 401 `STEP_UP_REQUIRED` or `STEP_UP_INVALID`.
     pub(super) fn ask(&self) -> Result<(), Problem> {
         match &self.what {
@@ -130,16 +135,22 @@ impl Shown {
         tx: &mut Tx,
         whom: &UserId,
     ) -> Result<Spending, Problem> {
-        if let What::Good(claims) = &self.what {
-            if *whom < claims.user {
-                directory::PeopleStore::person(tx, whom).await?;
-            }
-            hold_person(tx, &claims.user).await?;
-            if *whom > claims.user {
-                directory::PeopleStore::person(tx, whom).await?;
-            }
-        }
+        self.lock_both(tx, whom).await?;
         self.spend(ctx, tx).await
+    }
+
+    /// Locks the one who acts and the one it is about, in one order whoever they are, for acts that find out only then whether
+    /// a proof is asked for.
+    pub(super) async fn lock_both(&self, tx: &mut Tx, whom: &UserId) -> Result<(), Problem> {
+        let What::Good(claims) = &self.what else { return Ok(()) };
+        if *whom < claims.user {
+            directory::PeopleStore::person(tx, whom).await?;
+        }
+        hold_person(tx, &claims.user).await?;
+        if *whom > claims.user {
+            directory::PeopleStore::person(tx, whom).await?;
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use directory::{Person, Role};
 use kernel::{Ctx, Timestamp};
 use sessions::{Session, SessionId, ip_prefix};
 use store::Tx;
-use tokens::{Pat, PatStore, Scope};
+use tokens::{Pat, PatStore, Scope, pat::Limits};
 
 use super::{Shell, Who, draw, times::Moment};
 use crate::http::{AreaProblem, Problem, Site, access::Access, known_as, lifetime, permissions::OwnAccount};
@@ -27,6 +27,7 @@ struct Page<'a> {
     sessions: Vec<SessionRow>,
     tokens: Vec<TokenRow>,
     scopes: Vec<ScopeChoice>,
+    ends: Vec<EndChoice>,
 }
 
 /// What the tenant asks for.
@@ -76,6 +77,13 @@ struct ScopeChoice {
     what: &'static str,
 }
 
+/// After how many days a new token ends; without a number, as late as it may.
+struct EndChoice {
+    days: &'static str,
+    label: String,
+    chosen: bool,
+}
+
 /// What is found in one unit of work.
 struct Found {
     person: Person,
@@ -116,6 +124,7 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
     shell.here = PATH;
     shell.person = Some(Who::of(&found.person, &tenant, &signed.session.id));
     let now = access.env().now();
+    let limits = store::pat_limits(&policy);
     draw(&Page {
         shell,
         account: found.person.account().to_owned(),
@@ -137,8 +146,15 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
         },
         unused_codes: found.unused_codes,
         sessions: found.sessions.iter().map(|session| SessionRow::of(session, &signed.session.id)).collect(),
-        tokens: found.tokens.iter().filter(|pat| pat.is_live(now)).map(TokenRow::of).collect(),
-        scopes: choices(signed.holder.role),
+        tokens: found
+            .tokens
+            .into_iter()
+            .map(|pat| pat.within(&limits))
+            .filter(|pat| pat.is_live(now))
+            .map(|pat| TokenRow::of(&pat))
+            .collect(),
+        scopes: choices(signed.holder.role, &limits),
+        ends: ends(limits.max_days),
     })
 }
 
@@ -188,8 +204,8 @@ impl TokenRow {
     }
 }
 
-/// What a person of this role may let a token do.
-fn choices(role: Role) -> Vec<ScopeChoice> {
+/// What a person of this role may let a token do, as far as the tenant allows it.
+fn choices(role: Role, limits: &Limits) -> Vec<ScopeChoice> {
     let admin = role == Role::Admin;
     let all = [
         (Scope::ReadProfile, "read your profile", true),
@@ -198,6 +214,26 @@ fn choices(role: Role) -> Vec<ScopeChoice> {
         (Scope::WriteHcm, "change the people of the organisation", admin),
         (Scope::AdminTenant, "act as an administrator, in all settings", admin),
     ];
-    let offered = all.into_iter().filter(|(.., offered)| *offered);
+    let offered = all.into_iter().filter(|(scope, _, offered)| *offered && limits.allowed.contains(scope));
     offered.map(|(scope, what, _)| ScopeChoice { name: scope.as_str(), what }).collect()
+}
+
+/// When a new token may end, where the tenant lets it live so many days.
+fn ends(max_days: Option<i64>) -> Vec<EndChoice> {
+    let all = [("30", 30, "30 days"), ("90", 90, "90 days"), ("366", 366, "a year")];
+    let allowed = all.into_iter().filter(|(_, days, _)| max_days.is_none_or(|most| *days < most));
+    let choice = |(days, number, label): (&'static str, i64, &str)| EndChoice {
+        days,
+        label: label.to_owned(),
+        chosen: number == 90 && max_days.is_none(),
+    };
+    let latest = EndChoice {
+        days: "",
+        label: max_days.map_or_else(
+            || "never".to_owned(),
+            |days| format!("{days} days, the longest your organization allows"),
+        ),
+        chosen: max_days.is_some(),
+    };
+    allowed.map(choice).chain([latest]).collect()
 }

@@ -199,7 +199,7 @@ fn commands_work_while_the_server_writes() {
 fn what_was_migrated_is_said_and_data_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let process = Process::new(&[]);
-    assert_eq!(process.json(&["migrate"])["applied"].as_array().unwrap().len(), 11);
+    assert_eq!(process.json(&["migrate"])["applied"].as_array().unwrap().len(), 14);
     assert_eq!(process.json(&["migrate"]), json!({ "applied": [] }));
     let mode = std::fs::metadata(process.path().join("data")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);

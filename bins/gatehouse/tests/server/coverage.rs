@@ -270,6 +270,11 @@ impl<'s> World<'s> {
                 if path.contains("{sid}") {
                     ids.push(browser.cookie("as_sid"));
                 }
+                if path.contains("{tokenId}") {
+                    let made =
+                        browser.post("/api/me/tokens", &json!({ "name": "CI", "scopes": ["read:profile"] }));
+                    ids.push(text(&made.json()["id"]));
+                }
                 Some(ids)
             }
             other if other.contains('{') => panic!("{other} has no example: add one here"),
@@ -371,10 +376,12 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
 
 pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
     let mut path = operation.path.clone();
-    for (names, id) in
-        [&["{id}", "{domain}", "{providerId}"][..], &["{sid}", "{deliveryId}", "{tryId}", "{ssoId}"]]
-            .iter()
-            .zip(ids)
+    for (names, id) in [
+        &["{id}", "{domain}", "{providerId}"][..],
+        &["{sid}", "{tokenId}", "{deliveryId}", "{tryId}", "{ssoId}"],
+    ]
+    .iter()
+    .zip(ids)
     {
         for name in *names {
             path = path.replace(name, id);
@@ -552,6 +559,31 @@ fn what_changes_leaves_an_entry_and_what_reads_leaves_none() {
             let reads = operation.method == "GET" || READS.contains(&operation.id.as_str());
             let expected = !reads && !excepted;
             assert_eq!(new > 0, expected, "{} left {new} entries", operation.id);
+        }
+    });
+}
+
+#[test]
+fn repeated_change_is_accepted_and_recorded_once() {
+    on_both(|server: &Server| {
+        for operation in guarded().filter(|operation| ["PATCH", "PUT"].contains(&operation.method.as_str())) {
+            let world = World::new(server, &operation.id.replace('_', "-"));
+            let ids = world.resources(server, &operation.path).unwrap();
+            let kind = operation.credentials.last().unwrap();
+            // A proof is asked for again; beside its use nothing is recorded.
+            let recorded = || {
+                let entries = server.entries(&world.tenant);
+                let changes = entries.iter().filter(|entry| entry.resource_id != "test");
+                changes.filter(|entry| !entry.action.starts_with("ACCOUNT_STEPUP_")).count()
+            };
+            let before = recorded();
+            let first = world.call(kind, &operation, &ids);
+            assert_eq!(first.status, 200, "{}: {}", operation.id, first.text);
+            let after = recorded();
+            assert!(after > before, "{}", operation.id);
+            let second = world.call(kind, &operation, &ids);
+            assert_eq!(second.status, 200, "{}: {}", operation.id, second.text);
+            assert_eq!(recorded(), after, "{}", operation.id);
         }
     });
 }

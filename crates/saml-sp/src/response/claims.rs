@@ -195,15 +195,14 @@ fn attributes(statements: &[Node<'_, '_>]) -> Result<Vec<Attribute>, Refusal> {
         let values: Vec<_> = values.collect();
         count += values.len();
         bound(count, MAX_VALUES, "values of attributes")?;
-        match read.iter_mut().find(|known| known.name == name) {
-            // One attribute, however often it is written.
-            Some(known) => known.values.extend(values),
-            // Refused at once: each name is compared with those before it.
-            None => {
-                bound(read.len() + 1, MAX_ATTRIBUTES, "attributes")?;
-                read.push(Attribute { name: name.to_owned(), values });
-            }
+        // One attribute, however often it is written.
+        if let Some(known) = read.iter_mut().find(|known| known.name == name) {
+            known.values.extend(values);
+            continue;
         }
+        // Refused at once: each name is compared with those before it.
+        bound(read.len() + 1, MAX_ATTRIBUTES, "attributes")?;
+        read.push(Attribute { name: name.to_owned(), values });
     }
     Ok(read)
 }

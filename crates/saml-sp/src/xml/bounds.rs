@@ -224,7 +224,8 @@ mod tests {
         assert_eq!(reason(&comments(MAX_COMMENTS)), None);
         assert_eq!(reason(&comments(MAX_COMMENTS + 1)), Some(Reason::OutOfBounds));
         let product = |elements: usize| {
-            let declared: String = (0..MAX_NAMESPACES).map(|n| format!(" xmlns:n{n}='u'")).collect();
+            let declared: Vec<_> = (0..MAX_NAMESPACES).map(|n| format!(" xmlns:n{n}='u'")).collect();
+            let declared = declared.concat();
             format!("<a{declared}>{}</a>", "<b/>".repeat(elements - 1))
         };
         assert_eq!(reason(&product(MAX_ALL_NAMESPACES / MAX_NAMESPACES)), None);

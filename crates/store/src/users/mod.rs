@@ -68,8 +68,13 @@ impl Tx {
     /// Shuts a person out: sessions end, and what was about to become one.
     pub(crate) async fn shut_out(&mut self, user: &UserId, at: Timestamp) -> Result<(), StoreError> {
         self.end_sessions(user, at, None).await?;
-        self.drop_tickets(user).await?;
         self.revoke_grants(user, at).await?;
+        self.void_invitations(user).await
+    }
+
+    /// Voids what was issued for the address and role that a user had: links, and sign-ins between two steps.
+    pub(crate) async fn void_invitations(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.drop_tickets(user).await?;
         self.drop_links(user).await
     }
 
@@ -221,6 +226,7 @@ impl UserStore for Tx {
             if let (Some(old), Some(new)) = (sign_in_email_key(before), sign_in_email_key(after)) {
                 self.inherit_salt(&old, &new).await?;
             }
+            self.void_invitations(&after.id).await?;
         }
         if before.active && !after.active {
             self.shut_out(&after.id, after.last_modified).await?;

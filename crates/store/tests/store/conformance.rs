@@ -81,12 +81,15 @@ async fn tenants_tokens_and_people() {
         let minted =
             world.change(&acme.id, async move |ctx, tx| Ok(tokens::mint(ctx, tx, new).await.unwrap())).await;
         let (token, raw) = minted.unwrap();
-        let (tenant, hash) = (acme.id.clone(), raw.hash());
-        let find = async |across: &mut store::Across| across.scim_token(&tenant, &hash).await;
-        let found = world.store.across(find).await.unwrap().unwrap();
-        assert_eq!((&found.0, found.1), (&token, store::NetworkMark::default()));
-        let elsewhere = async |across: &mut store::Across| across.scim_token(&other, &hash).await;
-        assert_eq!(world.store.across(elsewhere).await.unwrap(), None, "a token opens its own tenant only");
+        let (tenant, key) = (acme.id.clone(), store::CredentialKey::ScimToken(raw.hash()));
+        let find = async |across: &mut store::Across| across.credential(&tenant, &key).await;
+        let Some(store::Credential::ScimToken(found, network)) = world.store.across(find).await.unwrap()
+        else {
+            panic!("the token is found")
+        };
+        assert_eq!((&found, network), (&token, store::NetworkMark::default()));
+        let elsewhere = async |across: &mut store::Across| across.credential(&other, &key).await;
+        assert!(world.store.across(elsewhere).await.unwrap().is_none(), "a token opens its own tenant only");
         let owner = async |across: &mut store::Across| across.tenant_of_scim_token(&token.id).await;
         assert_eq!(world.store.across(owner).await.unwrap().as_ref(), Some(&acme.id));
 

@@ -185,9 +185,16 @@ impl Authority {
 #[derive(Debug)]
 pub enum WorkError<E> {
     /// The caller may no longer act.
-    Denied(Problem),
+    Denied(Box<Problem>),
     /// The work itself failed.
     Failed(E),
+}
+
+impl<E> WorkError<E> {
+    /// The caller may no longer act.
+    pub(super) fn denied(problem: Problem) -> Self {
+        Self::Denied(Box::new(problem))
+    }
 }
 
 impl<E: From<StoreError>> From<StoreError> for WorkError<E> {
@@ -199,7 +206,7 @@ impl<E: From<StoreError>> From<StoreError> for WorkError<E> {
 impl<E: Into<Problem>> From<WorkError<E>> for Problem {
     fn from(error: WorkError<E>) -> Self {
         match error {
-            WorkError::Denied(problem) => problem,
+            WorkError::Denied(problem) => *problem,
             WorkError::Failed(error) => error.into(),
         }
     }

@@ -271,7 +271,7 @@ impl<P: Permission> Access<P> {
         async move |tx: &mut Tx| {
             if let Some(authority) = authority {
                 let found = tx.find_credential(authority.key()).await?;
-                authority.check(&ctx, tx, found).await.map_err(WorkError::Denied)?;
+                authority.check(&ctx, tx, found).await.map_err(WorkError::denied)?;
             }
             work(&ctx, tx).await.map_err(WorkError::Failed)
         }
@@ -391,7 +391,7 @@ async fn decide<E: From<StoreError>>(
     tx: &mut Tx,
 ) -> Result<(), WorkError<E>> {
     let found = tx.credential().await?;
-    authority.check(ctx, tx, found).await.map_err(WorkError::Denied)
+    authority.check(ctx, tx, found).await.map_err(WorkError::denied)
 }
 
 /// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up.

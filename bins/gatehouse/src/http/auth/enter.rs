@@ -58,6 +58,9 @@ pub(in crate::http) struct Proved {
     /// When the session is over at the latest: the identity provider says so.
     #[serde(default)]
     pub(in crate::http) not_after: Option<Timestamp>,
+    /// Whether it began with a link: whoever has that is not told for the owner.
+    #[serde(default)]
+    pub(in crate::http) by_link: bool,
 }
 
 /// How far a sign-in has come.
@@ -253,6 +256,7 @@ pub(in crate::http) async fn enter(
 ) -> Result<Audited<Step>, Problem> {
     let Held { person, policy } = held;
     let user = &person.id.clone();
+    let by_link = proved.by_link;
     let grace = proved.methods.contains(&Method::RecoveryCode).then_some(GraceKind::Recovery);
     let mut events = Vec::new();
     let waiting = match &proved.session {
@@ -307,7 +311,12 @@ pub(in crate::http) async fn enter(
         }
         // Whoever comes from an identity provider is led on at once: they are told the next time.
         if session.methods[..] != [Method::Sso] {
-            notice = tx.take_notice(user).await?;
+            notice = if by_link {
+                // It stays for a sign-in that does not come from the link itself.
+                tx.notices(user).await?.into_iter().next()
+            } else {
+                tx.take_notice(user).await?
+            };
         }
     }
     let absolute_days = policy.session.absolute_days;
@@ -320,6 +329,7 @@ pub(in crate::http) async fn enter(
             pending: None,
             session: Some(entered.session.id.clone()),
             not_after: None,
+            by_link,
         };
         let state = serde_json::to_value(&waiting).map_err(Problem::unforeseen)?;
         let ticket = ticket::mint(ctx, tx, TicketKind::Factor, user, state).await?;

@@ -5,12 +5,12 @@ use audit::{
     Audited, Event,
     events::{credentials::PasswordChanged, sign_in::SessionsRevoked},
 };
-use credentials::{Salt, SignInStore, attempts, check_new_password};
-use directory::{Link, LinkStore};
-use kernel::{Ctx, Email, Secret};
+use credentials::{Salt, SignInStore, attempts};
+use directory::LinkStore;
+use kernel::{Ctx, Secret, UserId};
 use serde::Deserialize;
 use sessions::{Method, SessionStore};
-use store::Tx;
+use store::{Across, Tx};
 use tokens::{RawToken, TokenKind};
 use utoipa::ToSchema;
 
@@ -18,7 +18,10 @@ use super::{
     enter::{Device, Proved, SignInAnswer, Step, hold, start},
     sign_in::{salt_of, sso_required},
 };
-use crate::http::{Site, access::Visitor, body::Json, errors::Problem, network};
+use crate::{
+    http::{Site, access::Visitor, body::Json, errors::Problem, network},
+    people,
+};
 
 /// A link and the password to set.
 #[derive(Deserialize, ToSchema)]
@@ -31,8 +34,7 @@ struct RedeemBody {
 
 /// 401: whatever is wrong with a link.
 fn invalid() -> Problem {
-    let message =
-        "this link was used, has ended, or was replaced by a newer one; ask an administrator for another";
+    let message = "this link was used, has ended, or is no longer valid for this account; ask an administrator for another";
     Problem::refused("LINK_INVALID", message)
 }
 
@@ -68,7 +70,8 @@ pub(super) async fn redeem_link(
         let Some(link) = tx.link(&hash).await?.filter(|link| now < link.expires_at()) else {
             return Ok(None);
         };
-        let person = directory::PeopleStore::person(tx, &link.user).await?.filter(|person| person.active);
+        let person = directory::PeopleStore::person(tx, &link.user).await?;
+        let person = person.filter(|person| link.is_for(person));
         let policy = tx.sign_in_policy().await?;
         Ok::<_, Problem>(person.map(|person| (link, person, policy)))
     };
@@ -76,8 +79,9 @@ pub(super) async fn redeem_link(
     if policy.requires_sso(person.break_glass) {
         return Err(sso_required());
     }
-    let email = person.email.as_ref().map(Email::as_str);
-    check_new_password(&password, email, policy.mfa.required)
+    let named = async |across: &mut Across| across.tenant(&tenant).await;
+    let organization = visitor.across(named).await?.map_or_else(String::new, |tenant| tenant.name);
+    people::check_password(&password, &person, &organization, policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("password: {weak}")))?;
     let salt = match &person.email {
         Some(email) => salt_of(&visitor, &tenant, &person.id, &email.key()).await?,
@@ -86,8 +90,9 @@ pub(super) async fn redeem_link(
     let hashed = visitor.aside(site.hashing.hash(password, salt, tenant.clone())).await??;
     let device = Device::of(&site, &visitor);
     let place = site.clone();
-    let user = link.user.clone();
-    let work = async move |ctx: &Ctx, tx: &mut Tx| redeem(&place, ctx, tx, &link, &hashed, &device).await;
+    let (user, whose) = (link.user.clone(), link.user);
+    let work =
+        async move |ctx: &Ctx, tx: &mut Tx| redeem(&place, ctx, tx, &whose, &hash, &hashed, &device).await;
     let step: Step = visitor.write(&tenant, &user, work).await?;
     visitor.answer(&site, &tenant, step).await
 }
@@ -96,19 +101,18 @@ async fn redeem(
     site: &web::Data<Site>,
     ctx: &Ctx,
     tx: &mut Tx,
-    link: &Link,
+    user: &UserId,
+    hash: &[u8; 32],
     hashed: &str,
     device: &Device,
 ) -> Result<Audited<Step>, Problem> {
-    let held = hold(tx, &link.user).await?;
+    let held = hold(tx, user).await?;
     network::admit_sign_in(ctx, tx, &held.person).await?;
-    if !tx.take_link(&link.hash).await? {
-        return Err(invalid());
-    }
-    let user = &link.user;
+    // Hashing took its time: the address or the role may be another one by now.
+    directory::redeem_link(ctx, tx, &held.person, hash).await?.ok_or_else(invalid)?;
     tx.set_password(user, hashed, ctx.now).await?;
     let ended = tx.revoke_sessions(user, ctx.now, None).await?;
-    let proved = Proved { methods: vec![Method::Password], ..Proved::default() };
+    let proved = Proved { methods: vec![Method::Password], by_link: true, ..Proved::default() };
     let (step, mut events) = start(site, ctx, tx, held, proved, device).await?.into_parts();
     events.push(Event::new(user.as_str(), &PasswordChanged { by: "LINK" }));
     if ended > 0 {

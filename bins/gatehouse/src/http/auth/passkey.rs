@@ -151,6 +151,6 @@ pub(super) async fn finish_passkey_sign_in(
         let (step, events) = step.into_parts();
         Ok(Audited::of_changes(Some(step), events))
     };
-    let step: Option<Step> = visitor.write(&tenant, &user, work).await?;
+    let step: Option<Step> = Box::pin(visitor.write(&tenant, &user, work)).await?;
     visitor.answer(&site, &tenant, step.ok_or_else(factor_invalid)?).await
 }

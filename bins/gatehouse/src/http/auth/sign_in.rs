@@ -49,6 +49,9 @@ struct Choice {
     user: UserId,
     /// SHA-256 of the password's hash that was compared with.
     verified: [u8; 32],
+    /// The sign-in address that was given.
+    #[serde(default)]
+    email_key: String,
 }
 
 /// 401: alike for an unknown address, a wrong password and a disabled account.
@@ -139,7 +142,8 @@ pub(super) async fn sign_in(
         }
     }
     if admitted.len() > 1 {
-        return offer(&visitor, admitted.into_iter().map(|(account, _)| account).collect()).await;
+        let accounts = admitted.into_iter().map(|(account, _)| account).collect();
+        return offer(&visitor, &key, accounts).await;
     }
     let Some((account, stale)) = admitted.pop() else {
         return Err(refusal.unwrap_or_else(invalid_credentials));
@@ -151,7 +155,7 @@ pub(super) async fn sign_in(
         None
     };
     let verified = verified(Some(&account.password));
-    go_on(&site, &visitor, account.tenant, account.holder.user, verified, newer).await
+    go_on(&site, &visitor, account.tenant, account.holder.user, key, verified, newer).await
 }
 
 /// The accounts whose passwords may be compared with, or 429. Client addresses that never signed an account in share a
@@ -212,7 +216,7 @@ fn failed(visitor: &Visitor, account: &Account, reason: &'static str) {
 }
 
 /// Asks in which tenant, of those that the password fits.
-async fn offer(visitor: &Visitor, accounts: Vec<Account>) -> Result<HttpResponse, Problem> {
+async fn offer(visitor: &Visitor, email_key: &str, accounts: Vec<Account>) -> Result<HttpResponse, Problem> {
     let Some(first) = accounts.first() else { return Err(invalid_credentials()) };
     let (tenant, user) = (first.tenant.clone(), first.holder.user.clone());
     let tenants = accounts
@@ -226,6 +230,7 @@ async fn offer(visitor: &Visitor, accounts: Vec<Account>) -> Result<HttpResponse
             slug: account.slug,
             tenant: account.tenant,
             user: account.holder.user,
+            email_key: email_key.to_owned(),
         })
         .collect();
     let state = serde_json::to_value(&choices).map_err(Problem::unforeseen)?;
@@ -283,7 +288,7 @@ pub(super) async fn choose_tenant(
     let Some(choice) = chosen else {
         return Err(Problem::invalid_request("tenant: choose one of those that were offered"));
     };
-    go_on(&site, &visitor, choice.tenant, choice.user, choice.verified, None).await
+    go_on(&site, &visitor, choice.tenant, choice.user, choice.email_key, choice.verified, None).await
 }
 
 /// Goes on in the tenant, with a newer hash of the password where today's cost is another.
@@ -292,14 +297,18 @@ async fn go_on(
     visitor: &Visitor,
     tenant: TenantId,
     user: UserId,
+    email_key: String,
     compared: [u8; 32],
     newer: Option<String>,
 ) -> Result<HttpResponse, Problem> {
     let device = Device::of(site, visitor);
     let (place, whose) = (site.clone(), user.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        // Since the comparison the password may have been changed, the person shut out, the way closed.
+        // Since the comparison the password or the address may have been changed, the person shut out, the way closed.
         let held = hold(tx, &whose).await?;
+        if held.person.email.as_ref().map(Email::key).as_ref() != Some(&email_key) {
+            return Err(invalid_credentials());
+        }
         if verified(tx.password(&whose).await?.as_deref()) != compared {
             return Err(invalid_credentials());
         }

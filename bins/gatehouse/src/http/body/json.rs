@@ -281,14 +281,14 @@ impl<'de> SeqAccess<'de> for Items {
 
 /// The members of an object, each name once.
 struct Members {
-    members: std::vec::IntoIter<(String, Node)>,
+    rest: std::vec::IntoIter<(String, Node)>,
     seen: BTreeSet<String>,
     current: Option<(String, Node)>,
 }
 
 impl Members {
     fn of(members: Vec<(String, Node)>) -> Self {
-        Self { members: members.into_iter(), seen: BTreeSet::new(), current: None }
+        Self { rest: members.into_iter(), seen: BTreeSet::new(), current: None }
     }
 }
 
@@ -296,7 +296,7 @@ impl<'de> MapAccess<'de> for Members {
     type Error = Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
-        let Some((name, node)) = self.members.next() else { return Ok(None) };
+        let Some((name, node)) = self.rest.next() else { return Ok(None) };
         if !self.seen.insert(name.clone()) {
             return Err(Error::at(&name, "is given twice"));
         }
@@ -314,7 +314,7 @@ impl<'de> MapAccess<'de> for Members {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.members.len())
+        Some(self.rest.len())
     }
 }
 

@@ -1,7 +1,7 @@
 //! `/api/me/factors`: what there is, its names, and what goes.
 
 use actix_web::{HttpResponse, delete, get, patch, web};
-use audit::{Audited, Event, events::credentials::FactorRenamed};
+use audit::{Audited, Event, Unaudited, events::credentials::FactorRenamed};
 use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove_all};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,12 @@ use utoipa::ToSchema;
 use super::guard::{Proof, end_others, hold};
 use crate::{
     http::{
+        Site,
         access::Access,
         attestation::known_as,
         body::{Json, answer},
         errors::Problem,
+        lockout::Lockout,
         permissions::{OwnAccount, SigningIn},
         step_up::Spending,
     },
@@ -138,6 +140,9 @@ pub(super) async fn rename_factor(
     let user = access.caller().session.user.clone();
     let work = async move |_: &Ctx, tx: &mut Tx| {
         let mut factor = find(&tx.factors(&user).await?, &id)?;
+        if factor.name == name {
+            return Ok(Audited::without(factor, Unaudited::NothingChanged));
+        }
         factor.name = name;
         tx.update_factor(&factor).await?;
         let event = Event::new(factor.id.as_str(), &FactorRenamed { user: user.to_string() });
@@ -158,11 +163,12 @@ pub(super) async fn rename_factor(
         (status = 200, description = "It is gone.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "No factor of this id is one's own."),
-        (status = 409, description = "POLICY_REQUIRES_WEBAUTHN or LAST_FACTOR_POLICY_BLOCKED."),
+        (status = 409, description = "POLICY_REQUIRES_WEBAUTHN, LAST_FACTOR_POLICY_BLOCKED, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[delete("/api/me/factors/{id}")]
 pub(super) async fn remove_factor(
+    site: web::Data<Site>,
     access: Access<OwnAccount>,
     proof: Proof,
     id: web::Path<String>,
@@ -181,12 +187,14 @@ pub(super) async fn remove_factor(
         let factor = found?;
         let codes = tx.unused_codes(&user).await?;
         may_remove(&held.policy.mfa, &factors, codes, &factor)?;
+        let lockout = Lockout::before_own_act(&held, &site, ctx, tx).await?;
         let mut events = spending.events()?;
         if graced {
             session.spend(GraceAct::Remove);
             tx.update_session(&session).await?;
         }
         events.push(people::remove_factor(tx, &factor).await?);
+        lockout.after(ctx, tx).await?;
         events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
         Ok::<_, Problem>(Audited::of_changes((), events))
     };
@@ -196,28 +204,42 @@ pub(super) async fn remove_factor(
 
 /// Remove all factors
 ///
-/// Turns the second factor off, with the recovery codes. Needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`).
+/// Turns the second factor off, with the recovery codes. Needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`). Without any factor
+/// there is nothing to turn off and nothing to prove with: 409 `NO_FACTOR_AVAILABLE`.
 #[utoipa::path(
     tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
         (status = 200, description = "There is none any more.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "POLICY_REQUIRES_MFA."),
+        (status = 409, description = "NO_FACTOR_AVAILABLE, POLICY_REQUIRES_MFA, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[delete("/api/me/factors")]
 pub(super) async fn remove_all_factors(
+    site: web::Data<Site>,
     access: Access<OwnAccount>,
     proof: Proof,
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, session) = hold(tx, &signed).await?;
+        let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
+        let nothing_there =
+            || Problem::conflict("NO_FACTOR_AVAILABLE", "there is no second factor to remove");
+        // Nobody can prove anything without a factor, so nothing is asked for.
+        if !has_factor && !proof.is_shown() {
+            return Err(nothing_there());
+        }
         let spending = proof.spend(ctx, tx).await?;
         may_remove_all(&held.policy.mfa)?;
+        let lockout = Lockout::before_own_act(&held, &site, ctx, tx).await?;
         let mut events = spending.events()?;
+        if !has_factor {
+            return Err(nothing_there());
+        }
         let removed = people::remove_factors(tx, &session.user).await?;
+        lockout.after(ctx, tx).await?;
         if !removed.is_empty() {
             events.extend(removed);
             events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);

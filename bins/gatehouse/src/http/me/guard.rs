@@ -50,9 +50,23 @@ impl Begun {
     }
 }
 
+/// How long after a sign-in or a step-up a token that writes may be minted.
+const RECENT: i64 = 10 * 60_000;
+
 /// 401: sign in again, here and now.
 fn reauth_required() -> Problem {
     Problem::refused("REAUTH_REQUIRED", "sign in again: this has to follow a sign-in within five minutes")
+}
+
+/// Whether the person has signed in on this session, or proved their presence in it, within the last ten minutes.
+pub(super) async fn recent(ctx: &Ctx, tx: &mut Tx, session: &Session) -> Result<(), Problem> {
+    let since = ctx.now.plus_millis(-RECENT);
+    if session.signed_in_at > since || tx.has_stepped_up(session.id.as_str(), since).await? {
+        return Ok(());
+    }
+    let message =
+        "sign in again: a token that writes has to follow a sign-in or a step-up within ten minutes";
+    Err(Problem::refused("REAUTH_REQUIRED", message))
 }
 
 /// Whether the person has signed in on this session just now.

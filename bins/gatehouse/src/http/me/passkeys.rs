@@ -169,7 +169,7 @@ pub(super) async fn verify_passkey(
         let Enrolled { events, renewed } = enrolled;
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
-    let (factor, renewed) = access.write(work).await?;
+    let (factor, renewed) = Box::pin(access.write(work)).await?;
     let mut answer = answer(&ShownFactor::of(&factor));
     if let Some(renewed) = renewed {
         renewed.set_cookies(&site, access.env(), access.tenant(), &mut answer)?;

@@ -2,20 +2,23 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Event, Unaudited, events::credentials::PasswordChanged};
-use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict, check_new_password};
+use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict};
 use kernel::{Ctx, Email, Secret};
 use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::guard::{Proof, end_others, fresh, hold};
-use crate::http::{
-    Site,
-    access::Access,
-    auth::invalid_credentials,
-    body::{Json, answer},
-    errors::Problem,
-    permissions::OwnAccount,
+use crate::{
+    http::{
+        Site,
+        access::Access,
+        auth::invalid_credentials,
+        body::{Json, answer},
+        errors::Problem,
+        permissions::OwnAccount,
+    },
+    people,
 };
 
 /// The password there is, and the one there is to be.
@@ -24,18 +27,25 @@ use crate::http::{
 struct PasswordBody {
     current_password: String,
     new_password: String,
+    /// Whether one's personal access tokens are revoked as well.
+    #[serde(default)]
+    revoke_tokens: bool,
 }
 
 /// Something has changed.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 struct Changed {
     changed: bool,
+    /// How many personal access tokens were revoked, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked_tokens: Option<usize>,
 }
 
 /// Change one's own password
 ///
 /// With a second factor it needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`), without one a sign-in within five
-/// minutes. The person's other sessions end.
+/// minutes. The person's other sessions end. Personal access tokens stay valid unless `revokeTokens` is true.
 #[utoipa::path(
     tag = "Profile",
     security(("sessionCookie" = [])),
@@ -70,10 +80,10 @@ pub(super) async fn change_password(
     };
     let (person, kept, known) = access.read(look).await?;
     // A proof is asked for before anything is said about the body.
-    let PasswordBody { current_password, new_password } = body?.0;
+    let PasswordBody { current_password, new_password, revoke_tokens } = body?.0;
     let (current, new) = (Secret::new(current_password), Secret::new(new_password));
-    let email = person.email.as_ref().map(Email::as_str);
-    check_new_password(&new, email, signed.holder.policy.mfa.required)
+    let organization = access.own_tenant().await?.name;
+    people::check_password(&new, &person, &organization, signed.holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
     access.attempt_password(&person, known).await?;
     let stored =
@@ -107,8 +117,14 @@ pub(super) async fn change_password(
         tx.set_password(&session.user, &hashed, ctx.now).await?;
         events.push(Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" }));
         events.extend(end_others(ctx, tx, &session, "PASSWORD_CHANGED").await?);
-        Ok::<_, Problem>(Audited::of_changes((), events))
+        let mut revoked_tokens = None;
+        if revoke_tokens {
+            let revoked = people::revoke_tokens(ctx, tx, &session.user).await?;
+            revoked_tokens = Some(revoked.len());
+            events.extend(revoked);
+        }
+        Ok::<_, Problem>(Audited::of_changes(revoked_tokens, events))
     };
-    access.write(work).await?;
-    Ok(answer(&Changed { changed: true }))
+    let revoked_tokens = access.write(work).await?;
+    Ok(answer(&Changed { changed: true, revoked_tokens }))
 }

@@ -5,6 +5,7 @@ use audit::{
     Audited, Event,
     events::pats::{PatCreated, PatRevoked},
 };
+use credentials::SignInPolicy;
 use directory::Role;
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,10 @@ use store::Tx;
 use tokens::{Pat, PatId, PatStore, Scope, pat::NewPat};
 use utoipa::ToSchema;
 
-use super::{factors::Deleted, guard::hold};
+use super::{
+    factors::Deleted,
+    guard::{hold, recent},
+};
 use crate::http::{
     access::Access,
     body::{Json, answer},
@@ -25,7 +29,7 @@ use crate::http::{
 /// A personal access token as its person is shown it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ShownPat {
+pub(in crate::http) struct ShownPat {
     /// `ptk_…`
     id: String,
     name: String,
@@ -46,7 +50,7 @@ struct ShownPat {
 }
 
 impl ShownPat {
-    fn of(pat: &Pat, token: Option<String>) -> Self {
+    pub(in crate::http) fn of(pat: &Pat, token: Option<String>) -> Self {
         Self {
             id: pat.id.to_string(),
             name: pat.name.clone(),
@@ -62,9 +66,19 @@ impl ShownPat {
 
 /// A person's tokens.
 #[derive(Serialize, ToSchema)]
-struct PatList {
+pub(in crate::http) struct PatList {
     /// Those in force, newest first.
     tokens: Vec<ShownPat>,
+}
+
+impl PatList {
+    /// The tokens that are in force under a tenant's policy, as far as it allows them.
+    pub(in crate::http) fn of(found: Vec<Pat>, policy: &SignInPolicy, now: Timestamp) -> Self {
+        let limits = store::pat_limits(policy);
+        let allowed = found.into_iter().map(|pat| pat.within(&limits));
+        let tokens = allowed.filter(|pat| pat.is_live(now)).map(|pat| ShownPat::of(&pat, None)).collect();
+        Self { tokens }
+    }
 }
 
 /// What a token is to be.
@@ -76,7 +90,7 @@ struct PatBody {
     /// `read:profile`, `write:profile`, `read:hcm`, `write:hcm`, `admin:tenant`.
     #[schema(value_type = Vec<String>)]
     scopes: Vec<Scope>,
-    /// 1 to 366; without it the token has no end.
+    /// 1 to 366, or what the sign-in policy allows; without it the token ends when the policy says, or has no end.
     expires_in_days: Option<i64>,
 }
 
@@ -91,21 +105,21 @@ pub(super) async fn list_tokens(access: Access<OwnAccount>) -> Result<HttpRespon
     let user = access.caller().session.user.clone();
     let now = access.ctx().now;
     let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.pats_of(&user).await).await?;
-    let tokens = found.iter().filter(|pat| pat.is_live(now)).map(|pat| ShownPat::of(pat, None)).collect();
-    Ok(answer(&PatList { tokens }))
+    Ok(answer(&PatList::of(found, &access.caller().holder.policy, now)))
 }
 
 /// Mint a personal access token
 ///
-/// The raw token is in this answer and nowhere else. `admin:tenant` is for administrators and needs a fresh proof
-/// (`PAT_MINT_ADMIN`).
+/// The raw token is in this answer and nowhere else. A scope that writes needs a sign-in or a step-up on this session within
+/// ten minutes. `admin:tenant` is for administrators and needs a fresh proof (`PAT_MINT_ADMIN`). The sign-in policy of the
+/// tenant may allow fewer scopes and days.
 #[utoipa::path(
     tag = "Tokens",
     security(("sessionCookie" = [])),
     responses(
         (status = 200, description = "The token, this once.", body = ShownPat),
-        (status = 400, description = "A field is malformed."),
-        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 400, description = "A field is malformed, or the sign-in policy does not allow a scope or that many days."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate; REAUTH_REQUIRED for a scope that writes."),
         (status = 403, description = "ROLE_REQUIRED: `admin:tenant` by somebody who is no administrator."),
         (status = 409, description = "There are too many."),
     )
@@ -126,11 +140,16 @@ pub(super) async fn create_token(
         }
         proof.ask()?;
     }
+    let writes = new.scopes.iter().any(|scope| scope.writes());
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Held, so that the tokens there are stay as many as are counted.
-        let (held, _) = hold(tx, &signed).await?;
+        let (held, session) = hold(tx, &signed).await?;
         let spending = if guarded { proof.spend(ctx, tx).await? } else { Spending::none() };
+        if writes && !guarded {
+            recent(ctx, tx, &session).await?;
+        }
+        let new = new.within(&store::pat_limits(&held.policy))?;
         let (pat, raw) = tokens::pat::mint(ctx, tx, &held.person.id, new).await?;
         let mut events = spending.events()?;
         events.push(Event::new(pat.id.as_str(), &created(&pat)));

@@ -22,6 +22,7 @@ mod scim_tokens;
 mod sign_in_policy;
 mod user_acts;
 mod user_sessions;
+mod user_tokens;
 mod users;
 mod webhook_deliveries;
 mod webhook_secrets;
@@ -33,7 +34,7 @@ pub(crate) use self::{
     attestation_impact::{AttestationImpact, impact_of},
     network_policy::change as change_network_policy,
     saml_shown::{Around, ShownProvider},
-    sign_in_policy::change as change_policy,
+    sign_in_policy::{change as change_policy, check as check_policy},
 };
 
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -67,6 +68,8 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
         .service(user_sessions::list_user_sessions)
         .service(user_sessions::revoke_user_sessions)
         .service(user_sessions::revoke_user_session)
+        .service(user_tokens::list_user_tokens)
+        .service(user_tokens::revoke_user_token)
         .service(user_acts::reset_user_password)
         .service(user_acts::reset_user_factors)
         .service(saml_subjects::list_saml_subjects)

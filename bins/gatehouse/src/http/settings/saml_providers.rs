@@ -20,6 +20,7 @@ use crate::{
         access::Access,
         body::{Json, answer},
         errors::Problem,
+        lockout::Lockout,
         me::factors::Deleted,
         permissions::{Administer, AdministerInPerson},
         step_up::{SsoProviderChange, StepUp},
@@ -105,7 +106,7 @@ pub(super) async fn create_saml_provider(
         let (around, event) = (Around::of(tx).await?, provider_created(&made));
         Ok::<_, Problem>(Audited::new((made, around), event).with(spending.events()?))
     };
-    let (made, around) = access.write(work).await?;
+    let (made, around) = Box::pin(access.write(work)).await?;
     Ok(answer(&ShownProvider::of(&site.base_url, &made, &around, access.ctx().now)))
 }
 
@@ -143,7 +144,7 @@ pub(super) async fn get_saml_provider(
         (status = 400, description = "A field is malformed, or the metadata cannot be read or used."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no identity provider of this id."),
-        (status = 409, description = "CONFLICT, reason DOMAIN_TAKEN: another provider of the tenant has a domain."),
+        (status = 409, description = "CONFLICT, reason DOMAIN_TAKEN: another provider of the tenant has a domain; LOCKOUT_PROTECTION: no administrator could sign in any more."),
         (status = 429, description = "Metadata was read too often: RATE_LIMITED, with header Retry-After."),
     )
 )]
@@ -169,14 +170,19 @@ pub(super) async fn put_saml_provider(
         }
         None => None,
     };
+    let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
+        // Locked before the tenant, as a sign-in does.
+        tx.provider(&id).await?;
+        let lockout = Lockout::before(&place, ctx, tx).await?;
         let (provider, changed) = saml_sp::replace(ctx, tx, &id, change, known).await?;
+        lockout.after(ctx, tx).await?;
         let (around, event) = (Around::of(tx).await?, provider_changed(&provider, &changed));
         let audited = Audited::of_changes((provider, around), event.into_iter().collect());
         Ok::<_, Problem>(audited.with(spending.events()?))
     };
-    let (provider, around) = access.write(work).await?;
+    let (provider, around) = Box::pin(access.write(work)).await?;
     Ok(answer(&ShownProvider::of(&site.base_url, &provider, &around, access.ctx().now)))
 }
 
@@ -191,10 +197,12 @@ pub(super) async fn put_saml_provider(
         (status = 200, description = "It is gone.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no identity provider of this id."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[delete("/api/settings/saml-providers/{id}")]
 pub(super) async fn delete_saml_provider(
+    site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     proof: StepUp<SsoProviderChange>,
     id: web::Path<String>,
@@ -202,7 +210,11 @@ pub(super) async fn delete_saml_provider(
     let id = id_of(&id)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
+        // Locked before the tenant, as a sign-in does.
+        tx.provider(&id).await?;
+        let lockout = Lockout::before(&site, ctx, tx).await?;
         let gone = saml_sp::remove(tx, &id).await?;
+        lockout.after(ctx, tx).await?;
         let event = Event::new(id.as_str(), &SamlProviderDeleted { entity_id: gone.idp.entity_id });
         Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))
     };

@@ -1,6 +1,6 @@
 //! `/api/settings/sign-in-policy`
 
-use actix_web::{HttpResponse, get, put};
+use actix_web::{HttpResponse, get, put, web};
 use audit::{Audited, Event, events::policies::SignInPolicyChanged};
 use credentials::{SignInPolicy, SignInStore};
 use kernel::Ctx;
@@ -8,9 +8,11 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::http::{
+    Site,
     access::Access,
     body::{Json, answer},
     errors::Problem,
+    lockout,
     permissions::{Administer, AdministerInPerson},
     step_up::{SignInPolicyChange, StepUp},
 };
@@ -24,6 +26,8 @@ struct PolicyShape {
     sign_in_mode: String,
     mfa: MfaShape,
     session: SessionShape,
+    /// Absent where nothing was set.
+    pat: Option<PatShape>,
 }
 
 #[derive(ToSchema)]
@@ -48,6 +52,16 @@ struct SessionShape {
     absolute_days: i64,
 }
 
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = PatPolicy)]
+#[expect(dead_code, reason = "describes credentials::PatPolicy")]
+struct PatShape {
+    /// Days that a personal access token is valid at most, 1 to 366; null: no limit. Holds for tokens there are, too.
+    max_days: Option<i64>,
+    /// The scopes that personal access tokens may use; null: all. Tokens there are lose the others.
+    allowed_scopes: Option<Vec<String>>,
+}
+
 /// Read the sign-in policy
 #[utoipa::path(
     tag = "Settings",
@@ -62,7 +76,8 @@ pub(super) async fn get_sign_in_policy(access: Access<Administer>) -> Result<Htt
 
 /// Set the sign-in policy
 ///
-/// Needs a fresh proof (`SIGN_IN_POLICY_CHANGE`). In force from the next request on.
+/// Needs a fresh proof (`SIGN_IN_POLICY_CHANGE`). In force from the next request on. A policy under which no administrator
+/// could sign in is refused, and `error` names what is missing. Without `pat`, what is set for personal access tokens stays.
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
@@ -71,31 +86,45 @@ pub(super) async fn get_sign_in_policy(access: Access<Administer>) -> Result<Htt
         (status = 200, description = "The policy as it is now.", body = PolicyShape),
         (status = 400, description = "A field is missing, unknown or out of range."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[put("/api/settings/sign-in-policy")]
 pub(super) async fn put_sign_in_policy(
+    site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     proof: StepUp<SignInPolicyChange>,
     body: Json<SignInPolicy>,
 ) -> Result<HttpResponse, Problem> {
     let policy = body.0;
-    policy.check().map_err(|error| Problem::invalid_request(error.to_string()))?;
+    check(&policy).map_err(Problem::invalid_request)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
-        let changed = change(ctx, tx, policy).await?;
+        let changed = change(ctx, tx, policy.clone()).await?;
+        lockout::guard_policy(&site, &policy, ctx, tx).await?;
         Ok::<_, Problem>(changed.with(spending.events()?))
     };
     Ok(answer(&access.write(work).await?))
 }
 
-/// Keeps a policy of the unit of work's tenant.
+/// Checks a policy, the names of its scopes too: what is wrong, beginning with the JSON path.
+pub(crate) fn check(policy: &SignInPolicy) -> Result<(), String> {
+    policy.check().map_err(|error| error.to_string())?;
+    let scopes = policy.pat.iter().flat_map(|pat| pat.allowed_scopes.iter().flatten());
+    for (place, scope) in scopes.enumerate() {
+        scope.parse::<tokens::Scope>().map_err(|error| format!("pat.allowedScopes[{place}]: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Keeps a policy of the unit of work's tenant. Without `pat`, what is set for personal access tokens stays.
 pub(crate) async fn change(
     ctx: &Ctx,
     tx: &mut Tx,
-    policy: SignInPolicy,
+    mut policy: SignInPolicy,
 ) -> Result<Audited<SignInPolicy>, kernel::StoreError> {
     let before = tx.sign_in_policy_to_change().await?;
+    policy.pat = policy.pat.or_else(|| before.pat.clone());
     let changed = policy.changed_from(&before);
     if changed.is_empty() {
         return Ok(Audited::without(policy, audit::Unaudited::NothingChanged));

@@ -3,8 +3,10 @@
 use actix_web::{HttpResponse, delete, get, web};
 use audit::{Audited, Event, events::sign_in::SessionsRevoked};
 use kernel::{Ctx, UserId};
+use serde::Serialize;
 use sessions::{SessionId, SessionStore};
 use store::Tx;
+use utoipa::ToSchema;
 
 use crate::http::{
     access::{Access, lifetime},
@@ -41,15 +43,25 @@ pub(super) async fn list_user_sessions(
     Ok(answer(&SessionList { sessions }))
 }
 
+/// All of a person's sessions are over.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AllRevoked {
+    revoked: bool,
+    /// How many personal access tokens of the person were revoked with them.
+    revoked_tokens: usize,
+}
+
 /// Revoke all of a person's sessions
 ///
-/// Also refuses tokens of neighbouring services that were issued until now. Repeated, it answers the same.
+/// Also revokes the person's personal access tokens and says how many, and refuses tokens of neighbouring services that were
+/// issued until now. Repeated, it answers the same, with `revokedTokens` 0.
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
     params(("id" = String, Path, description = "usr_…")),
     responses(
-        (status = 200, description = "They are over.", body = Revoked),
+        (status = 200, description = "They are over.", body = AllRevoked),
         (status = 404, description = "The tenant has no person of this id."),
     )
 )]
@@ -63,10 +75,11 @@ pub(super) async fn revoke_user_sessions(
         let person = directory::find_person(tx, &id).await?;
         let count = tx.revoke_sessions(&person.id, ctx.now, None).await?;
         let event = Event::new(person.id.as_str(), &SessionsRevoked { count, why: "REVOKED" });
-        Ok::<_, Problem>(Audited::new((), event))
+        let tokens = crate::people::revoke_tokens(ctx, tx, &person.id).await?;
+        Ok::<_, Problem>(Audited::new(tokens.len(), event).with(tokens))
     };
-    access.write(work).await?;
-    Ok(answer(&Revoked { revoked: true, sign_out: None }))
+    let revoked_tokens = access.write(work).await?;
+    Ok(answer(&AllRevoked { revoked: true, revoked_tokens }))
 }
 
 /// Revoke one of a person's sessions

@@ -7,7 +7,7 @@ use audit::{
         UserDeactivated, UserDeleted, UserInvited, UserReactivated, UserRoleChanged, UserUpdated,
     },
 };
-use directory::{LinkKind, NewPerson, Person, Role};
+use directory::{AccountChanges, LinkKind, NewPerson, Person, Role};
 use kernel::{Ctx, Email, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use store::Tx;
@@ -19,6 +19,7 @@ use crate::{
         access::Access,
         body::{Json, answer},
         errors::Problem,
+        lockout::Lockout,
         me::factors::Deleted,
         paging::{Page, PageQuery},
         people::page,
@@ -129,8 +130,9 @@ pub(super) async fn list_settings_users(
 /// Invite a person
 ///
 /// The person is there at once and may sign in when they have set a password by the link, within 72 hours. It is
-/// sent by mail where that is configured; otherwise it is in this answer and nowhere else. An administrator is
-/// invited by an administrator with a session and a fresh proof (`USER_ADMIN_CHANGE`).
+/// sent by mail where that is configured; otherwise it is in this answer and nowhere else. A personal access token never
+/// receives a link: without mail it is refused. An administrator is invited by an administrator with a session and a
+/// fresh proof (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
@@ -138,6 +140,7 @@ pub(super) async fn list_settings_users(
         (status = 200, description = "The person.", body = ShownUser),
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 403, description = "CREDENTIAL_KIND: a personal access token that invites an administrator, or anybody where mail is not configured."),
         (status = 409, description = "uniqueness: the address is another person's."),
     )
 )]
@@ -146,12 +149,17 @@ pub(super) async fn invite_user(
     site: web::Data<Site>,
     access: Access<Administer>,
     proof: IfAsked<UserAdminChange>,
-    body: Json<InviteBody>,
+    body: Result<Json<InviteBody>, Problem>,
 ) -> Result<HttpResponse, Problem> {
-    let InviteBody { email, role, display_name } = body.0;
+    if site.mail.is_none() && !access.caller().has_session() {
+        let message = "a personal access token never receives an invitation's link: configure mail (smtp_url), or invite \
+                       with a session";
+        return Err(Problem::forbidden("CREDENTIAL_KIND", message));
+    }
+    let InviteBody { email, role, display_name } = body?.0;
     let (email, role) = (email_of(&email)?, role.unwrap_or(Role::Member));
     if role == Role::Admin {
-        in_person(&access)?;
+        in_person(access.caller().has_session())?;
         proof.ask()?;
     }
     let sent = site.mail.is_some();
@@ -169,8 +177,8 @@ pub(super) async fn invite_user(
 }
 
 /// No token does this.
-fn in_person(access: &Access<Administer>) -> Result<(), Problem> {
-    if access.caller().has_session() { Ok(()) } else { Err(Problem::credential_kind()) }
+fn in_person(has_session: bool) -> Result<(), Problem> {
+    if has_session { Ok(()) } else { Err(Problem::credential_kind()) }
 }
 
 /// Read a person
@@ -195,8 +203,9 @@ pub(super) async fn get_settings_user(
 
 /// Change a person
 ///
-/// Role and address by an administrator with a session and a fresh proof (`USER_ADMIN_CHANGE`). The last active
-/// administrator stays one.
+/// Role and address by an administrator with a session and a fresh proof (`USER_ADMIN_CHANGE`), and so is whether an
+/// administrator may sign in. The last active administrator stays one. One that changes nothing is accepted and leaves no
+/// entry.
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
@@ -206,11 +215,12 @@ pub(super) async fn get_settings_user(
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no person of this id."),
-        (status = 409, description = "uniqueness, or CONFLICT with reason LAST_ADMIN."),
+        (status = 409, description = "uniqueness, CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[patch("/api/settings/users/{id}")]
 pub(super) async fn patch_settings_user(
+    site: web::Data<Site>,
     access: Access<Administer>,
     proof: IfAsked<UserAdminChange>,
     id: web::Path<String>,
@@ -218,17 +228,27 @@ pub(super) async fn patch_settings_user(
 ) -> Result<HttpResponse, Problem> {
     let UserBody { role, email, active } = body.0;
     let email = email.map(|email| email_of(&email)).transpose()?;
-    let guarded = role.is_some() || email.is_some();
-    if guarded {
-        in_person(&access)?;
+    let has_session = access.caller().has_session();
+    let named = role.is_some() || email.is_some();
+    if named {
+        in_person(has_session)?;
         proof.ask()?;
     }
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = if guarded { proof.spend_about(ctx, tx, &id).await? } else { Spending::none() };
+        proof.lock_both(tx, &id).await?;
         let before = directory::find_person(tx, &id).await?;
-        let (role, active) = (role.unwrap_or(before.role), active.unwrap_or(before.active));
-        let after = directory::change_person(ctx, tx, &before, role, email, active).await?;
+        let switched = active.is_some_and(|active| active != before.active);
+        let spending = if named || (switched && before.role == Role::Admin) {
+            in_person(has_session)?;
+            proof.spend(ctx, tx).await?
+        } else {
+            Spending::none()
+        };
+        let changes = AccountChanges { role, email, active };
+        let lockout = Lockout::before_act_on(&before, &site, ctx, tx).await?;
+        let after = directory::change_person(ctx, tx, &before, changes).await?;
+        lockout.after(ctx, tx).await?;
         let mut events = spending.events()?;
         if before.role != after.role {
             let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
@@ -258,11 +278,12 @@ pub(super) async fn patch_settings_user(
         (status = 200, description = "The person is gone.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no person of this id."),
-        (status = 409, description = "CONFLICT with reason LAST_ADMIN."),
+        (status = 409, description = "CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[delete("/api/settings/users/{id}")]
 pub(super) async fn delete_settings_user(
+    site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     proof: StepUp<UserAdminChange>,
     id: web::Path<String>,
@@ -271,7 +292,9 @@ pub(super) async fn delete_settings_user(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
+        let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
         directory::delete_person(ctx, tx, &person).await?;
+        lockout.after(ctx, tx).await?;
         let mut events = spending.events()?;
         events.push(Event::new(id.as_str(), &UserDeleted {}));
         Ok::<_, Problem>(Audited::of_changes((), events))

@@ -6,7 +6,7 @@ use std::{
 };
 
 use audit::{AuditStore, Audited, Entry, EntryKeys, Event, Unaudited, events::users::UserDeactivated};
-use kernel::{Actor, Ctx, Env, ManualEnv, Secret, StoreError, SystemEnv};
+use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, SystemEnv};
 use serde_json::{Value, json};
 use store::{Store, Tx, testing::Kind};
 
@@ -65,7 +65,9 @@ fn of_last_week(owner: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         // The master key of `Process`.
-        let keys = EntryKeys::derive(&[("1".to_owned(), Secret::new((0..32).collect()))]);
+        let keys = EntryKeys::derive(
+            &MasterKeys::new(vec![("1".to_owned(), Secret::new((0..32).collect()))]).unwrap(),
+        );
         let store = Store::open(&owner.parse().unwrap(), 1, keys).unwrap();
         let acme = store.across(async |across| across.tenant_of_slug("acme").await).await.unwrap().unwrap();
         let then = SystemEnv::default().now().plus_millis(-7 * 24 * 60 * 60 * 1000);
@@ -163,9 +165,10 @@ fn the_servers_role_cannot_touch_what_is_written() {
 
     nobody_can(&owner);
     let before = size();
-    let invited = by.post("/api/settings/users", &json!({ "email": "bob@example.com" }));
-    assert_eq!(invited.status, 200, "{}", invited.text);
-    let newest = by.get("/api/settings/audit-log?action=ACCOUNT_USER_INVITED&limit=1").json();
+    let rule = json!({ "cidr": "10.0.0.1", "label": "Office" });
+    let added = by.post("/api/settings/network-policy/rules", &rule);
+    assert_eq!(added.status, 200, "{}", added.text);
+    let newest = by.get("/api/settings/audit-log?action=ACCOUNT_NETWORK_RULE_ADDED&limit=1").json();
     let ada = newest["entries"][0]["actor"]["id"].as_str().unwrap().to_owned();
     assert_eq!(scim.post("/api/scim/v2/Users", &json!({ "userName": "later" })).status, 201);
     eventually(|| size() > before);

@@ -136,10 +136,11 @@ impl Idp {
         let (format, name_id) =
             says.name_id.clone().unwrap_or_else(|| (address.to_owned(), says.email.clone()));
         let attribute = |name: &str, values: &[String]| {
-            let values: String = values
+            let values: Vec<_> = values
                 .iter()
                 .map(|value| format!("<saml:AttributeValue>{value}</saml:AttributeValue>"))
                 .collect();
+            let values = values.concat();
             format!("<saml:Attribute Name=\"{name}\">{values}</saml:Attribute>")
         };
         let mut more = String::new();

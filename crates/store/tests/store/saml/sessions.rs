@@ -44,9 +44,11 @@ async fn a_session_keeps_the_end_that_it_was_given() {
         };
         let (ends, goes_on) = world.change(&tenant, work).await.unwrap();
         let (begun, end) = (ends.created_at, ends.not_after.unwrap());
-        let (of, id) = (tenant.clone(), ends.id.clone());
-        let look = async move |across: &mut Across| across.session(&of, &id).await;
-        let (found, _) = world.store.across(look).await.unwrap().unwrap();
+        let (of, key) = (tenant.clone(), store::CredentialKey::Session(ends.id.clone()));
+        let look = async move |across: &mut Across| across.credential(&of, &key).await;
+        let Some(store::Credential::Session(found, _)) = world.store.across(look).await.unwrap() else {
+            panic!("the session is found")
+        };
         assert!(!lifetime.is_over(&found, end.plus_millis(-1)) && lifetime.is_over(&found, end));
         // As it is found in its last moment, and then.
         let one = vec![goes_on.id.to_string()];

@@ -260,5 +260,7 @@ fn what_the_policy_requires_is_not_taken_away() {
         server.policy(&tenant, |policy| policy.mfa.accepted_factors.push(FactorKind::Totp));
         assert_eq!(proved.delete("/api/me/factors").text, r#"{"deleted":true}"#);
         assert_eq!(browser.get("/api/me/factors").json()["factors"], json!([]));
+        // Nothing is left to remove, and nothing to prove with.
+        is(&browser.delete("/api/me/factors"), 409, "NO_FACTOR_AVAILABLE");
     });
 }

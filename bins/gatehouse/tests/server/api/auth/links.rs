@@ -6,16 +6,12 @@ use directory::Role;
 use serde_json::{Value, json};
 
 use super::enrolment::enrol_totp;
-use crate::support::{Answer, Person, Server, on_both};
+use crate::support::{Answer, on_both};
 
 const NEW: &str = "a new and longer one";
 
 fn is(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
-}
-
-fn first_step(server: &Server, person: &Person) -> Value {
-    server.browser().sign_in(&person.email, person.password).json()
 }
 
 fn token(link: &Value) -> String {
@@ -85,12 +81,14 @@ fn a_reset_ends_sessions_asks_for_the_factor_and_is_told() {
         is(&redeem(&first), 401, "LINK_INVALID");
         server.env.advance(Duration::from_hours(1));
         is(&redeem(&second), 401, "LINK_INVALID");
-        let sign_in = first_step(server, &ada);
+        let fourth = reset();
+        assert_eq!(redeem(&fourth).json()["status"], "MFA_REQUIRED");
+        let sign_in = server.browser().sign_in(&ada.email, NEW).json();
         let third = reset();
-        assert_eq!(browser.get("/api/me").status, 200, "until it is redeemed");
+        is(&browser.get("/api/me"), 401, "SESSION_REVOKED");
+        is(&server.browser().sign_in(&ada.email, NEW), 401, "INVALID_CREDENTIALS");
         let asked = redeem(&third).json();
         assert_eq!(asked["status"], "MFA_REQUIRED");
-        is(&browser.get("/api/me"), 401, "SESSION_REVOKED");
         let late =
             server.browser().verify(&sign_in["ticket"], "TOTP", &crate::support::code(&secret, server, 0));
         is(&late, 401, "TICKET_INVALID");
@@ -101,7 +99,7 @@ fn a_reset_ends_sessions_asks_for_the_factor_and_is_told() {
         let path = format!("/api/settings/users/{}/reset-factors", ada.id);
         is(&admin.post(&path, &json!({})), 401, "STEP_UP_REQUIRED");
         let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
-        assert_eq!(proved.post(&path, &json!({})).text, r#"{"removed":1}"#);
+        assert_eq!(proved.post(&path, &json!({})).text, r#"{"removed":1,"revokedTokens":0}"#);
         is(&other.get("/api/me"), 401, "SESSION_REVOKED");
         let again = server.browser().sign_in(&ada.email, NEW).json();
         assert_eq!(again, json!({ "status": "SIGNED_IN", "notice": "FACTORS_RESET" }));

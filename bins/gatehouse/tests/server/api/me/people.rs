@@ -53,7 +53,7 @@ fn the_last_administrator_stays_one() {
         is(&patch(&browser, &path(&second.id), &json!({ "role": "ADMIN" })), 401, "STEP_UP_REQUIRED");
         for refused in [
             patch(&proved, &path(&first.id), &json!({ "role": "MEMBER" })),
-            patch(&browser, &path(&first.id), &json!({ "active": false })),
+            patch(&proved, &path(&first.id), &json!({ "active": false })),
             proved.delete(&path(&first.id)),
         ] {
             assert_eq!(

@@ -209,8 +209,8 @@ fn running(kind: Kind) -> (Process, Running, Browser) {
     let server = process.serve();
     let by = Browser::new(server.address).with("Authorization", &format!("Bearer {}", text(&pat, "token")));
     for number in 0..4 {
-        let invite = json!({ "email": format!("p{number}@example.com") });
-        assert_eq!(by.post("/api/settings/users", &invite).status, 200);
+        let rule = json!({ "cidr": format!("10.0.0.{number}"), "label": "Office" });
+        assert_eq!(by.post("/api/settings/network-policy/rules", &rule).status, 200);
     }
     (process, server, by)
 }
@@ -242,7 +242,7 @@ fn the_operator_verifies_the_database_and_anybody_an_export() {
         assert_eq!(found["count"], 0, "{found}");
         assert!(found["entries"].as_u64().unwrap() >= 7 && found["leftOut"] == 0, "{found}");
         assert!(!elsewhere.path().join("gatehouse.db").exists(), "no database is made for it");
-        let changed = export.text.replacen("ACCOUNT_USER_INVITED", "ACCOUNT_USER_DELETED", 1);
+        let changed = export.text.replacen("ACCOUNT_NETWORK_RULE_ADDED", "ACCOUNT_NETWORK_RULE_REMOVED", 1);
         assert_ne!(changed, export.text);
         std::fs::write(&file, changed).unwrap();
         let output = elsewhere.run(&offline);
@@ -268,7 +268,7 @@ fn the_operator_verifies_the_database_and_anybody_an_export() {
         assert_eq!(process.refused(&["audit", "retain", "--tenant", "acme", "--days", "0"]).0, 2);
 
         // Behind the server's back.
-        let of = "WHERE action = 'ACCOUNT_USER_INVITED'";
+        let of = "WHERE action = 'ACCOUNT_NETWORK_RULE_ADDED'";
         if kind == Kind::Sqlite {
             process.sql("DROP TRIGGER audit_entries_stay_as_they_are");
         }

@@ -281,7 +281,10 @@ fn every_way_to_sign_in_ends_at_the_first_factor() {
         let mut device = Authenticator::new();
         assert_eq!(enrol(&signed_in, &mut device).status, 200);
         let inside = program(server, &acme, OFFICE);
-        let invited = inside.post("/api/settings/users", &json!({ "email": "new@example.com" })).json();
+        let admin = from(OFFICE);
+        server.person(&acme, "admin@example.com", Role::Admin);
+        assert_eq!(admin.sign_in("admin@example.com", PASSWORD).json()["status"], "SIGNED_IN");
+        let invited = admin.post("/api/settings/users", &json!({ "email": "new@example.com" })).json();
         let token = invited["link"].as_str().unwrap().split_once("#link=").unwrap().1.to_owned();
         inside.post(RULES, &json!({ "cidr": "203.0.113.0/24", "label": "Office" }));
         assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);

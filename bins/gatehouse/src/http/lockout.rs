@@ -1,0 +1,130 @@
+//! No act of an administrator leaves a tenant that no administrator can sign in to.
+
+use credentials::{Means, SignInPolicy, SignInStore};
+use directory::{Person, Role};
+use kernel::{Ctx, Timestamp};
+use saml_sp::{EmailDomain, Provider, ProviderStore};
+use store::{Administrator, Tx};
+
+use super::{Site, auth::Held, errors::Problem};
+
+/// Looks at the administrators before an act, so that it can be compared with what the act leaves.
+///
+/// Made after the rows of people are locked, and before the act: it locks the tenant, so that of two acts that together
+/// lock everybody out the second sees the first.
+pub(super) struct Lockout {
+    passkeys_work: bool,
+    was_possible: bool,
+}
+
+impl Lockout {
+    /// Whether an administrator could sign in before the act.
+    pub(super) async fn before(site: &Site, ctx: &Ctx, tx: &mut Tx) -> Result<Self, Problem> {
+        let policy = tx.sign_in_policy_to_change().await?;
+        Self::under(&policy, site, ctx, tx).await
+    }
+
+    /// The same before an act on a person: only acts on administrators can lock them out.
+    pub(super) async fn before_act_on(
+        person: &Person,
+        site: &Site,
+        ctx: &Ctx,
+        tx: &mut Tx,
+    ) -> Result<Self, Problem> {
+        match person.role {
+            Role::Admin => Self::before(site, ctx, tx).await,
+            Role::Member => Ok(Self { passkeys_work: false, was_possible: false }),
+        }
+    }
+
+    /// The same before somebody's act on their own account, where the unit of work shares the tenant's row already.
+    pub(super) async fn before_own_act(
+        held: &Held,
+        site: &Site,
+        ctx: &Ctx,
+        tx: &mut Tx,
+    ) -> Result<Self, Problem> {
+        match held.person.role {
+            Role::Admin => Self::under(&held.policy, site, ctx, tx).await,
+            Role::Member => Ok(Self { passkeys_work: false, was_possible: false }),
+        }
+    }
+
+    async fn under(policy: &SignInPolicy, site: &Site, ctx: &Ctx, tx: &mut Tx) -> Result<Self, Problem> {
+        let passkeys_work = site.passkeys().is_ok();
+        let was_possible = can_sign_in(policy, passkeys_work, ctx, tx).await?;
+        Ok(Self { passkeys_work, was_possible })
+    }
+
+    /// Refuses the act, 409 `LOCKOUT_PROTECTION`, where an administrator could sign in before it and none could after it.
+    pub(super) async fn after(self, ctx: &Ctx, tx: &mut Tx) -> Result<(), Problem> {
+        if !self.was_possible {
+            return Ok(());
+        }
+        let policy = tx.sign_in_policy().await?;
+        if !can_sign_in(&policy, self.passkeys_work, ctx, tx).await? {
+            return Err(refused(&policy, self.passkeys_work));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a policy under which no administrator could sign in.
+pub(super) async fn guard_policy(
+    site: &Site,
+    policy: &SignInPolicy,
+    ctx: &Ctx,
+    tx: &mut Tx,
+) -> Result<(), Problem> {
+    let passkeys_work = site.passkeys().is_ok();
+    if can_sign_in(policy, passkeys_work, ctx, tx).await? {
+        return Ok(());
+    }
+    Err(refused(policy, passkeys_work))
+}
+
+/// What is missing under a policy for an administrator to be able to sign in, if anything is; for the command line, which
+/// does not know whether passkeys work.
+pub(crate) async fn missing(
+    policy: &SignInPolicy,
+    ctx: &Ctx,
+    tx: &mut Tx,
+) -> Result<Option<&'static str>, kernel::StoreError> {
+    let possible = can_sign_in(policy, true, ctx, tx).await?;
+    Ok((!possible).then(|| policy.what_is_missing(true)))
+}
+
+fn refused(policy: &SignInPolicy, passkeys_work: bool) -> Problem {
+    let missing = policy.what_is_missing(passkeys_work);
+    Problem::conflict("LOCKOUT_PROTECTION", format!("no administrator could sign in any more: {missing}"))
+}
+
+async fn can_sign_in(
+    policy: &SignInPolicy,
+    passkeys_work: bool,
+    ctx: &Ctx,
+    tx: &mut Tx,
+) -> Result<bool, kernel::StoreError> {
+    let administrators = tx.administrators().await?;
+    let providers = tx.providers().await?;
+    Ok(administrators.iter().any(|administrator| {
+        let means = Means {
+            has_password: administrator.has_password && administrator.email_key.is_some(),
+            has_passkey: administrator.has_passkey,
+            break_glass: administrator.break_glass,
+            has_sso: has_sso(administrator, &providers, ctx.now),
+        };
+        policy.admits(&means, passkeys_work)
+    }))
+}
+
+/// Whether a provider that works speaks for the administrator's address, or a neighbouring service with our secret signs
+/// them in.
+fn has_sso(administrator: &Administrator, providers: &[Provider], now: Timestamp) -> bool {
+    let domain = administrator.email_key.as_deref().and_then(EmailDomain::of);
+    let speaks = |provider: &Provider| {
+        let of_domain = domain.as_ref().is_some_and(|domain| provider.email_domains.contains(domain));
+        of_domain && provider.idp.certificates.iter().any(|certificate| certificate.is_valid_at(now))
+    };
+    administrator.has_foreign_session || providers.iter().any(speaks)
+}

@@ -1,0 +1,131 @@
+//! An administrator, or whoever has their session, leaves a tenant that no administrator can sign in to.
+
+use credentials::{SignInMode, SignInStore};
+use directory::{PeopleStore, Role};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Browser, Idp, Person, Server, Tenant, ending_in, idp_metadata, on_both};
+
+fn refused(answer: &Answer, missing: &str) {
+    assert_eq!(
+        (answer.status, &answer.json()["code"]),
+        (409, &json!("LOCKOUT_PROTECTION")),
+        "{}",
+        answer.text
+    );
+    assert!(answer.json()["error"].as_str().unwrap().contains(missing), "{}", answer.text);
+}
+
+fn set_mode(server: &Server, admin: &Browser, mode: &str) -> Answer {
+    let mut policy = admin.get("/api/settings/sign-in-policy").json();
+    policy["signInMode"] = json!(mode);
+    server.proved(admin, "SIGN_IN_POLICY_CHANGE").put("/api/settings/sign-in-policy", &policy)
+}
+
+fn break_glass(server: &Server, tenant: &Tenant, person: &Person, on: bool) {
+    let id = person.id.clone();
+    server.write(&tenant.id, async move |ctx, tx| {
+        let before = tx.person(&id).await?.unwrap();
+        let after = directory::Person { break_glass: on, updated_at: ctx.now, ..before.clone() };
+        tx.update_person(&before, &after).await
+    });
+}
+
+fn provider(server: &Server, admin: &Browser, domain: &str, metadata: &str) -> String {
+    let body = json!({ "name": "Corp", "emailDomains": [domain], "metadataXml": metadata });
+    let made = server.proved(admin, "SSO_PROVIDER_CHANGE").post("/api/settings/saml-providers", &body);
+    assert_eq!(made.status, 200, "{}", made.text);
+    made.json()["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn sso_is_required_only_where_an_administrator_can_still_sign_in() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (person, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
+        refused(&set_mode(server, &admin, "SSO_REQUIRED"), "no SSO connection");
+        assert_eq!(admin.get("/api/settings/sign-in-policy").json()["signInMode"], "SSO_ALLOWED");
+        // Neither a connection for other people's addresses nor one whose certificate has ended.
+        let idp = Idp::new("idp.example.com");
+        let other = provider(server, &admin, "elsewhere.example", &idp.metadata());
+        refused(&set_mode(server, &admin, "SSO_REQUIRED"), "no SSO connection");
+        let ending = ending_in(kernel::Env::now(&*server.env), 1);
+        let metadata = idp_metadata("https://ended.example.com", &[&ending]);
+        let ended = provider(server, &admin, "example.com", &metadata);
+        server.env.advance(std::time::Duration::from_hours(48));
+        let admin = server.browser();
+        assert_eq!(admin.sign_in(&person.email, person.password).status, 200);
+        refused(&set_mode(server, &admin, "SSO_REQUIRED"), "no SSO connection");
+        for id in [other, ended] {
+            let proved = server.proved(&admin, "SSO_PROVIDER_CHANGE");
+            assert_eq!(proved.delete(&format!("/api/settings/saml-providers/{id}")).status, 200);
+        }
+        // Break-glass is one way.
+        break_glass(server, &tenant, &person, true);
+        assert_eq!(set_mode(server, &admin, "SSO_REQUIRED").status, 200);
+        assert_eq!(set_mode(server, &admin, "SSO_ALLOWED").status, 200);
+        break_glass(server, &tenant, &person, false);
+        // A connection that works is another.
+        let id = provider(server, &admin, "example.com", &idp.metadata());
+        let set = set_mode(server, &admin, "SSO_REQUIRED");
+        assert_eq!(set.status, 200, "{}", set.text);
+        // And it stays, as long as it is the only way.
+        let path = format!("/api/settings/saml-providers/{id}");
+        let proved = server.proved(&admin, "SSO_PROVIDER_CHANGE");
+        refused(&proved.delete(&path), "no SSO connection");
+        let moved = json!({ "name": "Corp", "emailDomains": ["elsewhere.example"] });
+        refused(&proved.put(&path, &moved), "no SSO connection");
+        let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
+        let own = format!("/api/settings/users/{}", person.id);
+        let other_domain = json!({ "email": "admin@elsewhere.example" });
+        refused(&proved.send("PATCH", &own, Some(&other_domain)), "no SSO connection");
+        let none_left = json!({ "name": "Corp", "emailDomains": ["example.com", "elsewhere.example"] });
+        assert_eq!(server.proved(&admin, "SSO_PROVIDER_CHANGE").put(&path, &none_left).status, 200);
+    });
+}
+
+#[test]
+fn last_break_glass_administrator_keeps_their_way_in() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (glass, admin) = server.signed_in(&tenant, "glass@example.com", Role::Admin);
+        let other = server.person(&tenant, "other@example.com", Role::Admin);
+        break_glass(server, &tenant, &glass, true);
+        assert_eq!(set_mode(server, &admin, "SSO_REQUIRED").status, 200);
+        let act = |method: &str, path: &str, body: Value| {
+            let path = format!("/api/settings/users/{}{path}", glass.id);
+            server.proved(&admin, "USER_ADMIN_CHANGE").send(
+                method,
+                &path,
+                Some(&body).filter(|body| !body.is_null()),
+            )
+        };
+        let all = |refused: &dyn Fn(&Answer)| {
+            refused(&act("PATCH", "", json!({ "active": false })));
+            refused(&act("PATCH", "", json!({ "role": "MEMBER" })));
+            refused(&act("POST", "/reset-password", json!({})));
+            refused(&act("DELETE", "", Value::Null));
+        };
+        all(&|answer| refused(answer, "break-glass"));
+        assert_eq!(admin.get("/api/me").status, 200, "nothing was done");
+        // With another way in the same is allowed.
+        break_glass(server, &tenant, &other, true);
+        assert_eq!(act("PATCH", "", json!({ "role": "MEMBER" })).status, 200);
+    });
+}
+
+#[test]
+fn only_administrator_does_not_lose_the_only_password() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (person, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
+        assert_eq!(set_mode(server, &admin, "CREDENTIALS_ONLY").status, 200);
+        let path = format!("/api/settings/users/{}/reset-password", person.id);
+        let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
+        refused(&proved.post(&path, &json!({})), "password or a passkey");
+        server.policy(&tenant, |policy| policy.sign_in_mode = SignInMode::SsoAllowed);
+        let id = person.id.clone();
+        server.write(&tenant.id, async move |_, tx| tx.delete_password(&id).await);
+        refused(&set_mode(server, &admin, "CREDENTIALS_ONLY"), "password or a passkey");
+    });
+}

@@ -1,0 +1,95 @@
+//! Whether a sign-in policy leaves anybody able to sign in.
+
+use crate::{FactorKind, SignInMode, SignInPolicy};
+
+/// What somebody could sign in with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct Means {
+    /// A password, and an address to give with it.
+    pub has_password: bool,
+    /// A verified passkey.
+    pub has_passkey: bool,
+    /// Whether a password or passkey counts where an identity provider is required.
+    pub break_glass: bool,
+    /// Whether an identity provider that works speaks for them.
+    pub has_sso: bool,
+}
+
+impl SignInPolicy {
+    /// Whether somebody with these means could sign in. `passkeys_work`: whether passkeys can be used and enrolled here at all.
+    ///
+    /// A second factor that is missing locks nobody out: it is enrolled at the sign-in.
+    pub fn admits(&self, means: &Means, passkeys_work: bool) -> bool {
+        let only_passkeys_count = self.mfa.required && self.mfa.accepted_factors == [FactorKind::Webauthn];
+        let factor_is_possible = !only_passkeys_count || passkeys_work;
+        let has_credentials = means.has_password || (means.has_passkey && passkeys_work);
+        let by_credentials = has_credentials && factor_is_possible && !self.requires_sso(means.break_glass);
+        let by_sso = means.has_sso && self.sign_in_mode != SignInMode::CredentialsOnly;
+        by_credentials || (by_sso && (factor_is_possible || self.mfa.trust_sso_mfa))
+    }
+
+    /// Says what is missing for somebody to be able to sign in, and what to do about it.
+    pub fn what_is_missing(&self, passkeys_work: bool) -> &'static str {
+        if self.mfa.required && self.mfa.accepted_factors == [FactorKind::Webauthn] && !passkeys_work {
+            return "the policy accepts only passkeys, which do not work under this base_url: accept TOTP too, or set a base_url \
+                    with a host name";
+        }
+        match self.sign_in_mode {
+            SignInMode::SsoRequired => {
+                "there is no SSO connection with a certificate that is valid now and with the e-mail domain of an active \
+                 administrator, and no active administrator with a password or passkey is marked break-glass: add such a \
+                 connection, or have the operator run gatehouse user break-glass"
+            }
+            SignInMode::CredentialsOnly => {
+                "no active administrator has a password or a passkey: let one set a password by a link first \
+                 (reset-password)"
+            }
+            SignInMode::SsoAllowed => {
+                "no active administrator has a password or a passkey, and there is no SSO connection with a certificate that is \
+                 valid now and with the e-mail domain of one: add one of them first"
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FactorKind;
+
+    fn policy(sign_in_mode: SignInMode) -> SignInPolicy {
+        SignInPolicy { sign_in_mode, ..SignInPolicy::default() }
+    }
+
+    #[test]
+    fn each_mode_admits_its_own_means() {
+        let password = Means { has_password: true, ..Means::default() };
+        let passkey = Means { has_passkey: true, ..Means::default() };
+        let glass = Means { break_glass: true, ..password };
+        let glass_alone = Means { break_glass: true, ..Means::default() };
+        let sso = Means { has_sso: true, ..Means::default() };
+        let admitted = |mode| {
+            [Means::default(), password, passkey, glass, glass_alone, sso]
+                .map(|means| policy(mode).admits(&means, true))
+        };
+        assert_eq!(admitted(SignInMode::SsoAllowed), [false, true, true, true, false, true]);
+        assert_eq!(admitted(SignInMode::SsoRequired), [false, false, false, true, false, true]);
+        assert_eq!(admitted(SignInMode::CredentialsOnly), [false, true, true, true, false, false]);
+        assert!(!policy(SignInMode::SsoAllowed).admits(&passkey, false), "passkeys do not work here");
+    }
+
+    #[test]
+    fn a_required_factor_locks_out_only_where_it_cannot_be_enrolled() {
+        let password = Means { has_password: true, ..Means::default() };
+        let sso = Means { has_sso: true, ..Means::default() };
+        let mut policy = policy(SignInMode::SsoAllowed);
+        policy.mfa.required = true;
+        assert!(policy.admits(&password, false), "an authenticator app is enrolled at the sign-in");
+        policy.mfa.accepted_factors = vec![FactorKind::Webauthn];
+        assert!(policy.admits(&password, true) && !policy.admits(&password, false));
+        assert!(!policy.admits(&sso, false));
+        policy.mfa.trust_sso_mfa = true;
+        assert!(policy.admits(&sso, false));
+    }
+}
