@@ -3,6 +3,7 @@
 use std::{path::Path, process::Command};
 
 use crate::{
+    cluster::{Cluster, Durability},
     node, python, saml,
     server::{AUTH_SECRET, Server, USUAL, gatehouse, member, person, serve},
     sh::{self, Result},
@@ -19,6 +20,11 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
         webhooks::run(folder)?;
         saml::run(folder)
     })
+}
+
+/// All of them, on a PostgreSQL of their own.
+pub(crate) fn all() -> Result<()> {
+    run(&Cluster::start(Durability::None)?.url())
 }
 
 /// Identity providers alone.

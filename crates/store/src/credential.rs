@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use diesel::{QueryResult, prelude::*};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreError, TenantId};
 use sessions::{Session, SessionId};
 use tokens::{Pat, ScimToken, TokenHash};
 
@@ -170,7 +170,8 @@ impl Reread {
         Self { tenant, key, found: Arc::default() }
     }
 
-    /// Sends the statement on a connection whose transaction has begun, or is sent before.
+    /// Sends the statement on a connection whose transaction has begun, or is sent before. Where it has to be prepared first,
+    /// a statement that is sent with it may overtake it: what such work changes must not be what it is judged by.
     pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
         let mut conn = conn;
         let row = find_row!(self.tenant, &self.key, &mut conn)?;
@@ -185,22 +186,5 @@ impl Reread {
 
     fn take(&self) -> Option<Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-/// Prepares the statements on a new connection, so that none of them is overtaken by the statement that it is sent with.
-/// A database that has not been migrated refuses them, and is not used for requests.
-pub(crate) async fn prepare(conn: &AsyncPgConnection) {
-    let first = Timestamp::from_unix_millis(0);
-    let tenant = TenantId::first_at(first);
-    let mut keys = vec![CredentialKey::Session(SessionId::first_at(first))];
-    if let Some(hash) = TokenHash::from_bytes(&[0; 32]) {
-        keys.extend([CredentialKey::Pat(hash.clone()), CredentialKey::ScimToken(hash)]);
-    }
-    for key in keys {
-        let nobody = Reread::new(tenant.clone(), key);
-        if let Err(error) = nobody.on_postgres(conn).await {
-            tracing::debug!(%error, "a statement could not be prepared");
-        }
     }
 }

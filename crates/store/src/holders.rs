@@ -156,7 +156,7 @@ impl Across {
                 .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
                 .filter(sign_in_names::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
                 .filter(users::deleted_at.is_null())
-                .order((known_origins::origin.is_null(), sign_in_names::tenant_id))
+                .order(sign_in_names::tenant_id)
                 .limit(MAX_ACCOUNTS);
         let rows: Vec<AccountRow> = on!(&mut self.conn, c => query
             .select((
@@ -177,7 +177,8 @@ impl Across {
                 known_origin: origin.is_some(),
             })
         };
-        let accounts = rows.into_iter().map(account).collect::<Result<_, StoreError>>()?;
+        let mut accounts = rows.into_iter().map(account).collect::<Result<Vec<_>, StoreError>>()?;
+        accounts.sort_by_key(|account| !account.known_origin);
         let address = Salt::address(email_key);
         let query = password_salts::table.find(&address[..]).select(password_salts::salt);
         let salt: Option<Vec<u8>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
@@ -199,7 +200,7 @@ impl Across {
                 .filter(session_rows::foreign_hash.eq(&token_hash[..]))
                 .filter(session_rows::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
                 .filter(session_rows::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
-                .order(session_rows::created_at);
+                .order(session_rows::tenant_id);
         let row: Option<(String, SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
             .select((tenants::id, SessionRow::as_select(), HolderRow::as_select(), POLICIES))
             .first(c).await.optional())?;

@@ -1,5 +1,5 @@
 -- A session that stands for a token of another issuer is found before its tenant is known.
-CREATE INDEX sessions_foreign_hash ON sessions (foreign_hash) WHERE foreign_hash IS NOT NULL;
+CREATE INDEX sessions_foreign_hash ON sessions (foreign_hash, tenant_id) WHERE foreign_hash IS NOT NULL;
 
 -- The salt that the passwords of all accounts of one address share, so that a sign-in without a tenant compares
 -- one hash with all of them. By the SHA-256 of the address alone: the tenant is not known yet.

@@ -1,5 +1,5 @@
 -- A session that stands for a token of another issuer is found before its tenant is known.
-CREATE INDEX sessions_foreign_hash ON sessions (foreign_hash) WHERE foreign_hash IS NOT NULL;
+CREATE INDEX sessions_foreign_hash ON sessions (foreign_hash, tenant_id) WHERE foreign_hash IS NOT NULL;
 
 -- The salt that the passwords of all accounts of one address share, so that a sign-in without a tenant compares
 -- one hash with all of them. By the SHA-256 of the address alone: the tenant is not known yet.
@@ -18,7 +18,7 @@ CREATE TABLE wrong_codes (
 
 -- As for the tables before: rows of an index, then rows that share its first column, its first two, … .
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('sessions', 'sessions_foreign_hash', '100000 1'),
+    ('sessions', 'sessions_foreign_hash', '100000 1 1'),
     ('password_salts', 'password_salts', '1000000 1'),
     ('wrong_codes', 'wrong_codes', '10000 1000 1');
 ANALYZE sqlite_schema;

@@ -31,7 +31,7 @@ use crate::{
     Tx,
     across::Across,
     conn::{Conn, Pg, Transaction},
-    credential::{self, CredentialKey},
+    credential::CredentialKey,
     error::store_error,
     export,
     figures::{Figures, Waiting},
@@ -95,12 +95,7 @@ impl Postgres {
         let to = target.clone();
         config.custom_setup = Box::new(move |_| {
             let to = to.clone();
-            async move {
-                let conn = to.connect().await?;
-                credential::prepare(&conn).await;
-                Ok(conn)
-            }
-            .boxed()
+            async move { to.connect().await }.boxed()
         });
         let manager = AsyncDieselConnectionManager::new_with_config("", config);
         let pool = Pool::builder(manager)

@@ -3,6 +3,7 @@
 use credentials::{SignInMode, SignInStore};
 use directory::{PeopleStore, Role};
 use serde_json::{Value, json};
+use sessions::{Method, Session, SessionStore};
 
 use crate::support::{Answer, Browser, Idp, Person, Server, Tenant, ending_in, idp_metadata, on_both};
 
@@ -20,6 +21,15 @@ fn set_mode(server: &Server, admin: &Browser, mode: &str) -> Answer {
     let mut policy = admin.get("/api/settings/sign-in-policy").json();
     policy["signInMode"] = json!(mode);
     server.proved(admin, "SIGN_IN_POLICY_CHANGE").put("/api/settings/sign-in-policy", &policy)
+}
+
+/// Lets an identity provider have begun the session.
+fn by_sso(server: &Server, tenant: &Tenant, browser: &Browser) {
+    let id: sessions::SessionId = browser.cookie("as_sid").parse().unwrap();
+    server.write(&tenant.id, async move |_, tx| {
+        let session = tx.session(&id).await?.unwrap();
+        tx.update_session(&Session { methods: vec![Method::Sso], ..session }).await
+    });
 }
 
 fn break_glass(server: &Server, tenant: &Tenant, person: &Person, on: bool) {
@@ -69,7 +79,8 @@ fn sso_is_required_only_where_an_administrator_can_still_sign_in() {
         let id = provider(server, &admin, "example.com", &idp.metadata());
         let set = set_mode(server, &admin, "SSO_REQUIRED");
         assert_eq!(set.status, 200, "{}", set.text);
-        // And it stays, as long as it is the only way.
+        // And it stays, as long as it is the only way. A session that a password has begun ended with the policy.
+        by_sso(server, &tenant, &admin);
         let path = format!("/api/settings/saml-providers/{id}");
         let proved = server.proved(&admin, "SSO_PROVIDER_CHANGE");
         refused(&proved.delete(&path), "no SSO connection");

@@ -4,7 +4,7 @@ use directory::Role;
 use serde_json::json;
 use store::testing::Kind;
 
-use crate::support::{Browser, Server, Tenant};
+use crate::support::{Browser, Server, Tenant, on_both};
 
 const VICTIM: &str = "victim@corp.example";
 
@@ -91,7 +91,7 @@ fn many_accounts_of_one_address_hide_none() {
 
 #[test]
 fn changed_address_goes_on_signing_in() {
-    behind_a_proxy(|server, from| {
+    on_both(|server| {
         let corp = server.tenant("corp");
         let victim = server.person(&corp, "old@corp.example", Role::Member);
         let (_, admin) = server.signed_in(&corp, "admin@corp.example", Role::Admin);
@@ -99,7 +99,7 @@ fn changed_address_goes_on_signing_in() {
         let change = json!({ "email": "new@corp.example" });
         let path = format!("/api/settings/users/{}", victim.id);
         assert_eq!(proved.send("PATCH", &path, Some(&change)).status, 200);
-        let browser = from("198.51.100.1");
+        let browser = server.browser();
         assert_eq!(browser.sign_in("new@corp.example", victim.password).json()["status"], "SIGNED_IN");
     });
 }

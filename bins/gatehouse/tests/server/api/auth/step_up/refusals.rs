@@ -21,8 +21,10 @@ fn a_stolen_token_is_worth_nothing_elsewhere_and_stays_its_owners() {
         let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
         let (ada, home) = server.signed_in(&acme, "ada@example.com", Role::Member);
         let at = |browser: &crate::support::Browser, ip: &str| browser.with("X-Forwarded-For", ip);
-        let secret = enrol_totp(&server, &at(&home, "192.0.2.7"));
         let here = at(&home, "192.0.2.7");
+        let secret = enrol_totp(&server, &here);
+        // The session has another id now.
+        home.cookies.replace(here.cookies.borrow().clone());
         let token = token(&server, &here, &secret, SEAL);
 
         // Another address, whichever; in its other form it is the same.
