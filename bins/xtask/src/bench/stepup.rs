@@ -169,7 +169,10 @@ fn prepare(release: &Path, database: &str, folder: &Path) -> Result<(Server, Vec
             member(&setup, "id")?,
             code(&somebody.secret, step() - 1)
         );
-        good(&ask(&somebody, "/api/me/factors/totp/verify", &body)?)?;
+        let answer = ask(&somebody, "/api/me/factors/totp/verify", &body)?;
+        good(&answer)?;
+        // A factor was proved on the session, so it has another id.
+        somebody.cookies = answer.cookies;
         people.push(somebody);
     }
     Ok((server, people))
