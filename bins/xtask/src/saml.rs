@@ -21,7 +21,9 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let server = Server::start(serve(&program, &database, folder).env("GATEHOUSE_PASSWORD_COST", CHEAP))?;
 
     let mut node = Command::new("node");
-    node.current_dir(check).arg("check.mjs").arg(format!("http://{}", server.address)).arg(folder).arg(&root);
+    // As the server calls itself on a loopback address.
+    let base = format!("http://{}", server.address).replace("127.0.0.1", "localhost");
+    node.current_dir(check).arg("check.mjs").arg(base).arg(folder).arg(&root);
     node.env("PROGRAM", &program).env("SIMPLESAMLPHP", simplesamlphp);
     // It makes tenants, people and providers itself: metadata is there only once who gives it runs.
     node.env("GATEHOUSE_DATABASE_URL", &database).env("GATEHOUSE_DATA_DIR", folder);
