@@ -137,19 +137,23 @@ impl Tx {
     /// The credential that this unit of work is run with, as it was when the transaction began; `None` where it is gone
     /// or the work is run with none.
     pub async fn credential(&mut self) -> Result<Option<Credential>, StoreError> {
+        let Some(reread) = self.reread.clone() else { return Ok(None) };
         // Sent with the first statement; where there was none, now.
-        if let Conn::Postgres(pg) = &mut self.conn {
-            pg.begun().await.map_err(store_error)?;
+        let begun = match &mut self.conn {
+            Conn::Postgres(pg) => pg.begun().await.map(drop).map_err(store_error),
+            Conn::Sqlite(_) => Ok(()),
+        };
+        match reread.take() {
+            Some(found) => found,
+            None => begun.and(Err(StoreError::Aborted("the credential was not read again"))),
         }
-        let Some(reread) = &self.reread else { return Ok(None) };
-        reread.take().ok_or(StoreError::Aborted("the credential was not read again"))?
     }
 
     /// Reads the credential again where statements are not sent ahead.
     pub(crate) async fn reread_at_once(&mut self) -> Result<(), StoreError> {
         if let (Some(reread), Conn::Sqlite(conn)) = (self.reread.clone(), &mut self.conn) {
             let row = find_row!(reread.tenant, &reread.key, &mut *conn).map_err(store_error)?;
-            reread.keep(row);
+            reread.keep(Ok(row));
         }
         Ok(())
     }
@@ -174,13 +178,15 @@ impl Reread {
     /// a statement that is sent with it may overtake it: what such work changes must not be what it is judged by.
     pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
         let mut conn = conn;
-        let row = find_row!(self.tenant, &self.key, &mut conn)?;
-        self.keep(row);
-        Ok(())
+        let row: QueryResult<_> = find_row!(self.tenant, &self.key, &mut conn);
+        // Whoever asks for the credential learns why there is none; whose statement went with it, that nothing was done.
+        let sent = if row.is_ok() { Ok(()) } else { Err(diesel::result::Error::BrokenTransactionManager) };
+        self.keep(row.map_err(store_error));
+        sent
     }
 
-    fn keep(&self, row: Option<CredentialRow>) {
-        let found = row.map(Credential::try_from).transpose();
+    fn keep(&self, row: Result<Option<CredentialRow>, StoreError>) {
+        let found = row.and_then(|row| row.map(Credential::try_from).transpose());
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
     }
 
