@@ -148,10 +148,13 @@ pub trait FactorStore: Send {
     async fn factor_of_credential(&mut self, credential: &[u8]) -> Result<Option<Factor>, StoreError>;
     /// Keeps a new factor; `false` when the tenant has one with the same credential.
     async fn insert_factor(&mut self, factor: &Factor) -> Result<bool, StoreError>;
-    /// Writes name, data, and when it was verified and used.
+    /// Writes the name, and when it was verified; with the data and the time of use, as [`Self::record_use`].
     async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError>;
     /// Uses a step of an authenticator app: `false` when it, or a later one, was used before.
     async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> Result<bool, StoreError>;
+    /// Writes the signature counter of a passkey and when it was used: no change that needs an audit entry, as what was proved
+    /// with it gets one.
+    async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError>;
     /// Forgets what was begun and not verified.
     async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError>;
     /// Takes a factor away.

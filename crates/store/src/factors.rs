@@ -158,7 +158,10 @@ impl FactorStore for Tx {
             credential_id,
         };
         let query = diesel::insert_into(factors::table).values(&row).on_conflict_do_nothing();
-        Ok(on!(&mut self.conn, c => query.execute(c).await)? == 1)
+        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        // Until it is confirmed it proves nothing.
+        self.note_change(inserted && factor.is_verified());
+        Ok(inserted)
     }
 
     async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
@@ -170,7 +173,9 @@ impl FactorStore for Tx {
             passkey: passkey_of(factor)?,
         };
         let row = factors::table.find((self.tenant.as_str(), factor.id.as_str()));
-        on!(&mut self.conn, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
+        let updated =
+            on!(&mut self.conn, c => Kept(diesel::update(row).set(&changes)).execute(c).await)? == 1;
+        self.note_change(updated);
         Ok(())
     }
 
@@ -180,7 +185,19 @@ impl FactorStore for Tx {
             .find((self.tenant.as_str(), factor.id.as_str()))
             .filter(factors::last_step.lt(step));
         let used = (factors::last_step.eq(step), factors::last_used_at.eq(at.naive()));
-        Ok(on!(&mut self.conn, c => Kept(diesel::update(row).set(used)).execute(c).await)? == 1)
+        let used = on!(&mut self.conn, c => Kept(diesel::update(row).set(used)).execute(c).await)? == 1;
+        Ok(self.note_change(used))
+    }
+
+    async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError> {
+        self.for_change()?;
+        let used = (
+            factors::last_used_at.eq(factor.last_used_at.map(Timestamp::naive)),
+            factors::passkey.eq(passkey_of(factor)?),
+        );
+        let row = factors::table.find((self.tenant.as_str(), factor.id.as_str()));
+        on!(&mut self.conn, c => Kept(diesel::update(row).set(used)).execute(c).await)?;
+        Ok(())
     }
 
     async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError> {

@@ -8,6 +8,8 @@ use utoipa_actix_web::AppExt;
 
 use super::{body::SCIM_JSON, routes};
 
+pub(in crate::http) mod values;
+
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -91,6 +93,7 @@ fn complete(document: &mut Value) {
     for (path, item) in paths {
         for operation in item.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
             proves(operation);
+            describe_optional_body(operation);
             add_common_answers(path, operation);
             for parameter in
                 operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten()
@@ -155,6 +158,18 @@ fn error_answer(scim: bool, status: &str, description: &str) -> Value {
     };
     let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
     json!({ "description": description, "content": { media: { "schema": schema } } })
+}
+
+/// A body that may be left out is described as what it is when it is there, not as null.
+fn describe_optional_body(operation: &mut Value) {
+    let Some(schema) = operation.pointer_mut("/requestBody/content/application~1json/schema") else { return };
+    let body = schema.get("oneOf").and_then(Value::as_array).and_then(|either| {
+        let is_null = |one: &Value| one.get("type").is_some_and(|kind| kind == "null");
+        either.iter().any(is_null).then(|| either.iter().find(|one| !is_null(one)).cloned())?
+    });
+    if let Some(body) = body {
+        *schema = body;
+    }
 }
 
 /// Says of an operation that asks for a fresh proof where the proof goes.

@@ -24,6 +24,7 @@ pub(super) struct PageQuery {
     /// `nextCursor` of the page before.
     cursor: Option<String>,
     /// How many, 50 by default; more than 200 is 200.
+    #[param(minimum = 1)]
     limit: Option<i64>,
 }
 

@@ -28,9 +28,13 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
 struct ShownPerson {
     /// `usr_…`
     id: String,
+    #[schema(required)]
     display_name: Option<String>,
+    #[schema(required)]
     email: Option<String>,
+    #[schema(required)]
     title: Option<String>,
+    #[schema(required)]
     department: Option<String>,
     /// Whether they may sign in.
     active: bool,
@@ -56,6 +60,7 @@ struct PersonList {
     users: Vec<ShownPerson>,
     /// Where the next page begins, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     next_cursor: Option<String>,
 }
 

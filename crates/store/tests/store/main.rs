@@ -10,4 +10,5 @@ mod filters;
 mod forged_history;
 mod saml;
 mod support;
+mod unaudited;
 mod webhooks;

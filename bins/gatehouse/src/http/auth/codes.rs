@@ -190,7 +190,7 @@ pub(in crate::http) async fn asserted(
         Ok(asserted) => {
             factor.data = FactorData::Passkey(Box::new(asserted.passkey));
             factor.last_used_at = Some(ctx.now);
-            tx.update_factor(&factor).await?;
+            tx.record_use(&factor).await?;
             Ok(Some(asserted.user_verified))
         }
         Err(error) => {

@@ -21,7 +21,7 @@ use super::{
     sign_in::sso_required,
     ticket::{self, Minted},
 };
-use crate::http::{Site, access::Visitor, body::answer, cookies, errors::Problem};
+use crate::http::{Site, access::Visitor, body::answer, cookies, describe::values, errors::Problem};
 
 /// Where a sign-in comes from, as it is shown and counted.
 #[derive(Clone)]
@@ -87,22 +87,27 @@ pub(in crate::http) struct Entered {
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct SignInAnswer {
     /// `SIGNED_IN`, `MFA_REQUIRED`, `ENROLMENT_REQUIRED` or `TENANT_CHOICE`.
+    #[schema(value_type = values::SignInStatus)]
     pub(super) status: &'static str,
     /// Goes on to the next step, for 10 minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(super) ticket: Option<String>,
     /// The factors that may be proved: `WEBAUTHN`, `TOTP`, `RECOVERY_CODE`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<Vec<super::codes::FactorName>>)]
     pub(super) factors: Option<Vec<&'static str>>,
     /// PublicKeyCredentialRequestOptionsJSON, where `WEBAUTHN` is among them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(nullable = false, value_type = Option<Object>)]
     pub(super) webauthn: Option<Value>,
     /// The tenants to choose from.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(super) tenants: Option<Vec<TenantName>>,
     /// What happened since the last sign-in: `PASSWORD_RESET` or `FACTORS_RESET` by an administrator.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(super) notice: Option<String>,
 }
 

@@ -44,7 +44,7 @@ struct PasskeyOptions {
 /// The answer of an authenticator.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PasskeyBody {
+struct PasskeySignInBody {
     challenge_id: String,
     #[schema(value_type = Object)]
     credential: Map<String, Value>,
@@ -98,9 +98,9 @@ pub(super) async fn begin_passkey_sign_in(
 pub(super) async fn finish_passkey_sign_in(
     site: web::Data<Site>,
     visitor: Visitor,
-    body: Json<PasskeyBody>,
+    body: Json<PasskeySignInBody>,
 ) -> Result<HttpResponse, Problem> {
-    let PasskeyBody { challenge_id, credential } = body.0;
+    let PasskeySignInBody { challenge_id, credential } = body.0;
     let credential = Value::Object(credential);
     let opened = site.keys.open_challenge(&challenge_id).and_then(|text| serde_json::from_slice(&text).ok());
     let Some(Challenge { until, pending }) = opened else { return Err(ticket::invalid()) };

@@ -17,6 +17,7 @@ use crate::http::{
     Site,
     access::Visitor,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     network, sha256,
 };
@@ -28,6 +29,7 @@ struct SignInBody {
     /// The tenant's slug or id, where it is known.
     tenant: Option<String>,
     /// The sign-in address.
+    #[schema(value_type = values::EmailAddress)]
     email: String,
     password: String,
 }

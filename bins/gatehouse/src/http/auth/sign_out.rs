@@ -18,6 +18,7 @@ pub(in crate::http) struct Revoked {
     pub(in crate::http) revoked: bool,
     /// Present and true where it was the session of the request: go to the sign-in page.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(in crate::http) sign_out: Option<bool>,
 }
 

@@ -22,6 +22,7 @@ use crate::http::{
     Site,
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     permissions::OwnAccount,
     query,
@@ -34,6 +35,7 @@ use crate::http::{
 #[into_params(parameter_in = Query)]
 struct PurposeBody {
     /// One of `x-step-up-purposes`.
+    #[schema(value_type = values::StepUpPurpose)]
     purpose: String,
 }
 
@@ -41,16 +43,17 @@ struct PurposeBody {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ChallengeOptions {
+    #[schema(value_type = values::StepUpPurpose)]
     purpose: &'static str,
     requires_phishing_resistant: bool,
     /// With what it may be answered: `WEBAUTHN`, `TOTP`.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<values::FactorType>)]
     factors: Vec<Factor>,
     /// `sch_…`, to be sent back with the answer within five minutes, from this session.
     challenge_id: String,
     /// PublicKeyCredentialRequestOptionsJSON, where `WEBAUTHN` is among the factors.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(nullable = false, value_type = Option<Object>)]
     webauthn: Option<Value>,
 }
 
@@ -60,6 +63,7 @@ struct ChallengeOptions {
 struct StepUpBody {
     challenge_id: String,
     /// `WEBAUTHN` or `TOTP`; recovery codes prove nothing here.
+    #[schema(value_type = values::FactorType)]
     factor: FactorName,
     /// The code, for `TOTP`.
     code: Option<String>,
@@ -74,6 +78,7 @@ struct StepUpBody {
 struct StepUpToken {
     /// For the header `X-StepUp-Token` of one request.
     token: String,
+    #[schema(value_type = values::StepUpPurpose)]
     purpose: String,
     #[schema(value_type = String, format = "date-time")]
     expires_at: Timestamp,
@@ -83,16 +88,17 @@ struct StepUpToken {
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct StepUpStatus {
+    #[schema(value_type = values::StepUpPurpose)]
     purpose: &'static str,
     active: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(nullable = false, value_type = Option<values::FactorType>)]
     factor: Option<Factor>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     issued_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     expires_at: Option<Timestamp>,
 }
 
@@ -103,8 +109,9 @@ struct StepUpConsumption {
     authorized: bool,
     tenant_id: String,
     user_id: String,
+    #[schema(value_type = values::StepUpPurpose)]
     purpose: String,
-    #[schema(value_type = String)]
+    #[schema(value_type = values::FactorType)]
     factor: Factor,
     #[schema(value_type = String, format = "date-time")]
     consumed_at: Timestamp,

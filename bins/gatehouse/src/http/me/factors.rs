@@ -16,6 +16,7 @@ use crate::{
         access::Access,
         attestation::known_as,
         body::{Json, answer},
+        describe::values,
         errors::Problem,
         lockout::Lockout,
         permissions::{OwnAccount, SigningIn},
@@ -31,26 +32,31 @@ pub(in crate::http) struct ShownFactor {
     /// `fac_…`
     id: String,
     /// `WEBAUTHN` or `TOTP`.
+    #[schema(value_type = values::FactorType)]
     kind: &'static str,
     name: String,
     /// Whether it counts.
     verified: bool,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(required, value_type = Option<String>, format = "date-time")]
     last_used_at: Option<Timestamp>,
     /// The make of the authenticator, as it says itself; passkeys alone.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     aaguid: Option<String>,
     /// How far its make is known: `claimed` by itself, `self`-signed, `signed` by somebody, or by somebody who is
     /// `trusted` for it; passkeys alone.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<values::AuthenticatorTrust>)]
     trust: Option<&'static str>,
     /// The make's name, where the catalog knows it; passkeys alone.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     authenticator: Option<&'static str>,
     /// Whether the passkey can be copied to other devices; passkeys alone.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     backup_eligible: Option<bool>,
 }
 
@@ -93,6 +99,7 @@ pub(in crate::http) struct Deleted {
 #[serde(deny_unknown_fields)]
 struct NameBody {
     /// 1 to 64 printable characters.
+    #[schema(value_type = values::ShortName)]
     name: String,
 }
 

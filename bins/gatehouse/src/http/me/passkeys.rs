@@ -24,6 +24,7 @@ use crate::http::{
     attestation,
     auth::{factor_invalid, ticket},
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     permissions::SigningIn,
 };
@@ -47,6 +48,7 @@ struct PasskeyBody {
     #[schema(value_type = Object)]
     credential: Map<String, Value>,
     /// What to call it; 1 to 64 printable characters.
+    #[schema(value_type = Option<values::ShortName>)]
     name: Option<String>,
 }
 

@@ -39,6 +39,7 @@ struct Changed {
     changed: bool,
     /// How many personal access tokens were revoked, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     revoked_tokens: Option<usize>,
 }
 

@@ -11,6 +11,7 @@ use crate::{
     http::{
         access::Access,
         body::{Json, answer},
+        describe::values,
         errors::Problem,
         permissions::{ReadProfile, WriteProfile},
     },
@@ -24,6 +25,7 @@ pub(in crate::http) struct Phone {
     value: String,
     /// `work`, `mobile`, …
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     kind: Option<String>,
 }
 
@@ -34,12 +36,17 @@ struct Me {
     /// `usr_…`
     id: String,
     user_name: String,
+    #[schema(required)]
     email: Option<String>,
+    #[schema(required)]
     display_name: Option<String>,
+    #[schema(required)]
     title: Option<String>,
+    #[schema(required)]
     department: Option<String>,
     phone_numbers: Vec<Phone>,
     /// `ADMIN` or `MEMBER`.
+    #[schema(value_type = values::UserRole)]
     role: &'static str,
     tenant: TenantShown,
 }

@@ -35,8 +35,10 @@ pub(in crate::http) struct ShownSession {
     /// Such as "Chrome on macOS".
     device_label: String,
     /// The /24 or /48 that it was last used from.
+    #[schema(required)]
     ip_prefix: Option<String>,
     /// "City, Country" where it is known.
+    #[schema(required)]
     location: Option<String>,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
@@ -44,6 +46,7 @@ pub(in crate::http) struct ShownSession {
     last_seen_at: Timestamp,
     /// Present and true on the session of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     current: Option<bool>,
 }
 

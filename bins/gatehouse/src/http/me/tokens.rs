@@ -21,6 +21,7 @@ use super::{
 use crate::http::{
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     permissions::OwnAccount,
     step_up::{IfAsked, PatMintAdmin, Spending},
@@ -34,18 +35,21 @@ pub(in crate::http) struct ShownPat {
     id: String,
     name: String,
     /// What it may be used for.
+    #[schema(value_type = Vec<values::TokenScope>)]
     scopes: Vec<&'static str>,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(required, value_type = Option<String>, format = "date-time")]
     expires_at: Option<Timestamp>,
     /// To the minute.
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(required, value_type = Option<String>, format = "date-time")]
     last_used_at: Option<Timestamp>,
     /// The /24 or /48 that it was last used from.
+    #[schema(required)]
     last_used_ip_prefix: Option<String>,
     /// `pat_…`, in the answer to its creation and nowhere else.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     token: Option<String>,
 }
 
@@ -86,11 +90,13 @@ impl PatList {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PatBody {
     /// 1 to 100 printable characters.
+    #[schema(value_type = values::Name)]
     name: String,
     /// `read:profile`, `write:profile`, `read:hcm`, `write:hcm`, `admin:tenant`.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<values::TokenScope>)]
     scopes: Vec<Scope>,
     /// 1 to 366, or what the sign-in policy allows; without it the token ends when the policy says, or has no end.
+    #[schema(minimum = 1, maximum = 366)]
     expires_in_days: Option<i64>,
 }
 

@@ -96,9 +96,14 @@ impl PartialSchema for ScimPatch {
             "type": "object",
             "required": ["op"],
             "properties": {
-                "op": { "type": "string", "description": "add, replace or remove, in any case." },
+                "op": {
+                    "type": "string",
+                    "pattern": "^([Aa][Dd][Dd]|[Rr][Ee][Pp][Ll][Aa][Cc][Ee]|[Rr][Ee][Mm][Oo][Vv][Ee])$",
+                    "description": "`add`, `replace` or `remove`, in upper or lower case.",
+                    "examples": ["replace"],
+                },
                 "path": { "type": "string", "description": "Such as emails[type eq \"work\"].value; without one, `value` is an object of attributes." },
-                "value": { "type": ["array", "boolean", "null", "number", "object", "string"], "description": "What to add, to put there, or, of a multi-valued attribute, to remove." },
+                "value": { "type": ["array", "boolean", "null", "number", "object", "string"], "items": {}, "description": "What to add, to put there, or, of a multi-valued attribute, to remove." },
             },
         });
         schema(json!({

@@ -15,6 +15,7 @@ use crate::http::{
     access::Access,
     attestation::asked_today,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     permissions::{Administer, Permission},
 };
@@ -62,11 +63,12 @@ pub(crate) struct RefusedPasskey {
     #[schema(value_type = String, format = "uuid")]
     aaguid: Aaguid,
     /// How far its make is known: `claimed`, `self`, `signed` or `trusted`.
+    #[schema(value_type = values::AuthenticatorTrust)]
     trust: &'static str,
     /// The first of the reasons.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::AttestationReason)]
     reason: Reason,
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<values::AttestationReason>)]
     reasons: Vec<Reason>,
 }
 

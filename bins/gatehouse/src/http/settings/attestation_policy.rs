@@ -15,6 +15,7 @@ use crate::http::{
     Site,
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     permissions::{Administer, ReadSettings},
     step_up::{AttestationPolicyChange, StepUp},
@@ -26,8 +27,10 @@ use crate::http::{
 #[expect(dead_code, reason = "describes attestation::Policy")]
 pub(super) struct PolicyShape {
     /// `OFF` or `ALLOWLIST`.
+    #[schema(value_type = values::AttestationMode)]
     mode: String,
     /// Groups of the catalog: `FIPS_HARDWARE`, `HARDWARE`, `PLATFORM`, `SYNCED`.
+    #[schema(value_type = Vec<values::AuthenticatorGroup>)]
     allowed_groups: Vec<String>,
     /// Makes beside them; 1,000 at most.
     allowed_aaguids: Vec<String>,
@@ -48,7 +51,7 @@ pub(super) struct KnownAuthenticator {
     name: &'static str,
     vendor: &'static str,
     /// `FIPS_HARDWARE`, `HARDWARE`, `PLATFORM` or `SYNCED`.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::AuthenticatorGroup)]
     group: Group,
 }
 
@@ -94,14 +97,15 @@ struct AttestationTestBody {
 #[derive(Serialize, ToSchema)]
 struct AttestationDecision {
     /// `ALLOW` or `DENY`.
+    #[schema(value_type = values::PolicyDecision)]
     decision: &'static str,
     /// The first of the reasons.
-    #[schema(value_type = Option<String>)]
+    #[schema(nullable = false, value_type = Option<values::AttestationReason>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
     /// All that speaks against it, in this order: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`,
     /// `PLATFORM_AUTHENTICATOR_DENIED`.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<values::AttestationReason>)]
     reasons: Vec<Reason>,
     /// `null` where the catalog does not know it.
     #[schema(required)]

@@ -23,6 +23,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 #[expect(dead_code, reason = "describes what the operation reads")]
 struct ActivityQuery {
     /// Up to and with today; 30 by default, 90 at most.
+    #[param(minimum = 1, maximum = 90)]
     days: Option<i64>,
 }
 

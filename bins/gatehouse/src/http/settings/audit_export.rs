@@ -28,6 +28,7 @@ use super::{
 use crate::http::{
     Site,
     access::{Access, Gate, entered},
+    describe::values,
     errors::Problem,
     permissions::{Administer, Person},
     query,
@@ -53,6 +54,7 @@ const ESCAPING: HeaderName = HeaderName::from_static("x-export-formula-escaping"
 #[expect(dead_code, reason = "describes what `Format` reads")]
 struct ExportQuery {
     /// `csv`, which it is by default, or `ndjson`.
+    #[param(value_type = Option<values::ExportFormat>, inline)]
     format: Option<String>,
     /// `true`, with `ndjson`: the first line is the checkpoint, and each entry has its proof, for `gatehouse audit verify`.
     proofs: Option<bool>,

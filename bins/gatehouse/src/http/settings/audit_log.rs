@@ -10,7 +10,8 @@ use store::{Cost, Tx};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::{
-    Site, access::Access, body::answer, errors::Problem, paging::Page, permissions::Administer, query, sha256,
+    Site, access::Access, body::answer, describe::values, errors::Problem, paging::Page,
+    permissions::Administer, query, sha256,
 };
 
 /// What entries are looked for; all that is said applies.
@@ -43,9 +44,11 @@ struct ShownActor {
     id: String,
     /// `USER`, `SCIM`, `SYSTEM` or `SAML`.
     #[serde(rename = "type")]
+    #[schema(value_type = values::ActorType)]
     kind: String,
     /// What they are called today, where they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     name: Option<String>,
 }
 
@@ -64,12 +67,14 @@ pub(super) struct ShownEntry {
     resource_id: String,
     /// From where, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     ip: Option<String>,
     /// Ids, and names of what changed.
     #[schema(value_type = Object)]
     metadata: Box<RawValue>,
     /// With `order=sequence`: its place in the log, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     sequence: Option<u64>,
 }
 
@@ -101,7 +106,7 @@ struct AuditPage {
     #[schema(required)]
     next_cursor: Option<String>,
     /// With `q`: up to the entries of this time was looked, in 50,000 of them, and the next page goes on there.
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     #[serde(skip_serializing_if = "Option::is_none")]
     scan_stopped_at: Option<Timestamp>,
 }
@@ -148,6 +153,7 @@ pub(super) fn filter(request: &HttpRequest) -> Result<Filter, Problem> {
 #[expect(dead_code, reason = "describes what `by_sequence` reads")]
 struct OrderQuery {
     /// `sequence`: what is sealed, in the order of the log, without an end. Newest first by default.
+    #[param(value_type = Option<values::AuditOrder>, inline)]
     order: Option<String>,
 }
 

@@ -48,9 +48,11 @@ struct ShownProof {
     leaf_hash: String,
     /// The key of the commitment to the entry's address, in base64; where there is an address.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     ip_salt: Option<String>,
     /// What an address that was erased is committed to, in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     ip_commitment: Option<String>,
     /// Entries in the log of the checkpoint.
     size: u64,

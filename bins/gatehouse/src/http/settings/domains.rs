@@ -19,6 +19,7 @@ use crate::{
         Site,
         access::Access,
         body::answer,
+        describe::values,
         errors::Problem,
         me::factors::Deleted,
         permissions::{Administer, AdministerInPerson},
@@ -34,6 +35,7 @@ struct ShownRecord {
     name: String,
     /// `TXT`
     #[serde(rename = "type")]
+    #[schema(value_type = values::DnsRecordType)]
     kind: &'static str,
     /// The same as long as this installation has the key that it was made with.
     value: String,
@@ -46,12 +48,14 @@ struct ShownRecord {
 struct ShownDomain {
     domain: String,
     /// `VERIFIED`: people with its addresses are led to the tenant's identity provider. `UNVERIFIED`: not yet.
+    #[schema(value_type = values::DomainStatus)]
     status: &'static str,
     /// `DNS` or `OPERATOR`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<values::DomainMethod>)]
     method: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     verified_at: Option<Timestamp>,
     /// Identity providers of the tenant that speak for it.
     providers: Vec<String>,

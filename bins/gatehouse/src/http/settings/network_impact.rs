@@ -15,6 +15,7 @@ use super::network_policy::EnforcementShape;
 use crate::http::{
     access::{Access, lifetime},
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     permissions::Administer,
 };
@@ -27,12 +28,13 @@ const RECENT: i64 = 30 * 24 * 60 * 60_000;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ImpactBody {
     /// `OFF` or `ALLOWLIST`.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::NetworkMode)]
     mode: Mode,
     #[schema(value_type = EnforcementShape)]
     enforcement: Enforcement,
     admin_bypass: bool,
     /// Ranges; those that are kept are not looked at.
+    #[schema(value_type = Vec<values::IpRange>)]
     rules: Vec<String>,
 }
 
@@ -53,7 +55,7 @@ struct SessionShutOut {
     id: String,
     user_id: String,
     /// `null` where it is not known: then it would be refused.
-    #[schema(value_type = Option<String>)]
+    #[schema(required, value_type = Option<String>)]
     ip: Option<IpAddr>,
 }
 
@@ -63,9 +65,10 @@ struct TokenShutOut {
     /// `ptk_…` or `sct_…`
     id: String,
     /// `PAT` or `SCIM`.
+    #[schema(value_type = values::TokenType)]
     kind: &'static str,
     /// `null` where it is not known: then it would be refused.
-    #[schema(value_type = Option<String>)]
+    #[schema(required, value_type = Option<String>)]
     ip: Option<IpAddr>,
 }
 

@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use crate::http::{
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     permissions::{Administer, ReadSettings},
     query,
@@ -68,7 +69,7 @@ impl From<&Rule> for ShownRule {
 #[serde(rename_all = "camelCase")]
 struct ShownPolicy {
     /// `OFF` or `ALLOWLIST`.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::NetworkMode)]
     mode: Mode,
     #[schema(value_type = EnforcementShape)]
     enforcement: Enforcement,
@@ -76,6 +77,7 @@ struct ShownPolicy {
     admin_bypass: bool,
     /// For administrators: the rules, oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     rules: Option<Vec<ShownRule>>,
 }
 
@@ -92,13 +94,14 @@ impl ShownPolicy {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PolicyBody {
     /// `OFF` or `ALLOWLIST`.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::NetworkMode)]
     mode: Mode,
     #[schema(value_type = EnforcementShape)]
     enforcement: Enforcement,
     admin_bypass: bool,
     /// `CALLER_NOT_COVERED`, by whoever means to shut themselves out.
     #[serde(default)]
+    #[schema(value_type = Vec<values::Acknowledgement>)]
     acknowledge: Vec<String>,
 }
 
@@ -107,11 +110,13 @@ struct PolicyBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct TestBody {
     /// An address; or `ips`.
+    #[schema(value_type = Option<values::IpAddress>)]
     ip: Option<String>,
     /// At most 1,000 addresses.
+    #[schema(value_type = Option<Vec<values::IpAddress>>)]
     ips: Option<Vec<String>>,
     /// `SIGN_IN`, `DASHBOARD` or `API`, which it is by default.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::NetworkSurface>)]
     surface: Option<Surface>,
     /// Whether an administrator asks to come in.
     #[serde(default)]
@@ -123,13 +128,14 @@ struct TestBody {
 #[serde(rename_all = "camelCase")]
 struct NetworkDecision {
     /// `ALLOW` or `DENY`.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::PolicyDecision)]
     decision: Decision,
     /// `MODE_OFF`, `SURFACE_NOT_ENFORCED`, `RULE_MATCH`, `ADMIN_BYPASS` or `NO_RULE_MATCH`.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::NetworkReason)]
     reason: Reason,
     /// For administrators: the rule that has the address, of several the one with the smallest range.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     matched_rule: Option<MatchedRule>,
 }
 
@@ -156,9 +162,9 @@ enum NetworkTest {
 struct DecisionOf {
     /// As it was asked about.
     ip: String,
-    #[schema(value_type = String)]
+    #[schema(value_type = values::PolicyDecision)]
     decision: Decision,
-    #[schema(value_type = String)]
+    #[schema(value_type = values::NetworkReason)]
     reason: Reason,
 }
 

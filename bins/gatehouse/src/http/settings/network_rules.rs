@@ -15,6 +15,7 @@ use super::network_policy::{ShownRule, by};
 use crate::http::{
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     me::factors::Deleted,
     permissions::Administer,
@@ -26,8 +27,10 @@ use crate::http::{
 #[serde(deny_unknown_fields)]
 struct RuleBody {
     /// A range of IPv4 or IPv6 addresses, or an address by itself.
+    #[schema(value_type = values::IpRange)]
     cidr: String,
     /// 1 to 100 printable characters.
+    #[schema(value_type = values::Name)]
     label: String,
 }
 
@@ -36,6 +39,7 @@ struct RuleBody {
 #[serde(deny_unknown_fields)]
 struct LabelBody {
     /// 1 to 100 printable characters.
+    #[schema(value_type = values::Name)]
     label: String,
 }
 

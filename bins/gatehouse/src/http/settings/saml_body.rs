@@ -6,7 +6,10 @@ use utoipa::ToSchema;
 
 use super::{saml_shown::Mapping, webhooks::some};
 use crate::{
-    http::{Site, access::Access, errors::Problem, permissions::AdministerInPerson, saml::service_of},
+    http::{
+        Site, access::Access, describe::values, errors::Problem, permissions::AdministerInPerson,
+        saml::service_of,
+    },
     metadata,
 };
 
@@ -17,25 +20,29 @@ use crate::{
 #[schema(as = SamlProviderBody)]
 pub(super) struct ProviderBody {
     /// 1 to 100 printable characters.
+    #[schema(value_type = values::Name)]
     name: String,
     /// 1 to 100 domains, those behind the @ of people's addresses. No other provider of the tenant may have them.
     email_domains: Vec<String>,
     /// Metadata: an EntityDescriptor of 512 KiB at most.
     #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false)]
     metadata_xml: Option<String>,
     /// Where metadata is read, now and every six hours: https, at a public address.
     #[serde(default, deserialize_with = "some")]
-    #[schema(format = "uri")]
+    #[schema(nullable = false, format = "uri")]
     metadata_url: Option<String>,
     /// The issuer of its assertions.
     #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false)]
     entity_id: Option<String>,
     /// Its single sign-on service with the HTTP-POST binding: https.
     #[serde(default, deserialize_with = "some")]
-    #[schema(format = "uri")]
+    #[schema(nullable = false, format = "uri")]
     sso_url: Option<String>,
     /// 1 to 10 signing certificates: PEM, or base64 of the DER form. Keys are RSA of at least 2048 bits, or ECDSA.
     #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false)]
     certificates: Option<Vec<String>>,
     #[serde(default)]
     attribute_mapping: Mapping,

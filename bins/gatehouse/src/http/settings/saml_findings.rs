@@ -1,5 +1,6 @@
 //! What is odd about an identity provider as it is set up: told with it, and checked first by a test.
 
+use crate::http::describe::values;
 use credentials::SignInMode;
 use kernel::Timestamp;
 use saml_sp::{Certificate, Provider, Source};
@@ -29,6 +30,7 @@ pub(super) enum Outcome {
 #[schema(as = SamlSetupCheck)]
 pub(super) struct Finding {
     /// `SIGN_IN_POLICY`, `DOMAINS`, `CERTIFICATES`, `METADATA`, `REQUESTS` or `KEYS`.
+    #[schema(value_type = values::SamlSetupCheckName)]
     pub(super) check: &'static str,
     pub(super) outcome: Outcome,
     /// What there is, and what to do about it.

@@ -19,6 +19,7 @@ use crate::{
         Site,
         access::Access,
         body::{Json, answer},
+        describe::values,
         errors::Problem,
         lockout::Lockout,
         me::factors::Deleted,
@@ -34,7 +35,7 @@ struct SamlProviderList {
     /// The oldest first.
     providers: Vec<ShownProvider>,
     /// `CREDENTIALS_ONLY`, `SSO_ALLOWED` or `SSO_REQUIRED`: of the sign-in policy.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::SignInMode)]
     sign_in_mode: SignInMode,
 }
 

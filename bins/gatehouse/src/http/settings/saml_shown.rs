@@ -1,5 +1,6 @@
 //! Identity providers as administrators are shown them.
 
+use crate::http::describe::values;
 use std::collections::BTreeSet;
 
 use credentials::{SignInMode, SignInStore};
@@ -45,6 +46,7 @@ pub(super) struct ShownCertificate {
     status: Status,
     /// Of this service's own: `ACTIVE` signs, `NEXT` will once a rotation is completed. Both decrypt.
     #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<values::SamlKeyUse>)]
     used: Option<&'static str>,
     pem: String,
 }
@@ -69,22 +71,23 @@ impl ShownCertificate {
 #[schema(as = SamlMetadataState)]
 pub(super) struct ShownMetadata {
     /// When it was last read.
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(required, value_type = Option<String>, format = "date-time")]
     read_at: Option<Timestamp>,
     /// When it was last looked at in vain, if that is later.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     failed_at: Option<Timestamp>,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     error: Option<String>,
     /// When it is looked at next.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     next_at: Option<Timestamp>,
     /// Until when it says it is good.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     valid_until: Option<Timestamp>,
 }
 
@@ -110,6 +113,7 @@ pub(super) struct Mapping {
     /// Name of the attribute that holds the e-mail address. Without it: the NameID where its format is that of addresses, else the
     /// attributes that are usually called so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     email: Option<String>,
 }
 
@@ -180,12 +184,14 @@ pub(crate) struct ShownProvider {
     /// Its signing certificates, pinned: what one of them has signed is believed, and nothing else.
     certificates: Vec<ShownCertificate>,
     /// `METADATA_XML`, `METADATA_URL` or `FIELDS`.
+    #[schema(value_type = values::SamlSource)]
     source: &'static str,
     /// Read again every six hours.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = "uri")]
+    #[schema(nullable = false, format = "uri")]
     metadata_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     metadata: Option<ShownMetadata>,
     attribute_mapping: Mapping,
     sign_requests: bool,

@@ -18,6 +18,7 @@ use crate::http::{
     Site,
     access::Access,
     body::answer,
+    describe::values,
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
 };
@@ -50,6 +51,7 @@ struct TestShape {
     /// `try_…`
     id: String,
     /// `WAITING` for somebody to go through it, `PASSED`, `FAILED`, or `EXPIRED`: nobody did in time.
+    #[schema(value_type = values::SamlTestStatus)]
     status: String,
     /// In the order in which they are made.
     checks: Vec<CheckShape>,
@@ -74,10 +76,13 @@ struct TestShape {
 struct CheckShape {
     /// `ENCODING`, `XML`, `STRUCTURE`, `SIGNATURE`, `DECRYPTION`, `STATUS`, `ADDRESSING`, `CONDITIONS`, `SUBJECT`, `REQUEST`, `REPLAY`,
     /// `EMAIL` or `ACCOUNT`.
+    #[schema(value_type = values::SamlTestCheckName)]
     check: String,
     /// `PASSED`, `FAILED` or `NOT_REACHED`.
+    #[schema(value_type = values::SamlTestOutcome)]
     outcome: String,
     /// Why it failed.
+    #[schema(value_type = Option<values::SamlRefusalReason>)]
     reason: Option<String>,
     /// What was found, and what was expected.
     detail: Option<String>,

@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use crate::http::{
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     me::factors::Deleted,
     permissions::{Administer, AdministerInPerson},
@@ -33,12 +34,14 @@ struct ShownScimToken {
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
     /// To the minute.
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(required, value_type = Option<String>, format = "date-time")]
     last_used_at: Option<Timestamp>,
     /// The /24 or /48 that it was last used from.
+    #[schema(required)]
     last_used_ip_prefix: Option<String>,
     /// `scim_…`, in the answer to its creation and nowhere else.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     token: Option<String>,
 }
 
@@ -68,6 +71,7 @@ struct ScimTokenList {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ScimTokenBody {
     /// 1 to 100 printable characters.
+    #[schema(value_type = values::Name)]
     name: String,
     /// Whether creating an existing user is to answer 409, as Okta's and Entra's validators want it.
     #[serde(default)]

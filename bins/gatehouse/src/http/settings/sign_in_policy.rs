@@ -11,6 +11,7 @@ use crate::http::{
     Site,
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     lockout,
     permissions::{Administer, AdministerInPerson},
@@ -23,6 +24,7 @@ use crate::http::{
 #[expect(dead_code, reason = "describes credentials::SignInPolicy")]
 struct PolicyShape {
     /// `CREDENTIALS_ONLY`, `SSO_ALLOWED` or `SSO_REQUIRED`.
+    #[schema(value_type = values::SignInMode)]
     sign_in_mode: String,
     mfa: MfaShape,
     session: SessionShape,
@@ -37,6 +39,7 @@ struct MfaShape {
     /// Whether everybody needs a second factor.
     required: bool,
     /// `WEBAUTHN`, `TOTP` or both; the first alone forces one that resists phishing.
+    #[schema(value_type = Vec<values::FactorType>)]
     accepted_factors: Vec<String>,
     /// Whether an identity provider is trusted to have asked for one.
     trust_sso_mfa: bool,
@@ -47,8 +50,10 @@ struct MfaShape {
 #[expect(dead_code, reason = "describes credentials::SessionPolicy")]
 struct SessionShape {
     /// Minutes without use, 5 to 43200.
+    #[schema(minimum = 5, maximum = 43200)]
     idle_minutes: i64,
     /// Days since the sign-in, 1 to 365.
+    #[schema(minimum = 1, maximum = 365)]
     absolute_days: i64,
 }
 
@@ -57,8 +62,10 @@ struct SessionShape {
 #[expect(dead_code, reason = "describes credentials::PatPolicy")]
 struct PatShape {
     /// Days that a personal access token is valid at most, 1 to 366; null: no limit. Holds for tokens there are, too.
+    #[schema(minimum = 1, maximum = 366)]
     max_days: Option<i64>,
     /// The scopes that personal access tokens may use; null: all. Tokens there are lose the others.
+    #[schema(value_type = Option<Vec<values::TokenScope>>)]
     allowed_scopes: Option<Vec<String>>,
 }
 

@@ -27,6 +27,7 @@ struct PasswordReset {
     sent: bool,
     /// Where the person sets a password; shown once, and only where it was not sent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     link: Option<String>,
     /// How many personal access tokens of the person were revoked.
     revoked_tokens: usize,

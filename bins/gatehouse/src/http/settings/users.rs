@@ -18,6 +18,7 @@ use crate::{
         Site,
         access::Access,
         body::{Json, answer},
+        describe::values,
         errors::Problem,
         lockout::Lockout,
         me::factors::Deleted,
@@ -36,11 +37,16 @@ struct ShownUser {
     /// `usr_…`
     id: String,
     user_name: String,
+    #[schema(required)]
     email: Option<String>,
+    #[schema(required)]
     display_name: Option<String>,
+    #[schema(required)]
     title: Option<String>,
+    #[schema(required)]
     department: Option<String>,
     /// `ADMIN` or `MEMBER`.
+    #[schema(value_type = values::UserRole)]
     role: &'static str,
     /// Whether they may sign in.
     active: bool,
@@ -48,6 +54,7 @@ struct ShownUser {
     created_at: Timestamp,
     /// Where the person sets a password; shown once, and only where it was not sent by mail.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     link: Option<String>,
 }
 
@@ -75,6 +82,7 @@ struct UserPage {
     users: Vec<ShownUser>,
     /// Where the next page begins, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     next_cursor: Option<String>,
 }
 
@@ -82,9 +90,10 @@ struct UserPage {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct InviteBody {
+    #[schema(value_type = values::EmailAddress)]
     email: String,
     /// `ADMIN` or `MEMBER`, which is the default.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::UserRole>)]
     role: Option<Role>,
     display_name: Option<String>,
 }
@@ -94,9 +103,10 @@ struct InviteBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct UserBody {
     /// `ADMIN` or `MEMBER`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::UserRole>)]
     role: Option<Role>,
     /// The sign-in address.
+    #[schema(value_type = Option<values::EmailAddress>)]
     email: Option<String>,
     /// Whether they may sign in. Who may not loses every session at once.
     active: Option<bool>,

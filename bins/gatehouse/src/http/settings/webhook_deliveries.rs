@@ -15,6 +15,7 @@ use super::webhooks::id_of;
 use crate::http::{
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     permissions::Administer,
 };
@@ -38,26 +39,31 @@ struct ShownDelivery {
     /// From 1.
     attempt: i64,
     /// `PENDING`, `SUCCEEDED` or `FAILED`.
+    #[schema(value_type = values::DeliveryStatus)]
     status: &'static str,
     /// Whether no other attempt follows by itself.
     r#final: bool,
     /// What the receiver answered.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     http_status: Option<i64>,
     /// Why it did not: `TIMEOUT`, `CONNECT`, `TLS`, `BLOCKED`, or `EVENT_DROPPED` where the event is not kept any more.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<values::DeliveryError>)]
     error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     duration_ms: Option<i64>,
     /// The beginning of the answer: 4 KiB at most.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     response_body: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     attempted_at: Option<Timestamp>,
     /// When it will be sent; of one that failed, when the next one will.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     next_attempt_at: Option<Timestamp>,
 }
 
@@ -119,7 +125,7 @@ struct ShownReplay {
     replayed: usize,
     /// Where to go on, if there were more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     next_from: Option<Timestamp>,
 }
 

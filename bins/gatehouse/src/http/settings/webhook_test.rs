@@ -12,19 +12,24 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::webhooks::id_of;
-use crate::http::{Site, access::Access, body::answer, errors::Problem, permissions::Administer};
+use crate::http::{
+    Site, access::Access, body::answer, describe::values, errors::Problem, permissions::Administer,
+};
 
 /// What came of a test.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct TestResult {
     /// What the receiver answered; null where it did not.
+    #[schema(required)]
     http_status: Option<u16>,
     /// The beginning of the answer: 4 KiB at most.
+    #[schema(required)]
     body: Option<String>,
     elapsed_ms: i64,
     /// `TIMEOUT`, `CONNECT`, `TLS` or `BLOCKED`, where there was no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<values::WebhookTestError>)]
     error: Option<&'static str>,
 }
 

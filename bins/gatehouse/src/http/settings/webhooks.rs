@@ -15,6 +15,7 @@ use crate::http::{
     Site,
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
     me::factors::Deleted,
     permissions::Administer,
@@ -36,6 +37,7 @@ pub(super) struct ShownSubscription {
     enabled: bool,
     /// Why not, where the service decided so: `GONE` (the receiver answered 410) or `FAILING` (nothing succeeded for five days).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<values::WebhookDisabledReason>)]
     disabled_reason: Option<&'static str>,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
@@ -43,10 +45,11 @@ pub(super) struct ShownSubscription {
     updated_at: Timestamp,
     /// Until when the secret before signs beside the new one, while that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "date-time")]
+    #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     rotating_until: Option<Timestamp>,
     /// `whsec_…`, in the answer to its creation or rotation and nowhere else.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     secret: Option<String>,
     /// What may not be meant: filters that match no type of event there is today.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -86,12 +89,14 @@ struct WebhookList {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WebhookBody {
     /// 1 to 100 printable characters.
+    #[schema(value_type = values::Name)]
     name: String,
     /// https, of a public address.
     #[schema(format = "uri")]
     url: String,
     /// Up to 50 globs of up to 128 characters each; all events without any.
     #[serde(default)]
+    #[schema(value_type = Vec<values::EventFilter>)]
     event_filters: Vec<String>,
 }
 
@@ -101,16 +106,19 @@ struct WebhookBody {
 struct WebhookChange {
     /// 1 to 100 printable characters.
     #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false, value_type = Option<values::Name>)]
     name: Option<String>,
     /// https, of a public address.
     #[serde(default, deserialize_with = "some")]
-    #[schema(format = "uri")]
+    #[schema(nullable = false, format = "uri")]
     url: Option<String>,
     /// Up to 50 globs of up to 128 characters each; all events with none.
     #[serde(default, deserialize_with = "some")]
+    #[schema(value_type = Option<Vec<values::EventFilter>>, nullable = false)]
     event_filters: Option<Vec<String>>,
     /// Whether anything is sent.
     #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false)]
     enabled: Option<bool>,
 }
 

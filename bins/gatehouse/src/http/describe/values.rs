@@ -1,0 +1,184 @@
+//! Strings in the API description: closed sets, read from the types that decide them, and texts with their bounds.
+
+use attestation::Group;
+use credentials::{FactorKind, Trust};
+use directory::Role;
+use kernel::ActorKind;
+use netpolicy::Surface;
+use saml_sp::{Reason as SamlReason, Step};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokens::Scope;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{RefOr, Schema},
+};
+use webhooks::{AttemptError, DisabledReason, client::Failure};
+
+/// Defines schemas of strings: a description, and keywords of JSON Schema.
+macro_rules! strings {
+    ($($(#[doc = $doc:literal])+ $name:ident = $keywords:expr;)+) => {
+        $(
+            $(#[doc = $doc])+
+            pub(in crate::http) struct $name;
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    string(concat!($($doc),+), $keywords)
+                }
+            }
+
+            impl ToSchema for $name {}
+        )+
+    };
+}
+
+fn string(description: &str, keywords: Value) -> RefOr<Schema> {
+    let mut schema = json!({ "type": "string", "description": description.trim() });
+    if let (Some(schema), Value::Object(keywords)) = (schema.as_object_mut(), keywords) {
+        schema.extend(keywords);
+    }
+    serde_json::from_value(schema).unwrap_or_else(|_| Schema::default().into())
+}
+
+/// One of these, as they are written.
+fn one_of(values: impl Serialize) -> Value {
+    json!({ "enum": values })
+}
+
+/// Printable characters, at least one of them no space. Spaces around them are cut off.
+fn printable(longest: usize) -> Value {
+    let pattern = r"^\s*[^\s\u0000-\u001f\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f])?\s*$";
+    json!({ "minLength": 1, "maxLength": longest, "pattern": pattern })
+}
+
+/// An IPv4 address as a regular expression.
+const IPV4: &str =
+    r"((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+
+strings! {
+    /// `ADMIN` decides for the tenant.
+    UserRole = one_of([Role::Admin, Role::Member].map(Role::as_str));
+    /// Who acted.
+    ActorType = one_of(
+        [ActorKind::User, ActorKind::Scim, ActorKind::System, ActorKind::Saml].map(ActorKind::as_str)
+    );
+
+    /// How far a sign-in is.
+    SignInStatus = one_of(["SIGNED_IN", "MFA_REQUIRED", "ENROLMENT_REQUIRED", "TENANT_CHOICE"]);
+    /// How users of the tenant may sign in.
+    SignInMode = one_of([
+        credentials::SignInMode::CredentialsOnly,
+        credentials::SignInMode::SsoAllowed,
+        credentials::SignInMode::SsoRequired,
+    ]);
+    /// A second factor that is enrolled.
+    FactorType = one_of([FactorKind::Webauthn, FactorKind::Totp].map(FactorKind::as_str));
+    /// How far the model of an authenticator is known: it says so itself (`claimed`), has signed that itself (`self`), somebody
+    /// has signed it (`signed`), or somebody who is trusted for it (`trusted`).
+    AuthenticatorTrust = one_of([Trust::Claimed, Trust::Itself, Trust::Signed, Trust::Trusted].map(Trust::as_str));
+    /// What a step-up is for; `x-step-up-purposes` says what each asks for.
+    StepUpPurpose = one_of(stepup::PURPOSES.iter().map(|purpose| purpose.name).collect::<Vec<_>>());
+    /// What a personal access token may be used for.
+    TokenScope = one_of(Scope::ALL.map(Scope::as_str));
+
+    /// Whether a network policy is applied.
+    NetworkMode = one_of([netpolicy::Mode::Off, netpolicy::Mode::Allowlist]);
+    /// What a network policy guards.
+    NetworkSurface = one_of(Surface::ALL.map(Surface::as_str));
+    /// What a policy decides.
+    PolicyDecision = one_of([netpolicy::Decision::Allow, netpolicy::Decision::Deny]);
+    /// Why a network policy decides so.
+    NetworkReason = one_of([
+        netpolicy::Reason::ModeOff,
+        netpolicy::Reason::SurfaceNotEnforced,
+        netpolicy::Reason::RuleMatch,
+        netpolicy::Reason::AdminBypass,
+        netpolicy::Reason::NoRuleMatch,
+    ]);
+    /// `CALLER_NOT_COVERED`: the change may shut its author out.
+    Acknowledgement = one_of(["CALLER_NOT_COVERED"]);
+    /// The kind of a token.
+    TokenType = one_of(["PAT", "SCIM"]);
+
+    /// Whether an attestation policy is applied.
+    AttestationMode = one_of([attestation::Mode::Off, attestation::Mode::Allowlist]);
+    /// A group of the catalog of authenticators.
+    AuthenticatorGroup = one_of(Group::ALL.map(Group::as_str));
+    /// Why an attestation policy refuses an authenticator.
+    AttestationReason = one_of(attestation::Reason::ALL.map(attestation::Reason::as_str));
+
+    /// `VERIFIED`: users with its addresses are led to the tenant's identity provider.
+    DomainStatus = one_of(["VERIFIED", "UNVERIFIED"]);
+    /// How a domain was verified.
+    DomainMethod = one_of([saml_sp::Method::Dns, saml_sp::Method::Operator].map(saml_sp::Method::as_str));
+    /// The type of a DNS record.
+    DnsRecordType = one_of(["TXT"]);
+    /// Where the configuration of an identity provider comes from.
+    SamlSource = one_of(["METADATA_XML", "METADATA_URL", "FIELDS"]);
+    /// `ACTIVE` signs, `NEXT` will once a rotation is completed. Both decrypt.
+    SamlKeyUse = one_of(["ACTIVE", "NEXT"]);
+    /// What is checked before anybody signs in.
+    SamlSetupCheckName =
+        one_of(["SIGN_IN_POLICY", "DOMAINS", "CERTIFICATES", "METADATA", "REQUESTS", "KEYS"]);
+    /// `WAITING` for somebody to go through it; `EXPIRED`: nobody did in time.
+    SamlTestStatus = one_of(["WAITING", "PASSED", "FAILED", "EXPIRED"]);
+    /// What is checked of a response, in this order.
+    SamlTestCheckName = one_of(Step::ALL.map(Step::as_str));
+    /// `NOT_REACHED`: an earlier check failed.
+    SamlTestOutcome = one_of(["PASSED", "FAILED", "NOT_REACHED"]);
+    /// Why a response is refused.
+    SamlRefusalReason = one_of(SamlReason::ALL.iter().map(|reason| reason.as_str()).collect::<Vec<_>>());
+
+    /// `FAILED` attempts are repeated unless `final` is true.
+    DeliveryStatus = one_of(["PENDING", "SUCCEEDED", "FAILED"]);
+    /// Why there was no answer. `EVENT_DROPPED`: the event is not kept any more.
+    DeliveryError = one_of(
+        [
+            AttemptError::Timeout,
+            AttemptError::Connect,
+            AttemptError::Tls,
+            AttemptError::Blocked,
+            AttemptError::EventDropped,
+        ]
+        .map(AttemptError::as_str)
+    );
+    /// Why there was no answer.
+    WebhookTestError = one_of(
+        [Failure::Timeout, Failure::Connect, Failure::Tls, Failure::Blocked].map(Failure::as_str)
+    );
+    /// `GONE`: the receiver answered 410. `FAILING`: nothing succeeded for five days.
+    WebhookDisabledReason =
+        one_of([DisabledReason::Gone, DisabledReason::Failing].map(DisabledReason::as_str));
+
+    /// The format of an export.
+    ExportFormat = one_of(["csv", "ndjson"]);
+    /// `sequence`: sealed entries in the order of the log. Newest first without it.
+    AuditOrder = one_of(["sequence"]);
+
+    /// A name of 1 to 100 printable characters.
+    Name = printable(100);
+    /// A name of 1 to 64 printable characters.
+    ShortName = printable(64);
+    /// An e-mail address of at most 254 bytes. Spaces around it are cut off.
+    EmailAddress = json!({
+        "minLength": 3,
+        "maxLength": 254,
+        "pattern": r"^\s*[^\s@\u0000-\u001f\u007f-\u009f]+@[^\s@\u0000-\u001f\u007f-\u009f]+\s*$",
+        "examples": ["ada@example.com"],
+    });
+    /// Event types to deliver: letters, digits, `_`, `.`, and `*` for any characters.
+    EventFilter = json!({
+        "minLength": 1,
+        "maxLength": 128,
+        "pattern": "^[A-Za-z0-9_.*]+$",
+        "examples": ["ACCOUNT_*"],
+    });
+    /// An IPv4 or IPv6 address.
+    IpAddress = json!({ "anyOf": [{ "format": "ipv4" }, { "format": "ipv6" }], "examples": ["203.0.113.7"] });
+    /// A range of IPv4 or IPv6 addresses in CIDR notation, or one address.
+    IpRange = json!({
+        "anyOf": [{ "pattern": format!("^{IPV4}(/([12]?[0-9]|3[0-2]))?$") }, { "format": "ipv6" }, { "pattern": "^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/[0-9]{1,3}$" }],
+        "examples": ["203.0.113.0/24", "2001:db8::/32"],
+    });
+}
