@@ -13,6 +13,8 @@ pub enum Unaudited {
     StepTaken,
     /// When and from where a credential was last used.
     LastUse,
+    /// The unit of work has entered what it had to.
+    Entered,
     /// Entries got their places in the log.
     Sealed,
     /// What the ledger has said already is carried out.

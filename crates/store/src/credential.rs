@@ -2,7 +2,8 @@
 //!
 //! The middleware reads it once when a request arrives ([`Across::credential`]). A unit of work that changes something
 //! reads it again inside its transaction ([`Tx::credential`]), so that what was revoked while the body was on its way
-//! changes nothing. On PostgreSQL that statement travels with BEGIN and the first statement of the work.
+//! changes nothing. On PostgreSQL that statement travels with BEGIN and the first statement of the work, and once more with the
+//! last ones ([`Tx::credential_at_end`]): in between the work may have waited for locks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -146,6 +147,14 @@ impl Tx {
         match reread.take() {
             Some(found) => found,
             None => begun.and(Err(StoreError::Aborted("the credential was not read again"))),
+        }
+    }
+
+    /// The same as [`Tx::enter`] has found it, where it can have changed since the transaction began.
+    pub fn credential_at_end(&mut self) -> Result<Option<Option<Credential>>, StoreError> {
+        match (&self.conn, &self.reread) {
+            (Conn::Postgres(_), Some(reread)) => reread.take().transpose(),
+            _ => Ok(None),
         }
     }
 

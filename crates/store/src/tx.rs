@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
-use audit::{AuditStore, Audited, Entry, EntryKeys};
+use audit::{AuditStore, Audited, Entry, EntryKeys, Event};
 use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::future::join;
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
     audit_entries::{self, EntryRow},
-    conn::Conn,
+    conn::{Conn, Transaction},
     credential::{CredentialKey, Reread},
     error::store_error,
     step_up::{self, GrantRow},
@@ -119,19 +120,29 @@ impl Tx {
 
     /// Writes the rows that wait: in one go where the database takes several statements at once.
     pub(crate) async fn flush(&mut self) -> Result<(), StoreError> {
-        let written = self.write_pending().await;
+        let written = self.write_pending(None).await;
         self.failed |= written.is_err();
         written
     }
 
-    async fn write_pending(&mut self) -> Result<(), StoreError> {
+    async fn write_pending(&mut self, reread: Option<Reread>) -> Result<(), StoreError> {
         let rows = std::mem::take(&mut self.pending);
-        if rows.is_empty() {
-            return Ok(());
-        }
         match &mut self.conn {
             Conn::Postgres(pg) => {
-                let result = write_together(pg.begun().await.map_err(store_error)?, &rows).await;
+                let has_begun = pg.transaction != Transaction::Due;
+                let reread = reread.filter(|_| has_begun || !rows.is_empty());
+                if rows.is_empty() && reread.is_none() {
+                    return Ok(());
+                }
+                let conn: &AsyncPgConnection = pg.begun().await.map_err(store_error)?;
+                let read = async {
+                    match &reread {
+                        Some(reread) => reread.on_postgres(conn).await,
+                        None => Ok(()),
+                    }
+                };
+                let (written, read) = join(write_together(conn, &rows), read).await;
+                let result = written.and_then(|told| read.map(|()| told));
                 self.woken.told(&pg.note(result).map_err(store_error)?)?;
             }
             Conn::Sqlite(conn) => {
@@ -157,6 +168,19 @@ impl Tx {
         Ok(())
     }
 
+    /// Enters what the unit of work has to say and writes the rows that wait. On PostgreSQL the credential is read again with them:
+    /// since the transaction began others may have committed what takes it away, while a statement waited for their locks.
+    /// See [`Tx::credential_at_end`].
+    pub async fn enter(&mut self, ctx: &Ctx, events: Vec<Event>) -> Result<(), StoreError> {
+        self.may_commit(events.len())?;
+        let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
+        self.append(&entries).await?;
+        self.changed = false;
+        let written = self.write_pending(self.reread.clone()).await;
+        self.failed |= written.is_err();
+        written
+    }
+
     /// Lets statements take as long as they do, for whoever looks at everything.
     pub(crate) async fn without_limit(&mut self) -> Result<(), StoreError> {
         let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
@@ -178,8 +202,10 @@ pub(crate) async fn finish<T, E: From<StoreError>>(
     tx.reread_at_once().await?;
     let (value, events) = work(ctx, tx).await?.into_parts();
     tx.may_commit(events.len())?;
-    let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
-    tx.append(&entries).await?;
+    if !events.is_empty() {
+        let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
+        tx.append(&entries).await?;
+    }
     tx.flush().await?;
     Ok(value)
 }

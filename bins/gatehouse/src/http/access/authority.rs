@@ -134,6 +134,8 @@ pub(super) struct Authority {
     key: CredentialKey,
     /// The network policy that has let the request in.
     network: NetworkMark,
+    /// Whether it has let an administrator in.
+    was_admin: bool,
     is_sign_out: bool,
     admit: fn(Caller) -> Result<(), Problem>,
     /// Whether the decision waits until the work is done, so that no statement waits for the credential. What an
@@ -151,6 +153,7 @@ impl Authority {
                 Caller::Scim(token) => CredentialKey::ScimToken(token.hash.clone()),
             },
             network: pass.network,
+            was_admin: surface_of(&pass.caller).2.admin,
             is_sign_out: pass.is_sign_out,
             admit: |caller| P::admit(caller).map(drop),
             decides_last: matches!(pass.caller, Caller::Scim(_)),
@@ -172,8 +175,8 @@ impl Authority {
         let Vouched { caller, network, policy } = vouch(found, ctx.env.now())?;
         if !self.is_sign_out {
             policy?;
-            if network.version != self.network.version {
-                let (_, surface, who) = surface_of(&caller);
+            let (_, surface, who) = surface_of(&caller);
+            if network.version != self.network.version || who.admin != self.was_admin {
                 network::decide_again(ctx, tx, network, surface, &who).await?;
             }
         }

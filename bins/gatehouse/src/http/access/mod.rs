@@ -20,7 +20,7 @@ use credentials::attempts;
 use directory::Tier;
 use kernel::{Ctx, Env, StoreError, TenantId, TraceContext};
 use sessions::Session;
-use store::{Across, Cost, CredentialKey, Holder, NetworkMark, Store, Tx};
+use store::{Across, Cost, Holder, NetworkMark, Store, Tx};
 use tokens::{Pat, ScimToken};
 use tokio_util::task::TaskTracker;
 
@@ -367,56 +367,60 @@ impl<P: WritePermission> Access<P> {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let authority = self.authority.clone();
-        let key = authority.key().clone();
-        let authorized = async move |ctx: &Ctx, tx: &mut Tx| {
-            let decides_last = authority.decides_last;
-            if !decides_last {
-                decide(&authority, ctx, tx).await?;
-            }
-            let done = work(ctx, tx).await;
-            if decides_last {
-                decide(&authority, ctx, tx).await?;
-            }
-            done.map_err(WorkError::Failed)
-        };
-        write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(key), authorized).await
+        let failing = async move |ctx: &Ctx, tx: &mut Tx| work(ctx, tx).await.map_err(WorkError::Failed);
+        let by = (self.authority.clone(), WorkError::denied as fn(Problem) -> WorkError<E>);
+        write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
     }
 }
 
-/// Refuses a caller who may no longer act, by the credential as the transaction has found it.
-async fn decide<E: From<StoreError>>(
-    authority: &Authority,
-    ctx: &Ctx,
-    tx: &mut Tx,
-) -> Result<(), WorkError<E>> {
-    let found = tx.credential().await?;
-    authority.check(ctx, tx, found).await.map_err(WorkError::denied)
-}
-
-/// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up.
+/// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up. With an authority it is kept only
+/// if that still holds: where several transactions run at once, at its end.
 async fn write<T, E>(
     gate: web::Data<Gate>,
     slot: Option<&Slot>,
     ctx: Ctx,
-    credential: Option<CredentialKey>,
+    by: Option<(Authority, fn(Problem) -> E)>,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
 ) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
 {
-    let counted = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (value, events) = work(ctx, tx).await?.into_parts();
+    let runs_alone = gate.store.finishes_alone();
+    let credential = by.as_ref().map(|(authority, _)| authority.key().clone());
+    let authorized = async move |ctx: &Ctx, tx: &mut Tx| {
+        let decides_first = runs_alone || by.as_ref().is_some_and(|(authority, _)| !authority.decides_last);
+        if let Some((authority, deny)) = &by
+            && decides_first
+        {
+            let found = tx.credential().await?;
+            authority.check(ctx, tx, found).await.map_err(deny)?;
+        }
+        let done = work(ctx, tx).await;
+        let (value, events) = match (done, &by) {
+            (Ok(audited), _) => audited.into_parts(),
+            (Err(failed), Some((authority, deny))) if !decides_first => {
+                let found = tx.credential().await?;
+                authority.check(ctx, tx, found).await.map_err(deny)?;
+                return Err(failed);
+            }
+            (Err(failed), _) => return Err(failed),
+        };
         let codes: Vec<_> = events.iter().map(|event| event.code).collect();
-        Ok::<_, E>(Audited::of_changes((value, codes), events))
+        tx.enter(ctx, events).await?;
+        if let Some((authority, deny)) = &by
+            && let Some(found) = tx.credential_at_end()?
+        {
+            authority.check(ctx, tx, found).await.map_err(deny)?;
+        }
+        Ok::<_, E>(Audited::without((value, codes), Unaudited::Entered))
     };
-    let (value, codes) = if gate.store.finishes_alone() {
-        gate.store.write_with(ctx, credential, counted).await?
+    let (value, codes) = if runs_alone {
+        gate.store.write_with(ctx, credential, authorized).await?
     } else {
         finish(
             slot.and_then(Slot::held),
-            async move { gate.store.write_with(ctx, credential, counted).await },
+            async move { gate.store.write_with(ctx, credential, authorized).await },
         )
         .await?
     };
