@@ -9,6 +9,7 @@
 mod bench;
 mod browser;
 mod chaos;
+mod clients;
 mod cluster;
 mod fuzz;
 mod node;
@@ -30,6 +31,7 @@ cargo xtask test               everything CI checks, on both databases
 cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its address
 cargo xtask browser            the pages in Chromium, after `cargo build`; pictures in target/browser
 cargo xtask outside            tools that others made, against the server on both databases, after `cargo build`
+cargo xtask outside clients    clients generated from the description by tools that others made, after `cargo build`
 cargo xtask outside saml       logins through identity providers that others made, after `cargo build`
 cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch, token, cidr, response or metadata, for a minute unless told otherwise
 cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         ["bench", "overload"] => bench::overload(),
         ["browser"] => browser::run(),
         ["outside"] => outside::all(),
+        ["outside", "clients"] => outside::clients(),
         ["outside", "saml"] => outside::saml(),
         ["fuzz", target, seconds @ ..] => fuzz::run(target, seconds.first().copied()),
         ["bench", "scim", rows @ ..] => bench::scim(rows),

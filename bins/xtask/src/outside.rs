@@ -3,6 +3,7 @@
 use std::{path::Path, process::Command};
 
 use crate::{
+    clients,
     cluster::{Cluster, Durability},
     node, python, saml,
     server::{AUTH_SECRET, Server, USUAL, gatehouse, member, person, serve},
@@ -17,6 +18,7 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
     within(|folder| {
         let sqlite = format!("sqlite:{}", folder.join("outside.db").display());
         [sqlite.as_str(), postgres].into_iter().try_for_each(|database| on(database, folder))?;
+        clients::run(folder)?;
         webhooks::run(folder)?;
         saml::run(folder)
     })
@@ -30,6 +32,11 @@ pub(crate) fn all() -> Result<()> {
 /// Identity providers alone.
 pub(crate) fn saml() -> Result<()> {
     within(saml::run)
+}
+
+/// Generated clients alone.
+pub(crate) fn clients() -> Result<()> {
+    within(clients::run)
 }
 
 /// In a folder that is gone afterwards.

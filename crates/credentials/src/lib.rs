@@ -39,7 +39,7 @@ pub use factor::{
     Factor, FactorData, FactorId, FactorIdKind, FactorStore, MAX_FACTORS, NAME_MAX, Removal, default_name,
     may_remove, may_remove_all, name,
 };
-pub use lockout::Means;
+pub use lockout::{Means, PasskeyUse};
 pub use make::{Aaguid, Makers, Trust};
 pub use passkey::{
     Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,

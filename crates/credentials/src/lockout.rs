@@ -16,24 +16,42 @@ pub struct Means {
     pub has_sso: bool,
 }
 
+/// What passkeys are good for here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PasskeyUse {
+    /// Whether they can be used and enrolled at all.
+    pub work: bool,
+    /// Whether any authenticator may be enrolled. Where a policy names those that may be, nobody knows who has one of them.
+    pub any_may_be_enrolled: bool,
+}
+
 impl SignInPolicy {
-    /// Whether somebody with these means could sign in. `passkeys_work`: whether passkeys can be used and enrolled here at all.
+    /// Whether somebody with these means could sign in.
     ///
-    /// A second factor that is missing locks nobody out: it is enrolled at the sign-in.
-    pub fn admits(&self, means: &Means, passkeys_work: bool) -> bool {
-        let only_passkeys_count = self.mfa.required && self.mfa.accepted_factors == [FactorKind::Webauthn];
-        let factor_is_possible = !only_passkeys_count || passkeys_work;
-        let has_credentials = means.has_password || (means.has_passkey && passkeys_work);
+    /// A second factor that is missing locks nobody out who can enrol one at the sign-in.
+    pub fn admits(&self, means: &Means, passkeys: PasskeyUse) -> bool {
+        let has_passkey = passkeys.work && means.has_passkey;
+        let may_enrol = passkeys.work && passkeys.any_may_be_enrolled;
+        let factor_is_possible = !self.takes_passkeys_alone() || has_passkey || may_enrol;
+        let has_credentials = means.has_password || has_passkey;
         let by_credentials = has_credentials && factor_is_possible && !self.requires_sso(means.break_glass);
         let by_sso = means.has_sso && self.sign_in_mode != SignInMode::CredentialsOnly;
         by_credentials || (by_sso && (factor_is_possible || self.mfa.trust_sso_mfa))
     }
 
+    fn takes_passkeys_alone(&self) -> bool {
+        self.mfa.required && self.mfa.accepted_factors == [FactorKind::Webauthn]
+    }
+
     /// Says what is missing for somebody to be able to sign in, and what to do about it.
-    pub fn what_is_missing(&self, passkeys_work: bool) -> &'static str {
-        if self.mfa.required && self.mfa.accepted_factors == [FactorKind::Webauthn] && !passkeys_work {
+    pub fn what_is_missing(&self, passkeys: PasskeyUse) -> &'static str {
+        if self.takes_passkeys_alone() && !passkeys.work {
             return "the policy accepts only passkeys, which do not work under this base_url: accept TOTP too, or set a base_url \
                     with a host name";
+        }
+        if self.takes_passkeys_alone() && !passkeys.any_may_be_enrolled {
+            return "only passkeys are accepted, the attestation policy says which may be enrolled, and no active administrator who \
+                    could sign in has one: enrol one first, accept TOTP too, or set the attestation policy to OFF";
         }
         match self.sign_in_mode {
             SignInMode::SsoRequired => {
@@ -58,6 +76,10 @@ mod tests {
     use super::*;
     use crate::FactorKind;
 
+    const OPEN: PasskeyUse = PasskeyUse { work: true, any_may_be_enrolled: true };
+    const NONE: PasskeyUse = PasskeyUse { work: false, any_may_be_enrolled: true };
+    const NAMED: PasskeyUse = PasskeyUse { work: true, any_may_be_enrolled: false };
+
     fn policy(sign_in_mode: SignInMode) -> SignInPolicy {
         SignInPolicy { sign_in_mode, ..SignInPolicy::default() }
     }
@@ -71,12 +93,12 @@ mod tests {
         let sso = Means { has_sso: true, ..Means::default() };
         let admitted = |mode| {
             [Means::default(), password, passkey, glass, glass_alone, sso]
-                .map(|means| policy(mode).admits(&means, true))
+                .map(|means| policy(mode).admits(&means, OPEN))
         };
         assert_eq!(admitted(SignInMode::SsoAllowed), [false, true, true, true, false, true]);
         assert_eq!(admitted(SignInMode::SsoRequired), [false, false, false, true, false, true]);
         assert_eq!(admitted(SignInMode::CredentialsOnly), [false, true, true, true, false, false]);
-        assert!(!policy(SignInMode::SsoAllowed).admits(&passkey, false), "passkeys do not work here");
+        assert!(!policy(SignInMode::SsoAllowed).admits(&passkey, NONE), "passkeys do not work here");
     }
 
     #[test]
@@ -85,11 +107,14 @@ mod tests {
         let sso = Means { has_sso: true, ..Means::default() };
         let mut policy = policy(SignInMode::SsoAllowed);
         policy.mfa.required = true;
-        assert!(policy.admits(&password, false), "an authenticator app is enrolled at the sign-in");
+        assert!(policy.admits(&password, NONE), "an authenticator app is enrolled at the sign-in");
         policy.mfa.accepted_factors = vec![FactorKind::Webauthn];
-        assert!(policy.admits(&password, true) && !policy.admits(&password, false));
-        assert!(!policy.admits(&sso, false));
+        assert!(policy.admits(&password, OPEN) && !policy.admits(&password, NONE));
+        let both = Means { has_passkey: true, ..password };
+        assert!(!policy.admits(&password, NAMED), "nobody knows whether they have one that may be enrolled");
+        assert!(policy.admits(&both, NAMED) && !policy.admits(&both, NONE));
+        assert!(!policy.admits(&sso, NONE));
         policy.mfa.trust_sso_mfa = true;
-        assert!(policy.admits(&sso, false));
+        assert!(policy.admits(&sso, NONE));
     }
 }

@@ -3,6 +3,7 @@
 use kernel::{Ctx, StoreError, Timestamp};
 
 use crate::{
+    certificate::Certificate,
     change::Changes,
     id::ProviderId,
     metadata::IdpMetadata,
@@ -42,7 +43,8 @@ pub async fn refreshed(
     if !matches!(&provider.source, Source::MetadataUrl(known) if known == url) {
         return Ok(Refreshed { provider, changed: Vec::new(), problem: None });
     }
-    let read = read.and_then(|text| usable(&text, ctx.now));
+    let read =
+        read.and_then(|text| usable(&text, ctx.now)).and_then(|read| provider.still_usable(read, ctx.now));
     let (changed, problem) = match read.and_then(|metadata| provider.apply_metadata(metadata)) {
         Ok(changed) => {
             provider.refresh.read_at = Some(ctx.now);
@@ -109,6 +111,15 @@ fn next_try(before: Option<Timestamp>, now: Timestamp) -> Timestamp {
 }
 
 impl Provider {
+    /// Refuses metadata whose certificates are not valid yet while one that is pinned is valid: nobody could sign in.
+    fn still_usable(&self, read: IdpMetadata, now: Timestamp) -> Result<IdpMetadata, String> {
+        let is_usable = |certificates: &[Certificate]| certificates.iter().any(|one| one.is_valid_at(now));
+        if is_usable(&self.idp.certificates) && !is_usable(&read.idp.certificates) {
+            return Err("no signing certificate in it is valid yet; those from before stay in force".into());
+        }
+        Ok(read)
+    }
+
     /// Takes over what its metadata says now: addresses and certificates, and which of them changed. A changed entity
     /// id is refused with a sentence that says so: it would be somebody else.
     pub fn apply_metadata(&mut self, metadata: IdpMetadata) -> Result<Vec<&'static str>, String> {
@@ -179,6 +190,12 @@ mod tests {
         let over = look(&mut world, &made.id, Ok(metadata(IDP, &[&ended]))).await;
         assert!(over.problem.unwrap().starts_with("all signing certificates in it have ended"));
         assert_eq!(over.provider.idp, both.provider.idp);
+        world.env.advance_millis(10 * DAY);
+        let early = world.certificate(300);
+        world.env.advance_millis(-10 * DAY);
+        let soon = look(&mut world, &made.id, Ok(metadata(IDP, &[&early]))).await;
+        assert!(soon.problem.unwrap().starts_with("no signing certificate in it is valid yet"));
+        assert_eq!(soon.provider.idp, both.provider.idp);
         let healed = look(&mut world, &made.id, Ok(metadata(IDP, &[&new]))).await;
         assert_eq!((healed.changed, healed.provider.refresh.failed), (vec!["certificates"], None));
     }

@@ -2,15 +2,17 @@
 
 use std::collections::HashSet;
 
+use ::sessions::{Lifetime, Session};
 use credentials::FactorKind;
 use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
-use kernel::StoreError;
+use kernel::{StoreError, Timestamp};
 
 use crate::{
     Tx,
     conn::on,
     schema::{factors, passwords, sessions, users},
+    sessions::SessionRow,
 };
 
 /// Administrators that are looked at, at most: of a tenant with more, one of these can sign in.
@@ -28,13 +30,17 @@ pub struct Administrator {
     pub has_password: bool,
     /// Whether they have a verified passkey.
     pub has_passkey: bool,
-    /// Whether they have a session by the token of a neighbouring service.
+    /// Whether they have a session in force by the token of a neighbouring service.
     pub has_foreign_session: bool,
 }
 
 impl Tx {
     /// The active administrators of the tenant, as this unit of work leaves them so far.
-    pub async fn administrators(&mut self) -> Result<Vec<Administrator>, StoreError> {
+    pub async fn administrators(
+        &mut self,
+        lifetime: Lifetime,
+        now: Timestamp,
+    ) -> Result<Vec<Administrator>, StoreError> {
         self.flush().await?;
         let tenant = self.tenant.as_str().to_owned();
         let query = users::table
@@ -64,9 +70,16 @@ impl Tx {
             .filter(sessions::tenant_id.eq(&tenant))
             .filter(sessions::user_id.eq_any(ids))
             .filter(sessions::revoked_at.is_null())
-            .filter(sessions::foreign_hash.is_not_null())
-            .select(sessions::user_id);
-        let with_session: Vec<String> = on!(&mut self.conn, c => query.load(c).await)?;
+            .filter(sessions::foreign_hash.is_not_null());
+        let sessions: Vec<SessionRow> =
+            on!(&mut self.conn, c => query.select(SessionRow::as_select()).load(c).await)?;
+        let mut with_session = Vec::new();
+        for session in sessions {
+            let session = Session::try_from(session)?;
+            if !lifetime.is_over(&session, now) {
+                with_session.push(session.user.to_string());
+            }
+        }
         let set = |ids: Vec<String>| ids.into_iter().collect::<HashSet<_>>();
         let (with_password, with_passkey, with_session) =
             (set(with_password), set(with_passkey), set(with_session));

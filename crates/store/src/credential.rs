@@ -7,8 +7,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use diesel::{QueryResult, prelude::*};
+use diesel::{QueryResult, dsl, prelude::*, sql_types::Bool};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::join;
 use kernel::{StoreError, TenantId};
 use sessions::{Session, SessionId};
 use tokens::{Pat, ScimToken, TokenHash};
@@ -19,6 +20,7 @@ use crate::{
     error::store_error,
     holders::{HolderRow, POLICIES, PoliciesRow},
     json::JsonText,
+    kept::Kept,
     network::NetworkMark,
     pats::{PatRow, pat_limits},
     schema::{personal_access_tokens as pats, scim_tokens, sessions as session_rows, tenants, users},
@@ -150,12 +152,13 @@ impl Tx {
         }
     }
 
-    /// The same as [`Tx::enter`] has found it, where it can have changed since the transaction began.
-    pub fn credential_at_end(&mut self) -> Result<Option<Option<Credential>>, StoreError> {
-        match (&self.conn, &self.reread) {
-            (Conn::Postgres(_), Some(reread)) => reread.take().transpose(),
-            _ => Ok(None),
-        }
+    /// The same as [`Tx::enter`] has found it, where others can have changed it since the transaction began. `None` too
+    /// where the unit of work has itself changed the credential or its holder: it has judged what it did.
+    pub fn credential_at_end(&mut self) -> Result<Option<AtEnd>, StoreError> {
+        let (Conn::Postgres(_), Some(reread)) = (&self.conn, &self.reread) else { return Ok(None) };
+        let Some(credential) = reread.take().transpose()?.flatten() else { return Ok(None) };
+        let own = reread.take_own();
+        Ok((!own.credential).then_some(AtEnd { credential, own_policies: own.policies }))
     }
 
     /// Reads the credential again where statements are not sent ahead.
@@ -168,19 +171,38 @@ impl Tx {
     }
 }
 
+/// A credential at the end of a unit of work.
+#[derive(Debug, Clone)]
+pub struct AtEnd {
+    /// As others have left it.
+    pub credential: Credential,
+    /// Whether the unit of work has itself changed the tenant's policies.
+    pub own_policies: bool,
+}
+
+/// Rows of a credential that the transaction itself has changed.
+#[derive(Debug, Clone, Copy, Default)]
+struct OwnChanges {
+    /// Of the credential or its user.
+    credential: bool,
+    /// Of the tenant.
+    policies: bool,
+}
+
 /// A credential that a transaction reads again when it begins, and what was found.
 #[derive(Clone)]
 pub(crate) struct Reread {
     tenant: TenantId,
     key: CredentialKey,
     found: Arc<Mutex<Option<Found>>>,
+    own: Arc<Mutex<OwnChanges>>,
 }
 
 type Found = Result<Option<Credential>, StoreError>;
 
 impl Reread {
     pub(crate) fn new(tenant: TenantId, key: CredentialKey) -> Self {
-        Self { tenant, key, found: Arc::default() }
+        Self { tenant, key, found: Arc::default(), own: Arc::default() }
     }
 
     /// Sends the statement on a connection whose transaction has begun, or is sent before. Where it has to be prepared first,
@@ -192,6 +214,59 @@ impl Reread {
         let sent = if row.is_ok() { Ok(()) } else { Err(diesel::result::Error::BrokenTransactionManager) };
         self.keep(row.map_err(store_error));
         sent
+    }
+
+    /// The same once more at the end, with what the transaction itself has changed.
+    pub(crate) async fn at_end(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
+        let (read, own) = join(self.on_postgres(conn), self.own_changes(conn)).await;
+        *self.own.lock().unwrap_or_else(PoisonError::into_inner) = own?;
+        read
+    }
+
+    async fn own_changes(&self, conn: &AsyncPgConnection) -> QueryResult<OwnChanges> {
+        let mut conn = conn;
+        let tenants_row = dsl::sql::<Bool>("tenants.xmin = pg_current_xact_id()::xid");
+        let found: Vec<(bool, bool)> = match &self.key {
+            CredentialKey::Session(id) => {
+                let query = session_rows::table
+                    .inner_join(users::table.on(
+                        users::tenant_id.eq(session_rows::tenant_id).and(users::id.eq(session_rows::user_id)),
+                    ))
+                    .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
+                    .filter(session_rows::tenant_id.eq(self.tenant.as_str()))
+                    .filter(session_rows::id.eq(id.as_str()))
+                    .select((
+                        dsl::sql::<Bool>("pg_current_xact_id()::xid IN (users.xmin, sessions.xmin)"),
+                        tenants_row,
+                    ));
+                Kept(query).load(&mut conn).await?
+            }
+            CredentialKey::Pat(hash) => {
+                let query = pats::table
+                    .inner_join(
+                        users::table
+                            .on(users::tenant_id.eq(pats::tenant_id).and(users::id.eq(pats::user_id))),
+                    )
+                    .inner_join(tenants::table.on(tenants::id.eq(pats::tenant_id)))
+                    .filter(pats::tenant_id.eq(self.tenant.as_str()))
+                    .filter(pats::hash.eq(&hash.as_bytes()[..]))
+                    .select((
+                        dsl::sql::<Bool>(
+                            "pg_current_xact_id()::xid IN (users.xmin, personal_access_tokens.xmin)",
+                        ),
+                        tenants_row,
+                    ));
+                Kept(query).load(&mut conn).await?
+            }
+            // An identity provider changes neither its token nor policies.
+            CredentialKey::ScimToken(_) => Vec::new(),
+        };
+        let (credential, policies) = found.into_iter().next().unwrap_or_default();
+        Ok(OwnChanges { credential, policies })
+    }
+
+    fn take_own(&self) -> OwnChanges {
+        *self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn keep(&self, row: Result<Option<CredentialRow>, StoreError>) {

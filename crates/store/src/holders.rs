@@ -121,6 +121,10 @@ fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
 impl Across {
     /// The tenant of this short name or id.
     pub async fn tenant_named(&mut self, name: &str) -> Result<Option<directory::Tenant>, StoreError> {
+        // PostgreSQL has no text with this character, so no tenant is called so.
+        if name.contains('\0') {
+            return Ok(None);
+        }
         match name.parse() {
             Ok(id) => self.tenant(&id).await,
             Err(_) => self.tenant_of_slug(name).await,

@@ -62,7 +62,7 @@ pub use self::webhooks::{
 pub use across::Across;
 pub use administrators::Administrator;
 pub use audit_log::Waiting;
-pub use credential::{Credential, CredentialKey};
+pub use credential::{AtEnd, Credential, CredentialKey};
 pub use enrolled::EnrolledPasskey;
 pub use examine::{Examination, back_up_sqlite};
 pub use export::{Ending, Export, Exported, Proof};

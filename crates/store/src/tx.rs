@@ -137,7 +137,7 @@ impl Tx {
                 let conn: &AsyncPgConnection = pg.begun().await.map_err(store_error)?;
                 let read = async {
                     match &reread {
-                        Some(reread) => reread.on_postgres(conn).await,
+                        Some(reread) => reread.at_end(conn).await,
                         None => Ok(()),
                     }
                 };

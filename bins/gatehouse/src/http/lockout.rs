@@ -1,12 +1,13 @@
 //! No act of an administrator leaves a tenant that no administrator can sign in to.
 
-use credentials::{Means, SignInPolicy, SignInStore};
+use attestation::{AttestationPolicyStore, Mode};
+use credentials::{Means, PasskeyUse, SignInPolicy, SignInStore};
 use directory::{Person, Role};
-use kernel::{Ctx, Timestamp};
+use kernel::{Ctx, StoreError, Timestamp};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
 use store::{Administrator, Tx};
 
-use super::{Site, auth::Held, errors::Problem};
+use super::{Site, access::lifetime, auth::Held, errors::Problem};
 
 /// Looks at the administrators before an act, so that it can be compared with what the act leaves.
 ///
@@ -37,7 +38,7 @@ impl Lockout {
         }
     }
 
-    /// The same before somebody's act on their own account, where the unit of work shares the tenant's row already.
+    /// The same before somebody's act on their own account, held by `hold_to_remove`.
     pub(super) async fn before_own_act(
         held: &Held,
         site: &Site,
@@ -52,7 +53,7 @@ impl Lockout {
 
     async fn under(policy: &SignInPolicy, site: &Site, ctx: &Ctx, tx: &mut Tx) -> Result<Self, Problem> {
         let passkeys_work = site.passkeys().is_ok();
-        let was_possible = can_sign_in(policy, passkeys_work, ctx, tx).await?;
+        let was_possible = what_is_missing(policy, passkeys_work, ctx, tx).await?.is_none();
         Ok(Self { passkeys_work, was_possible })
     }
 
@@ -62,10 +63,7 @@ impl Lockout {
             return Ok(());
         }
         let policy = tx.sign_in_policy().await?;
-        if !can_sign_in(&policy, self.passkeys_work, ctx, tx).await? {
-            return Err(refused(&policy, self.passkeys_work));
-        }
-        Ok(())
+        require_way_in(&policy, self.passkeys_work, ctx, tx).await
     }
 }
 
@@ -76,11 +74,7 @@ pub(super) async fn guard_policy(
     ctx: &Ctx,
     tx: &mut Tx,
 ) -> Result<(), Problem> {
-    let passkeys_work = site.passkeys().is_ok();
-    if can_sign_in(policy, passkeys_work, ctx, tx).await? {
-        return Ok(());
-    }
-    Err(refused(policy, passkeys_work))
+    require_way_in(policy, site.passkeys().is_ok(), ctx, tx).await
 }
 
 /// What is missing under a policy for an administrator to be able to sign in, if anything is; for the command line, which
@@ -89,33 +83,42 @@ pub(crate) async fn missing(
     policy: &SignInPolicy,
     ctx: &Ctx,
     tx: &mut Tx,
-) -> Result<Option<&'static str>, kernel::StoreError> {
-    let possible = can_sign_in(policy, true, ctx, tx).await?;
-    Ok((!possible).then(|| policy.what_is_missing(true)))
+) -> Result<Option<&'static str>, StoreError> {
+    what_is_missing(policy, true, ctx, tx).await
 }
 
-fn refused(policy: &SignInPolicy, passkeys_work: bool) -> Problem {
-    let missing = policy.what_is_missing(passkeys_work);
-    Problem::conflict("LOCKOUT_PROTECTION", format!("no administrator could sign in any more: {missing}"))
-}
-
-async fn can_sign_in(
+/// 409 `LOCKOUT_PROTECTION`, with what is missing, where no administrator could sign in.
+async fn require_way_in(
     policy: &SignInPolicy,
     passkeys_work: bool,
     ctx: &Ctx,
     tx: &mut Tx,
-) -> Result<bool, kernel::StoreError> {
-    let administrators = tx.administrators().await?;
+) -> Result<(), Problem> {
+    let Some(missing) = what_is_missing(policy, passkeys_work, ctx, tx).await? else { return Ok(()) };
+    let problem = format!("no administrator could sign in any more: {missing}");
+    Err(Problem::conflict("LOCKOUT_PROTECTION", problem))
+}
+
+async fn what_is_missing(
+    policy: &SignInPolicy,
+    passkeys_work: bool,
+    ctx: &Ctx,
+    tx: &mut Tx,
+) -> Result<Option<&'static str>, StoreError> {
+    let any_may_be_enrolled = tx.attestation_policy().await?.mode == Mode::Off;
+    let passkeys = PasskeyUse { work: passkeys_work, any_may_be_enrolled };
+    let administrators = tx.administrators(lifetime(policy), ctx.now).await?;
     let providers = tx.providers().await?;
-    Ok(administrators.iter().any(|administrator| {
+    let is_possible = administrators.iter().any(|administrator| {
         let means = Means {
             has_password: administrator.has_password && administrator.email_key.is_some(),
             has_passkey: administrator.has_passkey,
             break_glass: administrator.break_glass,
             has_sso: has_sso(administrator, &providers, ctx.now),
         };
-        policy.admits(&means, passkeys_work)
-    }))
+        policy.admits(&means, passkeys)
+    });
+    Ok((!is_possible).then(|| policy.what_is_missing(passkeys)))
 }
 
 /// Whether a provider that works speaks for the administrator's address, or a neighbouring service with our secret signs

@@ -10,7 +10,7 @@ use credentials::{FactorKind, SignInMode, SignInPolicy};
 use kernel::{Actor, Ctx, StoreError, Timestamp};
 use netpolicy::Surface;
 use sessions::{Lifetime, Method, Session, Standing};
-use store::{Credential, CredentialKey, Holder, NetworkMark, Tx};
+use store::{AtEnd, Credential, CredentialKey, Holder, NetworkMark, Tx};
 
 use super::{ByPat, Caller, Pass, Signed};
 use crate::http::{
@@ -172,8 +172,24 @@ impl Authority {
         tx: &mut Tx,
         found: Option<Credential>,
     ) -> Result<(), Problem> {
-        let Vouched { caller, network, policy } = vouch(found, ctx.env.now())?;
-        if !self.is_sign_out {
+        self.judge(ctx, tx, vouch(found, ctx.env.now())?, true).await
+    }
+
+    /// The same at the end of a unit of work. Policies that it has set itself it was not made under.
+    pub(super) async fn check_at_end(&self, ctx: &Ctx, tx: &mut Tx, at_end: AtEnd) -> Result<(), Problem> {
+        let vouched = vouch(Some(at_end.credential), ctx.env.now())?;
+        self.judge(ctx, tx, vouched, !at_end.own_policies).await
+    }
+
+    async fn judge(
+        &self,
+        ctx: &Ctx,
+        tx: &mut Tx,
+        vouched: Vouched,
+        under_policies: bool,
+    ) -> Result<(), Problem> {
+        let Vouched { caller, network, policy } = vouched;
+        if !self.is_sign_out && under_policies {
             policy?;
             let (_, surface, who) = surface_of(&caller);
             if network.version != self.network.version || who.admin != self.was_admin {

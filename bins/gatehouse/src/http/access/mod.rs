@@ -409,9 +409,9 @@ where
         let codes: Vec<_> = events.iter().map(|event| event.code).collect();
         tx.enter(ctx, events).await?;
         if let Some((authority, deny)) = &by
-            && let Some(found) = tx.credential_at_end()?
+            && let Some(at_end) = tx.credential_at_end()?
         {
-            authority.check(ctx, tx, found).await.map_err(deny)?;
+            authority.check_at_end(ctx, tx, at_end).await.map_err(deny)?;
         }
         Ok::<_, E>(Audited::without((value, codes), Unaudited::Entered))
     };

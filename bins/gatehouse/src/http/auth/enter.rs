@@ -9,7 +9,7 @@ use credentials::{
     Factor, FactorKind, FactorStore, Familiarity, Passkey, SignInMode, SignInPolicy, SignInStore, Ticket,
     TicketKind, TicketStore, attempts,
 };
-use directory::{PeopleStore, Person};
+use directory::{PeopleStore, Person, Role};
 use kernel::{Ctx, Env, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -201,9 +201,23 @@ pub(in crate::http) struct Held {
 
 /// Holds a person who may sign in.
 pub(in crate::http) async fn hold(tx: &mut Tx, user: &UserId) -> Result<Held, Problem> {
-    let person = tx.person(user).await?.filter(|person| person.active);
-    let person = person.ok_or_else(Problem::account_disabled)?;
+    let person = active(tx, user).await?;
     Ok(Held { person, policy: tx.sign_in_policy().await? })
+}
+
+/// The same, and of an administrator the tenant's row alone.
+pub(in crate::http) async fn hold_to_remove(tx: &mut Tx, user: &UserId) -> Result<Held, Problem> {
+    let person = active(tx, user).await?;
+    let policy = match person.role {
+        Role::Admin => tx.sign_in_policy_to_change().await?,
+        Role::Member => tx.sign_in_policy().await?,
+    };
+    Ok(Held { person, policy })
+}
+
+async fn active(tx: &mut Tx, user: &UserId) -> Result<Person, Problem> {
+    let person = tx.person(user).await?.filter(|person| person.active);
+    person.ok_or_else(Problem::account_disabled)
 }
 
 /// Asks for one of these factors; without any, for a recovery code.

@@ -18,7 +18,9 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(super) use self::{
     codes::{FactorName, totp_place, totp_step},
-    enter::{Device, Entered, Held, Proved, Step, came_from, enter, hold, sso_not_allowed, start},
+    enter::{
+        Device, Entered, Held, Proved, Step, came_from, enter, hold, hold_to_remove, sso_not_allowed, start,
+    },
     hashing::Hashing,
     resume::keep_ticket,
     sign_in::{invalid_credentials, sso_required},

@@ -3,9 +3,9 @@
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Event, events::sign_in::SignInFailed};
 use credentials::{Salt, SignInStore, TicketKind, TicketStore, Verdict, attempts};
-use kernel::{Ctx, Email, Secret, TenantId, UserId};
+use kernel::{Ctx, Email, Secret, TenantId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
-use sessions::Method;
+use sessions::{Method, SessionStore};
 use store::{Account, Across, Tx};
 use utoipa::ToSchema;
 
@@ -54,6 +54,14 @@ struct Choice {
     /// The sign-in address that was given.
     #[serde(default)]
     email_key: String,
+}
+
+/// What a ticket for a choice is kept with.
+#[derive(Serialize, Deserialize)]
+struct Offer {
+    /// When the password was compared.
+    at: Timestamp,
+    choices: Vec<Choice>,
 }
 
 /// 401: alike for an unknown address, a wrong password and a disabled account.
@@ -156,8 +164,10 @@ pub(super) async fn sign_in(
     } else {
         None
     };
-    let verified = verified(Some(&account.password));
-    go_on(&site, &visitor, account.tenant, account.holder.user, key, verified, newer).await
+    let hash = verified(Some(&account.password));
+    let user = account.holder.user;
+    let compared = Compared { tenant: account.tenant, user, email_key: key, hash, chosen_of: None };
+    go_on(&site, &visitor, compared, newer).await
 }
 
 /// The accounts whose passwords may be compared with, or 429. Client addresses that never signed an account in share a
@@ -235,9 +245,9 @@ async fn offer(visitor: &Visitor, email_key: &str, accounts: Vec<Account>) -> Re
             email_key: email_key.to_owned(),
         })
         .collect();
-    let state = serde_json::to_value(&choices).map_err(Problem::unforeseen)?;
     let whose = user.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let state = serde_json::to_value(Offer { at: ctx.now, choices }).map_err(Problem::unforeseen)?;
         let ticket = ticket::mint(ctx, tx, TicketKind::TenantChoice, &whose, state).await?;
         Ok::<_, Problem>(Audited::without(ticket, audit::Unaudited::StepTaken))
     };
@@ -275,7 +285,8 @@ pub(super) async fn choose_tenant(
     visitor.attempt(attempts::other("ticket", &visitor.origin())).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let kept = ticket::live(ctx, tx, &hash, TicketKind::TenantChoice).await?;
-        let choices: Vec<Choice> = serde_json::from_value(kept.state.clone()).map_err(Problem::unforeseen)?;
+        let Offer { at, choices } =
+            serde_json::from_value(kept.state.clone()).map_err(Problem::unforeseen)?;
         let chosen = choices.into_iter().find(|choice| choice.slug == tenant);
         if chosen.is_some() {
             if !tx.take_ticket(&hash).await? {
@@ -284,25 +295,42 @@ pub(super) async fn choose_tenant(
         } else {
             ticket::wrong(tx, kept).await?;
         }
-        Ok::<_, Problem>(Audited::without(chosen, audit::Unaudited::StepTaken))
+        Ok::<_, Problem>(Audited::without(chosen.map(|choice| (choice, at)), audit::Unaudited::StepTaken))
     };
     let chosen = visitor.write_as_system(&holder, work).await?;
-    let Some(choice) = chosen else {
+    let Some((choice, at)) = chosen else {
         return Err(Problem::invalid_request("tenant: choose one of those that were offered"));
     };
-    go_on(&site, &visitor, choice.tenant, choice.user, choice.email_key, choice.verified, None).await
+    let compared = Compared {
+        tenant: choice.tenant,
+        user: choice.user,
+        email_key: choice.email_key,
+        hash: choice.verified,
+        chosen_of: Some(at),
+    };
+    go_on(&site, &visitor, compared, None).await
+}
+
+/// An account whose password was compared.
+struct Compared {
+    tenant: TenantId,
+    user: UserId,
+    /// The sign-in address that was given.
+    email_key: String,
+    /// SHA-256 of the password's hash that was compared with.
+    hash: [u8; 32],
+    /// When that was, where the tenant was chosen afterwards: no change of the account since then is signed in to.
+    chosen_of: Option<Timestamp>,
 }
 
 /// Goes on in the tenant, with a newer hash of the password where today's cost is another.
 async fn go_on(
     site: &web::Data<Site>,
     visitor: &Visitor,
-    tenant: TenantId,
-    user: UserId,
-    email_key: String,
-    compared: [u8; 32],
+    compared: Compared,
     newer: Option<String>,
 ) -> Result<HttpResponse, Problem> {
+    let Compared { tenant, user, email_key, hash, chosen_of } = compared;
     let device = Device::of(site, visitor);
     let (place, whose) = (site.clone(), user.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -311,8 +339,14 @@ async fn go_on(
         if held.person.email.as_ref().map(Email::key).as_ref() != Some(&email_key) {
             return Err(invalid_credentials());
         }
-        if verified(tx.password(&whose).await?.as_deref()) != compared {
+        if verified(tx.password(&whose).await?.as_deref()) != hash {
             return Err(invalid_credentials());
+        }
+        if let Some(at) = chosen_of {
+            let refused_until = tx.refused_until(&whose).await?;
+            if held.person.updated_at > at || refused_until.is_some_and(|until| until > at) {
+                return Err(ticket::invalid());
+            }
         }
         if held.policy.requires_sso(held.person.break_glass) {
             return Err(sso_required());

@@ -9,7 +9,7 @@ use sessions::{GraceAct, SessionStore};
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::{Proof, end_others, hold};
+use super::guard::{Proof, end_others, hold_to_remove};
 use crate::{
     http::{
         Site,
@@ -182,7 +182,7 @@ pub(super) async fn remove_factor(
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (held, mut session) = hold(tx, &signed).await?;
+        let (held, mut session) = hold_to_remove(tx, &signed).await?;
         let user = session.user.clone();
         let factors = tx.factors(&user).await?;
         // Without a proof nobody is told what there is.
@@ -230,7 +230,7 @@ pub(super) async fn remove_all_factors(
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (held, session) = hold(tx, &signed).await?;
+        let (held, session) = hold_to_remove(tx, &signed).await?;
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
         let nothing_there =
             || Problem::conflict("NO_FACTOR_AVAILABLE", "there is no second factor to remove");

@@ -86,6 +86,16 @@ pub(in crate::http) async fn hold(tx: &mut Tx, signed: &Signed) -> Result<(Held,
     Ok((held, session.ok_or_else(Problem::session_revoked)?))
 }
 
+/// The same for an act that may take away what an administrator signs in with: of two such acts the second waits for the first.
+pub(in crate::http) async fn hold_to_remove(
+    tx: &mut Tx,
+    signed: &Signed,
+) -> Result<(Held, Session), Problem> {
+    let held = auth::hold_to_remove(tx, &signed.session.user).await?;
+    let session = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
+    Ok((held, session.ok_or_else(Problem::session_revoked)?))
+}
+
 fn too_many() -> Problem {
     Problem::conflict("CONFLICT", format!("there are {MAX_FACTORS} factors; remove one first"))
 }

@@ -17,6 +17,7 @@ use crate::http::{
     body::{Json, answer},
     describe::values,
     errors::Problem,
+    lockout::Lockout,
     permissions::{Administer, ReadSettings},
     step_up::{AttestationPolicyChange, StepUp},
 };
@@ -139,6 +140,7 @@ pub(super) async fn get_attestation_policy(access: Access<ReadSettings>) -> Resu
         (status = 200, description = "The policy as it is now, and the passkeys that it would refuse.", body = PolicyAndImpact),
         (status = 400, description = "A field is missing, unknown or malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
 #[put("/api/settings/attestation-policy")]
@@ -151,9 +153,12 @@ pub(super) async fn put_attestation_policy(
     let policy = body.0.in_order();
     // Before the change: what cannot be counted is not changed without being told.
     let impact = impact_of(&site, &access, &policy).await?;
+    let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
+        let lockout = Lockout::before(&place, ctx, tx).await?;
         let changed = attestation::set(tx, policy).await?;
+        lockout.after(ctx, tx).await?;
         let settings: Vec<_> = changed.settings.into_iter().map(str::to_owned).collect();
         let audited = if settings.is_empty() {
             Audited::without(changed.policy, Unaudited::NothingChanged)

@@ -171,3 +171,25 @@ fn session_that_the_policy_no_longer_accepts_writes_nothing() {
         assert_eq!(admins.webhooks(), 0);
     });
 }
+
+#[test]
+fn demoted_administrator_does_not_keep_the_bypass_of_the_network_policy() {
+    on_both(|server| {
+        let admins = Admins::new(server);
+        let rule = json!({ "cidr": "198.51.100.0/24", "label": "office" });
+        let proved = server.proved(&admins.other, "NETWORK_POLICY_CHANGE");
+        assert_eq!(proved.post("/api/settings/network-policy/rules", &rule).status, 200);
+        let policy = json!({
+            "mode": "ALLOWLIST",
+            "enforcement": { "SIGN_IN": true, "DASHBOARD": true, "API": false },
+            "adminBypass": true,
+        });
+        let proved = server.proved(&admins.other, "NETWORK_POLICY_CHANGE");
+        let set = proved.put("/api/settings/network-policy", &policy);
+        assert_eq!(set.status, 200, "{}", set.text);
+        let body = json!({ "displayName": "Mallory" });
+        let held = HeldRequest::by(server, &admins.browser, None, "PATCH", "/api/me", &body);
+        admins.change(server, &json!({ "role": "MEMBER" }));
+        is(held.finish(), 403, "NETWORK_POLICY_BLOCKED");
+    });
+}

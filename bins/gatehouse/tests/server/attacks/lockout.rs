@@ -5,7 +5,12 @@ use directory::{PeopleStore, Role};
 use serde_json::{Value, json};
 use sessions::{Method, Session, SessionStore};
 
-use crate::support::{Answer, Browser, Idp, Person, Server, Tenant, ending_in, idp_metadata, on_both};
+use crate::{
+    api::auth::passkeys::enrol,
+    support::{
+        Answer, Authenticator, Browser, Idp, Person, Server, Tenant, ending_in, idp_metadata, on_both,
+    },
+};
 
 fn refused(answer: &Answer, missing: &str) {
     assert_eq!(
@@ -138,5 +143,75 @@ fn only_administrator_does_not_lose_the_only_password() {
         let id = person.id.clone();
         server.write(&tenant.id, async move |_, tx| tx.delete_password(&id).await);
         refused(&set_mode(server, &admin, "CREDENTIALS_ONLY"), "password or a passkey");
+    });
+}
+
+/// A policy under which only one model, which nobody has, may be enrolled.
+fn nobodys_model() -> Value {
+    json!({
+        "mode": "ALLOWLIST",
+        "allowedGroups": [],
+        "allowedAaguids": ["00000000-0000-0000-0000-0000000000ff"],
+        "allowSyncedPasskeys": false,
+        "allowPlatformAuthenticators": false,
+        "requireVerifiedAttestation": true,
+    })
+}
+
+#[test]
+fn passkeys_alone_are_accepted_only_where_an_administrator_has_or_may_enrol_one() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
+        let attestation = |body: &Value| {
+            let proved = server.proved(&admin, "ATTESTATION_POLICY_CHANGE");
+            proved.put("/api/settings/attestation-policy", body)
+        };
+        let only_passkeys = || {
+            let mut policy = admin.get("/api/settings/sign-in-policy").json();
+            policy["mfa"] =
+                json!({ "required": true, "acceptedFactors": ["WEBAUTHN"], "trustSsoMfa": false });
+            server.proved(&admin, "SIGN_IN_POLICY_CHANGE").put("/api/settings/sign-in-policy", &policy)
+        };
+        // One after the other, in either order.
+        assert_eq!(attestation(&nobodys_model()).status, 200);
+        refused(&only_passkeys(), "which may be enrolled");
+        assert_eq!(attestation(&json!({ "mode": "OFF", "allowedGroups": [], "allowedAaguids": [], "allowSyncedPasskeys": true, "allowPlatformAuthenticators": true, "requireVerifiedAttestation": false })).status, 200);
+        server.policy(&tenant, |policy| {
+            policy.mfa.required = true;
+            policy.mfa.accepted_factors = vec![credentials::FactorKind::Webauthn];
+        });
+        // Under it the administrator has to enrol one before anything else.
+        let mut device = Authenticator::new();
+        assert_eq!(enrol(&admin, &mut device).status, 200);
+        assert_eq!(attestation(&nobodys_model()).status, 200, "the administrator has a passkey");
+        let me = admin.get("/api/me").json()["id"].as_str().unwrap().to_owned();
+        let reset = server.proved(&admin, "USER_ADMIN_CHANGE");
+        refused(
+            &reset.post(&format!("/api/settings/users/{me}/reset-factors"), &json!({})),
+            "which may be enrolled",
+        );
+    });
+}
+
+#[test]
+fn a_neighbours_session_that_is_over_is_no_way_in() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
+        let id: sessions::SessionId = admin.cookie("as_sid").parse().unwrap();
+        server.write(&tenant.id, async move |ctx, tx| {
+            let session = tx.session(&id).await?.unwrap();
+            let idle = ctx.now.plus_millis(-400 * 86_400_000);
+            let old = Session {
+                id: sessions::SessionId::new(&*ctx.env),
+                foreign: Some([7; 32]),
+                created_at: idle,
+                last_seen_at: idle,
+                ..session
+            };
+            tx.insert_session(&old).await
+        });
+        refused(&set_mode(server, &admin, "SSO_REQUIRED"), "no SSO connection");
     });
 }

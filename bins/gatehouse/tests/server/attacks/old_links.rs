@@ -138,3 +138,31 @@ fn link_that_was_left_behind_opens_nothing() {
         }
     });
 }
+
+#[test]
+fn choice_of_a_tenant_is_void_once_the_account_there_was_changed() {
+    on_both(|server| {
+        let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
+        let ada = server.person(&acme, "ada@example.com", Role::Member);
+        let there = server.person(&globex, "ada@example.com", Role::Member);
+        let (_, admin) = server.signed_in(&globex, "root@example.com", Role::Admin);
+        let path = format!("/api/settings/users/{}", there.id);
+        for changes in [
+            vec![json!({ "role": "ADMIN" })],
+            vec![json!({ "active": false }), json!({ "active": true })],
+            vec![json!({ "email": "ida@example.com" }), json!({ "email": "ada@example.com" })],
+        ] {
+            let browser = server.browser();
+            let offered = browser.sign_in(&ada.email, ada.password).json();
+            assert_eq!(offered["status"], "TENANT_CHOICE", "{offered}");
+            for change in &changes {
+                server.env.advance(std::time::Duration::from_secs(1));
+                let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
+                let changed = proved.send("PATCH", &path, Some(change));
+                assert_eq!(changed.status, 200, "{}", changed.text);
+            }
+            let body = json!({ "ticket": offered["ticket"], "tenant": "globex" });
+            is(&browser.post("/api/auth/sign-in/tenant", &body), 401, "TICKET_INVALID");
+        }
+    });
+}

@@ -215,6 +215,15 @@ impl Server {
         assert!(done.unwrap().success());
     }
 
+    /// Connections to its PostgreSQL database that wait for a lock.
+    pub(crate) fn waiting_for_locks(&self) -> usize {
+        let DatabaseUrl::Postgres(url) = &self.database.url else { panic!("not on PostgreSQL") };
+        let query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let done =
+            std::process::Command::new("psql").args(["-q", "-t", "-A", "-c", query, url]).output().unwrap();
+        String::from_utf8(done.stdout).unwrap().trim().parse().unwrap()
+    }
+
     /// What its database looks like from another store.
     pub(crate) fn figures(&self) -> store::Figures {
         self.store.figures()

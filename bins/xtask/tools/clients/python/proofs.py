@@ -8,8 +8,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 METADATA = """<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="{0}">
 <IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing">
-<KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>{1}</X509Certificate></X509Data></KeyInfo>
-</KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="{0}/sso"/>
+<KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#">
+<X509Data><X509Certificate>{1}</X509Certificate></X509Data>
+</KeyInfo></KeyDescriptor>
+<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="{0}/sso"/>
 </IDPSSODescriptor></EntityDescriptor>"""
 
 
@@ -23,10 +25,12 @@ class Passkey:
     def __init__(self, origin):
         self.origin, self.key, self.id = origin, ec.generate_private_key(ec.SECP256R1()), secrets.token_bytes(32)
 
-    def credential(self, kind, options, data, response):
-        client = {"type": kind, "challenge": options["challenge"], "origin": self.origin, "crossOrigin": False}
-        client = json.dumps(client).encode()
-        response = response(data, client) | {"clientDataJSON": encode(client)}
+    def client_data(self, kind, options):
+        data = {"type": kind, "challenge": options["challenge"], "origin": self.origin, "crossOrigin": False}
+        return json.dumps(data).encode()
+
+    def credential(self, client, response):
+        response = response | {"clientDataJSON": encode(client)}
         return {"id": encode(self.id), "rawId": encode(self.id), "type": "public-key", "response": response}
 
     def create(self, options):
@@ -35,15 +39,16 @@ class Passkey:
         public = {1: 2, 3: -7, -1: 1, -2: point.x.to_bytes(32, "big"), -3: point.y.to_bytes(32, "big")}
         data = hashlib.sha256(options["rp"]["id"].encode()).digest() + b"\x45" + bytes(4) + bytes(16)
         data += len(self.id).to_bytes(2, "big") + self.id + cbor2.dumps(public)
-        attestation = lambda data, _: {"attestationObject": encode(cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data}))}
-        return self.credential("webauthn.create", options, data, attestation)
+        attestation = encode(cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data}))
+        client = self.client_data("webauthn.create", options)
+        return self.credential(client, {"attestationObject": attestation})
 
     def get(self, options):
-        def signed(data, client):
-            signature = self.key.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
-            return {"authenticatorData": encode(data), "signature": encode(signature), "userHandle": self.user}
         data = hashlib.sha256(options["rpId"].encode()).digest() + b"\x05" + bytes(4)
-        return self.credential("webauthn.get", options, data, signed)
+        client = self.client_data("webauthn.get", options)
+        signature = encode(self.key.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256())))
+        response = {"authenticatorData": encode(data), "signature": signature, "userHandle": self.user}
+        return self.credential(client, response)
 
 
 def code(secret):

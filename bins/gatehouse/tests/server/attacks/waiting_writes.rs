@@ -1,0 +1,83 @@
+//! The attacker's write waits for a lock of the database while their credential becomes worth less: PostgreSQL alone runs several
+//! writes at once.
+
+use directory::{PeopleStore, Person, Role};
+use serde_json::json;
+use store::testing::Kind;
+use tokio::sync::oneshot;
+
+use crate::support::{Browser, Server, Tenant, eventually};
+
+/// Does `act` while another unit of work holds the tenant's row, and answers its status once that unit has changed the user
+/// and ended.
+fn while_waiting(
+    server: &Server,
+    tenant: &Tenant,
+    user: &str,
+    change: impl Fn(&mut Person) + Send + 'static,
+    act: impl Fn() -> (u16, serde_json::Value),
+) -> (u16, serde_json::Value) {
+    let (held, holds) = oneshot::channel();
+    let (release, released) = oneshot::channel::<()>();
+    let user = user.parse().unwrap();
+    std::thread::scope(|scope| {
+        let other = scope.spawn(move || {
+            server.write(&tenant.id, async move |ctx, tx| {
+                credentials::SignInStore::sign_in_policy_to_change(tx).await?;
+                held.send(()).unwrap();
+                let _asked = released.await;
+                let before = tx.person(&user).await?.unwrap();
+                let mut after = Person { updated_at: ctx.now, ..before.clone() };
+                change(&mut after);
+                tx.update_person(&before, &after).await
+            });
+        });
+        holds.blocking_recv().unwrap();
+        scope.spawn(|| {
+            eventually(|| server.waiting_for_locks() > 0);
+            release.send(()).unwrap();
+        });
+        let answered = act();
+        other.join().unwrap();
+        answered
+    })
+}
+
+struct Attack {
+    server: Server,
+    tenant: Tenant,
+    id: String,
+    browser: Browser,
+}
+
+impl Attack {
+    fn new() -> Self {
+        let server = Server::start(Kind::Postgres, &[]);
+        let tenant = server.tenant("acme");
+        let (mallory, browser) = server.signed_in(&tenant, "mallory@example.com", Role::Admin);
+        server.signed_in(&tenant, "root@example.com", Role::Admin);
+        Self { tenant, id: mallory.id.to_string(), browser, server }
+    }
+
+    fn webhook_while(&self, change: impl Fn(&mut Person) + Send + 'static) -> (u16, serde_json::Value) {
+        let body = json!({ "name": "mine", "url": "https://hooks.example.com/" });
+        while_waiting(&self.server, &self.tenant, &self.id, change, || {
+            let answer = self.browser.post("/api/settings/webhooks", &body);
+            (answer.status, answer.json())
+        })
+    }
+}
+
+#[test]
+fn a_write_that_waited_is_refused_once_its_author_was_demoted_or_disabled() {
+    let attack = Attack::new();
+    let (status, answer) = attack.webhook_while(|person| person.role = Role::Member);
+    assert_eq!((status, &answer["reason"]), (403, &json!("ROLE_REQUIRED")), "{answer}");
+    let attack = Attack::new();
+    let (status, answer) = attack.webhook_while(|person| person.active = false);
+    assert_eq!((status, &answer["code"]), (401, &json!("ACCOUNT_DISABLED")), "{answer}");
+    // Where nothing is taken away, waiting harms nobody.
+    let attack = Attack::new();
+    let (status, answer) = attack.webhook_while(|person| person.title = Some("Root".into()));
+    assert_eq!(status, 200, "{answer}");
+}

@@ -1,0 +1,58 @@
+//! Clients that tools of others generate from the description: compiled, complete, and used on a real server.
+
+use std::{path::Path, process::Command};
+
+use crate::{
+    node, python,
+    server::{CHEAP, Server, gatehouse, member, person, serve},
+    sh::{self, Result},
+};
+
+const EMAIL: &str = "ada@example.com";
+const PASSWORD: &str = "a password for a neighbour";
+
+/// On SQLite alone: what is described has nothing to do with the database.
+pub(crate) fn run(folder: &Path) -> Result<()> {
+    let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
+    let program = root.join("target/debug/gatehouse");
+    let database = format!("sqlite:{}", folder.join("clients.db").display());
+    let description = folder.join("openapi.json");
+    let described = sh::output(Command::new(&program).arg("openapi"))?;
+    std::fs::write(&description, described).map_err(|error| error.to_string())?;
+    gatehouse(&program, &database, &["migrate"])?;
+    let for_python = administered(&program, &database, "python")?;
+    let for_typescript = administered(&program, &database, "typescript")?;
+
+    let mut command = serve(&program, &database, folder);
+    command.env("GATEHOUSE_PASSWORD_COST", CHEAP);
+    // Webhooks are delivered to this machine, where nobody listens.
+    command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
+    let server = Server::start(&mut command)?;
+    // As the server calls itself on a loopback address.
+    let base = format!("http://{}", server.address).replace("127.0.0.1", "localhost");
+    let check = |command: &mut Command, tenant: &str, token: &str| {
+        command.env("TENANT", tenant).env("EMAIL", EMAIL).env("PASSWORD", PASSWORD);
+        sh::run(command.env("SCIM_TOKEN", token))
+    };
+
+    // The types are held against the answers that this one reads.
+    let read = folder.join("answers.json");
+    let mut python = Command::new(python::environment("clients/python")?);
+    python.arg("-B").arg(root.join("bins/xtask/tools/clients/python/check.py"));
+    python.arg(&base).arg(&description).arg(&read).arg(folder.join("python"));
+    check(&mut python, "python", &for_python)?;
+
+    let mut node = Command::new("node");
+    node.arg(node::environment("clients/typescript")?.join("run.mjs"));
+    node.arg(&base).arg(&description).arg(&read).arg(folder.join("typescript"));
+    check(&mut node, "typescript", &for_typescript)
+}
+
+/// A tenant with an administrator, and a SCIM token of it.
+fn administered(program: &Path, database: &str, tenant: &str) -> Result<String> {
+    gatehouse(program, database, &["tenant", "create", "--slug", tenant, "--name", tenant])?;
+    person(program, database, CHEAP, tenant, EMAIL, PASSWORD)?;
+    gatehouse(program, database, &["user", "role", "--tenant", tenant, "--email", EMAIL, "--role", "ADMIN"])?;
+    let minted = gatehouse(program, database, &["token", "scim", "--tenant", tenant, "--name", "tool"])?;
+    member(&minted, "token")
+}
