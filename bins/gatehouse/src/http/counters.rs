@@ -24,6 +24,7 @@ pub fn known_counters() -> Vec<KnownCounter> {
     vec![
         plain(meter::REFUSED),
         with(meter::BODIES_REFUSED, "reason", Refused::ALL.map(Refused::as_str).to_vec()),
+        plain(meter::UNSENT_CUT),
         with(meter::CLOSED, "reason", Closed::ALL.map(Closed::as_str).to_vec()),
         with(meter::SCANS_ENDED, "outcome", store::Outcome::ALL.map(store::Outcome::as_str).to_vec()),
         with(meter::EVENTS, "code", audit::events::catalog().specs().iter().map(|spec| spec.code).collect()),

@@ -52,6 +52,11 @@ fn complete(document: &mut Value) {
     let components = [
         ("/x-step-up-purposes", purposes()),
         ("/components/schemas/Error", error_schema()),
+        (
+            // Of any type, which the types that the handlers are described with cannot say.
+            "/components/schemas/ScimPatch/properties/Operations/items/properties/value",
+            json!({ "description": "What to add, to put there, or, of a multi-valued attribute, to remove." }),
+        ),
         ("/components/schemas/ScimError", scim_error_schema(&[])),
         ("/components/schemas/ScimRefusal", scim_error_schema(&["error", "code", "reason"])),
         (
@@ -84,6 +89,12 @@ fn complete(document: &mut Value) {
     ];
     for (pointer, value) in components {
         put(document, pointer, value);
+    }
+    if let Some(schemas) = document.pointer_mut("/components/schemas") {
+        open_objects(schemas);
+    }
+    if let Some(paths) = document.get_mut("paths") {
+        open_objects(paths);
     }
     // The package has none, and an empty one is not allowed.
     if let Some(info) = document.get_mut("info").and_then(Value::as_object_mut) {
@@ -158,6 +169,30 @@ fn error_answer(scim: bool, status: &str, description: &str) -> Value {
     };
     let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
     json!({ "description": description, "content": { media: { "schema": schema } } })
+}
+
+/// An object whose members are not described may have any: generated clients take it for an empty one otherwise.
+fn open_objects(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(open_objects),
+        Value::Object(members) => {
+            let is_object = match members.get("type") {
+                Some(Value::String(kind)) => kind == "object",
+                Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+                _ => false,
+            };
+            if is_object
+                && !["properties", "additionalProperties"].iter().any(|name| members.contains_key(*name))
+            {
+                members.insert("additionalProperties".into(), Value::Bool(true));
+            }
+            members
+                .iter_mut()
+                .filter(|(name, _)| *name != "example")
+                .for_each(|(_, value)| open_objects(value));
+        }
+        _ => {}
+    }
 }
 
 /// A body that may be left out is described as what it is when it is there, not as null.

@@ -127,6 +127,7 @@ pub(super) async fn enter(
     if site.load.is_draining() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
+    hold_until_sent(response, &site, || attempts::origin(ip.or(peer)));
     keep(response, incoming, busy);
     if let (Some(Entry { event, ctx }), Ok(response)) = (entry, &answered)
         && let Some(ctx) = ctx.or_else(|| access::passed(response.request()).map(|(_, ctx)| ctx))
@@ -233,7 +234,7 @@ async fn admit(
         }
     }
     // Nothing is called so, and PostgreSQL has no text with this character.
-    if request.path().contains("%00") {
+    if request.path().contains("%00") && Area::of(request.path()) != Area::Scim {
         return Err(Problem::not_found());
     }
     Ok(())
@@ -285,6 +286,12 @@ fn keep(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<Bu
         let whole = std::mem::replace(response, HttpResponse::Ok().finish());
         *response = whole.map_body(|_, body| Kept::with((unread, busy), body));
     }
+}
+
+/// Counts a large answer for its client's address until it is sent.
+fn hold_until_sent(response: &mut HttpResponse, site: &Site, address: impl FnOnce() -> String) {
+    let whole = std::mem::replace(response, HttpResponse::Ok().finish());
+    *response = whole.map_body(|_, body| site.unsent.count(address, body));
 }
 
 /// What ties the answer to the log.

@@ -28,6 +28,8 @@ const BODIES_WAITING: &str = "gatehouse_http_bodies_waiting";
 const BODIES_BYTES: &str = "gatehouse_http_bodies_bytes";
 const BODIES_BYTES_MAX: &str = "gatehouse_http_bodies_bytes_max";
 pub(super) const BODIES_REFUSED: &str = "gatehouse_http_bodies_refused_total";
+const UNSENT_BYTES: &str = "gatehouse_http_answers_unsent_bytes";
+pub(super) const UNSENT_CUT: &str = "gatehouse_http_answers_cut_total";
 const OPEN: &str = "gatehouse_http_connections";
 pub(super) const CLOSED: &str = "gatehouse_http_connections_closed_total";
 const DRAINING: &str = "gatehouse_draining";
@@ -93,6 +95,11 @@ fn install() -> Option<PrometheusHandle> {
     describe_counter!(REFUSED, "Requests refused with 503 because too many were being answered.");
     describe_gauge!(BODIES_WAITING, "Request bodies that are waited for.");
     describe_gauge!(BODIES_BYTES, "Bytes that request bodies hold.");
+    describe_gauge!(UNSENT_BYTES, "Bytes of large answers that clients have not read yet.");
+    describe_counter!(
+        UNSENT_CUT,
+        "Large answers dropped because clients did not read them and their memory was needed."
+    );
     describe_gauge!(BODIES_BYTES_MAX, "Bytes that request bodies may hold.");
     describe_counter!(
         BODIES_REFUSED,
@@ -200,6 +207,28 @@ impl BodyMeter {
         if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == reason) {
             counter.increment(1);
         }
+    }
+}
+
+/// What counts large answers that are not sent yet.
+pub(super) struct UnsentMeter {
+    bytes: Gauge,
+    cut: Counter,
+}
+
+impl UnsentMeter {
+    pub(super) fn new() -> Self {
+        Self { bytes: gauge!(UNSENT_BYTES), cut: counter!(UNSENT_CUT) }
+    }
+
+    /// Sets the gauge.
+    pub(super) fn measure(&self, bytes: usize) {
+        self.bytes.set(count(bytes));
+    }
+
+    /// Counts an answer that was dropped.
+    pub(super) fn cut(&self) {
+        self.cut.increment(1);
     }
 }
 

@@ -39,6 +39,7 @@ pub mod step_up;
 mod tally;
 pub(crate) mod tls;
 mod trace;
+mod unsent;
 mod uses;
 
 use std::{
@@ -61,7 +62,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::{
     auth::Hashing, bodies::Bodies, connections::Connections, load::Load, locations::Locations, meter::Meter,
-    operations::Operations, rates::ScimRates, uses::LastUses,
+    operations::Operations, rates::ScimRates, unsent::Unsent, uses::LastUses,
 };
 use crate::{config::Settings, dns::Dns, keys::Keys, mail::Mail, makers::Makers, pages};
 
@@ -97,6 +98,7 @@ pub(crate) struct Site {
     other: Meter,
     load: Arc<Load>,
     bodies: Arc<Bodies>,
+    unsent: Arc<Unsent>,
     connections: Arc<Connections>,
     overloaded: errors::Overloaded,
     keys: Keys,
@@ -160,6 +162,7 @@ impl Site {
             webhooks: deliveries::Webhooks::new(&settings.webhooks).map_err(io::Error::other)?,
             other: Meter::new("-", "-", [404, 405]),
             load: Load::new(limit),
+            unsent: Unsent::new(unsent::MEMORY),
             bodies: Bodies::new(settings.max_body_memory, settings.max_bodies_per_address),
             connections: Connections::new(settings.max_connections_per_address),
             overloaded: errors::Overloaded::new(),
@@ -234,6 +237,7 @@ impl Site {
     fn measure(&self) {
         meter::database(&self.watched.figures());
         self.bodies.measure();
+        self.unsent.measure();
         self.connections.measure();
     }
 }

@@ -36,6 +36,7 @@ use crate::http::{
 struct PurposeBody {
     /// One of `x-step-up-purposes`.
     #[schema(value_type = values::StepUpPurpose)]
+    #[param(value_type = values::StepUpPurpose, inline)]
     purpose: String,
 }
 

@@ -15,7 +15,7 @@ use crate::http::{access::Access, body::answer, errors::Problem, permissions::Ow
 /// Recovery codes; shown once.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Codes {
+struct NewRecoveryCodes {
     /// Ten, each good once.
     codes: Vec<String>,
 }
@@ -28,7 +28,7 @@ struct Codes {
     tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The codes, this once.", body = Codes),
+        (status = 200, description = "The codes, this once.", body = NewRecoveryCodes),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "There is no factor that they could stand in for."),
     )
@@ -54,7 +54,7 @@ pub(super) async fn generate_recovery_codes(
         let hashes: Vec<_> =
             codes.iter().map(|code| recovery::hash(&ctx.tenant, &session.user, code.expose())).collect();
         tx.replace_codes(&session.user, &hashes).await?;
-        let codes = Codes { codes: codes.iter().map(|code| code.expose().clone()).collect() };
+        let codes = NewRecoveryCodes { codes: codes.iter().map(|code| code.expose().clone()).collect() };
         events.push(Event::new(session.user.as_str(), &RecoveryCodesGenerated {}));
         Ok::<_, Problem>(Audited::of_changes(codes, events))
     };

@@ -65,7 +65,7 @@ async fn list_groups(site: web::Data<Site>, access: Access<ScimRead>, request: H
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    request_body(content((ScimSearch = "application/scim+json"), (ScimSearch = "application/json"))),
+    request_body(content = ScimSearch, content_type = "application/scim+json"),
     responses(
         (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList, content_type = "application/scim+json"),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
@@ -117,7 +117,6 @@ pub(super) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec
             "displayName": "Engineering",
             "members": []
         })),
-        (ScimGroupBody = "application/json"),
     )),
     responses(
         (status = 201, description = "The new group.", body = ScimGroup, content_type = "application/scim+json"),
@@ -193,7 +192,7 @@ async fn get_group(
         ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
         ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
     ),
-    request_body(content((ScimGroupBody = "application/scim+json"), (ScimGroupBody = "application/json"))),
+    request_body(content = ScimGroupBody, content_type = "application/scim+json"),
     responses(
         (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
         (status = 400, description = "invalidSyntax or invalidValue."),
@@ -243,7 +242,6 @@ async fn replace_group(
                 { "op": "remove", "path": "members[value eq \"usr_01jz3333333333333333333333\"]" }
             ]
         })),
-        (ScimPatch = "application/json"),
     )),
     responses(
         (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),

@@ -29,7 +29,7 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    request_body(content((ScimSearch = "application/scim+json"), (ScimSearch = "application/json"))),
+    request_body(content = ScimSearch, content_type = "application/scim+json"),
     responses(
         (status = 200, description = "RFC 7644 §3.4.2.", body = ScimList, content_type = "application/scim+json"),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),

@@ -103,7 +103,6 @@ impl PartialSchema for ScimPatch {
                     "examples": ["replace"],
                 },
                 "path": { "type": "string", "description": "Such as emails[type eq \"work\"].value; without one, `value` is an object of attributes." },
-                "value": { "type": ["array", "boolean", "null", "number", "object", "string"], "items": {}, "description": "What to add, to put there, or, of a multi-valued attribute, to remove." },
             },
         });
         schema(json!({

@@ -75,7 +75,7 @@ async fn list_users(site: web::Data<Site>, access: Access<ScimRead>, request: Ht
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    request_body(content((ScimSearch = "application/scim+json"), (ScimSearch = "application/json"))),
+    request_body(content = ScimSearch, content_type = "application/scim+json"),
     responses(
         (status = 200, description = "RFC 7644 §3.4.2.", body = ScimUserList, content_type = "application/scim+json"),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
@@ -121,7 +121,6 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> 
             "name": { "givenName": "Ada", "familyName": "Lovelace" },
             "emails": [{ "value": "ada@example.com", "type": "work", "primary": true }]
         })),
-        (ScimUserBody = "application/json"),
     )),
     responses(
         (status = 200, description = "The existing user.", body = ScimUser, content_type = "application/scim+json"),
@@ -195,7 +194,7 @@ async fn get_user(
         ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
         ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
     ),
-    request_body(content((ScimUserBody = "application/scim+json"), (ScimUserBody = "application/json"))),
+    request_body(content = ScimUserBody, content_type = "application/scim+json"),
     responses(
         (status = 200, description = "The user as it is now.", body = ScimUser, content_type = "application/scim+json"),
         (status = 400, description = "invalidSyntax or invalidValue."),
@@ -243,7 +242,6 @@ async fn replace_user(
                 { "op": "replace", "path": "emails[type eq \"work\"].value", "value": "ada@example.com" }
             ]
         })),
-        (ScimPatch = "application/json"),
     )),
     responses(
         (status = 200, description = "The user as it is now.", body = ScimUser, content_type = "application/scim+json"),

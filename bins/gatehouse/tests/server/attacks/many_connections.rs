@@ -56,6 +56,7 @@ fn all_connections_together_leave_files_for_the_rest() {
     eventually(|| idle.iter().any(has_ended));
     for _ in 0..5 {
         let last = b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-        assert!(ask(Ipv4Addr::LOCALHOST, server.address, last).starts_with("HTTP/1.1 200"));
+        let answer = ask(Ipv4Addr::LOCALHOST, server.address, last);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 }

@@ -28,9 +28,9 @@ faults = generate(description, folder)
 found, more = functions(folder, operations)
 stop(faults + more)
 call = Calls(operations, schemas, found)
-from gatehouse_client import AuthenticatedClient, Client
+from gatehouse_client import AuthenticatedClient, Client, models
 
-plain = {"base_url": base, "raise_on_unexpected_status": True, "timeout": 10, "httpx_args": {"trust_env": False}}
+plain = {"base_url": base, "raise_on_unexpected_status": True, "timeout": 30, "httpx_args": {"trust_env": False}}
 browser = plain | {"headers": {"Origin": base}}
 json_alone = plain | {"headers": {"Accept": "application/json"}}
 nobody, admin, other = Client(**browser), Client(**browser), Client(**browser)
@@ -96,7 +96,7 @@ ask("list_scim_tokens", client=AuthenticatedClient(token=token.token, **plain))
 ask("list_people", limit=1)
 ask("get_person", me.id)
 ask("patch_person", me.id, body={"title": "Countess", "phoneNumbers": None})
-ask("step_up_status", purpose="PAYROLL_SEAL")
+ask("step_up_status", purpose=models.StepUpStatusPurpose.PAYROLL_SEAL)
 ask("consume_step_up", body={"purpose": "PAYROLL_SEAL"}, prove="PAYROLL_SEAL")
 ask("create_scim_token", body={"name": "Okta"}, status=401)
 
