@@ -244,6 +244,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert_eq!(tx.factors(id).await?, std::slice::from_ref(&factor));
     assert_eq!(tx.factor_of_credential(b"x").await?, None);
     tx.update_factor(&factor).await?;
+    tx.record_use(&factor).await?;
     assert!(tx.use_step(&factor, 7, ctx.now).await? && !tx.use_step(&factor, 7, ctx.now).await?);
     tx.drop_pending(id).await?;
     assert!(tx.delete_factor(id, &factor.id).await?);
@@ -254,7 +255,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     let session = they_have_sessions(ctx, tx, id).await?;
 
     let person = tx.person(id).await?.unwrap();
-    tx.administrators().await?;
+    tx.administrators(sessions::Lifetime { idle_minutes: 60, absolute_days: 30 }, ctx.now).await?;
     let link = Link::new([4; 32], LinkKind::Reset, &person, ctx.now);
     tx.replace_links(&link).await?;
     assert_eq!(tx.link(&[4; 32]).await?, Some(link));

@@ -368,9 +368,15 @@ impl<P: WritePermission> Access<P> {
         E: From<StoreError> + Send + 'static,
     {
         let failing = async move |ctx: &Ctx, tx: &mut Tx| work(ctx, tx).await.map_err(WorkError::Failed);
-        let by = (self.authority.clone(), WorkError::denied as fn(Problem) -> WorkError<E>);
+        let by = By { authority: self.authority.clone(), deny: WorkError::denied };
         write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
     }
+}
+
+/// By what authority a unit of work is done, and what it fails with where that does not hold.
+struct By<E> {
+    authority: Authority,
+    deny: fn(Problem) -> E,
 }
 
 /// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up. With an authority it is kept only
@@ -379,7 +385,7 @@ async fn write<T, E>(
     gate: web::Data<Gate>,
     slot: Option<&Slot>,
     ctx: Ctx,
-    by: Option<(Authority, fn(Problem) -> E)>,
+    by: Option<By<E>>,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
 ) -> Result<T, E>
 where
@@ -387,10 +393,10 @@ where
     E: From<StoreError> + Send + 'static,
 {
     let runs_alone = gate.store.finishes_alone();
-    let credential = by.as_ref().map(|(authority, _)| authority.key().clone());
+    let credential = by.as_ref().map(|by| by.authority.key().clone());
     let authorized = async move |ctx: &Ctx, tx: &mut Tx| {
-        let decides_first = runs_alone || by.as_ref().is_some_and(|(authority, _)| !authority.decides_last);
-        if let Some((authority, deny)) = &by
+        let decides_first = runs_alone || by.as_ref().is_some_and(|by| !by.authority.decides_last);
+        if let Some(By { authority, deny }) = &by
             && decides_first
         {
             let found = tx.credential().await?;
@@ -399,7 +405,7 @@ where
         let done = work(ctx, tx).await;
         let (value, events) = match (done, &by) {
             (Ok(audited), _) => audited.into_parts(),
-            (Err(failed), Some((authority, deny))) if !decides_first => {
+            (Err(failed), Some(By { authority, deny })) if !decides_first => {
                 let found = tx.credential().await?;
                 authority.check(ctx, tx, found).await.map_err(deny)?;
                 return Err(failed);
@@ -408,7 +414,7 @@ where
         };
         let codes: Vec<_> = events.iter().map(|event| event.code).collect();
         tx.enter(ctx, events).await?;
-        if let Some((authority, deny)) = &by
+        if let Some(By { authority, deny }) = &by
             && let Some(at_end) = tx.credential_at_end()?
         {
             authority.check_at_end(ctx, tx, at_end).await.map_err(deny)?;
@@ -416,12 +422,11 @@ where
         Ok::<_, E>(Audited::without((value, codes), Unaudited::Entered))
     };
     let (value, codes) = if runs_alone {
-        gate.store.write_with(ctx, credential, authorized).await?
+        Box::pin(gate.store.write_with(ctx, credential, authorized)).await?
     } else {
-        finish(
-            slot.and_then(Slot::held),
-            async move { gate.store.write_with(ctx, credential, authorized).await },
-        )
+        finish(slot.and_then(Slot::held), async move {
+            Box::pin(gate.store.write_with(ctx, credential, authorized)).await
+        })
         .await?
     };
     meter::entered(&codes);
