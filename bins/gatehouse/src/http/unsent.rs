@@ -206,7 +206,8 @@ mod tests {
         assert_eq!(sizes, [PIECE, PIECE, 1]);
         assert_eq!(lock(&unsent.held).bytes, 2 * PIECE + 1);
         drop(answer);
-        assert_eq!((lock(&unsent.held).bytes, lock(&unsent.held).addresses.len()), (0, 0));
+        let held = lock(&unsent.held);
+        assert_eq!((held.bytes, held.addresses.len()), (0, 0));
     }
 
     #[test]
