@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::{
         change::{create, remove},
-        testing::{DAY, HOUR, World, fields, metadata},
+        testing::{DAY, HOUR, VALID_DAYS, World, fields, metadata},
         wanted::OtherSide,
     };
 
@@ -190,9 +190,7 @@ mod tests {
         let over = look(&mut world, &made.id, Ok(metadata(IDP, &[&ended]))).await;
         assert!(over.problem.unwrap().starts_with("all signing certificates in it have ended"));
         assert_eq!(over.provider.idp, both.provider.idp);
-        world.env.advance_millis(10 * DAY);
-        let early = world.certificate(300);
-        world.env.advance_millis(-10 * DAY);
+        let early = world.certificate(VALID_DAYS + 10);
         let soon = look(&mut world, &made.id, Ok(metadata(IDP, &[&early]))).await;
         assert!(soon.problem.unwrap().starts_with("no signing certificate in it is valid yet"));
         assert_eq!(soon.provider.idp, both.provider.idp);

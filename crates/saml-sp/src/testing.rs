@@ -36,7 +36,7 @@ impl SealKey for Unsealed {
 pub(crate) const HOUR: i64 = 3_600_000;
 pub(crate) const DAY: i64 = 24 * HOUR;
 /// Days that certificates of ours are good.
-const YEARS: i64 = 3650;
+pub(crate) const VALID_DAYS: i64 = 3650;
 
 impl World {
     pub(crate) fn new() -> Self {
@@ -56,7 +56,7 @@ impl World {
 
     /// A certificate that ends in so many days, or has ended.
     pub(crate) fn certificate(&self, days: i64) -> Certificate {
-        KeyPair::generate("idp", self.now().plus_millis((days - YEARS) * DAY)).unwrap().certificate
+        KeyPair::generate("idp", self.now().plus_millis((days - VALID_DAYS) * DAY)).unwrap().certificate
     }
 
     pub(crate) fn key(&self, id: &ProviderId) -> KeptKey {
