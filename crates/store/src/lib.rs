@@ -20,6 +20,7 @@ mod audit_verify;
 mod conn;
 mod credential;
 mod enrolled;
+mod entry_time;
 mod error;
 mod examine;
 mod export;
