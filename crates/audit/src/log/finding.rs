@@ -92,6 +92,11 @@ pub enum Finding {
         /// Which.
         statement: String,
     },
+    /// A signed statement was not made after all those with lower numbers: somebody brought an old one back.
+    OutOfOrder {
+        /// Which.
+        statement: String,
+    },
     /// The removal of these places was declared when their retention was not over.
     RemovedEarly {
         /// The first.
@@ -140,6 +145,9 @@ impl fmt::Display for Finding {
             }
             Self::DeletedUnsealed { id } => write!(f, "waiting: {id} was deleted before it was sealed"),
             Self::NotSigned { statement } => write!(f, "{statement} is not signed with a known key"),
+            Self::OutOfOrder { statement } => {
+                write!(f, "{statement} is older than one before it: somebody brought it back")
+            }
             Self::RemovedEarly { from, to } => {
                 write!(f, "{from} to {}: removed before their retention was over", to.saturating_sub(1))
             }
@@ -176,6 +184,13 @@ pub struct Verified {
 }
 
 impl Verified {
+    /// Tells of what several looks may find.
+    pub(super) fn found_once(&mut self, finding: Finding) {
+        if !self.findings.contains(&finding) {
+            self.found(finding);
+        }
+    }
+
     pub(super) fn found(&mut self, finding: Finding) {
         self.count += 1;
         if self.findings.len() < MOST {

@@ -206,6 +206,7 @@ pub(crate) async fn behind(world: &World, statement: &str) {
             "audit_entries_stay",
             "audit_entries_stay_as_they_are",
             "audit_sealed_stay",
+            "audit_sealed_once",
             "audit_sealed_stay_as_they_are",
             "audit_subtrees_stay_as_they_are",
             "audit_checkpoints_stay_as_they_are",
@@ -414,8 +415,9 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         // What is not removed yet is looked at like the rest.
         let halfway = verified(&world, Vec::new()).await;
         assert_eq!((halfway.dropped, halfway.entries, halfway.count), (512, 1010, 0), "{halfway:?}");
-        let remove = async |_: &Ctx, tx: &mut Tx| {
-            let removed = tx.remove_dropped().await?;
+        let remove = async |ctx: &Ctx, tx: &mut Tx| {
+            let keys = keys().of(ctx.tenant.as_str());
+            let removed = tx.remove_dropped(&keys).await?;
             Ok::<_, StoreError>(Audited::without(removed, Unaudited::Announced))
         };
         assert_eq!(world.store.write(world.ctx(), remove).await.unwrap(), 512);
