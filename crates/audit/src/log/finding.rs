@@ -97,6 +97,15 @@ pub enum Finding {
         /// Which.
         statement: String,
     },
+    /// More addresses are erased than the log declares.
+    ErasedUndeclared {
+        /// Who acted from them.
+        actor: String,
+        /// How many are erased.
+        erased: u64,
+        /// How many were declared.
+        declared: u64,
+    },
     /// The removal of these places was declared when their retention was not over.
     RemovedEarly {
         /// The first.
@@ -147,6 +156,9 @@ impl fmt::Display for Finding {
             Self::NotSigned { statement } => write!(f, "{statement} is not signed with a known key"),
             Self::OutOfOrder { statement } => {
                 write!(f, "{statement} is older than one before it: somebody brought it back")
+            }
+            Self::ErasedUndeclared { actor, erased, declared } => {
+                write!(f, "{actor}: {erased} addresses are erased, and the log declares {declared}")
             }
             Self::RemovedEarly { from, to } => {
                 write!(f, "{from} to {}: removed before their retention was over", to.saturating_sub(1))

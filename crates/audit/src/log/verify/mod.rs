@@ -1,6 +1,7 @@
 //! Verifies that a ledger is what was sealed: entries against the tree, the tree against checkpoints, entries and declarations
 //! against the keys.
 
+mod erasures;
 mod removals;
 mod tree;
 mod waiting;
@@ -10,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use async_trait::async_trait;
 use kernel::{StoreError, Timestamp};
 
+use self::erasures::Erasures;
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
     finding::{Finding, Verified},
@@ -111,6 +113,7 @@ struct Verifier<'s, S: ?Sized> {
     /// Before which place entries were removed, as sealed entries without a MAC say: of a version that signed no removals.
     announced: u64,
     others: Vec<Other>,
+    erasures: Erasures,
     /// Places whose entries cannot be read, which was found already.
     unreadable: HashSet<u64>,
     seen: HashMap<Hash, u64>,
@@ -141,6 +144,7 @@ pub async fn verify<S: VerifyStore + ?Sized>(
         mac_start: u64::MAX,
         announced: 0,
         others: Vec::new(),
+        erasures: Erasures::default(),
         unreadable: HashSet::new(),
         seen: HashMap::new(),
         result: Verified::default(),
@@ -193,7 +197,11 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         }
         self.result.size = size;
         self.result.root = data_encoding::HEXLOWER.encode(&self.log.root());
-        self.waiting().await
+        self.waiting().await?;
+        for finding in std::mem::take(&mut self.erasures).findings() {
+            self.result.found(finding);
+        }
+        Ok(())
     }
 
     /// What was read; a finding where it is there and cannot be read.
@@ -279,13 +287,16 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
 
     /// Whether a sealed entry has the MAC that it was sealed with.
     fn look_at_mac(&mut self, sequence: u64, id: String, leaf: Hash, entry: &StoredEntry) {
-        let Some(keys) = self.keys.entries else { return };
+        let Some(keys) = self.keys.entries else { return self.erasures.look_at(entry) };
         let mac = entry.mac.as_ref();
         let is_retired = mac.is_some_and(|mac| self.keys.retired.contains(&mac.key));
         match keys.verify(self.tenant, &id, &leaf, mac) {
-            Ok(()) => self.result.macs += 1,
-            Err(MacProblem::Missing) if sequence < self.mac_start => {}
-            Err(MacProblem::UnknownKey) if is_retired => {}
+            Ok(()) => {
+                self.result.macs += 1;
+                self.erasures.look_at(entry);
+            }
+            Err(MacProblem::Missing) if sequence < self.mac_start => self.erasures.look_at(entry),
+            Err(MacProblem::UnknownKey) if is_retired => self.erasures.look_at(entry),
             Err(problem) => {
                 self.result.found(Finding::Unauthenticated { sequence: Some(sequence), id, problem });
             }
