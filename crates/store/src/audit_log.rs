@@ -66,6 +66,8 @@ impl LogRow {
 pub struct Waiting {
     /// Whose they are.
     pub tenant: TenantId,
+    /// The first of them by its id.
+    pub first: String,
     /// Who seals them, until when.
     pub lease: Option<(String, Timestamp)>,
 }
@@ -73,8 +75,8 @@ pub struct Waiting {
 /// Id, hash, and the key and the bytes of the MAC. Nothing of it is trusted: somebody else may have written it.
 type LeafRow = (String, Option<Vec<u8>>, Option<String>, Option<Vec<u8>>);
 
-/// Tenant, owner and end of the lease.
-type WaitingRow = (String, Option<(String, NaiveDateTime)>);
+/// Tenant, entry, owner and end of the lease.
+type WaitingRow = (String, String, Option<(String, NaiveDateTime)>);
 
 impl Across {
     /// The next tenant, in order of ids, with entries that wait for their place in its log.
@@ -85,11 +87,13 @@ impl Across {
             .order((audit_unsealed::tenant_id, audit_unsealed::entry_id))
             .select((
                 audit_unsealed::tenant_id,
+                audit_unsealed::entry_id,
                 (audit_logs::lease_owner, audit_logs::lease_until).nullable(),
             ));
         let row: Option<WaitingRow> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        row.map(|(tenant, lease)| {
+        row.map(|(tenant, first, lease)| {
             Ok(Waiting {
+                first,
                 tenant: tenant.parse().map_err(|error| corrupt("audit_unsealed.tenant_id", error))?,
                 lease: lease.map(|(owner, until)| (owner, Timestamp::from_naive(until))),
             })

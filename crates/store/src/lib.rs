@@ -28,6 +28,7 @@ mod factors;
 mod figures;
 mod filter;
 mod groups;
+mod guards;
 mod holders;
 mod json;
 mod kept;

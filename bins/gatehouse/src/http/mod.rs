@@ -40,6 +40,7 @@ mod tally;
 pub(crate) mod tls;
 mod trace;
 mod uses;
+mod waits;
 
 use std::{
     io,

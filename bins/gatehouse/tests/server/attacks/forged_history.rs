@@ -14,7 +14,7 @@ pub(super) struct World {
     pub(super) server: Running,
     kind: Kind,
     pub(super) admin: Browser,
-    scim: Caller,
+    pub(super) scim: Caller,
     pub(super) tenant: String,
 }
 

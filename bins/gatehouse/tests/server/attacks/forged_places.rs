@@ -5,6 +5,7 @@ use serde_json::json;
 use store::testing::Kind;
 
 use super::forged_history::{LOG, World};
+use crate::support::{Caller, eventually};
 
 const DROP: [&str; 4] = ["audit", "drop", "--tenant", "acme"];
 
@@ -103,5 +104,39 @@ fn a_checkpoint_that_is_not_signed_is_not_answered() {
         assert!(world.server.log().contains("the newest checkpoint: not signed with a key that is known"));
         let finding = json!({ "finding": "UNSIGNED", "size": size });
         assert_eq!(world.findings(&kept), [finding]);
+    }
+}
+
+#[test]
+fn sealing_that_is_held_up_is_told() {
+    for kind in Kind::ALL {
+        let world = World::new(kind);
+        world.busy("a", 3);
+        let metrics = || Caller::anonymous(world.server.address).get("/metrics").text;
+        assert!(metrics().contains("gatehouse_audit_oldest_unsealed_seconds 0\n"), "{}", metrics());
+        let until = match kind {
+            Kind::Sqlite => "strftime('%Y-%m-%d %H:%M:%f', 'now', '+50 seconds')",
+            Kind::Postgres => "(now() AT TIME ZONE 'utc') + interval '50 seconds'",
+        };
+        world.process.sql(&format!("UPDATE audit_logs SET lease_owner = 'x', lease_until = {until}"));
+        let made = world.scim.post("/api/scim/v2/Users", &json!({ "userName": "held" }));
+        assert_eq!(made.status, 201, "{}", made.text);
+        // As if it had waited for long: nobody waits for a minute here.
+        if kind == Kind::Sqlite {
+            world.process.sql("DROP TRIGGER audit_entries_stay_as_they_are");
+        }
+        world.process.sql(
+            "UPDATE audit_entries SET created_at = '2026-01-01 00:00:00' WHERE id IN (SELECT entry_id FROM audit_unsealed)",
+        );
+        let age = || {
+            let metrics = metrics();
+            let line =
+                metrics.lines().find(|line| line.starts_with("gatehouse_audit_oldest_unsealed_seconds "));
+            line.unwrap().rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+        };
+        eventually(|| age() > 60.0);
+        eventually(|| world.server.log().contains("waits to be sealed for longer than a minute"));
+        let doctor = String::from_utf8(world.process.run(&["doctor", "--json"]).stdout).unwrap();
+        assert!(doctor.contains("entries have waited for"), "{doctor}");
     }
 }
