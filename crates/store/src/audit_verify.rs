@@ -82,10 +82,10 @@ impl VerifyStore for Tx {
             read.push((place("audit_checkpoints.size", size)?, note));
             last = size;
         }
-        match read.is_empty() && is_any {
-            true => Err(corrupt("audit_checkpoints.size", "not a number")),
-            false => Ok(read),
+        if read.is_empty() && is_any {
+            return Err(corrupt("audit_checkpoints.size", "not a number"));
         }
+        Ok(read)
     }
 
     async fn mac_start(&mut self) -> Result<Option<String>, StoreError> {

@@ -24,10 +24,10 @@ pub(crate) struct EntryTime(pub(crate) NaiveDateTime);
 impl EntryTime {
     /// A time that an entry can have: whole milliseconds, and no leap second.
     fn checked(time: NaiveDateTime) -> deserialize::Result<Self> {
-        match kernel::Timestamp::from_naive(time).naive() == time {
-            true => Ok(Self(time)),
-            false => Err("a time that no entry has".into()),
+        if kernel::Timestamp::from_naive(time).naive() != time {
+            return Err("a time that no entry has".into());
         }
+        Ok(Self(time))
     }
 }
 

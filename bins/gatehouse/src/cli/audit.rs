@@ -170,14 +170,16 @@ async fn verify_database(tenant: &str, said: &Said, settings: &Settings, office:
         found.macs
     );
     // A slug is a column of the database like any other: the id, which is in each signature, says whose log it is.
-    seen.push_str(&format!("\nthe log is {}", Checkpoint::new(&name, 0, [0; 32]).origin));
+    let origin = Checkpoint::new(&name, 0, [0; 32]).origin;
+    seen.push_str("\nthe log is ");
+    seen.push_str(&origin);
     if entries.is_empty() {
         seen.push_str("\nno MAC was verified: that needs GATEHOUSE_MASTER_KEY");
     }
     let mut json = serde_json::to_value(&found)?;
     if let Some(json) = json.as_object_mut() {
         json.insert("tenantId".into(), name.clone().into());
-        json.insert("origin".into(), Checkpoint::new(&name, 0, [0; 32]).origin.into());
+        json.insert("origin".into(), origin.into());
     }
     Ok(verdict(json, seen, &found.findings, found.count))
 }

@@ -150,7 +150,7 @@ async fn plan(
         VerifyKeys { checkpoints: keys.checkpoints, entries: Some(keys.entries), retired: keys.retired };
     let found = verify(tx, id, with, Vec::new()).await?;
     if found.count > 0 {
-        return Ok(Err(not_what_was_sealed(&tenant.slug.to_string(), found.count, &found.findings)));
+        return Ok(Err(not_what_was_sealed(&tenant.slug, found.count, &found.findings)));
     }
     let time = now.plus_millis(-i64::from(days) * DAY);
     let old = removable(tx, id, keys.checkpoints, found.dropped, time).await?;
