@@ -231,6 +231,15 @@ impl VerifyStore for MemoryLedger {
         Ok(ids.iter().filter_map(|id| self.entries.get(id).cloned()).collect())
     }
 
+    async fn outside(&mut self, size: u64, limit: usize) -> Result<Vec<String>, StoreError> {
+        let outside = self.sealed.iter().filter(|sealed| sealed.sequence >= size);
+        Ok(outside.take(limit).map(|sealed| sealed.id.clone()).collect())
+    }
+
+    async fn next_place(&mut self, from: u64, to: u64) -> Result<Option<u64>, StoreError> {
+        Ok(self.places(from, to).first().map(|sealed| sealed.sequence))
+    }
+
     async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
         let is_known = |id: &&String| self.places.contains_key(*id) || self.waiting.contains(*id);
         Ok(self.entries.keys().filter(|id| !is_known(id)).take(limit).cloned().collect())

@@ -296,13 +296,18 @@ async fn what_is_done_behind_its_back_is_found() {
         assert_eq!(found.findings, [Finding::Changed { sequence: 300, id: ids[300].clone() }]);
         world.ledger.tamper().insert(ids[300].clone(), original.clone());
     }
-    // An address that is erased leaves the rest verified.
+    // An address that is erased leaves the rest verified, and is declared in the log.
     let erased = world.ledger.tamper().get_mut(&ids[300]).unwrap();
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, erased.salt.as_ref().unwrap());
     erased.ip_commitment = Some(ring::hmac::sign(&key, b"192.0.2.7").as_ref().to_vec());
     (erased.ip, erased.salt) = (None, None);
     let found = world.verify().await;
-    assert_eq!((found.count, found.erased), (0, 1));
+    assert_eq!(found.erased, 1);
+    let undeclared = &found.findings[..];
+    assert!(
+        matches!(undeclared, [Finding::ErasedUndeclared { erased: 1, declared: 0, .. }]),
+        "nothing but that nobody has declared it: {undeclared:?}"
+    );
     world.ledger.tamper().get_mut(&ids[300]).unwrap().metadata = "[]".into();
     assert_eq!(world.verify().await.count, 1);
     world.ledger.tamper().insert(ids[300].clone(), original.clone());

@@ -2,19 +2,20 @@
 
 use async_trait::async_trait;
 use audit::{AuditStore, Entry, EntryMac, StoredEntry};
-use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, TenantId, Timestamp};
 
-use crate::{Tx, conn::on, json::JsonText, schema::audit_entries, tx::Row, webhooks::FanOut};
+use crate::{
+    Tx, conn::on, entry_time::EntryTime, json::JsonText, schema::audit_entries, tx::Row, webhooks::FanOut,
+};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = audit_entries, treat_none_as_default_value = false)]
 pub(crate) struct EntryRow {
     tenant_id: String,
     id: String,
-    created_at: NaiveDateTime,
+    created_at: EntryTime,
     actor_type: String,
     actor_id: String,
     action: String,
@@ -47,7 +48,7 @@ impl EntryRow {
         Self {
             tenant_id: tenant.to_string(),
             id: entry.id,
-            created_at: entry.timestamp.naive(),
+            created_at: EntryTime(entry.timestamp.naive()),
             actor_type: entry.actor_type,
             actor_id: entry.actor_id,
             action: entry.action,
@@ -101,7 +102,7 @@ impl From<EntryRow> for StoredEntry {
     fn from(row: EntryRow) -> Self {
         Self {
             id: row.id,
-            timestamp: Timestamp::from_naive(row.created_at),
+            timestamp: Timestamp::from_naive(row.created_at.0),
             actor_type: row.actor_type,
             actor_id: row.actor_id,
             action: row.action,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use audit::{
     StoredEntry,
-    log::{Batch, Claimed, Frontier, Hash, Lease, Place, SealStore, TreeStore, Unsealed},
+    log::{Batch, Checkpoint, Claimed, Frontier, Hash, Lease, Place, SealStore, TreeStore, Unsealed},
 };
 use chrono::NaiveDateTime;
 use diesel::{
@@ -66,6 +66,8 @@ impl LogRow {
 pub struct Waiting {
     /// Whose they are.
     pub tenant: TenantId,
+    /// The first of them by its id.
+    pub first: String,
     /// Who seals them, until when.
     pub lease: Option<(String, Timestamp)>,
 }
@@ -73,8 +75,8 @@ pub struct Waiting {
 /// Id, hash, and the key and the bytes of the MAC. Nothing of it is trusted: somebody else may have written it.
 type LeafRow = (String, Option<Vec<u8>>, Option<String>, Option<Vec<u8>>);
 
-/// Tenant, owner and end of the lease.
-type WaitingRow = (String, Option<(String, NaiveDateTime)>);
+/// Tenant, entry, owner and end of the lease.
+type WaitingRow = (String, String, Option<(String, NaiveDateTime)>);
 
 impl Across {
     /// The next tenant, in order of ids, with entries that wait for their place in its log.
@@ -85,11 +87,13 @@ impl Across {
             .order((audit_unsealed::tenant_id, audit_unsealed::entry_id))
             .select((
                 audit_unsealed::tenant_id,
+                audit_unsealed::entry_id,
                 (audit_logs::lease_owner, audit_logs::lease_until).nullable(),
             ));
         let row: Option<WaitingRow> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        row.map(|(tenant, lease)| {
+        row.map(|(tenant, first, lease)| {
             Ok(Waiting {
+                first,
                 tenant: tenant.parse().map_err(|error| corrupt("audit_unsealed.tenant_id", error))?,
                 lease: lease.map(|(owner, until)| (owner, Timestamp::from_naive(until))),
             })
@@ -105,14 +109,22 @@ impl Tx {
         held!(self, for_update, first, query.select(LogRow::as_select()))
     }
 
-    /// The newest signed checkpoint, and when it was made; `None` before there is one.
+    /// The newest checkpoint as it is stored, and when it was made; `None` before there is one. Nobody has looked at its
+    /// signature.
     pub async fn newest_checkpoint(&mut self) -> Result<Option<(String, Timestamp)>, StoreError> {
         let query = audit_checkpoints::table
             .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
             .order(audit_checkpoints::size.desc())
-            .select((audit_checkpoints::note, audit_checkpoints::created_at));
-        let row: Option<(String, NaiveDateTime)> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        Ok(row.map(|(note, at)| (note, Timestamp::from_naive(at))))
+            .select((audit_checkpoints::size, audit_checkpoints::note, audit_checkpoints::created_at));
+        let row: Option<(i64, String, NaiveDateTime)> =
+            on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let Some((size, note, at)) = row else { return Ok(None) };
+        // An old note under a larger size is not the newest.
+        let is_of_size = |checkpoint: &Checkpoint| number(checkpoint.size) == size;
+        if !Checkpoint::read(&note).is_ok_and(|checkpoint| is_of_size(&checkpoint)) {
+            return Err(corrupt("audit_checkpoints.note", "not of its size"));
+        }
+        Ok(Some((note, Timestamp::from_naive(at))))
     }
 
     /// The place of an entry of the tenant and its hash, once it is sealed.
@@ -120,6 +132,8 @@ impl Tx {
         let query = audit_sealed::table
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::entry_id.eq(id))
+            // Somebody else may have written a place that is none.
+            .filter(audit_sealed::sequence.ge(0))
             .select((audit_sealed::sequence, audit_sealed::leaf));
         let row: Option<(i64, Vec<u8>)> = on!(&mut self.conn, c => query.first(c).await.optional())?;
         row.map(|(sequence, leaf)| {
@@ -132,7 +146,8 @@ impl Tx {
     pub(crate) async fn places_of(&mut self, ids: &[&str]) -> Result<HashMap<String, u64>, StoreError> {
         let of_tenant = audit_sealed::table.filter(audit_sealed::tenant_id.eq(self.tenant.as_str()));
         let columns = (audit_sealed::entry_id, audit_sealed::sequence);
-        let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).select(columns);
+        let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).filter(audit_sealed::sequence.ge(0));
+        let query = query.select(columns);
         let rows: Vec<(String, i64)> = on!(&mut self.conn, c => query.load(c).await)?;
         rows.into_iter().map(|(id, sequence)| Ok((id, place("audit_sealed.sequence", sequence)?))).collect()
     }

@@ -3,7 +3,7 @@
 
 use audit::{
     StoredEntry,
-    log::{GROUP, Removal, Retention, Statement, VerifyStore},
+    log::{CheckpointKey, GROUP, Removal, Retention, Statement, VerifyStore, is_covered, newest_removal},
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -12,7 +12,7 @@ use kernel::{StoreError, Timestamp};
 use crate::{
     Tx,
     audit_entries::EntryRow,
-    audit_log::number,
+    audit_log::{number, place},
     conn::on,
     error::corrupt,
     kept::Kept,
@@ -42,25 +42,15 @@ impl Tx {
         Ok(())
     }
 
-    /// The newest signed statement about retention, if there is one.
-    pub async fn newest_retention(&mut self) -> Result<Option<String>, StoreError> {
-        Ok(self.statements(Retention::KIND).await?.pop().map(|(_, note)| note))
-    }
-
-    /// The newest entries of this code, at most so many, whoever wrote them.
-    pub async fn newest_of_action(
-        &mut self,
-        action: &str,
-        limit: u32,
-    ) -> Result<Vec<StoredEntry>, StoreError> {
+    /// The newest entry of this code, whoever wrote it.
+    pub async fn newest_of_action(&mut self, action: &str) -> Result<Option<StoredEntry>, StoreError> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::action.eq(action))
-            .order((audit_entries::created_at.desc(), audit_entries::id.desc()))
-            .limit(i64::from(limit));
-        let rows: Vec<EntryRow> =
-            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
-        Ok(rows.into_iter().map(StoredEntry::from).collect())
+            .order((audit_entries::created_at.desc(), audit_entries::id.desc()));
+        let row: Option<EntryRow> =
+            on!(&mut self.conn, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
+        Ok(row.map(StoredEntry::from))
     }
 
     /// Sets how long entries are kept, with the signed statement that says so.
@@ -117,19 +107,29 @@ impl Tx {
     }
 
     /// Removes some of what is dropped, and tells how many entries that were. The hashes of their groups stay.
-    pub async fn remove_dropped(&mut self) -> Result<u64, StoreError> {
+    ///
+    /// Only what a removal covers that one of these keys has signed: the entries are hashed again and compared with its root.
+    pub async fn remove_dropped(&mut self, keys: &[CheckpointKey]) -> Result<u64, StoreError> {
         self.for_change()?;
-        let before = self.dropped().await?;
         let tenant = self.tenant.as_str().to_owned();
+        let Some(removal) = newest_removal(self, &tenant, keys).await? else { return Ok(0) };
+        let before = number(removal.before);
         let first = audit_sealed::table
             .filter(audit_sealed::tenant_id.eq(&tenant))
-            .filter(audit_sealed::sequence.lt(number(before)))
+            .filter(audit_sealed::sequence.ge(0))
+            .filter(audit_sealed::sequence.lt(before))
             .order(audit_sealed::sequence)
             .select(audit_sealed::sequence);
         let Some(first): Option<i64> = on!(&mut self.conn, c => first.first(c).await.optional())? else {
             return Ok(0);
         };
-        let end = number(before).min(first.saturating_add(number(KEPT_AT_ONCE)));
+        let end = before.min(first.saturating_add(number(KEPT_AT_ONCE)));
+        let (from, to) = (place("audit_sealed.sequence", first)?, place("audit_sealed.sequence", end)?);
+        if !is_covered(self, &tenant, &removal, from, to).await? {
+            return Err(StoreError::Aborted(
+                "what is to be removed is not what was declared: gatehouse audit verify says more",
+            ));
+        }
         let some = || {
             audit_sealed::table
                 .filter(audit_sealed::tenant_id.eq(&tenant))

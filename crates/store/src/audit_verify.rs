@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use audit::{
     StoredEntry,
-    log::{Frontier, SealedRow, VerifyStore},
+    log::{Frontier, GROUP, SealedRow, VerifyStore},
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -14,9 +14,10 @@ use crate::{
     audit_entries::EntryRow,
     audit_log::{LogRow, number, place},
     conn::on,
+    error::corrupt,
     schema::{
         audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_statements,
-        audit_unsealed,
+        audit_subtrees, audit_unsealed,
     },
 };
 
@@ -71,7 +72,20 @@ impl VerifyStore for Tx {
             .limit(i64::try_from(limit).unwrap_or(i64::MAX))
             .select((audit_checkpoints::size, audit_checkpoints::note));
         let rows: Vec<(i64, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        rows.into_iter().map(|(size, note)| Ok((place("audit_checkpoints.size", size)?, note))).collect()
+        let is_any = !rows.is_empty();
+        // What is no number sorts behind all numbers, and reads as one that is not after the last.
+        let (mut last, mut read) = (number(after), Vec::new());
+        for (size, note) in rows {
+            if size <= last {
+                break;
+            }
+            read.push((place("audit_checkpoints.size", size)?, note));
+            last = size;
+        }
+        if read.is_empty() && is_any {
+            return Err(corrupt("audit_checkpoints.size", "not a number"));
+        }
+        Ok(read)
     }
 
     async fn mac_start(&mut self) -> Result<Option<String>, StoreError> {
@@ -116,6 +130,37 @@ impl VerifyStore for Tx {
         let rows: Vec<EntryRow> =
             on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
         Ok(rows.into_iter().map(StoredEntry::from).collect())
+    }
+
+    async fn outside(&mut self, size: u64, limit: usize) -> Result<Vec<String>, StoreError> {
+        let query = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.lt(0).or(audit_sealed::sequence.ge(number(size))))
+            .order(audit_sealed::sequence)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select(audit_sealed::entry_id);
+        on!(&mut self.conn, c => query.load(c).await)
+    }
+
+    async fn next_place(&mut self, from: u64, to: u64) -> Result<Option<u64>, StoreError> {
+        let entry = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.ge(number(from)))
+            .filter(audit_sealed::sequence.lt(number(to)))
+            .order(audit_sealed::sequence)
+            .select(audit_sealed::sequence);
+        let entry: Option<i64> = on!(&mut self.conn, c => entry.first(c).await.optional())?;
+        let group = audit_subtrees::table
+            .filter(audit_subtrees::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_subtrees::level.eq(1))
+            .filter(audit_subtrees::number.ge(number(from / GROUP)))
+            .filter(audit_subtrees::number.lt(number(to / GROUP)))
+            .order(audit_subtrees::number)
+            .select(audit_subtrees::number);
+        let group: Option<i64> = on!(&mut self.conn, c => group.first(c).await.optional())?;
+        let entry = entry.map(|entry| place("audit_sealed.sequence", entry)).transpose()?;
+        let group = group.map(|group| place("audit_subtrees.number", group)).transpose()?;
+        Ok(entry.into_iter().chain(group.map(|group| group.saturating_mul(GROUP))).min())
     }
 
     async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {

@@ -10,7 +10,7 @@ use diesel::{
 use diesel_async::AsyncPgConnection;
 use kernel::{StoreError, Timestamp};
 
-use crate::{DatabaseUrl, error::store_error, migrate, postgres::Postgres, sqlite};
+use crate::{DatabaseUrl, error::store_error, guards, migrate, postgres::Postgres, sqlite};
 
 /// What a database says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Examination {
     pub behind: bool,
     /// Why it takes no changes.
     pub refuses: Option<String>,
+    /// What is wrong with the triggers that keep the audit log.
+    pub guards: Vec<String>,
     /// What is damaged, in its own words.
     pub damage: Vec<String>,
 }
@@ -88,7 +90,9 @@ async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> Result<Exa
     let query = diesel::sql_query(SETTINGS);
     let found: Settings =
         diesel_async::RunQueryDsl::get_result(query, &mut conn).await.map_err(store_error)?;
+    let guards = guards::of_server(&mut conn).await?;
     Ok(Examination {
+        guards,
         version: found.version,
         encrypted: Some(found.encrypted == Some(true)),
         safe: false,
@@ -111,7 +115,9 @@ fn examine_file(path: &Path) -> Result<Examination, StoreError> {
     let behind = migrate::sqlite_is_behind(&mut conn)?;
     // A change of nothing, which is written to the log like any other.
     let refuses = conn.batch_execute("PRAGMA user_version = 0").err().map(|error| error.to_string());
+    let guards = if behind { Vec::new() } else { guards::of_file(&mut conn)? };
     Ok(Examination {
+        guards,
         version: version.text,
         encrypted: None,
         safe: true,

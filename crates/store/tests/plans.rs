@@ -20,8 +20,8 @@ use audit::{
     events::users::UserDeactivated,
     follow,
     log::{
-        CheckpointKeys, Lease, Nodes, Removal, Retention, SealPolicy, VerifyKeys, inclusion, removable, seal,
-        verify,
+        CheckpointKeys, Lease, Nodes, Removal, Retention, SealPolicy, Statement, VerifyKeys, inclusion,
+        removable, seal, verify,
     },
 };
 use credentials::{
@@ -478,20 +478,20 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError
     assert_eq!(verify(tx, ctx.tenant.as_str(), verifying, Vec::new()).await?.count, 0);
     tx.set_retention(&Retention { days: Some(7), at: ctx.now }, "a note").await?;
     tx.audit_days().await?;
-    tx.newest_retention().await?;
-    tx.newest_of_action("A", 10).await?;
+    tx.newest_of_action("A").await?;
     let later = ctx.now.plus_millis(1);
     let old = removable(tx, ctx.tenant.as_str(), verifying.checkpoints, 0, later).await?.unwrap();
     let removal = Removal {
         from: 0,
         before: old.before,
-        root: String::new(),
+        root: data_encoding::BASE64.encode(&old.root),
         newest: old.newest,
         days: 7,
         at: ctx.now,
     };
-    tx.declare_dropped(&removal, "a note").await?;
-    tx.remove_dropped().await?;
+    let note = removal.sign(ctx.tenant.as_str(), &keys).unwrap();
+    tx.declare_dropped(&removal, &note).await?;
+    assert_eq!(tx.remove_dropped(verifying.checkpoints).await?, 256);
     tx.erase_addresses(&ctx.actor.id).await?;
     Ok(())
 }

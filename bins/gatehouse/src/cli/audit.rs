@@ -1,5 +1,7 @@
 //! `gatehouse audit`
 
+mod retention;
+
 use std::{
     fs::File,
     io::BufReader,
@@ -8,16 +10,11 @@ use std::{
 };
 
 use audit::{
-    Audited, EntryKeys, Event, EventData, StoredEntry, Unaudited,
-    events::audit_log::{AuditAddressesErased, AuditEntriesDropped, AuditRetentionChanged},
-    log::{
-        Checkpoint, CheckpointKey, CheckpointKeys, Finding, Removal, Retention, Statement, VerifyKeys,
-        removable, verify, verify_export,
-    },
+    Audited, EntryKeys, Event, Unaudited,
+    events::audit_log::AuditAddressesErased,
+    log::{Checkpoint, CheckpointKey, CheckpointKeys, Finding, VerifyKeys, verify, verify_export},
 };
 use clap::Subcommand;
-use data_encoding::BASE64;
-use directory::Tenant;
 use kernel::{Ctx, Env, StoreError, UserId};
 use serde_json::json;
 use store::Tx;
@@ -27,9 +24,6 @@ use crate::{
     config::{Raw, Settings},
     secrets,
 };
-
-/// Milliseconds of a day.
-const DAY: i64 = 24 * 60 * 60 * 1000;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -69,11 +63,14 @@ pub(super) enum Command {
         #[arg(long, conflicts_with = "days")]
         forever: bool,
     },
-    /// Drop a tenant's entries whose time is over; their hashes stay
+    /// Drop a tenant's entries whose time is over; their hashes stay. Verifies the log first, and drops nothing of one that is not what was sealed
     Drop {
         /// The tenant's slug
         #[arg(long)]
         tenant: String,
+        /// The id of a master key that was retired: MACs made with it are not verified. May be said again
+        #[arg(long, value_name = "ID")]
+        retired_key: Vec<String>,
     },
     /// Erase the addresses from which somebody has acted; proofs stay valid
     Erase {
@@ -107,8 +104,10 @@ pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
                 own(&settings).of(tenant.id.as_str()).iter().map(ToString::to_string).collect();
             Ok(Report::new(json!({ "keys": keys }), keys.join("\n")))
         }
-        Command::Retain { tenant, days, .. } => retain(&tenant, days, &settings, &office).await,
-        Command::Drop { tenant } => drop_old(&tenant, &settings, &office).await,
+        Command::Retain { tenant, days, .. } => retention::retain(&tenant, days, &settings, &office).await,
+        Command::Drop { tenant, retired_key } => {
+            retention::drop_old(&tenant, &retired_key, &settings, &office).await
+        }
         Command::Erase { tenant, user } => erase(&tenant, &user, &office).await,
     }
 }
@@ -170,10 +169,19 @@ async fn verify_database(tenant: &str, said: &Said, settings: &Settings, office:
         found.checkpoints,
         found.macs
     );
+    // A slug is a column of the database like any other: the id, which is in each signature, says whose log it is.
+    let origin = Checkpoint::new(&name, 0, [0; 32]).origin;
+    seen.push_str("\nthe log is ");
+    seen.push_str(&origin);
     if entries.is_empty() {
         seen.push_str("\nno MAC was verified: that needs GATEHOUSE_MASTER_KEY");
     }
-    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
+    let mut json = serde_json::to_value(&found)?;
+    if let Some(json) = json.as_object_mut() {
+        json.insert("tenantId".into(), name.clone().into());
+        json.insert("origin".into(), origin.into());
+    }
+    Ok(verdict(json, seen, &found.findings, found.count))
 }
 
 /// What was looked at, each finding, and what that means.
@@ -203,131 +211,6 @@ fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Repo
         found.entries, found.tenant, found.size, found.root, found.left_out
     );
     Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
-}
-
-async fn retain(tenant: &str, days: Option<u32>, settings: &Settings, office: &Office) -> Result<Report> {
-    let tenant = office.tenant(tenant).await?;
-    let keys = own(settings);
-    let set = async move |ctx: &Ctx, tx: &mut Tx| {
-        let id = ctx.tenant.as_str();
-        let stated = tx.newest_retention().await?;
-        let stated = stated.and_then(|note| Retention::verified(&note, id, &keys.of(id)).ok());
-        if tx.audit_days().await? == days && stated.is_some_and(|stated| stated.days == days) {
-            return Ok::<_, StoreError>(Audited::without((), Unaudited::NothingChanged));
-        }
-        let retention = Retention { days, at: ctx.now };
-        let note = retention.sign(id, &keys).ok_or(NO_KEY)?;
-        tx.set_retention(&retention, &note).await?;
-        Ok(Audited::new((), Event::new(id, &AuditRetentionChanged { days })))
-    };
-    office.write(&tenant.id, set).await?;
-    let said = match days {
-        None => format!("entries of {} are kept for ever", tenant.slug),
-        Some(days) => format!(
-            "entries of {} are kept for {days} days; gatehouse audit drop drops older ones",
-            tenant.slug
-        ),
-    };
-    Ok(Report::new(json!({ "days": days }), said))
-}
-
-/// Entries about retention among which the newest authentic one is looked for.
-const MAX_RETENTION_ENTRIES: u32 = 1000;
-
-const NO_KEY: StoreError = StoreError::Aborted("there is no key to sign with: set GATEHOUSE_MASTER_KEY");
-
-/// Days that entries are kept, as a signed statement says. What the database says otherwise, somebody has changed.
-async fn signed_retention(
-    tenant: &Tenant,
-    keys: &[CheckpointKey],
-    entries: &EntryKeys,
-    office: &Office,
-) -> Result<u32> {
-    let look = async |tx: &mut Tx| {
-        let told = tx.newest_of_action(AuditRetentionChanged::CODE, MAX_RETENTION_ENTRIES).await?;
-        Ok::<_, StoreError>((tx.audit_days().await?, tx.newest_retention().await?, told))
-    };
-    let (days, note, told) = office.store.read(tenant.id.clone(), look).await?;
-    let slug = &tenant.slug;
-    let Some(note) = note else {
-        return Err(match days {
-            None => format!("entries of {slug} are kept for ever: say gatehouse audit retain first"),
-            Some(_) => format!(
-                "the retention of {slug} is not signed: look whether it is right, and say gatehouse audit retain again"
-            ),
-        }
-        .into());
-    };
-    let stated = Retention::verified(&note, tenant.id.as_str(), keys).map_err(|error| {
-        format!(
-            "the retention of {slug}: {error}; look whether it is right, and say gatehouse audit retain again"
-        )
-    })?;
-    // Forged entries are passed over: the newest authentic one counts.
-    let is_authentic = |entry: &&StoredEntry| {
-        let leaf = entry.content_leaf(tenant.id.as_str());
-        leaf.is_some_and(|leaf| {
-            entries.verify(tenant.id.as_str(), &entry.id, &leaf, entry.mac.as_ref()).is_ok()
-        })
-    };
-    let told = told.iter().find(is_authentic);
-    if let Some(told) = told.filter(|told| told.timestamp > stated.at) {
-        return Err(format!(
-            "the retention of {slug} was set at {}, and the statement that says so is gone: nothing is dropped before \
-             gatehouse audit retain has said it again",
-            told.timestamp
-        )
-        .into());
-    }
-    if stated.days != days {
-        return Err(format!(
-            "the retention of {slug} was changed in the database: it is {days:?} days there, and {:?} were set at {}; \
-             nothing is dropped before gatehouse audit retain has said it again",
-            stated.days, stated.at
-        )
-        .into());
-    }
-    days.ok_or_else(|| {
-        format!("entries of {slug} are kept for ever: say gatehouse audit retain first").into()
-    })
-}
-
-/// Declares first what is dropped, in the log and signed; then removes it piece by piece. What a run before has left is
-/// removed too.
-async fn drop_old(tenant: &str, settings: &Settings, office: &Office) -> Result<Report> {
-    let tenant = office.tenant(tenant).await?;
-    let (own, name) = (own(settings), tenant.id.to_string());
-    let keys = own.of(&name);
-    let masters = settings.master_keys();
-    let days = signed_retention(&tenant, &keys, &EntryKeys::derive(&masters), office).await?;
-    let from = office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.dropped().await).await?;
-    let time = office.env.now().plus_millis(-i64::from(days) * DAY);
-    let look = async |tx: &mut Tx| removable(tx, &name, &keys, from, time).await;
-    let old = office.store.at_one_moment::<_, StoreError>(tenant.id.clone(), look).await?;
-    if let Some(old) = old {
-        let declare = async move |ctx: &Ctx, tx: &mut Tx| {
-            let root = BASE64.encode(&old.root);
-            let removal = Removal { from, before: old.before, root, newest: old.newest, days, at: ctx.now };
-            let note = removal.sign(ctx.tenant.as_str(), &own).ok_or(NO_KEY)?;
-            tx.declare_dropped(&removal, &note).await?;
-            let data = AuditEntriesDropped { from_sequence: from, before_sequence: old.before };
-            Ok::<_, StoreError>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
-        };
-        office.write(&tenant.id, declare).await?;
-    }
-    let before = old.map_or(from, |old| old.before);
-    let mut removed = 0;
-    loop {
-        let remove = async |_: &Ctx, tx: &mut Tx| {
-            Ok::<_, StoreError>(Audited::without(tx.remove_dropped().await?, Unaudited::Announced))
-        };
-        match office.write(&tenant.id, remove).await? {
-            0 => break,
-            some => removed += some,
-        }
-    }
-    let said = format!("{removed} entries of {} dropped; the log begins at {before}", tenant.slug);
-    Ok(Report::new(json!({ "dropped": removed, "beforeSequence": before }), said))
 }
 
 async fn erase(tenant: &str, user: &UserId, office: &Office) -> Result<Report> {

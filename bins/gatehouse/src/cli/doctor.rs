@@ -1,5 +1,7 @@
 //! `gatehouse doctor`: looks at everything that an installation needs, and says what to do about what is wrong.
 
+mod audit_logs;
+
 use std::{
     collections::BTreeSet,
     net::TcpListener,
@@ -8,14 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use audit::{
-    EntryKeys,
-    log::{AT_ONCE, SealStore},
-};
-use kernel::{Env, StoreError, TenantId};
+use audit::EntryKeys;
+use kernel::Env;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
-use store::{Across, DatabaseUrl, Examination, Store, Tx};
+use store::{Across, DatabaseUrl, Examination, Store};
 use tokio::time::timeout;
 
 use super::Report;
@@ -97,7 +96,7 @@ pub(super) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
                 folder(&mut findings, path.parent().unwrap_or(Path::new(".")));
             }
             database(&mut findings, &settings, env).await;
-            audit_logs(&mut findings, &settings).await;
+            audit_logs::look(&mut findings, &settings, env).await;
             identity_providers(&mut findings, &settings, env).await;
             address(&mut findings, &settings);
             certificate(&mut findings, &settings, env);
@@ -183,6 +182,9 @@ async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     for damage in &examined.damage {
         findings.fail(CHECK, format!("damaged, restore a backup: {damage}"));
     }
+    for problem in &examined.guards {
+        findings.fail("audit log", format!("{problem}: gatehouse audit verify says what was changed"));
+    }
     if examined.behind {
         findings.fail(CHECK, "the schema is behind this program: run gatehouse migrate");
     }
@@ -225,55 +227,6 @@ fn worries(examined: &Examination, settings: &Settings, env: &dyn Env) -> Vec<St
         problems.push(format!("this server may open {wanted} connections and the database takes {max} from everybody: lower database_pool"));
     }
     problems
-}
-
-/// Tenants whose waiting audit entries are looked at.
-const MAX_TENANTS: usize = 1000;
-
-/// Looks for entries that wait to be sealed and never will be, because their MAC does not prove who wrote them.
-async fn audit_logs(findings: &mut Findings, settings: &Settings) {
-    const CHECK: &str = "audit log";
-    let masters = settings.master_keys();
-    let keys = EntryKeys::derive(&masters);
-    let there = match &settings.database_url {
-        DatabaseUrl::Sqlite(path) => path.exists(),
-        DatabaseUrl::Postgres(_) => true,
-    };
-    if !there || keys.is_empty() {
-        return;
-    }
-    let Ok(store) = Store::open(&settings.database_url, 1, EntryKeys::none()) else { return };
-    match timeout(PATIENCE, unauthenticated(&store, &keys)).await {
-        Ok(Ok(0)) => findings.ok(CHECK, "all entries that wait to be sealed are authentic"),
-        Ok(Ok(count)) => findings.fail(
-            CHECK,
-            format!(
-                "{count} entries that wait to be sealed have no valid MAC: a server of a version before wrote them, or \
-                 somebody forged them; gatehouse audit verify names them"
-            ),
-        ),
-        // Said by the check of the database already.
-        Ok(Err(_)) | Err(_) => {}
-    }
-}
-
-async fn unauthenticated(store: &Store, keys: &EntryKeys) -> Result<usize, StoreError> {
-    let (mut count, mut after): (usize, Option<TenantId>) = (0, None);
-    for _ in 0..MAX_TENANTS {
-        let last = after.take();
-        let next = async move |across: &mut Across| across.next_unsealed(last.as_ref()).await;
-        let Some(waiting) = store.across(next).await? else { break };
-        let tenant = waiting.tenant;
-        let look = async |tx: &mut Tx| tx.unsealed(None, AT_ONCE).await;
-        for entry in store.read::<_, StoreError>(tenant.clone(), look).await? {
-            let is_valid = entry.leaf.is_some_and(|leaf| {
-                keys.verify(tenant.as_str(), &entry.id, &leaf, entry.mac.as_ref()).is_ok()
-            });
-            count += usize::from(!is_valid);
-        }
-        after = Some(tenant);
-    }
-    Ok(count)
 }
 
 /// Nothing is said where the database cannot be asked: that was said already.

@@ -45,6 +45,7 @@ pub(super) const EVENTS: &str = "gatehouse_events_total";
 pub(super) const SEALED: &str = "gatehouse_audit_sealed_total";
 pub(super) const SEALING_FAILED: &str = "gatehouse_audit_sealing_failures_total";
 const UNAUTHENTICATED: &str = "gatehouse_audit_unauthenticated_entries";
+const OLDEST_UNSEALED: &str = "gatehouse_audit_oldest_unsealed_seconds";
 pub(super) const NETWORK: &str = "gatehouse_network_denials_total";
 pub(super) const ATTESTATION: &str = "gatehouse_attestation_denials_total";
 const MAKES: &str = "gatehouse_attestation_makes";
@@ -130,6 +131,8 @@ fn install() -> Option<PrometheusHandle> {
         "Audit entries that wait to be sealed and are refused, because their MAC is missing or wrong."
     );
     gauge!(UNAUTHENTICATED).set(0.0);
+    describe_gauge!(OLDEST_UNSEALED, "Seconds that the oldest audit entry has waited to be sealed.");
+    gauge!(OLDEST_UNSEALED).set(0.0);
     describe_counter!(NETWORK, "Requests that a network policy refused, by surface.");
     describe_counter!(ATTESTATION, "Passkeys that an attestation policy refused, by reason.");
     describe_gauge!(MAKES, "Makes of authenticators that can be proved.");
@@ -295,6 +298,12 @@ pub(super) fn sealing_failed() {
 /// Audit entries that this instance refused to seal when it looked last.
 pub(super) fn unauthenticated(entries: usize) {
     gauge!(UNAUTHENTICATED).set(count(entries));
+}
+
+/// How long the oldest audit entry has waited to be sealed, in milliseconds.
+#[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
+pub(super) fn oldest_unsealed(millis: i64) {
+    gauge!(OLDEST_UNSEALED).set(millis as f64 / 1000.0);
 }
 
 /// An attempt to deliver, and how long it took in milliseconds.

@@ -41,6 +41,7 @@ pub(crate) mod tls;
 mod trace;
 mod unsent;
 mod uses;
+mod waits;
 
 use std::{
     io,

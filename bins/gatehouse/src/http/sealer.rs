@@ -16,10 +16,10 @@ use audit::{
 };
 use futures_util::{StreamExt, stream};
 use kernel::{Actor, Ctx, Env, Id, Kind, StoreError, TenantId};
-use store::{Across, Store, Tx, Waiting};
+use store::{Across, Store, Tx};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::{Site, meter};
+use super::{Site, meter, waits::Waits};
 
 /// How often is looked for news.
 const EVERY: Duration = Duration::from_secs(1);
@@ -48,6 +48,7 @@ pub(super) struct Sealer {
     owner: String,
     /// The tenants whose waiting entries are not all sealed at the end of a round.
     unfinished: Mutex<HashMap<TenantId, Unfinished>>,
+    waits: Waits,
 }
 
 /// What is left of a tenant's waiting entries.
@@ -64,7 +65,7 @@ struct Unfinished {
 impl Sealer {
     pub(super) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
         let owner = Id::<OfSealer>::new(&*env).to_string();
-        Self { store, env, site, owner, unfinished: Mutex::default() }
+        Self { store, env, site, owner, unfinished: Mutex::default(), waits: Waits::default() }
     }
 
     /// Seals until it is dropped.
@@ -108,18 +109,20 @@ impl Sealer {
 
     /// The tenants with news that nobody else looks after.
     async fn due(&self) -> Result<Vec<TenantId>, StoreError> {
-        let (mut tenants, mut after) = (Vec::new(), None);
+        let (mut tenants, mut after, mut all) = (Vec::new(), None, Vec::new());
         let now = self.env.now();
         let own = Lease { owner: self.owner.clone(), now, until: now };
-        while tenants.len() < OF_A_ROUND {
+        while all.len() < OF_A_ROUND {
             let last: Option<TenantId> = after.clone();
             let look = async move |across: &mut Across| across.next_unsealed(last.as_ref()).await;
-            let Some(Waiting { tenant, lease }) = self.store.across(look).await? else { break };
-            after = Some(tenant.clone());
-            if lease.is_none_or(|(owner, until)| own.may_take(&owner, until)) {
-                tenants.push(tenant);
+            let Some(waiting) = self.store.across(look).await? else { break };
+            after = Some(waiting.tenant.clone());
+            if waiting.lease.as_ref().is_none_or(|(owner, until)| own.may_take(owner, *until)) {
+                tenants.push(waiting.tenant.clone());
             }
+            all.push(waiting);
         }
+        self.waits.look(&self.store, now, &all).await;
         Ok(tenants)
     }
 

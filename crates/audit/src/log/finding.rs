@@ -92,6 +92,20 @@ pub enum Finding {
         /// Which.
         statement: String,
     },
+    /// A signed statement was not made after all those with lower numbers: somebody brought an old one back.
+    OutOfOrder {
+        /// Which.
+        statement: String,
+    },
+    /// More addresses are erased than the log declares.
+    ErasedUndeclared {
+        /// Who acted from them.
+        actor: String,
+        /// How many are erased.
+        erased: u64,
+        /// How many were declared.
+        declared: u64,
+    },
     /// The removal of these places was declared when their retention was not over.
     RemovedEarly {
         /// The first.
@@ -140,6 +154,12 @@ impl fmt::Display for Finding {
             }
             Self::DeletedUnsealed { id } => write!(f, "waiting: {id} was deleted before it was sealed"),
             Self::NotSigned { statement } => write!(f, "{statement} is not signed with a known key"),
+            Self::OutOfOrder { statement } => {
+                write!(f, "{statement} is older than one before it: somebody brought it back")
+            }
+            Self::ErasedUndeclared { actor, erased, declared } => {
+                write!(f, "{actor}: {erased} addresses are erased, and the log declares {declared}")
+            }
             Self::RemovedEarly { from, to } => {
                 write!(f, "{from} to {}: removed before their retention was over", to.saturating_sub(1))
             }
@@ -176,6 +196,13 @@ pub struct Verified {
 }
 
 impl Verified {
+    /// Tells of what several looks may find.
+    pub(super) fn found_once(&mut self, finding: Finding) {
+        if !self.findings.contains(&finding) {
+            self.found(finding);
+        }
+    }
+
     pub(super) fn found(&mut self, finding: Finding) {
         self.count += 1;
         if self.findings.len() < MOST {

@@ -1,11 +1,13 @@
 //! What may be removed from the beginning of a log, and the root that a removal declares.
 
+use data_encoding::BASE64;
 use kernel::{StoreError, Timestamp};
 
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
     merkle::{Frontier, GROUP, Hash, verify_consistency},
     proof::{TreeStore, consistency},
+    statement::{Removal, Statement},
     verify::VerifyStore,
 };
 
@@ -35,7 +37,8 @@ pub struct Removable {
 /// Returns the whole groups from `from` on whose entries are all older than `time`, or `None` if there are none.
 ///
 /// Each entry is hashed again and compared with the hash of its group, and the groups with the newest signed checkpoint: an
-/// entry whose time was changed is an error, not an old entry.
+/// entry whose time was changed is an error, not an old entry. MACs are not looked at: whoever removes calls
+/// [`verify`](super::verify) at the same moment.
 pub async fn removable<S: VerifyStore + ?Sized>(
     store: &mut S,
     tenant: &str,
@@ -45,30 +48,18 @@ pub async fn removable<S: VerifyStore + ?Sized>(
 ) -> Result<Option<Removable>, StoreError> {
     let size = store.log().await?.size();
     let (mut before, mut newest) = (from, Timestamp::from_unix_millis(0));
-    'groups: while before + GROUP <= size {
+    while before + GROUP <= size {
         let to = (size - size % GROUP).min(before + GROUPS_AT_ONCE * GROUP);
-        let hashes = store.hashes(1, before / GROUP, to / GROUP).await?;
-        let rows = store.sealed(before, to).await?;
-        for (rows, (index, hash)) in rows.chunks(GROUP_LENGTH).zip(hashes) {
-            let (mut group, mut newest_of_group, mut whole) = (Frontier::default(), newest, None);
-            for (row, sequence) in rows.iter().zip(before..) {
-                let entry = row.entry.as_ref().filter(|_| row.sequence == sequence).ok_or(NOT_SEALED)?;
-                if entry.content_leaf(tenant) != Some(row.leaf) {
-                    return Err(NOT_SEALED);
-                }
-                newest_of_group = newest_of_group.max(entry.timestamp);
-                group.push(row.leaf, |_, hash| whole = Some(hash));
-            }
-            if index != before / GROUP || whole != Some(hash) {
-                return Err(NOT_SEALED);
-            }
-            if newest_of_group >= time {
-                break 'groups;
-            }
-            (before, newest) = (before + GROUP, newest_of_group);
+        let times = newest_of_groups(store, tenant, before, to).await?.ok_or(NOT_SEALED)?;
+        let old = times.iter().take_while(|newest_of_group| **newest_of_group < time);
+        let mut count = 0;
+        for newest_of_group in old {
+            newest = newest.max(*newest_of_group);
+            count += GROUP;
         }
+        before += count;
         if before != to {
-            return Err(NOT_SEALED);
+            break;
         }
     }
     if before == from {
@@ -81,6 +72,66 @@ pub async fn removable<S: VerifyStore + ?Sized>(
         return Err(NOT_SIGNED);
     }
     Ok(Some(Removable { before, newest, root }))
+}
+
+/// The time of the newest entry of each of these whole groups; `None` where an entry is not what its group was sealed with.
+async fn newest_of_groups<S: VerifyStore + ?Sized>(
+    store: &mut S,
+    tenant: &str,
+    from: u64,
+    to: u64,
+) -> Result<Option<Vec<Timestamp>>, StoreError> {
+    let hashes = store.hashes(1, from / GROUP, to / GROUP).await?;
+    let rows = store.sealed(from, to).await?;
+    let (mut times, mut first) = (Vec::new(), from);
+    for (rows, (index, hash)) in rows.chunks(GROUP_LENGTH).zip(hashes) {
+        let (mut group, mut whole, mut newest) = (Frontier::default(), None, Timestamp::from_unix_millis(0));
+        for (row, sequence) in rows.iter().zip(first..) {
+            let Some(entry) = row.entry.as_ref().filter(|_| row.sequence == sequence) else {
+                return Ok(None);
+            };
+            if entry.content_leaf(tenant) != Some(row.leaf) {
+                return Ok(None);
+            }
+            newest = newest.max(entry.timestamp);
+            group.push(row.leaf, |_, hash| whole = Some(hash));
+        }
+        if index != first / GROUP || whole != Some(hash) {
+            return Ok(None);
+        }
+        times.push(newest);
+        first += GROUP;
+    }
+    Ok((first == to).then_some(times))
+}
+
+/// The removal that was declared last by a signed statement, if there is one.
+pub async fn newest_removal<S: VerifyStore + ?Sized>(
+    store: &mut S,
+    tenant: &str,
+    keys: &[CheckpointKey],
+) -> Result<Option<Removal>, StoreError> {
+    let notes = store.statements(Removal::KIND).await?;
+    let signed = notes.into_iter().filter_map(|(before, note)| {
+        Removal::verified(&note, tenant, keys).ok().filter(|removal| removal.before == before)
+    });
+    Ok(signed.max_by_key(|removal| removal.before))
+}
+
+/// Whether the entries of these places, whole groups, are those that a signed removal covers: they are hashed again, and the
+/// hashes of all groups have the root that was signed.
+pub async fn is_covered<S: VerifyStore + ?Sized>(
+    store: &mut S,
+    tenant: &str,
+    removal: &Removal,
+    from: u64,
+    to: u64,
+) -> Result<bool, StoreError> {
+    let root = root_before(store, removal.before).await?.map(|root| BASE64.encode(&root));
+    if root.as_ref() != Some(&removal.root) || to > removal.before || !from.is_multiple_of(GROUP) {
+        return Ok(false);
+    }
+    Ok(newest_of_groups(store, tenant, from, to).await?.is_some())
 }
 
 /// The root of the tree over all places before this one, a multiple of 256, made of the hashes of groups; `None` where one of

@@ -2,7 +2,10 @@
 
 use audit::{
     Audited, Entry, Event, Filter, StoredEntry, Unaudited,
-    events::{audit_log::AuditEntriesDropped, users::UserDeactivated},
+    events::{
+        audit_log::{AuditAddressesErased, AuditEntriesDropped},
+        users::UserDeactivated,
+    },
     follow,
     log::{
         Checkpoint, CheckpointKeys, Finding, Lease, Nodes, Removal, Retention, SealPolicy, Statement,
@@ -206,6 +209,7 @@ pub(crate) async fn behind(world: &World, statement: &str) {
             "audit_entries_stay",
             "audit_entries_stay_as_they_are",
             "audit_sealed_stay",
+            "audit_sealed_once",
             "audit_sealed_stay_as_they_are",
             "audit_subtrees_stay_as_they_are",
             "audit_checkpoints_stay_as_they_are",
@@ -414,8 +418,9 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         // What is not removed yet is looked at like the rest.
         let halfway = verified(&world, Vec::new()).await;
         assert_eq!((halfway.dropped, halfway.entries, halfway.count), (512, 1010, 0), "{halfway:?}");
-        let remove = async |_: &Ctx, tx: &mut Tx| {
-            let removed = tx.remove_dropped().await?;
+        let remove = async |ctx: &Ctx, tx: &mut Tx| {
+            let keys = keys().of(ctx.tenant.as_str());
+            let removed = tx.remove_dropped(&keys).await?;
             Ok::<_, StoreError>(Audited::without(removed, Unaudited::Announced))
         };
         assert_eq!(world.store.write(world.ctx(), remove).await.unwrap(), 512);
@@ -501,10 +506,21 @@ async fn an_address_that_is_erased_leaves_proofs_valid() {
         enter(&world, 0..20).await;
         sealed(&world).await;
         let erase = async |_: &Ctx, tx: &mut Tx| tx.erase_addresses("usr_1").await;
-        assert_eq!(world.change(&world.ctx().tenant, erase).await.unwrap(), 20);
+        let declared = async |_: &Ctx, tx: &mut Tx| {
+            let entries = tx.erase_addresses("usr_1").await?;
+            Ok::<_, StoreError>(Audited::new(entries, Event::new("usr_1", &AuditAddressesErased { entries })))
+        };
+        assert_eq!(world.store.write(world.ctx(), declared).await.unwrap(), 20);
         assert_eq!(world.change(&world.ctx().tenant, erase).await.unwrap(), 0);
         let found = verified(&world, Vec::new()).await;
         assert_eq!((found.erased, found.count), (20, 0));
+        // What somebody else erases as well was declared by nobody, sealed or not.
+        enter(&world, 20..22).await;
+        assert_eq!(world.change(&world.ctx().tenant, erase).await.unwrap(), 2);
+        let undeclared = Finding::ErasedUndeclared { actor: "usr_1".into(), erased: 22, declared: 20 };
+        assert_eq!(verified(&world, Vec::new()).await.findings, [undeclared.clone()]);
+        sealed(&world).await;
+        assert_eq!(verified(&world, Vec::new()).await.findings, [undeclared]);
         let rows = read(&world, async |tx| tx.sealed(0, 20).await).await;
         let is_gone = |entry: &StoredEntry| entry.ip.is_none() && entry.salt.is_none();
         assert!(rows.iter().all(|row| row.entry.as_ref().is_some_and(is_gone)));

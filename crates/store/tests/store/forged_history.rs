@@ -28,7 +28,7 @@ fn insert(world: &World, entry: &StoredEntry) -> String {
          metadata, leaf, mac_key, mac) VALUES ('{tenant}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', {}, {mac}); \
          INSERT INTO audit_unsealed VALUES ('{tenant}', '{}')",
         entry.id,
-        at.trim(),
+        at.trim().trim_end_matches(".000"),
         entry.actor_type,
         entry.actor_id,
         entry.action,

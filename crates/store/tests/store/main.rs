@@ -8,6 +8,8 @@ mod conformance;
 mod dialects;
 mod filters;
 mod forged_history;
+mod forged_places;
+mod forged_removal;
 mod saml;
 mod support;
 mod unaudited;

@@ -7,7 +7,7 @@ use actix_web::{
 };
 use audit::{
     StoredEntry,
-    log::{Checkpoint, Nodes, consistency, inclusion},
+    log::{Checkpoint, CheckpointKey, Nodes, consistency, inclusion},
 };
 use data_encoding::BASE64;
 use kernel::{Ctx, Timestamp};
@@ -88,11 +88,18 @@ pub(super) fn commitment(entry: &StoredEntry) -> (Option<String>, Option<String>
     (entry.salt.as_ref().filter(|_| entry.ip.is_some()).map(bytes), entry.ip_commitment.as_ref().map(bytes))
 }
 
-/// The newest checkpoint; nothing is sealed before there is one.
-async fn newest(tx: &mut Tx) -> Result<(Checkpoint, String, Timestamp), Problem> {
+/// What verifies the checkpoints of the caller's tenant.
+fn keys(site: &Site, access: &Access<Administer>) -> Vec<CheckpointKey> {
+    site.keys.checkpoints().of(access.tenant().as_str())
+}
+
+/// The newest checkpoint; nothing is sealed before there is one. One that is not signed is somebody else's, and not answered.
+async fn newest(tx: &mut Tx, keys: &[CheckpointKey]) -> Result<(Checkpoint, String, Timestamp), Problem> {
     let nothing = || Problem::missing("nothing is sealed yet; entries are a second after they are written");
     let (note, at) = tx.newest_checkpoint().await?.ok_or_else(nothing)?;
-    Ok((Checkpoint::read(&note).map_err(Problem::unforeseen)?, note, at))
+    let unsigned =
+        |error| Problem::unforeseen(format!("the newest checkpoint: {error}; run gatehouse audit verify"));
+    Ok((Checkpoint::verified(&note, keys).map_err(unsigned)?, note, at))
 }
 
 /// Read the audit log's checkpoint
@@ -117,17 +124,19 @@ pub(super) async fn get_audit_checkpoint(
     access: Access<Administer>,
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let (checkpoint, note, sealed_at) = access.read(async |_: &Ctx, tx: &mut Tx| newest(tx).await).await?;
+    let keys = keys(&site, &access);
+    let shown: Vec<_> = keys.iter().map(ToString::to_string).collect();
+    let look = async move |_: &Ctx, tx: &mut Tx| newest(tx, &keys).await;
+    let (checkpoint, note, sealed_at) = access.read(look).await?;
     let accepted = request.headers().get_all(ACCEPT).filter_map(|value| value.to_str().ok());
     let mut answer = if accepted.into_iter().any(|value| value.contains("json")) {
-        let keys = site.keys.checkpoints().of(access.tenant().as_str());
         answer(&ShownCheckpoint {
             origin: checkpoint.origin,
             size: checkpoint.size,
             root_hash: BASE64.encode(&checkpoint.root),
             sealed_at,
             note,
-            keys: keys.iter().map(ToString::to_string).collect(),
+            keys: shown,
         })
     } else {
         HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(note)
@@ -152,15 +161,16 @@ pub(super) async fn get_audit_checkpoint(
 )]
 #[get("/api/settings/audit-log/{id}/proof")]
 pub(super) async fn get_audit_proof(
+    site: web::Data<Site>,
     access: Access<Administer>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let id = id.into_inner();
+    let (id, keys) = (id.into_inner(), keys(&site, &access));
     let prove = async move |_: &Ctx, tx: &mut Tx| {
         let none = || Problem::missing("no such entry in this tenant's audit log");
         let entry = tx.entry(&id).await?.ok_or_else(none)?;
         let Some((sequence, leaf)) = tx.place_of(&id).await? else { return Err(not_sealed()) };
-        let (checkpoint, note, _) = newest(tx).await?;
+        let (checkpoint, note, _) = newest(tx, &keys).await?;
         let path = inclusion(tx, &mut Nodes::default(), sequence, checkpoint.size).await?;
         let path = path.ok_or_else(not_sealed)?;
         let (ip_salt, ip_commitment) = commitment(&entry);
@@ -204,6 +214,7 @@ struct ConsistencyQuery {
 )]
 #[get("/api/settings/audit-log/consistency")]
 pub(super) async fn get_audit_consistency(
+    site: web::Data<Site>,
     access: Access<Administer>,
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
@@ -215,9 +226,9 @@ pub(super) async fn get_audit_consistency(
     };
     let from =
         size("from")?.ok_or_else(|| Problem::invalid_request("from: write the size of a checkpoint"))?;
-    let to = size("to")?;
+    let (to, keys) = (size("to")?, keys(&site, &access));
     let prove = async move |_: &Ctx, tx: &mut Tx| {
-        let (checkpoint, _, _) = newest(tx).await?;
+        let (checkpoint, _, _) = newest(tx, &keys).await?;
         let to = to.unwrap_or(checkpoint.size);
         if from > to || to > checkpoint.size {
             let size = checkpoint.size;

@@ -6,20 +6,20 @@ use store::testing::Kind;
 
 use crate::support::{Browser, Caller, Process, Running, eventually};
 
-const LOG: &str = "/api/settings/audit-log";
+pub(super) const LOG: &str = "/api/settings/audit-log";
 
 /// A server with a tenant, an administrator and an intruder in its database.
-struct World {
-    process: Process,
-    server: Running,
+pub(super) struct World {
+    pub(super) process: Process,
+    pub(super) server: Running,
     kind: Kind,
-    admin: Browser,
-    scim: Caller,
-    tenant: String,
+    pub(super) admin: Browser,
+    pub(super) scim: Caller,
+    pub(super) tenant: String,
 }
 
 impl World {
-    fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: Kind) -> Self {
         println!("on {kind:?}");
         let process = Process::on(kind, &[]);
         let token = process.tenant("acme");
@@ -45,7 +45,7 @@ impl World {
     }
 
     /// Makes users until all their entries are sealed; how many entries the log has then.
-    fn busy(&self, name: &str, users: usize) -> u64 {
+    pub(super) fn busy(&self, name: &str, users: usize) -> u64 {
         let before = self.size();
         for number in 0..users {
             let made =
@@ -56,7 +56,7 @@ impl World {
         self.size()
     }
 
-    fn checkpoint(&self) -> String {
+    pub(super) fn checkpoint(&self) -> String {
         self.admin.get(&format!("{LOG}/checkpoint")).text
     }
 
@@ -64,13 +64,13 @@ impl World {
         self.checkpoint().lines().nth(1).and_then(|line| line.parse().ok()).unwrap_or_default()
     }
 
-    fn bytes(&self, bytes: &[u8]) -> String {
+    pub(super) fn bytes(&self, bytes: &[u8]) -> String {
         let hex = data_encoding::HEXLOWER.encode(bytes);
         if self.kind == Kind::Sqlite { format!("x'{hex}'") } else { format!("'\\x{hex}'") }
     }
 
     /// Inserts an entry with the right hash, as the server does it, but for the MAC.
-    fn forge(&self, id: &str, action: &str, metadata: &str) {
+    pub(super) fn forge(&self, id: &str, action: &str, metadata: &str) {
         let entry = StoredEntry {
             id: id.into(),
             timestamp: "2026-01-01T00:00:00.000Z".parse().unwrap(),
@@ -89,14 +89,14 @@ impl World {
         let leaf = self.bytes(&entry.content_leaf(&self.tenant).unwrap());
         self.process.sql(&format!(
             "INSERT INTO audit_entries (tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, \
-             metadata, leaf) VALUES ('{0}', '{id}', '2026-01-01 00:00:00.000', 'USER', 'usr_somebody', '{action}', 'tenant', \
+             metadata, leaf) VALUES ('{0}', '{id}', '2026-01-01 00:00:00', 'USER', 'usr_somebody', '{action}', 'tenant', \
              '{0}', '{metadata}', {leaf}); INSERT INTO audit_unsealed VALUES ('{0}', '{id}')",
             self.tenant
         ));
     }
 
     /// Verifies the log, which must fail, with a checkpoint that was kept from before.
-    fn findings(&self, kept: &str) -> Vec<Value> {
+    pub(super) fn findings(&self, kept: &str) -> Vec<Value> {
         let file = self.process.path().join("kept.txt");
         std::fs::write(&file, kept).unwrap();
         let words = ["audit", "verify", "--tenant", "acme", "--checkpoint", file.to_str().unwrap(), "--json"];

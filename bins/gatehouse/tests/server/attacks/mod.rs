@@ -3,6 +3,7 @@
 mod bodies;
 mod fixed_sessions;
 mod forged_history;
+mod forged_places;
 mod guarded_administrators;
 mod guessed_codes;
 mod held_bodies;

@@ -98,3 +98,59 @@ fn a_database_that_is_away_or_behind_is_seen() {
     let (code, bad) = sickness(&process);
     assert!(code == 1 && bad[0].2.contains("run gatehouse migrate"), "{bad:?}");
 }
+
+/// The script that makes the audit log append-only on PostgreSQL, without what is for `psql` alone.
+fn append_only() -> String {
+    let script = include_str!("../../../../../docs/postgresql/append-only.sql");
+    script.lines().filter(|line| !line.starts_with('\\')).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn triggers_of_the_audit_log_that_are_missing_or_unknown_are_seen() {
+    for kind in Kind::ALL {
+        let process = Process::on(kind, &[]);
+        process.tenant("acme");
+        drop(process.serve());
+        let (missing, drop_one, swallow) = match kind {
+            Kind::Sqlite => (
+                "audit_sealed.audit_sealed_stay",
+                "DROP TRIGGER audit_sealed_stay",
+                "CREATE TRIGGER swallow AFTER INSERT ON audit_unsealed BEGIN DELETE FROM audit_unsealed; END",
+            ),
+            Kind::Postgres => {
+                process.sql(&append_only());
+                (
+                    "audit_sealed.stay",
+                    "DROP TRIGGER stay ON audit_sealed",
+                    "CREATE TRIGGER swallow AFTER INSERT ON audit_unsealed EXECUTE FUNCTION audit_refuse()",
+                )
+            }
+        };
+        assert_eq!(sickness(&process), (0, Vec::new()));
+        let says = |words: &str| {
+            let (code, bad) = sickness(&process);
+            let is_said = bad.iter().any(|(check, status, says)| {
+                check == "audit log" && status == "fail" && says.contains(words)
+            });
+            assert!(code == 1 && is_said, "{words}: {bad:?}");
+        };
+        process.sql(swallow);
+        says("nobody knows the trigger audit_unsealed.swallow");
+        process.sql(drop_one);
+        says(&format!("the trigger {missing} is missing"));
+        match kind {
+            Kind::Sqlite => {
+                process.sql(
+                    "DROP TRIGGER audit_logs_grow; CREATE TRIGGER audit_logs_grow BEFORE UPDATE ON audit_logs BEGIN SELECT 1; END",
+                );
+                says("the trigger audit_logs.audit_logs_grow does something else");
+            }
+            Kind::Postgres => {
+                process.sql("ALTER TABLE audit_logs DISABLE TRIGGER grow");
+                says("the trigger audit_logs.grow does something else");
+                process.sql("CREATE RULE quiet AS ON INSERT TO audit_entries DO INSTEAD NOTHING");
+                says("nobody knows the trigger audit_entries.quiet");
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Verifies that a ledger is what was sealed: entries against the tree, the tree against checkpoints, entries and declarations
 //! against the keys.
 
+mod erasures;
 mod removals;
 mod tree;
 mod waiting;
@@ -10,11 +11,13 @@ use std::collections::{HashMap, HashSet};
 use async_trait::async_trait;
 use kernel::{StoreError, Timestamp};
 
+use self::erasures::Erasures;
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
     finding::{Finding, Verified},
     merkle::{Frontier, GROUP, Hash},
     proof::TreeStore,
+    retention::RetentionSettings,
     statement::{MacStart, Statement},
 };
 use crate::{
@@ -59,6 +62,10 @@ pub trait VerifyStore: TreeStore {
     async fn waiting(&mut self, after: &str, limit: usize) -> Result<Vec<String>, StoreError>;
     /// Those of these entries that are there.
     async fn entries_of(&mut self, ids: &[String]) -> Result<Vec<StoredEntry>, StoreError>;
+    /// Ids of what stands in places outside a log of this size, so many at most. Also in places that are no numbers.
+    async fn outside(&mut self, size: u64, limit: usize) -> Result<Vec<String>, StoreError>;
+    /// The first place from one on, before another, of which something is left: its entry, or the hash of its group.
+    async fn next_place(&mut self, from: u64, to: u64) -> Result<Option<u64>, StoreError>;
     /// Ids of entries that neither have a place nor wait for one, so many at most.
     async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError>;
 }
@@ -95,8 +102,8 @@ struct Verifier<'s, S: ?Sized> {
     known: Vec<Checkpoint>,
     /// Sizes and roots that signed removals declare, the smallest first.
     declared: Vec<(u64, String)>,
-    /// When signed statements set the retention.
-    retention_set: Vec<Timestamp>,
+    /// How long entries are kept, as signed statements say.
+    retention: RetentionSettings,
     /// When sealed entries say that it was set.
     retention_entries: Vec<Timestamp>,
     /// Up to which size checkpoints were read.
@@ -106,6 +113,7 @@ struct Verifier<'s, S: ?Sized> {
     /// Before which place entries were removed, as sealed entries without a MAC say: of a version that signed no removals.
     announced: u64,
     others: Vec<Other>,
+    erasures: Erasures,
     /// Places whose entries cannot be read, which was found already.
     unreadable: HashSet<u64>,
     seen: HashMap<Hash, u64>,
@@ -130,12 +138,13 @@ pub async fn verify<S: VerifyStore + ?Sized>(
         ahead: Vec::new(),
         known,
         declared: Vec::new(),
-        retention_set: Vec::new(),
+        retention: RetentionSettings::default(),
         retention_entries: Vec::new(),
         read: 0,
         mac_start: u64::MAX,
         announced: 0,
         others: Vec::new(),
+        erasures: Erasures::default(),
         unreadable: HashSet::new(),
         seen: HashMap::new(),
         result: Verified::default(),
@@ -156,15 +165,16 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let said = self.store.log().await;
         let said = self.readable(said, "audit_logs", "")?;
         let size = said.as_ref().map_or(0, Frontier::size);
-        let newest = self.newest_checkpoint(size).await?;
-        let size = newest.as_ref().map_or(size, |(checkpoint, _)| checkpoint.size.max(size));
         self.read_mac_start().await?;
+        let signed = self.newest_signed(size).await?;
+        let size = signed.map_or(size, |signed| signed.max(size));
         let unsigned = self.read_removals().await?;
         while self.log.size() < size {
             self.groups(size).await?;
         }
-        for row in self.rows(size, u64::MAX).await? {
-            self.result.found(Finding::Inserted { id: row.id });
+        let outside = self.store.outside(size, MOST).await;
+        for id in self.readable(outside, "audit_sealed", "outside the log")?.unwrap_or_default() {
+            self.result.found(Finding::Inserted { id });
         }
         self.tell_moved();
         self.retention_is_stated();
@@ -179,13 +189,19 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         for checkpoint in std::mem::take(&mut self.known) {
             self.result.found(Finding::RolledBack { size: checkpoint.size });
         }
-        self.newest_is_signed(newest.as_ref(), size);
+        if signed.unwrap_or_default() != size {
+            self.result.found_once(Finding::Unsigned { size });
+        }
         if self.is_known && said.is_some_and(|said| said != self.log) {
             self.result.found(Finding::Altered { from: size.saturating_sub(size % GROUP), to: size });
         }
         self.result.size = size;
         self.result.root = data_encoding::HEXLOWER.encode(&self.log.root());
-        self.waiting().await
+        self.waiting().await?;
+        for finding in std::mem::take(&mut self.erasures).findings() {
+            self.result.found(finding);
+        }
+        Ok(())
     }
 
     /// What was read; a finding where it is there and cannot be read.
@@ -216,35 +232,30 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(())
     }
 
-    /// What speaks for all the others is signed.
-    fn newest_is_signed(&mut self, newest: Option<&(Checkpoint, String)>, size: u64) {
-        let is_signed = match newest {
-            None => size == 0,
-            Some((checkpoint, note)) => {
-                checkpoint.size == size
-                    && checkpoint.tenant() == Some(self.tenant)
-                    && Checkpoint::verified(note, self.keys.checkpoints).is_ok()
-            }
-        };
-        if !is_signed {
-            self.result.found(Finding::Unsigned { size });
-        }
-    }
-
-    /// The last checkpoint there is.
-    async fn newest_checkpoint(&mut self, size: u64) -> Result<Option<(Checkpoint, String)>, StoreError> {
-        let (mut after, mut newest) = (size.saturating_sub(1), None);
+    /// The size of the newest checkpoint that is signed, from this size on. No other one says how long the log is.
+    async fn newest_signed(&mut self, size: u64) -> Result<Option<u64>, StoreError> {
+        let (mut after, mut newest, mut unsigned) = (size.saturating_sub(1), None, None);
         loop {
             let some = self.store.checkpoints(after, MOST).await;
-            let some =
-                self.readable(some, "audit_checkpoints", &format!("after {after}"))?.unwrap_or_default();
-            let Some((last, note)) = some.into_iter().next_back() else { return Ok(newest) };
-            after = last;
-            match Checkpoint::read(&note) {
-                Ok(checkpoint) if checkpoint.size == last => newest = Some((checkpoint, note)),
-                _ => self.result.found(Finding::Unsigned { size: last }),
+            let some = self.readable(some, "audit_checkpoints", &format!("after {after}"))?;
+            let some = some.unwrap_or_default();
+            let Some((last, _)) = some.last() else { break };
+            after = *last;
+            for (size, note) in some {
+                match Checkpoint::read(&note) {
+                    Ok(checkpoint) if checkpoint.size == size => {
+                        let is_signed = checkpoint.tenant() == Some(self.tenant)
+                            && Checkpoint::verified(&note, self.keys.checkpoints).is_ok();
+                        *(if is_signed { &mut newest } else { &mut unsigned }) = Some(size);
+                    }
+                    _ => self.result.found_once(Finding::Unsigned { size }),
+                }
             }
         }
+        if let Some(size) = unsigned.filter(|size| Some(*size) > newest) {
+            self.result.found_once(Finding::Unsigned { size });
+        }
+        Ok(newest)
     }
 
     /// Whether the entry is what was sealed at its place.
@@ -276,13 +287,16 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
 
     /// Whether a sealed entry has the MAC that it was sealed with.
     fn look_at_mac(&mut self, sequence: u64, id: String, leaf: Hash, entry: &StoredEntry) {
-        let Some(keys) = self.keys.entries else { return };
+        let Some(keys) = self.keys.entries else { return self.erasures.look_at(entry) };
         let mac = entry.mac.as_ref();
         let is_retired = mac.is_some_and(|mac| self.keys.retired.contains(&mac.key));
         match keys.verify(self.tenant, &id, &leaf, mac) {
-            Ok(()) => self.result.macs += 1,
-            Err(MacProblem::Missing) if sequence < self.mac_start => {}
-            Err(MacProblem::UnknownKey) if is_retired => {}
+            Ok(()) => {
+                self.result.macs += 1;
+                self.erasures.look_at(entry);
+            }
+            Err(MacProblem::Missing) if sequence < self.mac_start => self.erasures.look_at(entry),
+            Err(MacProblem::UnknownKey) if is_retired => self.erasures.look_at(entry),
             Err(problem) => {
                 self.result.found(Finding::Unauthenticated { sequence: Some(sequence), id, problem });
             }

@@ -5,6 +5,7 @@ use kernel::StoreError;
 use super::{Verifier, VerifyStore};
 use crate::log::{
     finding::Finding,
+    retention::RetentionSettings,
     statement::{Removal, Retention, Statement},
 };
 
@@ -15,7 +16,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     /// Reads what was removed, and answers before which place a version removed entries that signed no removals. That is
     /// believed only if a sealed entry of that version says so, or if a later signed removal begins there.
     pub(super) async fn read_removals(&mut self) -> Result<u64, StoreError> {
-        let settings = self.read_retention().await?;
+        self.read_retention().await?;
         let removals = self.store.removals().await;
         let removals = self.readable(removals, "audit_drops", "")?.unwrap_or_default();
         let mut signed = Vec::new();
@@ -46,7 +47,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
                     to: covered.max(removal.from),
                 });
             }
-            if !was_due(&removal, &settings) {
+            if !was_due(&removal, &self.retention) {
                 self.result.found(Finding::RemovedEarly { from: removal.from, to: removal.before });
             }
             covered = covered.max(removal.before);
@@ -57,18 +58,26 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(if unsigned == first { 0 } else { unsigned })
     }
 
-    /// How long entries were kept, and from when on, in order.
-    async fn read_retention(&mut self) -> Result<Vec<Retention>, StoreError> {
-        let settings = self.read_statements::<Retention>("retention setting").await?;
-        self.retention_set = settings.iter().map(|(_, setting)| setting.at).collect();
-        Ok(settings.into_iter().map(|(_, setting)| setting).collect())
+    /// How long entries were kept, and from when on. A statement that is out of order was brought back by somebody.
+    async fn read_retention(&mut self) -> Result<(), StoreError> {
+        let notes = self.store.statements(Retention::KIND).await;
+        let notes = self.readable(notes, "audit_statements", Retention::KIND)?.unwrap_or_default();
+        self.retention = RetentionSettings::read(notes, self.tenant, self.keys.checkpoints);
+        let name = |number: &u64| format!("retention setting {number}");
+        for number in self.retention.unsigned().to_vec() {
+            self.result.found(Finding::NotSigned { statement: name(&number) });
+        }
+        for number in self.retention.misplaced() {
+            self.result.found(Finding::OutOfOrder { statement: name(&number) });
+        }
+        Ok(())
     }
 
     /// Whether each change of the retention that the log tells of has its signed statement: somebody who takes away the newest
     /// brings back an older setting.
     pub(super) fn retention_is_stated(&mut self) {
         for at in std::mem::take(&mut self.retention_entries) {
-            if !self.retention_set.contains(&at) {
+            if !self.retention.was_set_at(at) {
                 self.result.found(Finding::NotSigned { statement: format!("the retention set at {at}") });
             }
         }
@@ -89,8 +98,8 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
 }
 
 /// Whether all that was removed was older than the retention that was configured then.
-fn was_due(removal: &Removal, settings: &[Retention]) -> bool {
-    let then = settings.iter().rev().find(|setting| setting.at <= removal.at);
+fn was_due(removal: &Removal, retention: &RetentionSettings) -> bool {
+    let then = retention.at(removal.at);
     then.is_some_and(|setting| setting.days == Some(removal.days))
         && removal.newest < removal.at.plus_millis(-i64::from(removal.days) * DAY)
 }

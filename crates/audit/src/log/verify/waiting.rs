@@ -50,7 +50,10 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             (Some(leaf), Some(keys)) => keys.verify(self.tenant, &id, &leaf, entry.mac.as_ref()),
         };
         match verified {
-            Ok(()) => self.result.macs += u64::from(self.keys.entries.is_some()),
+            Ok(()) => {
+                self.result.macs += u64::from(self.keys.entries.is_some());
+                self.erasures.look_at(entry);
+            }
             Err(problem) => self.result.found(Finding::Unauthenticated { sequence: None, id, problem }),
         }
     }

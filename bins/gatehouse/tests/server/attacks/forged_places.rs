@@ -1,0 +1,142 @@
+//! Somebody with SQL in the database of a running server makes up places and checkpoints, and has the operator's own command
+//! remove history.
+
+use serde_json::json;
+use store::testing::Kind;
+
+use super::forged_history::{LOG, World};
+use crate::support::{Caller, eventually};
+
+const DROP: [&str; 4] = ["audit", "drop", "--tenant", "acme"];
+
+#[test]
+fn nothing_is_dropped_by_a_retention_that_was_brought_back() {
+    for kind in Kind::ALL {
+        let world = World::new(kind);
+        for days in ["1", "400"] {
+            world.process.json(&["audit", "retain", "--tenant", "acme", "--days", days]);
+        }
+        world.busy("a", 3);
+        assert_eq!(world.process.json(&DROP)["dropped"], 0);
+        let tenant = &world.tenant;
+        world.process.sql(&format!(
+            "INSERT INTO audit_statements SELECT tenant_id, kind, 99, created_at, note FROM audit_statements \
+             WHERE kind = 'retention' AND number = 0; UPDATE tenants SET audit_days = 1 WHERE id = '{tenant}'"
+        ));
+        assert!(world.process.refused(&DROP).1.contains("retention setting 99 is older"));
+        let finding = json!({ "finding": "OUT_OF_ORDER", "statement": "retention setting 99" });
+        assert!(world.findings(&world.checkpoint()).contains(&finding));
+    }
+}
+
+#[test]
+fn nothing_is_dropped_while_an_entry_about_retention_is_forged() {
+    for kind in Kind::ALL {
+        let world = World::new(kind);
+        world.process.json(&["audit", "retain", "--tenant", "acme", "--days", "400"]);
+        world.busy("a", 3);
+        // An older one by its time: the newest is the true one.
+        world.forge("aud_00000000forged", "ACCOUNT_AUDIT_RETENTION_CHANGED", "{}");
+        assert!(world.process.refused(&DROP).1.contains("is not what was sealed"));
+        // The true one is made to look forged.
+        let changed = "action = 'ACCOUNT_AUDIT_RETENTION_CHANGED'";
+        if kind == Kind::Sqlite {
+            world.process.sql("DROP TRIGGER audit_entries_stay_as_they_are");
+        }
+        world.process.sql(&format!("UPDATE audit_entries SET mac_key = 'x' WHERE {changed}"));
+        assert!(world.process.refused(&DROP).1.contains("its MAC does not prove who wrote that"));
+    }
+}
+
+#[test]
+fn nothing_is_dropped_because_of_an_unsigned_row() {
+    for kind in Kind::ALL {
+        let world = World::new(kind);
+        world.process.json(&["audit", "retain", "--tenant", "acme", "--days", "400"]);
+        let size = world.busy("a", 3);
+        let row = format!("('{}', 9999999, '2026-01-01 00:00:00')", world.tenant);
+        world.process.sql(&format!("INSERT INTO audit_drops VALUES {row}"));
+        assert!(world.process.refused(&DROP).1.contains("the removal before 9999999 is not signed"));
+        let listed = world.admin.get(&format!("{LOG}?order=sequence&limit=200")).json();
+        assert_eq!(listed["entries"].as_array().unwrap().len() as u64, size);
+    }
+}
+
+#[test]
+fn an_entry_at_a_place_that_is_none_is_found_and_not_proved() {
+    for kind in Kind::ALL {
+        let world = World::new(kind);
+        world.busy("a", 3);
+        let kept = world.checkpoint();
+        world.forge("aud_00000000forged", "ACCOUNT_USER_DELETED", "{}");
+        let (drops, constraints) = match kind {
+            Kind::Sqlite => ("DROP TRIGGER audit_unsealed_wait;", "PRAGMA ignore_check_constraints = ON;"),
+            Kind::Postgres => ("", "ALTER TABLE audit_sealed DROP CONSTRAINT audit_sealed_sequence_check;"),
+        };
+        world.process.sql(&format!(
+            "{drops} DELETE FROM audit_unsealed WHERE entry_id = 'aud_00000000forged'; {constraints} \
+             INSERT INTO audit_sealed VALUES ('{}', -1, 'aud_00000000forged', {})",
+            world.tenant,
+            world.bytes(&[0; 32])
+        ));
+        let proof = world.admin.get(&format!("{LOG}/aud_00000000forged/proof"));
+        assert_eq!(proof.status, 409, "{}", proof.text);
+        let finding = json!({ "finding": "INSERTED", "id": "aud_00000000forged" });
+        assert_eq!(world.findings(&kept), [finding]);
+    }
+}
+
+#[test]
+fn a_checkpoint_that_is_not_signed_is_not_answered() {
+    for kind in Kind::ALL {
+        let world = World::new(kind);
+        world.busy("a", 3);
+        let kept = world.checkpoint();
+        let size = 9_000_000_000_000_000_000_u64;
+        let root = data_encoding::BASE64.encode(&[0; 32]);
+        let note = format!("gatehouse/audit/{}\n{size}\n{root}\n\n— x AAAAAAAA\n", world.tenant);
+        world.process.sql(&format!(
+            "INSERT INTO audit_checkpoints VALUES ('{}', {size}, '2026-01-01 00:00:00', '{note}')",
+            world.tenant
+        ));
+        let answered = world.admin.get(&format!("{LOG}/checkpoint"));
+        assert_eq!(answered.status, 500, "{}", answered.text);
+        assert!(world.server.log().contains("the newest checkpoint: not signed with a key that is known"));
+        let finding = json!({ "finding": "UNSIGNED", "size": size });
+        assert_eq!(world.findings(&kept), [finding]);
+    }
+}
+
+#[test]
+fn sealing_that_is_held_up_is_told() {
+    for kind in Kind::ALL {
+        let world = World::new(kind);
+        world.busy("a", 3);
+        let metrics = || Caller::anonymous(world.server.address).get("/metrics").text;
+        assert!(metrics().contains("gatehouse_audit_oldest_unsealed_seconds 0\n"), "{}", metrics());
+        let until = match kind {
+            Kind::Sqlite => "strftime('%Y-%m-%d %H:%M:%f', 'now', '+50 seconds')",
+            Kind::Postgres => "(now() AT TIME ZONE 'utc') + interval '50 seconds'",
+        };
+        world.process.sql(&format!("UPDATE audit_logs SET lease_owner = 'x', lease_until = {until}"));
+        let made = world.scim.post("/api/scim/v2/Users", &json!({ "userName": "held" }));
+        assert_eq!(made.status, 201, "{}", made.text);
+        // As if it had waited for long: nobody waits for a minute here.
+        if kind == Kind::Sqlite {
+            world.process.sql("DROP TRIGGER audit_entries_stay_as_they_are");
+        }
+        world.process.sql(
+            "UPDATE audit_entries SET created_at = '2026-01-01 00:00:00' WHERE id IN (SELECT entry_id FROM audit_unsealed)",
+        );
+        let age = || {
+            let metrics = metrics();
+            let line =
+                metrics.lines().find(|line| line.starts_with("gatehouse_audit_oldest_unsealed_seconds "));
+            line.unwrap().rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+        };
+        eventually(|| age() > 60.0);
+        eventually(|| world.server.log().contains("waits to be sealed for longer than a minute"));
+        let doctor = String::from_utf8(world.process.run(&["doctor", "--json"]).stdout).unwrap();
+        assert!(doctor.contains("entries have waited for"), "{doctor}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Times of audit entries: read only as they were written.
+//!
+//! SQLite keeps a time as text and sorts it as text. Another spelling of the same time has the same hash and MAC, but stands
+//! elsewhere in the order, where searches and exports miss it. So it cannot be read, like any other garbage.
+
+use chrono::NaiveDateTime;
+use diesel::{
+    deserialize::{self, FromSql, FromSqlRow},
+    expression::AsExpression,
+    pg::{Pg, PgValue},
+    serialize::{self, Output, ToSql},
+    sql_types::{Text, Timestamp},
+    sqlite::{Sqlite, SqliteType, SqliteValue},
+};
+
+/// As SQLite keeps it.
+const SPELLING: &str = "%F %T%.f";
+
+/// When an entry was made, to the millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Timestamp)]
+pub(crate) struct EntryTime(pub(crate) NaiveDateTime);
+
+impl EntryTime {
+    /// A time that an entry can have: whole milliseconds, and no leap second.
+    fn checked(time: NaiveDateTime) -> deserialize::Result<Self> {
+        if kernel::Timestamp::from_naive(time).naive() != time {
+            return Err("a time that no entry has".into());
+        }
+        Ok(Self(time))
+    }
+}
+
+impl FromSql<Timestamp, Pg> for EntryTime {
+    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+        Self::checked(<NaiveDateTime as FromSql<Timestamp, Pg>>::from_sql(value)?)
+    }
+}
+
+impl ToSql<Timestamp, Pg> for EntryTime {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <NaiveDateTime as ToSql<Timestamp, Pg>>::to_sql(&self.0, out)
+    }
+}
+
+impl FromSql<Timestamp, Sqlite> for EntryTime {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        if value.value_type() != Some(SqliteType::Text) {
+            return Err("a time that is no text".into());
+        }
+        let text = <String as FromSql<Text, Sqlite>>::from_sql(value)?;
+        let time = NaiveDateTime::parse_from_str(&text, SPELLING)?;
+        if time.format(SPELLING).to_string() != text {
+            return Err("a time in another spelling".into());
+        }
+        Self::checked(time)
+    }
+}
+
+impl ToSql<Timestamp, Sqlite> for EntryTime {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.format(SPELLING).to_string());
+        Ok(serialize::IsNull::No)
+    }
+}
