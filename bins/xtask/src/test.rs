@@ -51,7 +51,7 @@ fn all(stages: &mut Stages) -> Result<()> {
         command
     };
     // The compiler takes the whole machine: nothing that has to be in time runs beside it.
-    stages.run("tests, doc tests", || sh::run(test().args(["--", "--skip", COMPILER])))?;
+    stages.run("tests, doc tests", || sh::run(test().args(["--no-fail-fast", "--", "--skip", COMPILER])))?;
     stages.run("must not compile", || sh::run(test().args(["--test", "server", COMPILER])))?;
     stages.run("examples", examples)?;
     stages.run("faults", chaos::short)?;
