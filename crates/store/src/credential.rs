@@ -5,7 +5,7 @@
 //! changes nothing. On PostgreSQL that statement travels with BEGIN and the first statement of the work, and once more with the
 //! last ones ([`Tx::credential_at_end`]): in between the work may have waited for locks.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use diesel::{QueryResult, dsl, prelude::*, sql_types::Bool};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -77,29 +77,45 @@ impl TryFrom<CredentialRow> for Credential {
     }
 }
 
+/// The row of a session with its user and tenant.
+macro_rules! session_row {
+    ($tenant:expr, $id:expr) => {
+        session_rows::table
+            .inner_join(
+                users::table.on(users::tenant_id
+                    .eq(session_rows::tenant_id)
+                    .and(users::id.eq(session_rows::user_id))),
+            )
+            .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
+            .filter(session_rows::tenant_id.eq($tenant.as_str()))
+            .filter(session_rows::id.eq($id.as_str()))
+    };
+}
+
+/// The row of a personal access token with its user and tenant.
+macro_rules! pat_row {
+    ($tenant:expr, $hash:expr) => {
+        pats::table
+            .inner_join(
+                users::table.on(users::tenant_id.eq(pats::tenant_id).and(users::id.eq(pats::user_id))),
+            )
+            .inner_join(tenants::table.on(tenants::id.eq(pats::tenant_id)))
+            .filter(pats::tenant_id.eq($tenant.as_str()))
+            .filter(pats::hash.eq(&$hash.as_bytes()[..]))
+    };
+}
+
 /// Reads the row of a credential on a connection to either database.
 macro_rules! find_row {
     ($tenant:expr, $key:expr, $conn:expr) => {
         match $key {
-            CredentialKey::Session(id) => session_rows::table
-                .inner_join(users::table.on(
-                    users::tenant_id.eq(session_rows::tenant_id).and(users::id.eq(session_rows::user_id)),
-                ))
-                .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
-                .filter(session_rows::tenant_id.eq($tenant.as_str()))
-                .filter(session_rows::id.eq(id.as_str()))
+            CredentialKey::Session(id) => session_row!($tenant, id)
                 .select((SessionRow::as_select(), HolderRow::as_select(), POLICIES))
                 .first($conn)
                 .await
                 .optional()
                 .map(|row| row.map(|(session, holder, of)| CredentialRow::Session(session, holder, of))),
-            CredentialKey::Pat(hash) => pats::table
-                .inner_join(
-                    users::table.on(users::tenant_id.eq(pats::tenant_id).and(users::id.eq(pats::user_id))),
-                )
-                .inner_join(tenants::table.on(tenants::id.eq(pats::tenant_id)))
-                .filter(pats::tenant_id.eq($tenant.as_str()))
-                .filter(pats::hash.eq(&hash.as_bytes()[..]))
+            CredentialKey::Pat(hash) => pat_row!($tenant, hash)
                 .select((PatRow::as_select(), HolderRow::as_select(), POLICIES))
                 .first($conn)
                 .await
@@ -146,7 +162,7 @@ impl Tx {
             Conn::Postgres(pg) => pg.begun().await.map(drop).map_err(store_error),
             Conn::Sqlite(_) => Ok(()),
         };
-        match reread.take() {
+        match reread.take().credential {
             Some(found) => found,
             None => begun.and(Err(StoreError::Aborted("the credential was not read again"))),
         }
@@ -156,8 +172,8 @@ impl Tx {
     /// where the unit of work has itself changed the credential or its holder: it has judged what it did.
     pub fn credential_at_end(&mut self) -> Result<Option<AtEnd>, StoreError> {
         let (Conn::Postgres(_), Some(reread)) = (&self.conn, &self.reread) else { return Ok(None) };
-        let Some(credential) = reread.take().transpose()?.flatten() else { return Ok(None) };
-        let own = reread.take_own();
+        let Found { credential, own } = reread.take();
+        let Some(credential) = credential.transpose()?.flatten() else { return Ok(None) };
         Ok((!own.credential).then_some(AtEnd { credential, own_policies: own.policies }))
     }
 
@@ -189,28 +205,33 @@ struct OwnChanges {
     policies: bool,
 }
 
-/// A credential that a transaction reads again when it begins, and what was found.
+/// A credential that a transaction reads again, and what was found last.
 #[derive(Clone)]
 pub(crate) struct Reread {
     tenant: TenantId,
     key: CredentialKey,
-    found: Arc<Mutex<Option<Found>>>,
-    own: Arc<Mutex<OwnChanges>>,
+    found: Arc<Mutex<Found>>,
 }
 
-type Found = Result<Option<Credential>, StoreError>;
+#[derive(Default)]
+struct Found {
+    /// `None` before it was read, and once it was taken.
+    credential: Option<Result<Option<Credential>, StoreError>>,
+    own: OwnChanges,
+}
 
 impl Reread {
     pub(crate) fn new(tenant: TenantId, key: CredentialKey) -> Self {
-        Self { tenant, key, found: Arc::default(), own: Arc::default() }
+        Self { tenant, key, found: Arc::default() }
     }
 
-    /// Sends the statement on a connection whose transaction has begun, or is sent before. Where it has to be prepared first,
-    /// a statement that is sent with it may overtake it: what such work changes must not be what it is judged by.
+    /// Sends the statement on a connection whose transaction has begun, or is sent before. Where it has to be prepared
+    /// first, a statement that is sent with it may overtake it: what such work changes must not be what it is judged by.
     pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
         let mut conn = conn;
         let row: QueryResult<_> = find_row!(self.tenant, &self.key, &mut conn);
-        // Whoever asks for the credential learns why there is none; whose statement went with it, that nothing was done.
+        // The unit of work that asks for the credential gets this error; the statement that was sent with it, that nothing
+        // was done.
         let sent = if row.is_ok() { Ok(()) } else { Err(diesel::result::Error::BrokenTransactionManager) };
         self.keep(row.map_err(store_error));
         sent
@@ -219,44 +240,23 @@ impl Reread {
     /// The same once more at the end, with what the transaction itself has changed.
     pub(crate) async fn at_end(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
         let (read, own) = join(self.on_postgres(conn), self.own_changes(conn)).await;
-        *self.own.lock().unwrap_or_else(PoisonError::into_inner) = own?;
+        self.lock().own = own?;
         read
     }
 
     async fn own_changes(&self, conn: &AsyncPgConnection) -> QueryResult<OwnChanges> {
         let mut conn = conn;
-        let tenants_row = dsl::sql::<Bool>("tenants.xmin = pg_current_xact_id()::xid");
+        let own_tenant = dsl::sql::<Bool>("tenants.xmin = pg_current_xact_id()::xid");
         let found: Vec<(bool, bool)> = match &self.key {
             CredentialKey::Session(id) => {
-                let query = session_rows::table
-                    .inner_join(users::table.on(
-                        users::tenant_id.eq(session_rows::tenant_id).and(users::id.eq(session_rows::user_id)),
-                    ))
-                    .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
-                    .filter(session_rows::tenant_id.eq(self.tenant.as_str()))
-                    .filter(session_rows::id.eq(id.as_str()))
-                    .select((
-                        dsl::sql::<Bool>("pg_current_xact_id()::xid IN (users.xmin, sessions.xmin)"),
-                        tenants_row,
-                    ));
-                Kept(query).load(&mut conn).await?
+                let own = dsl::sql::<Bool>("pg_current_xact_id()::xid IN (users.xmin, sessions.xmin)");
+                Kept(session_row!(self.tenant, id).select((own, own_tenant))).load(&mut conn).await?
             }
             CredentialKey::Pat(hash) => {
-                let query = pats::table
-                    .inner_join(
-                        users::table
-                            .on(users::tenant_id.eq(pats::tenant_id).and(users::id.eq(pats::user_id))),
-                    )
-                    .inner_join(tenants::table.on(tenants::id.eq(pats::tenant_id)))
-                    .filter(pats::tenant_id.eq(self.tenant.as_str()))
-                    .filter(pats::hash.eq(&hash.as_bytes()[..]))
-                    .select((
-                        dsl::sql::<Bool>(
-                            "pg_current_xact_id()::xid IN (users.xmin, personal_access_tokens.xmin)",
-                        ),
-                        tenants_row,
-                    ));
-                Kept(query).load(&mut conn).await?
+                let own = dsl::sql::<Bool>(
+                    "pg_current_xact_id()::xid IN (users.xmin, personal_access_tokens.xmin)",
+                );
+                Kept(pat_row!(self.tenant, hash).select((own, own_tenant))).load(&mut conn).await?
             }
             // An identity provider changes neither its token nor policies.
             CredentialKey::ScimToken(_) => Vec::new(),
@@ -265,16 +265,15 @@ impl Reread {
         Ok(OwnChanges { credential, policies })
     }
 
-    fn take_own(&self) -> OwnChanges {
-        *self.own.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn keep(&self, row: Result<Option<CredentialRow>, StoreError>) {
-        let found = row.and_then(|row| row.map(Credential::try_from).transpose());
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        self.lock().credential = Some(row.and_then(|row| row.map(Credential::try_from).transpose()));
     }
 
-    fn take(&self) -> Option<Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn take(&self) -> Found {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -120,12 +120,16 @@ impl Tx {
 
     /// Writes the rows that wait: in one go where the database takes several statements at once.
     pub(crate) async fn flush(&mut self) -> Result<(), StoreError> {
-        let written = self.write_pending(None).await;
+        self.write_pending(None).await
+    }
+
+    async fn write_pending(&mut self, reread: Option<Reread>) -> Result<(), StoreError> {
+        let written = self.send_pending(reread).await;
         self.failed |= written.is_err();
         written
     }
 
-    async fn write_pending(&mut self, reread: Option<Reread>) -> Result<(), StoreError> {
+    async fn send_pending(&mut self, reread: Option<Reread>) -> Result<(), StoreError> {
         let rows = std::mem::take(&mut self.pending);
         match &mut self.conn {
             Conn::Postgres(pg) => {
@@ -172,13 +176,15 @@ impl Tx {
     /// since the transaction began others may have committed what takes it away, while a statement waited for their locks.
     /// See [`Tx::credential_at_end`].
     pub async fn enter(&mut self, ctx: &Ctx, events: Vec<Event>) -> Result<(), StoreError> {
+        self.append_events(ctx, events).await?;
+        self.changed = false;
+        self.write_pending(self.reread.clone()).await
+    }
+
+    async fn append_events(&mut self, ctx: &Ctx, events: Vec<Event>) -> Result<(), StoreError> {
         self.may_commit(events.len())?;
         let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
-        self.append(&entries).await?;
-        self.changed = false;
-        let written = self.write_pending(self.reread.clone()).await;
-        self.failed |= written.is_err();
-        written
+        self.append(&entries).await
     }
 
     /// Lets statements take as long as they do, for whoever looks at everything.
@@ -201,11 +207,7 @@ pub(crate) async fn finish<T, E: From<StoreError>>(
 ) -> Result<T, E> {
     tx.reread_at_once().await?;
     let (value, events) = work(ctx, tx).await?.into_parts();
-    tx.may_commit(events.len())?;
-    if !events.is_empty() {
-        let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
-        tx.append(&entries).await?;
-    }
+    tx.append_events(ctx, events).await?;
     tx.flush().await?;
     Ok(value)
 }

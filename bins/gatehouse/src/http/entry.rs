@@ -34,6 +34,7 @@ use super::{
     probes,
     shape::{Area, Shape},
     trace::{self, TRACERESPONSE},
+    unsent,
 };
 
 /// How long an answer may take to begin.
@@ -290,8 +291,11 @@ fn keep(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<Bu
 
 /// Counts a large answer for its client's address until it is sent.
 fn hold_until_sent(response: &mut HttpResponse, site: &Site, address: impl FnOnce() -> String) {
+    if !unsent::is_large(response.body()) {
+        return;
+    }
     let whole = std::mem::replace(response, HttpResponse::Ok().finish());
-    *response = whole.map_body(|_, body| site.unsent.count(address, body));
+    *response = whole.map_body(|_, body| site.unsent.count(address().into(), body));
 }
 
 /// What ties the answer to the log.

@@ -18,7 +18,7 @@ use actix_web::{
 use super::{meter::UnsentMeter, tally::Tally};
 
 /// Answers up to this many bytes are not counted: the system's buffers take them.
-const SMALL: usize = 64 * 1024;
+const SMALL: u64 = 64 * 1024;
 /// Bytes that are handed over at once, so that the rest is known to be unsent.
 const PIECE: usize = 32 * 1024;
 /// Bytes of all unsent answers.
@@ -51,6 +51,11 @@ struct Waiting {
     rest: Shared,
 }
 
+/// Whether an answer is counted.
+pub(super) fn is_large(body: &BoxBody) -> bool {
+    matches!(body.size(), BodySize::Sized(size) if size > SMALL)
+}
+
 /// What is left of an answer; `None` once it was dropped.
 type Shared = Arc<Mutex<Option<Bytes>>>;
 
@@ -60,14 +65,10 @@ impl Unsent {
         Arc::new(Self { memory, held: Mutex::default(), meter: UnsentMeter::new(), cut: Tally::default() })
     }
 
-    /// Counts an answer until it is sent. One that is small, or of a size that is not known, is left as it is.
-    pub(super) fn count(self: &Arc<Self>, address: impl FnOnce() -> String, body: BoxBody) -> BoxBody {
-        let BodySize::Sized(size) = body.size() else { return body };
-        if usize::try_from(size).is_ok_and(|size| size <= SMALL) {
-            return body;
-        }
+    /// Counts an answer until it is sent. One that is written as it is read from elsewhere is left as it is.
+    pub(super) fn count(self: &Arc<Self>, address: Arc<str>, body: BoxBody) -> BoxBody {
         match body.try_into_bytes() {
-            Ok(bytes) => BoxBody::new(self.hold(address().into(), bytes)),
+            Ok(bytes) => BoxBody::new(self.hold(address, bytes)),
             Err(body) => body,
         }
     }
@@ -229,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn small_answers_are_left_as_they_are() {
+    fn answer_larger_than_all_the_memory_is_kept_where_there_is_nothing_to_drop() {
         let unsent = Unsent::new(0);
-        let body = unsent.count(|| "a".into(), BoxBody::new(vec![7; SMALL]));
-        assert!(body.try_into_bytes().is_ok());
-        assert_eq!(lock(&unsent.held).bytes, 0);
-        // One that is larger than all the memory is sent where there is nothing to drop.
-        let body = unsent.count(|| "a".into(), BoxBody::new(vec![7; SMALL + 1]));
-        assert_eq!((body.size(), lock(&unsent.held).bytes), (BodySize::Sized(SMALL as u64 + 1), SMALL + 1));
+        let size = usize::try_from(SMALL).unwrap();
+        assert!(!is_large(&BoxBody::new(vec![7; size])));
+        let large = BoxBody::new(vec![7; size + 1]);
+        assert!(is_large(&large));
+        let body = unsent.count("a".into(), large);
+        assert_eq!((body.size(), lock(&unsent.held).bytes), (BodySize::Sized(SMALL + 1), size + 1));
     }
 }

@@ -379,6 +379,18 @@ struct By<E> {
     deny: fn(Problem) -> E,
 }
 
+impl<E: From<StoreError>> By<E> {
+    async fn decide(&self, ctx: &Ctx, tx: &mut Tx) -> Result<(), E> {
+        let found = tx.credential().await?;
+        self.authority.check(ctx, tx, found).await.map_err(self.deny)
+    }
+
+    async fn decide_at_end(&self, ctx: &Ctx, tx: &mut Tx) -> Result<(), E> {
+        let Some(at_end) = tx.credential_at_end()? else { return Ok(()) };
+        self.authority.check_at_end(ctx, tx, at_end).await.map_err(self.deny)
+    }
+}
+
 /// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up. With an authority it is kept only
 /// if that still holds: where several transactions run at once, at its end.
 async fn write<T, E>(
@@ -396,28 +408,23 @@ where
     let credential = by.as_ref().map(|by| by.authority.key().clone());
     let authorized = async move |ctx: &Ctx, tx: &mut Tx| {
         let decides_first = runs_alone || by.as_ref().is_some_and(|by| !by.authority.decides_last);
-        if let Some(By { authority, deny }) = &by
-            && decides_first
-        {
-            let found = tx.credential().await?;
-            authority.check(ctx, tx, found).await.map_err(deny)?;
+        if let Some(by) = by.as_ref().filter(|_| decides_first) {
+            by.decide(ctx, tx).await?;
         }
-        let done = work(ctx, tx).await;
-        let (value, events) = match (done, &by) {
-            (Ok(audited), _) => audited.into_parts(),
-            (Err(failed), Some(By { authority, deny })) if !decides_first => {
-                let found = tx.credential().await?;
-                authority.check(ctx, tx, found).await.map_err(deny)?;
+        let (value, events) = match work(ctx, tx).await {
+            Ok(audited) => audited.into_parts(),
+            Err(failed) => {
+                // A caller who may no longer act learns that, and nothing of what the work has found.
+                if let Some(by) = by.as_ref().filter(|_| !decides_first) {
+                    by.decide(ctx, tx).await?;
+                }
                 return Err(failed);
             }
-            (Err(failed), _) => return Err(failed),
         };
         let codes: Vec<_> = events.iter().map(|event| event.code).collect();
         tx.enter(ctx, events).await?;
-        if let Some(By { authority, deny }) = &by
-            && let Some(at_end) = tx.credential_at_end()?
-        {
-            authority.check_at_end(ctx, tx, at_end).await.map_err(deny)?;
+        if let Some(by) = &by {
+            by.decide_at_end(ctx, tx).await?;
         }
         Ok::<_, E>(Audited::without((value, codes), Unaudited::Entered))
     };

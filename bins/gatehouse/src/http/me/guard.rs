@@ -81,9 +81,7 @@ fn owes(signed: &Signed, session: &Session) -> bool {
 
 /// The session as it is now, and whose it is, held until the end of the unit of work.
 pub(in crate::http) async fn hold(tx: &mut Tx, signed: &Signed) -> Result<(Held, Session), Problem> {
-    let held = auth::hold(tx, &signed.session.user).await?;
-    let session = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
-    Ok((held, session.ok_or_else(Problem::session_revoked)?))
+    Ok((auth::hold(tx, &signed.session.user).await?, unrevoked(tx, signed).await?))
 }
 
 /// The same for an act that may take away what an administrator signs in with: of two such acts the second waits for the first.
@@ -91,9 +89,12 @@ pub(in crate::http) async fn hold_to_remove(
     tx: &mut Tx,
     signed: &Signed,
 ) -> Result<(Held, Session), Problem> {
-    let held = auth::hold_to_remove(tx, &signed.session.user).await?;
+    Ok((auth::hold_to_remove(tx, &signed.session.user).await?, unrevoked(tx, signed).await?))
+}
+
+async fn unrevoked(tx: &mut Tx, signed: &Signed) -> Result<Session, Problem> {
     let session = tx.session(&signed.session.id).await?.filter(|session| session.revoked_at.is_none());
-    Ok((held, session.ok_or_else(Problem::session_revoked)?))
+    session.ok_or_else(Problem::session_revoked)
 }
 
 fn too_many() -> Problem {
