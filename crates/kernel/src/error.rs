@@ -20,9 +20,9 @@ pub enum StoreError {
     /// A scan took longer than it may and was stopped. Asking for less is worth it, asking again is not.
     #[error("the scan was stopped at its deadline of {0:?}")]
     ScanTooLong(Duration),
-    /// The tenant has as many scans under way as it may. Worth trying again.
-    #[error("the tenant has too many scans under way")]
-    ScansBusy,
+    /// The tenant has as much of this work under way as it may. Worth trying again.
+    #[error("the tenant has too many {0} under way")]
+    TenantBusy(&'static str),
     /// The unit of work panicked or waited for something other than storage; it was rolled back.
     #[error("the unit of work was rolled back: {0}")]
     Aborted(&'static str),

@@ -137,7 +137,7 @@ impl Error {
             Self::NotFound => 404,
             Self::Uniqueness { .. } => 409,
             Self::Store(StoreError::Unavailable(_)) => 503,
-            Self::Store(StoreError::ScansBusy) => 429,
+            Self::Store(StoreError::TenantBusy(_)) => 429,
             Self::Store(_) => 500,
             _ => 400,
         }

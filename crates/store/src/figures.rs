@@ -28,7 +28,7 @@ pub struct Figures {
 /// Units of work that wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// For what: `connection`, `reader`, `writer` or `scan`.
+    /// For what: `connection`, `reader`, `writer`, `scan` or `large_change`.
     pub name: &'static str,
     /// How many.
     pub waiting: usize,

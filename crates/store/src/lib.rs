@@ -32,6 +32,7 @@ mod guards;
 mod holders;
 mod json;
 mod kept;
+mod large_changes;
 mod links;
 mod list;
 mod migrate;
@@ -53,6 +54,7 @@ mod tenants;
 #[cfg(feature = "testing")]
 #[expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run must not pass")]
 pub mod testing;
+mod turns;
 mod tx;
 mod users;
 mod uses;
@@ -71,6 +73,7 @@ pub use export::{Ending, Export, Exported, Proof};
 pub use figures::{Figures, Queue};
 pub use filter::Cost;
 pub use holders::{Account, ForeignHolder, Holder};
+pub use large_changes::LargeChange;
 pub use network::NetworkMark;
 pub use pats::pat_limits;
 pub use recent::{MAX_RECENT, Recent};

@@ -6,9 +6,8 @@
 //! as soon as its client is gone, and keeps its turn until the database has really stopped.
 
 use std::{
-    collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -20,7 +19,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::figures::Waiting;
+use crate::turns::{TenantTurn, Turns};
 
 /// How long a scan may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(2);
@@ -33,18 +32,10 @@ const WAIT: Duration = Duration::from_secs(1);
 const WAITING: usize = 32;
 
 /// The scans of one instance.
-#[derive(Default)]
 pub(crate) struct Scans {
-    tenants: Mutex<HashMap<TenantId, OfTenant>>,
-    pub(crate) waiting: Arc<Waiting>,
+    pub(crate) turns: Arc<Turns>,
     running: AtomicUsize,
     outcomes: [AtomicU64; Outcome::ALL.len()],
-}
-
-/// The turns of one tenant, as long as anybody has one or waits for one.
-struct OfTenant {
-    turns: Arc<Semaphore>,
-    users: usize,
 }
 
 /// How a scan ended.
@@ -84,20 +75,23 @@ pub struct ScanFigures {
     pub ended: Vec<(Outcome, u64)>,
 }
 
-/// Presence among a tenant's scans; given up when dropped.
-struct Presence {
-    scans: Arc<Scans>,
-    tenant: TenantId,
-}
-
 /// The right to run a scan. Dropped, another one may run, so it is kept until the database has stopped.
 pub(crate) struct Turn {
     scans: Arc<Scans>,
     outcome: Outcome,
     tenant: TenantId,
-    _presence: Presence,
-    _of_tenant: OwnedSemaphorePermit,
+    _of_tenant: TenantTurn,
     _of_all: OwnedSemaphorePermit,
+}
+
+impl Default for Scans {
+    fn default() -> Self {
+        Self {
+            turns: Arc::new(Turns::new(OF_TENANT, WAITING)),
+            running: AtomicUsize::new(0),
+            outcomes: Default::default(),
+        }
+    }
 }
 
 impl Scans {
@@ -111,14 +105,13 @@ impl Scans {
         if turn.is_none() {
             self.count(Outcome::Refused);
         }
-        turn.ok_or(StoreError::ScansBusy)
+        turn.ok_or(StoreError::TenantBusy("searches"))
     }
 
     async fn wait(self: &Arc<Self>, tenant: &TenantId, all: &Arc<Semaphore>) -> Option<Turn> {
-        let (presence, turns) = self.join(tenant)?;
-        let place = self.waiting.join();
+        let place = self.turns.queue.join();
         let both = async {
-            let of_tenant = turns.acquire_owned().await.ok()?;
+            let of_tenant = self.turns.turn(tenant).await?;
             Some((of_tenant, Arc::clone(all).acquire_owned().await.ok()?))
         };
         let (of_tenant, of_all) = timeout(WAIT, both).await.ok()??;
@@ -129,22 +122,9 @@ impl Scans {
             // Unless it says otherwise before.
             outcome: Outcome::Abandoned,
             tenant: tenant.clone(),
-            _presence: presence,
             _of_tenant: of_tenant,
             _of_all: of_all,
         })
-    }
-
-    fn join(self: &Arc<Self>, tenant: &TenantId) -> Option<(Presence, Arc<Semaphore>)> {
-        let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_tenant = tenants
-            .entry(tenant.clone())
-            .or_insert_with(|| OfTenant { turns: Arc::new(Semaphore::new(OF_TENANT)), users: 0 });
-        if of_tenant.users >= OF_TENANT + WAITING {
-            return None;
-        }
-        of_tenant.users += 1;
-        Some((Presence { scans: Arc::clone(self), tenant: tenant.clone() }, Arc::clone(&of_tenant.turns)))
     }
 
     fn count(&self, outcome: Outcome) {
@@ -176,18 +156,6 @@ impl Drop for Turn {
         self.scans.count(self.outcome);
         if self.outcome == Outcome::TooLong {
             tracing::warn!(tenant = %self.tenant, limit = ?LIMIT, "a scan was stopped at its deadline");
-        }
-    }
-}
-
-impl Drop for Presence {
-    fn drop(&mut self) {
-        let mut tenants = self.scans.tenants.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(of_tenant) = tenants.get_mut(&self.tenant) {
-            of_tenant.users -= 1;
-            if of_tenant.users == 0 {
-                tenants.remove(&self.tenant);
-            }
         }
     }
 }
@@ -228,16 +196,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waiting_scans_of_a_tenant_are_not_without_number_and_leave_nothing_behind() {
+    async fn waiting_scans_of_a_tenant_have_a_bound_and_leave_nothing_behind() {
         let (scans, all, acme) = (Arc::<Scans>::default(), Arc::new(Semaphore::new(4)), tenant());
         let mut waiting: Vec<_> =
             (0..OF_TENANT + WAITING).map(|_| Box::pin(scans.turn(&acme, &all))).collect();
         let running: Vec<_> = waiting.iter_mut().filter_map(|one| one.as_mut().now_or_never()).collect();
         assert_eq!(running.len(), OF_TENANT);
         let more = scans.turn(&acme, &all).now_or_never();
-        assert!(matches!(more, Some(Err(StoreError::ScansBusy))), "refused at once");
+        assert!(matches!(more, Some(Err(StoreError::TenantBusy(_)))), "refused at once");
         drop((running, waiting));
-        assert!(scans.tenants.lock().unwrap().is_empty());
         assert_eq!(scans.figures().running, 0);
     }
 }

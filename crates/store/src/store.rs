@@ -7,7 +7,7 @@ use audit::{Audited, EntryKeys, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    Across, CredentialKey, Ending, Export, Figures, Tx, export, migrate,
+    Across, CredentialKey, Ending, Export, Figures, LargeChange, Tx, export, migrate,
     postgres::{Postgres, Target},
     sqlite::{self, Sqlite},
 };
@@ -158,7 +158,7 @@ impl Store {
     }
 
     /// Runs a read whose work grows with the tenant ([`crate::Cost::Scan`]). Few run at the same time: one that does
-    /// not get its turn soon is [`StoreError::ScansBusy`], one that takes longer than 2 s is
+    /// not get its turn soon is [`StoreError::TenantBusy`], one that takes longer than 2 s is
     /// [`StoreError::ScanTooLong`]. It is stopped when its future is dropped. `work` awaits nothing but the [`Tx`].
     pub async fn scan<T, E>(
         &self,
@@ -221,6 +221,15 @@ impl Store {
         };
         tx.without_limit().await?;
         work(&mut tx).await
+    }
+
+    /// Waits for the right to make a change whose work grows with the tenant: few of a tenant run at the same time, and
+    /// one that does not get its turn soon is [`StoreError::TenantBusy`].
+    pub async fn large_change(&self, tenant: &TenantId) -> Result<LargeChange, StoreError> {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.large_changes().turn(tenant).await,
+            Backend::Sqlite(sqlite) => sqlite.large_changes.turn(tenant).await,
+        }
     }
 
     /// Runs a unit of work in one transaction with its audit entries: both are kept, or neither.

@@ -367,7 +367,9 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let problem = match error {
             StoreError::Unavailable(_) => Self::unavailable(),
-            StoreError::ScansBusy => Self::busy("too many searches of this tenant are running", 1),
+            StoreError::TenantBusy(work) => {
+                Self::busy(&format!("too many {work} of this tenant are under way"), 1)
+            }
             StoreError::ScanTooLong(limit) => Self::search_too_long(limit),
             _ => Self::internal(),
         };

@@ -35,6 +35,7 @@ use crate::{
     error::store_error,
     export,
     figures::{Figures, Waiting},
+    large_changes::LargeChanges,
     scans::{self, Outcome, Scans, Turn},
     tx::finish,
 };
@@ -64,6 +65,7 @@ pub(crate) struct Postgres {
 struct Shared {
     pools: Mutex<Vec<Mine>>,
     scans: Arc<Scans>,
+    large_changes: LargeChanges,
 }
 
 /// A runtime's pool, and who waits for a connection of it.
@@ -139,7 +141,8 @@ impl Postgres {
         let mut figures = Figures {
             queues: vec![
                 Waiting::sum("connection", all.iter().map(|mine| &mine.waiting)),
-                Waiting::sum("scan", [&scans.waiting]),
+                Waiting::sum("scan", [&scans.turns.queue]),
+                Waiting::sum("large_change", [&self.shared.large_changes.0.queue]),
             ],
             scans: scans.figures(),
             ..Figures::default()
@@ -206,6 +209,10 @@ impl Postgres {
         held.ended(Outcome::Completed);
         held.give_back();
         done
+    }
+
+    pub(crate) fn large_changes(&self) -> &LargeChanges {
+        &self.shared.large_changes
     }
 
     /// A unit of work that sees one moment, on a connection of its own: whoever takes long takes it from nobody.

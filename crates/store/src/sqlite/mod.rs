@@ -23,6 +23,7 @@ use crate::{
     conn::{Conn, Inline, SqliteConn},
     error::store_error,
     figures::{Figures, Waiting},
+    large_changes::LargeChanges,
     migrate,
     users::refold,
 };
@@ -38,6 +39,7 @@ pub(crate) struct Sqlite {
     pub(crate) writer: Arc<Writer>,
     /// Where those that change nothing run.
     pub(crate) readers: Arc<Readers>,
+    pub(crate) large_changes: Arc<LargeChanges>,
     /// For look-ups of one row by its key, done where they are asked for: a hop would cost more than they do.
     nearby: Mutex<Option<SqliteConn>>,
 }
@@ -56,6 +58,7 @@ impl Sqlite {
             applied,
             writer: Arc::new(writer),
             readers: Arc::new(Readers::new(path)),
+            large_changes: Arc::default(),
             nearby: Mutex::new(None),
         })
     }
@@ -67,6 +70,7 @@ impl Sqlite {
             applied: Vec::new(),
             writer: Arc::clone(&self.writer),
             readers: Arc::clone(&self.readers),
+            large_changes: Arc::clone(&self.large_changes),
             nearby: Mutex::new(None),
         }
     }
@@ -79,7 +83,8 @@ impl Sqlite {
         let queues = vec![
             queue("reader", [&self.readers.waiting]),
             queue("writer", [&self.writer.waiting]),
-            queue("scan", [&scans.waiting]),
+            queue("scan", [&scans.turns.queue]),
+            queue("large_change", [&self.large_changes.0.queue]),
         ];
         let wal_bytes = Some(wal::size(&self.path));
         Figures { open, idle, max, queues, scans: scans.figures(), wal_bytes }

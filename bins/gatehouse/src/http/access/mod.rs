@@ -291,10 +291,7 @@ impl<P: Permission> Access<P> {
         let run = self.gate.store.scan(self.ctx.tenant.clone(), self.authorized(work));
         match &self.slot {
             None => run.await,
-            Some(slot) => slot
-                .yielded(run)
-                .await
-                .unwrap_or_else(|| Err(StoreError::Unavailable("too many requests wait".into()).into())),
+            Some(slot) => slot.yielded(run).await.unwrap_or_else(|| Err(too_many_wait().into())),
         }
     }
 
@@ -371,6 +368,32 @@ impl<P: WritePermission> Access<P> {
         let by = By { authority: self.authority.clone(), deny: WorkError::denied };
         write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
     }
+
+    /// The same for a change whose work grows with the tenant. Few of a tenant run at the same time; the others wait
+    /// without the request's slot, so that a server full of them has slots for other tenants.
+    pub async fn write_large<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, WorkError<E>>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let turn = self.gate.store.large_change(&self.ctx.tenant);
+        let turn = match &self.slot {
+            Some(slot) => slot.yielded(turn).await.unwrap_or_else(|| Err(too_many_wait())),
+            None => turn.await,
+        }?;
+        self.write(async move |ctx: &Ctx, tx: &mut Tx| {
+            let _turn = turn;
+            work(ctx, tx).await
+        })
+        .await
+    }
+}
+
+fn too_many_wait() -> StoreError {
+    StoreError::Unavailable("too many requests wait".into())
 }
 
 /// By what authority a unit of work is done, and what it fails with where that does not hold.

@@ -135,7 +135,7 @@ async fn create_group(
     draft.require_display_name()?;
     let projection = projection(&request);
     let wants = projection.wants("members");
-    let created = access.write(async move |ctx, tx| {
+    let created = access.write_large(async move |ctx, tx| {
         let created = groups::create(ctx, tx, draft).await?;
         let events = events::group_created(&created);
         with_members(tx, created.group, wants, events).await
@@ -213,7 +213,7 @@ async fn replace_group(
     let id = group_id(&id)?;
     let projection = projection(&request);
     let wants = projection.wants("members");
-    let replaced = access.write(async move |ctx, tx| {
+    let replaced = access.write_large(async move |ctx, tx| {
         let replaced = groups::replace(ctx, tx, &id, draft).await?;
         let events = events::group_changed(&replaced);
         with_members(tx, replaced.group, wants, events).await
@@ -262,7 +262,7 @@ async fn patch_group(
     let id = group_id(&id)?;
     let projection = projection(&request);
     let wants = projection.wants("members");
-    let changed = access.write(async move |ctx, tx| {
+    let changed = access.write_large(async move |ctx, tx| {
         let changed = groups::patch(ctx, tx, &id, &patch).await?;
         let events = events::group_changed(&changed);
         with_members(tx, changed.group, wants, events).await
@@ -286,7 +286,7 @@ async fn patch_group(
 #[delete("/api/scim/v2/Groups/{id}")]
 async fn delete_group(access: Access<ScimWrite>, id: web::Path<String>) -> Answer {
     let id = group_id(&id)?;
-    let deleted = access.write(async move |_, tx| {
+    let deleted = access.write_large(async move |_, tx| {
         let group = groups::delete(tx, &id).await?;
         Ok::<_, Error>(Audited::new((), events::group_deleted(&group)))
     });

@@ -4,6 +4,7 @@ mod bodies;
 mod fixed_sessions;
 mod forged_history;
 mod forged_places;
+mod group_changes;
 mod guarded_administrators;
 mod guessed_codes;
 mod held_bodies;
