@@ -1,4 +1,5 @@
-//! Clients that tools of others generate from the description: compiled, complete, and used on a real server.
+//! Clients that tools of others generate from the description: compiled, complete, and used on a real server. And
+//! schemathesis, which makes up requests from the description and sends them as an administrator.
 
 use std::{path::Path, process::Command};
 
@@ -37,8 +38,9 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
 
     // The types are held against the answers that this one reads.
     let read = folder.join("answers.json");
+    let tools = root.join("bins/xtask/tools");
     let mut python = Command::new(python::environment("clients/python")?);
-    python.arg("-B").arg(root.join("bins/xtask/tools/clients/python/check.py"));
+    python.arg("-B").arg(tools.join("clients/python/check.py")).env("PYTHONPATH", &tools);
     python.arg(&base).arg(&description).arg(&read).arg(folder.join("python"));
     check(&mut python, "python", &for_python)?;
 
@@ -46,6 +48,24 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     node.arg(node::environment("clients/typescript")?.join("run.mjs"));
     node.arg(&base).arg(&description).arg(&read).arg(folder.join("typescript"));
     check(&mut node, "typescript", &for_typescript)
+}
+
+/// Requests that are made up from the description, on SQLite alone.
+pub(crate) fn administrator(folder: &Path) -> Result<()> {
+    let program = sh::root().join("target/debug/gatehouse");
+    let database = format!("sqlite:{}", folder.join("administrator.db").display());
+    gatehouse(&program, &database, &["migrate"])?;
+    administered(&program, &database, "administrator")?;
+    let mut command = serve(&program, &database, folder);
+    command.env("GATEHOUSE_PASSWORD_COST", CHEAP);
+    command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
+    // Sign-ins and proofs are limited by address: the tool calls from many.
+    command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1");
+    let server = Server::start(&mut command)?;
+    let mut schemathesis = Command::new(python::environment("schemathesis")?);
+    schemathesis.arg(sh::root().join("bins/xtask/tools/administrator/run.py"));
+    schemathesis.arg(format!("http://{}", server.address));
+    sh::run(schemathesis.env("EMAIL", EMAIL).env("PASSWORD", PASSWORD))
 }
 
 /// A tenant with an administrator, and a SCIM token of it.

@@ -32,6 +32,7 @@ cargo xtask db                 a throw-away PostgreSQL until Ctrl-C; prints its 
 cargo xtask browser            the pages in Chromium, after `cargo build`; pictures in target/browser
 cargo xtask outside            tools that others made, against the server on both databases, after `cargo build`
 cargo xtask outside clients    clients generated from the description by tools that others made, after `cargo build`
+cargo xtask outside administrator  requests that schemathesis makes up from the description, after `cargo build`
 cargo xtask outside saml       logins through identity providers that others made, after `cargo build`
 cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch, token, cidr, response or metadata, for a minute unless told otherwise
 cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         ["browser"] => browser::run(),
         ["outside"] => outside::all(),
         ["outside", "clients"] => outside::clients(),
+        ["outside", "administrator"] => outside::administrator(),
         ["outside", "saml"] => outside::saml(),
         ["fuzz", target, seconds @ ..] => fuzz::run(target, seconds.first().copied()),
         ["bench", "scim", rows @ ..] => bench::scim(rows),

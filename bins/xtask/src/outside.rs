@@ -19,6 +19,7 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
         let sqlite = format!("sqlite:{}", folder.join("outside.db").display());
         [sqlite.as_str(), postgres].into_iter().try_for_each(|database| on(database, folder))?;
         clients::run(folder)?;
+        clients::administrator(folder)?;
         webhooks::run(folder)?;
         saml::run(folder)
     })
@@ -37,6 +38,11 @@ pub(crate) fn saml() -> Result<()> {
 /// Generated clients alone.
 pub(crate) fn clients() -> Result<()> {
     within(clients::run)
+}
+
+/// The API by a made-up administrator alone.
+pub(crate) fn administrator() -> Result<()> {
+    within(clients::administrator)
 }
 
 /// In a folder that is gone afterwards.

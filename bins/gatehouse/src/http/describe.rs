@@ -57,6 +57,9 @@ fn complete(document: &mut Value) {
             "/components/schemas/ScimPatch/properties/Operations/items/properties/value",
             json!({ "description": "What to add, to put there, or, of a multi-valued attribute, to remove." }),
         ),
+        ("/components/schemas/PatBody/properties/scopes/uniqueItems", json!(true)),
+        ("/components/schemas/MfaPolicy/properties/acceptedFactors/uniqueItems", json!(true)),
+        ("/components/schemas/PatPolicy/properties/allowedScopes/uniqueItems", json!(true)),
         ("/components/schemas/ScimError", scim_error_schema(&[])),
         ("/components/schemas/ScimRefusal", scim_error_schema(&["error", "code", "reason"])),
         (
@@ -109,10 +112,7 @@ fn complete(document: &mut Value) {
             for parameter in
                 operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten()
             {
-                // Integers of any size are taken: what is larger than the largest is the largest.
-                if let Some(schema) = parameter.get_mut("schema").and_then(Value::as_object_mut) {
-                    schema.remove("format");
-                }
+                describe_parameter(parameter);
             }
         }
     }
@@ -159,6 +159,15 @@ fn add_common_answers(path: &str, operation: &mut Value) {
         }
     }
     responses.sort_keys();
+    if path.ends_with("/acs") {
+        // Browsers get these as a page.
+        for status in ["401", "403"] {
+            let content = operation.pointer_mut(&format!("/responses/{status}/content"));
+            if let Some(content) = content.and_then(Value::as_object_mut) {
+                content.insert("text/html".into(), json!({ "schema": { "type": "string" } }));
+            }
+        }
+    }
 }
 
 fn error_answer(scim: bool, status: &str, description: &str) -> Value {
@@ -195,14 +204,37 @@ fn open_objects(value: &mut Value) {
     }
 }
 
+/// What stands in an address is never null.
+fn describe_parameter(parameter: &mut Value) {
+    let Some(schema) = parameter.get_mut("schema") else { return };
+    if let Some(present) = without_null(schema) {
+        *schema = present;
+    }
+    let Some(schema) = schema.as_object_mut() else { return };
+    if let Some(Value::Array(kinds)) = schema.get("type")
+        && let [kind, Value::String(null)] = kinds.as_slice()
+        && null == "null"
+    {
+        let kind = kind.clone();
+        schema.insert("type".into(), kind);
+    }
+    // Integers of any size are taken: what is larger than the largest is the largest.
+    if schema.get("type").is_some_and(|kind| kind == "integer") {
+        schema.remove("format");
+    }
+}
+
+/// The other one of two schemas of which one is null.
+fn without_null(schema: &Value) -> Option<Value> {
+    let either = schema.get("oneOf").and_then(Value::as_array)?;
+    let is_null = |one: &Value| one.get("type").is_some_and(|kind| kind == "null");
+    either.iter().any(is_null).then(|| either.iter().find(|one| !is_null(one)).cloned())?
+}
+
 /// A body that may be left out is described as what it is when it is there, not as null.
 fn describe_optional_body(operation: &mut Value) {
     let Some(schema) = operation.pointer_mut("/requestBody/content/application~1json/schema") else { return };
-    let body = schema.get("oneOf").and_then(Value::as_array).and_then(|either| {
-        let is_null = |one: &Value| one.get("type").is_some_and(|kind| kind == "null");
-        either.iter().any(is_null).then(|| either.iter().find(|one| !is_null(one)).cloned())?
-    });
-    if let Some(body) = body {
+    if let Some(body) = without_null(schema) {
         *schema = body;
     }
 }

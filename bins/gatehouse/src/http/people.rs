@@ -12,8 +12,9 @@ use super::{
     Site,
     access::Access,
     body::{Json, answer},
+    describe::values,
     errors::Problem,
-    me::{Patched, Phone, phone_numbers},
+    me::{NewPhone, Patched, phone_numbers},
     paging::{Page, PageQuery},
     permissions::{Permission, ReadPeople, WritePeople},
 };
@@ -69,16 +70,17 @@ struct PersonList {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PersonBody {
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::PersonText>)]
     display_name: Patched<String>,
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::PersonText>)]
     title: Patched<String>,
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::PersonText>)]
     department: Patched<String>,
     /// All of them; they take the place of those there were.
-    phone_numbers: Option<Vec<Phone>>,
+    #[schema(max_items = 10)]
+    phone_numbers: Option<Vec<NewPhone>>,
 }
 
 /// List the people of the tenant

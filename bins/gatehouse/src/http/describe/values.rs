@@ -46,15 +46,47 @@ fn one_of(values: impl Serialize) -> Value {
     json!({ "enum": values })
 }
 
-/// Printable characters, at least one of them no space. Spaces around them are cut off.
+/// Printable characters that neither begin nor end with a space, as a regular expression.
+fn trimmed_text(longest: usize) -> String {
+    const INNER: &str = r"[^\u0000-\u001f\u007f-\u009f]";
+    const OUTER: &str = r"[^\s\u0000-\u001f\u007f-\u009f]";
+    format!("{OUTER}({INNER}{{0,{}}}{OUTER})?", longest.saturating_sub(2))
+}
+
+/// Printable characters, at least one of them no space. Spaces around them are cut off and do not count.
 fn printable(longest: usize) -> Value {
-    let pattern = r"^\s*[^\s\u0000-\u001f\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f])?\s*$";
-    json!({ "minLength": 1, "maxLength": longest, "pattern": pattern })
+    json!({ "minLength": 1, "pattern": format!(r"^\s*{}\s*$", trimmed_text(longest)) })
+}
+
+/// The same for a text that is refused with a space at either end.
+fn trimmed(longest: usize) -> Value {
+    json!({ "minLength": 1, "maxLength": longest, "pattern": format!("^{}$", trimmed_text(longest)) })
+}
+
+/// Characters that can be printed.
+fn line(longest: usize) -> Value {
+    json!({ "minLength": 1, "maxLength": longest, "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$" })
 }
 
 /// An IPv4 address as a regular expression.
 const IPV4: &str =
     r"((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+
+/// An IPv6 address as a regular expression (RFC 4291, section 2.2).
+fn ipv6() -> String {
+    const GROUP: &str = "[0-9A-Fa-f]{1,4}";
+    // What stands before a `::`, with its first colon.
+    let head = |groups: usize| if groups == 0 { ":".into() } else { format!("({GROUP}:){{{groups}}}") };
+    let mut forms = vec![
+        format!("({GROUP}:){{7}}{GROUP}"),
+        format!("({GROUP}:){{6}}{IPV4}"),
+        format!("({GROUP}:){{1,7}}:"),
+        "::".into(),
+    ];
+    forms.extend((0..=6).map(|before| format!("{}(:{GROUP}){{1,{}}}", head(before), 7 - before)));
+    forms.extend((0..=5).map(|before| format!("{}(:{GROUP}){{0,{}}}:{IPV4}", head(before), 5 - before)));
+    format!("({})", forms.join("|"))
+}
 
 strings! {
     /// `ADMIN` decides for the tenant.
@@ -158,6 +190,30 @@ strings! {
 
     /// A name of 1 to 100 printable characters.
     Name = printable(100);
+    /// A name of 1 to 100 printable characters, without a space at either end.
+    TrimmedName = trimmed(100);
+    /// A word of 1 to 256 printable characters, without a space at either end.
+    TrimmedWord = trimmed(256);
+    /// A text of 1 to 200 printable characters.
+    PersonText = printable(200);
+    /// A telephone number of 1 to 64 printable characters.
+    PhoneValue = line(64);
+    /// A kind of 1 to 32 printable characters, such as `work` or `mobile`.
+    PhoneKind = line(32);
+    /// A new password: 15 characters or more where it is the only proof, 8 where a second factor is required. One that is easy to
+    /// guess is refused.
+    NewPassword = json!({ "minLength": 8, "maxLength": 1024 });
+    /// An e-mail domain.
+    EmailDomain = json!({
+        "pattern": r"^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$",
+        "maxLength": 253,
+        "examples": ["example.com"],
+    });
+    /// The make of an authenticator: a UUID.
+    AuthenticatorMake = json!({
+        "format": "uuid",
+        "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+    });
     /// A name of 1 to 64 printable characters.
     ShortName = printable(64);
     /// An e-mail address of at most 254 bytes. Spaces around it are cut off.
@@ -175,10 +231,13 @@ strings! {
         "examples": ["ACCOUNT_*"],
     });
     /// An IPv4 or IPv6 address.
-    IpAddress = json!({ "anyOf": [{ "format": "ipv4" }, { "format": "ipv6" }], "examples": ["203.0.113.7"] });
+    IpAddress = json!({ "pattern": format!("^({IPV4}|{})$", ipv6()), "examples": ["203.0.113.7"] });
     /// A range of IPv4 or IPv6 addresses in CIDR notation, or one address.
     IpRange = json!({
-        "anyOf": [{ "pattern": format!("^{IPV4}(/([12]?[0-9]|3[0-2]))?$") }, { "format": "ipv6" }, { "pattern": "^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/[0-9]{1,3}$" }],
+        "pattern": format!(
+            "^({IPV4}(/([12]?[0-9]|3[0-2]))?|{}(/([1-9]?[0-9]|1[01][0-9]|12[0-8]))?)$",
+            ipv6()
+        ),
         "examples": ["203.0.113.0/24", "2001:db8::/32"],
     });
 }

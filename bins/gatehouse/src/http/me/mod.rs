@@ -12,7 +12,7 @@ mod totp;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub(super) use self::profile::{Patched, Phone, phone_numbers};
+pub(super) use self::profile::{NewPhone, Patched, phone_numbers};
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
     config

@@ -15,6 +15,7 @@ use crate::{
         access::Access,
         auth::invalid_credentials,
         body::{Json, answer},
+        describe::values,
         errors::Problem,
         permissions::OwnAccount,
     },
@@ -26,6 +27,7 @@ use crate::{
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PasswordBody {
     current_password: String,
+    #[schema(value_type = values::NewPassword)]
     new_password: String,
     /// Whether one's personal access tokens are revoked as well.
     #[serde(default)]

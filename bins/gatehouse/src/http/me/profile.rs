@@ -18,13 +18,24 @@ use crate::{
     people,
 };
 
-/// A telephone number.
-#[derive(Serialize, Deserialize, ToSchema)]
+/// A telephone number to keep.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+pub(in crate::http) struct NewPhone {
+    #[schema(value_type = values::PhoneValue)]
+    value: String,
+    /// `work`, `mobile`, …
+    #[serde(rename = "type")]
+    #[schema(value_type = Option<values::PhoneKind>)]
+    kind: Option<String>,
+}
+
+/// A telephone number.
+#[derive(Serialize, ToSchema)]
 pub(in crate::http) struct Phone {
     value: String,
     /// `work`, `mobile`, …
-    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     kind: Option<String>,
 }
@@ -95,14 +106,15 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patched<T> {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct MeBody {
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::PersonText>)]
     display_name: Patched<String>,
     /// All of them; they take the place of those there were.
-    phone_numbers: Option<Vec<Phone>>,
+    #[schema(max_items = 10)]
+    phone_numbers: Option<Vec<NewPhone>>,
 }
 
 /// As the directory has them.
-pub(in crate::http) fn phone_numbers(phones: Vec<Phone>) -> Vec<PhoneNumber> {
+pub(in crate::http) fn phone_numbers(phones: Vec<NewPhone>) -> Vec<PhoneNumber> {
     phones.into_iter().map(|phone| PhoneNumber { value: phone.value, kind: phone.kind }).collect()
 }
 

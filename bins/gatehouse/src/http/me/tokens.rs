@@ -93,7 +93,7 @@ struct PatBody {
     #[schema(value_type = values::Name)]
     name: String,
     /// `read:profile`, `write:profile`, `read:hcm`, `write:hcm`, `admin:tenant`.
-    #[schema(value_type = Vec<values::TokenScope>)]
+    #[schema(value_type = Vec<values::TokenScope>, min_items = 1)]
     scopes: Vec<Scope>,
     /// 1 to 366, or what the sign-in policy allows; without it the token ends when the policy says, or has no end.
     #[schema(minimum = 1, maximum = 366)]

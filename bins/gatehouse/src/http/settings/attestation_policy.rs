@@ -25,6 +25,7 @@ use crate::http::{
 /// Which authenticators may be enrolled.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = AttestationPolicy)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes attestation::Policy")]
 pub(super) struct PolicyShape {
     /// `OFF` or `ALLOWLIST`.
@@ -34,6 +35,7 @@ pub(super) struct PolicyShape {
     #[schema(value_type = Vec<values::AuthenticatorGroup>)]
     allowed_groups: Vec<String>,
     /// Makes beside them; 1,000 at most.
+    #[schema(value_type = Vec<values::AuthenticatorMake>, max_items = 1000)]
     allowed_aaguids: Vec<String>,
     /// Whether those may be that can be copied to other devices.
     allow_synced_passkeys: bool,

@@ -22,12 +22,14 @@ pub(super) struct AuditFilter {
     /// The id of who acted: `usr_…`, or `sct_…` of a SCIM token.
     user_id: Option<String>,
     /// Codes, or beginnings of codes with `*` at their end, separated by commas.
+    #[param(pattern = r"^(\s*([A-Za-z0-9_.]+\*?|\*)\s*(,\s*([A-Za-z0-9_.]+\*?|\*)\s*)*)?$")]
     action: Option<String>,
     /// The type of the resource, such as `user`.
     resource_type: Option<String>,
     /// The id of the resource.
     resource_id: Option<String>,
     /// In action, resource or metadata; 200 characters at most.
+    #[param(max_length = 200)]
     q: Option<String>,
     /// From this time on (RFC 3339).
     #[param(format = "date-time")]

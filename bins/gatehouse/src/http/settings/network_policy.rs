@@ -30,6 +30,7 @@ const CALLER_NOT_COVERED: &str = "CALLER_NOT_COVERED";
 /// On which surfaces addresses are looked at.
 #[derive(ToSchema)]
 #[schema(rename_all = "SCREAMING_SNAKE_CASE", as = NetworkEnforcement)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes netpolicy::Enforcement")]
 pub(super) struct EnforcementShape {
     /// When the first factor is proved.
@@ -113,7 +114,7 @@ struct TestBody {
     #[schema(value_type = Option<values::IpAddress>)]
     ip: Option<String>,
     /// At most 1,000 addresses.
-    #[schema(value_type = Option<Vec<values::IpAddress>>)]
+    #[schema(value_type = Option<Vec<values::IpAddress>>, max_items = 1000)]
     ips: Option<Vec<String>>,
     /// `SIGN_IN`, `DASHBOARD` or `API`, which it is by default.
     #[schema(value_type = Option<values::NetworkSurface>)]
@@ -204,7 +205,7 @@ pub(super) async fn get_network_policy(access: Access<ReadSettings>) -> Result<H
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("acknowledge" = Option<String>, Query, description = "CALLER_NOT_COVERED, as in the body.")),
+    params(("acknowledge" = Option<values::Acknowledgement>, Query, description = "CALLER_NOT_COVERED, as in the body.")),
     request_body = PolicyBody,
     responses(
         (status = 200, description = "The policy as it is now.", body = ShownPolicy),

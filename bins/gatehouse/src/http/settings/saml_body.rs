@@ -20,9 +20,10 @@ use crate::{
 #[schema(as = SamlProviderBody)]
 pub(super) struct ProviderBody {
     /// 1 to 100 printable characters.
-    #[schema(value_type = values::Name)]
+    #[schema(value_type = values::TrimmedName)]
     name: String,
     /// 1 to 100 domains, those behind the @ of people's addresses. No other provider of the tenant may have them.
+    #[schema(value_type = Vec<values::EmailDomain>, min_items = 1, max_items = 100)]
     email_domains: Vec<String>,
     /// Metadata: an EntityDescriptor of 512 KiB at most.
     #[serde(default, deserialize_with = "some")]
@@ -34,7 +35,7 @@ pub(super) struct ProviderBody {
     metadata_url: Option<String>,
     /// The issuer of its assertions.
     #[serde(default, deserialize_with = "some")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, min_length = 1, max_length = 1024)]
     entity_id: Option<String>,
     /// Its single sign-on service with the HTTP-POST binding: https.
     #[serde(default, deserialize_with = "some")]
@@ -42,7 +43,7 @@ pub(super) struct ProviderBody {
     sso_url: Option<String>,
     /// 1 to 10 signing certificates: PEM, or base64 of the DER form. Keys are RSA of at least 2048 bits, or ECDSA.
     #[serde(default, deserialize_with = "some")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, min_items = 1, max_items = 10)]
     certificates: Option<Vec<String>>,
     #[serde(default)]
     attribute_mapping: Mapping,
@@ -55,6 +56,7 @@ pub(super) struct ProviderBody {
     force_authn: bool,
     /// Which ways of signing in are asked for, exactly: 10 URIs at most. Any without.
     #[serde(default)]
+    #[schema(max_items = 10)]
     authn_contexts: Vec<String>,
 }
 

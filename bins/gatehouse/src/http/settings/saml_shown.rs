@@ -113,7 +113,7 @@ pub(super) struct Mapping {
     /// Name of the attribute that holds the e-mail address. Without it: the NameID where its format is that of addresses, else the
     /// attributes that are usually called so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, value_type = Option<values::TrimmedWord>)]
     email: Option<String>,
 }
 

@@ -21,6 +21,7 @@ use crate::http::{
 /// What a tenant asks of those who sign in.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = SignInPolicy)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes credentials::SignInPolicy")]
 struct PolicyShape {
     /// `CREDENTIALS_ONLY`, `SSO_ALLOWED` or `SSO_REQUIRED`.
@@ -34,12 +35,13 @@ struct PolicyShape {
 
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MfaPolicy)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes credentials::MfaPolicy")]
 struct MfaShape {
     /// Whether everybody needs a second factor.
     required: bool,
     /// `WEBAUTHN`, `TOTP` or both; the first alone forces one that resists phishing.
-    #[schema(value_type = Vec<values::FactorType>)]
+    #[schema(value_type = Vec<values::FactorType>, min_items = 1)]
     accepted_factors: Vec<String>,
     /// Whether an identity provider is trusted to have asked for one.
     trust_sso_mfa: bool,
@@ -47,6 +49,7 @@ struct MfaShape {
 
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = SessionPolicy)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes credentials::SessionPolicy")]
 struct SessionShape {
     /// Minutes without use, 5 to 43200.
@@ -59,6 +62,7 @@ struct SessionShape {
 
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = PatPolicy)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes credentials::PatPolicy")]
 struct PatShape {
     /// Days that a personal access token is valid at most, 1 to 366; null: no limit. Holds for tokens there are, too.

@@ -95,6 +95,7 @@ struct InviteBody {
     /// `ADMIN` or `MEMBER`, which is the default.
     #[schema(value_type = Option<values::UserRole>)]
     role: Option<Role>,
+    #[schema(value_type = Option<values::PersonText>)]
     display_name: Option<String>,
 }
 

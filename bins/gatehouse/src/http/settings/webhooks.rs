@@ -89,14 +89,14 @@ struct WebhookList {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WebhookBody {
     /// 1 to 100 printable characters.
-    #[schema(value_type = values::Name)]
+    #[schema(value_type = values::TrimmedName)]
     name: String,
     /// https, of a public address.
     #[schema(format = "uri")]
     url: String,
     /// Up to 50 globs of up to 128 characters each; all events without any.
     #[serde(default)]
-    #[schema(value_type = Vec<values::EventFilter>)]
+    #[schema(value_type = Vec<values::EventFilter>, max_items = 50)]
     event_filters: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ struct WebhookBody {
 struct WebhookChange {
     /// 1 to 100 printable characters.
     #[serde(default, deserialize_with = "some")]
-    #[schema(nullable = false, value_type = Option<values::Name>)]
+    #[schema(nullable = false, value_type = Option<values::TrimmedName>)]
     name: Option<String>,
     /// https, of a public address.
     #[serde(default, deserialize_with = "some")]
@@ -114,7 +114,7 @@ struct WebhookChange {
     url: Option<String>,
     /// Up to 50 globs of up to 128 characters each; all events with none.
     #[serde(default, deserialize_with = "some")]
-    #[schema(value_type = Option<Vec<values::EventFilter>>, nullable = false)]
+    #[schema(value_type = Option<Vec<values::EventFilter>>, nullable = false, max_items = 50)]
     event_filters: Option<Vec<String>>,
     /// Whether anything is sent.
     #[serde(default, deserialize_with = "some")]

@@ -1,0 +1,256 @@
+"""Hooks of schemathesis: each request is an administrator's, with the proof that the operation asks for, on an object that
+exists. GATEHOUSE, EMAIL and PASSWORD say where and as whom."""
+import functools, itertools, os
+
+import requests, schemathesis
+
+from proofs import Passkey, code, metadata
+
+BASE = os.environ["GATEHOUSE"].replace("127.0.0.1", "localhost")  # as the server calls itself on a loopback address
+PASSWORD = os.environ["PASSWORD"]
+ENDED = ("UNAUTHENTICATED", "SESSION_REVOKED")
+COOKIE = "authjs.session-token"
+POLICIES = {f"/api/settings/{name}-policy" for name in ("sign-in", "network", "attestation")}
+NEW_PASSWORD = "quiet harbour lantern 72"
+numbers = itertools.count()
+
+
+def refusal(answer):
+    """The code of a refusal for want of a proof or a session, and what it asks a step-up for."""
+    is_json = answer.status_code == 401 and "".join(answer.headers.get("content-type", "")).startswith("application/json")
+    said = answer.json() if is_json else {}
+    return said.get("code"), said.get("purpose")
+
+
+class Administrator:
+    """An administrator who signs in again when an operation has ended the session."""
+
+    def __init__(self, email):
+        self.email, self.password, self.passkey, self.provider = email, PASSWORD, None, None
+        self.sign_in()
+        self.id = self.ask("GET", "/api/me")["id"]
+        self.policies = {path: self.ask("GET", path) for path in POLICIES}
+
+    def call(self, method, path, body=None, headers=None):
+        headers = {"Origin": BASE, "X-Forwarded-For": self.address} | (headers or {})
+        return self.session.request(method, BASE + path, json=body, headers=headers, timeout=10)
+
+    def ask(self, method, path, body=None):
+        answer = self.call(method, path, body)
+        if refusal(answer)[0] in ENDED:
+            self.sign_in()
+            answer = self.call(method, path, body)
+        if purpose := refusal(answer)[1]:
+            answer = self.call(method, path, body, {"X-StepUp-Token": self.step_up(purpose)})
+        assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    def move(self):
+        """Call from another address from now on: sign-ins and proofs are limited by address."""
+        number = next(numbers)
+        self.address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+
+    def sign_in(self):
+        """Begin another session: with the password while there is no passkey."""
+        self.move()
+        self.session = requests.Session()
+        self.session.trust_env = False
+        if self.passkey is None:
+            self.ask("POST", "/api/auth/sign-in", {"email": self.email, "password": self.password})
+            self.passkey = self.enrol()
+        else:
+            options = self.ask("POST", "/api/auth/passkey/options")
+            self.ask("POST", "/api/auth/passkey/verify", self.proof(options))
+
+    def proof(self, options):
+        return {"challengeId": options["challengeId"], "credential": self.passkey.get(options["webauthn"])}
+
+    def step_up(self, purpose):
+        """A token for one request, which has to come from the same address."""
+        self.move()
+        options = self.ask("POST", "/api/auth/step-up/challenge-options", {"purpose": purpose})
+        return self.ask("POST", "/api/auth/step-up/verify", self.proof(options) | {"factor": "WEBAUTHN"})["token"]
+
+    def restore(self, path):
+        """Put a policy back: the next requests are not to be refused by it."""
+        known = self.policies[path]
+        known = known.get("policy", known)
+        keys = {"mode", "enforcement", "adminBypass"} if "network" in path else known.keys()
+        defaults = {"pat": {"maxDays": None, "allowedScopes": None}} if "sign-in" in path else {}
+        self.ask("PUT", path, defaults | {key: known[key] for key in keys})
+
+    def room(self, path):
+        """Delete what was made before, of which there may be only so many."""
+        listed = next(value for value in self.ask("GET", path).values() if isinstance(value, list))
+        kept = self.passkey and self.passkey.factor
+        for old in [one["id"] for one in listed if one["id"] != kept][8:]:
+            self.ask("DELETE", f"{path}/{old}")
+
+    def new_passkey(self):
+        passkey = Passkey(BASE)
+        options = self.ask("POST", "/api/me/factors/passkeys/options")
+        return passkey, {"challengeId": options["challengeId"], "credential": passkey.create(options["webauthn"])}
+
+    def enrol(self):
+        if self.passkey:
+            self.room("/api/me/factors")
+        passkey, body = self.new_passkey()
+        passkey.factor = self.ask("POST", "/api/me/factors/passkeys/verify", body)["id"]
+        return passkey
+
+    def make(self, path, body):
+        self.room(path)
+        return self.ask("POST", path, body)["id"]
+
+    def token(self):
+        return self.make("/api/me/tokens", {"name": "Tool", "scopes": ["read:profile"]})
+
+    def other_session(self):
+        kept = self.session
+        self.sign_in()
+        sessions, self.session = self.ask("GET", "/api/me/sessions")["sessions"], kept
+        return next(one["id"] for one in sessions if one["current"])
+
+    def provider_body(self):
+        self.domain = f"idp-{next(numbers)}.example.com"
+        return {"name": "Provider", "emailDomains": [self.domain], "metadataXml": metadata(f"https://{self.domain}")}
+
+    def kept_provider(self):
+        """One that no operation has removed: making its keys takes long."""
+        if not self.provider or not self.call("GET", f"/api/settings/saml-providers/{self.provider}").ok:
+            self.provider = self.make("/api/settings/saml-providers", self.provider_body())
+        return self.provider
+
+    def object(self, method, path):
+        """The parameters of a path that name what exists; what is not among them is left to the tool."""
+        own, rest = path.removeprefix("/api/me/"), path.removeprefix("/api/settings/")
+        if path.startswith("/api/saml/"):
+            return {"providerId": self.kept_provider()}
+        if own.startswith("factors/{"):
+            return {"id": self.enrol().factor}
+        if own.startswith("tokens/"):
+            return {"id": self.token()}
+        if own.startswith("sessions/{"):
+            return {"id": self.other_session()}
+        if "{tokenId}" in path:
+            return {"id": self.ask("GET", "/api/me")["id"], "tokenId": self.token()}
+        if "{sid}" in path:
+            return {"id": self.ask("GET", "/api/me")["id"], "sid": self.other_session()}
+        if rest.startswith("users/") or path.startswith("/api/people/"):
+            new = {"email": f"user-{next(numbers)}@example.com", "displayName": "User"}
+            return {"id": self.ask("POST", "/api/settings/users", new)["id"]}
+        if rest.startswith("network-policy/rules/"):
+            rule = {"cidr": f"2001:db8:{next(numbers):x}::/48", "label": "Rule"}
+            return {"id": self.ask("POST", "/api/settings/network-policy/rules", rule)["id"]}
+        if rest.startswith("scim-tokens/"):
+            return {"id": self.make("/api/settings/scim-tokens", {"name": "Tool"})}
+        if rest.startswith("webhooks/"):
+            hook = self.make("/api/settings/webhooks", {"name": "Receiver", "url": "http://127.0.0.1:9/"})  # nobody listens
+            if rest.endswith("rotate-secret/complete"):
+                self.ask("POST", f"/api/settings/webhooks/{hook}/rotate-secret", {"overlapHours": 1})
+            if "{deliveryId}" not in path:
+                return {"id": hook}
+            self.token()  # an event
+            sent = self.ask("GET", f"/api/settings/webhooks/{hook}/deliveries")["deliveries"]
+            return {"id": hook} | {"deliveryId": one["id"] for one in sent}
+        if rest.startswith(("saml-providers/", "domains/")):
+            if method in ("GET", "PUT") or rest.endswith(("/test", "/refresh")):
+                provider = self.kept_provider()
+            else:
+                provider = self.make("/api/settings/saml-providers", self.provider_body())
+            if rest.endswith("rotate-certificate/complete"):
+                self.ask("POST", f"/api/settings/saml-providers/{provider}/rotate-certificate")
+            if "{tryId}" in path:
+                return {"id": provider, "tryId": self.ask("POST", f"/api/settings/saml-providers/{provider}/test")["id"]}
+            return {"id": provider, "domain": self.domain}
+        if rest.startswith("audit-log/"):
+            return {"id": self.ask("GET", "/api/settings/audit-log?order=sequence&limit=1")["entries"][0]["id"]}
+        return {}
+
+    def body(self, label, body):
+        """A body with what no description can give, and without what would keep this administrator out."""
+        if label == "POST /api/me/password":
+            return body | {"currentPassword": self.password, "newPassword": NEW_PASSWORD}
+        if label == "POST /api/auth/sign-in":
+            self.move()
+            return {"email": self.email, "password": self.password}
+        if label == "POST /api/auth/passkey/verify":
+            return self.proof(self.ask("POST", "/api/auth/passkey/options"))
+        if label == "POST /api/auth/step-up/verify":
+            self.move()
+            options = self.ask("POST", "/api/auth/step-up/challenge-options", {"purpose": "PAT_MINT_ADMIN"})
+            return self.proof(options) | {"factor": "WEBAUTHN"}
+        if label == "POST /api/me/factors/totp/verify":
+            self.room("/api/me/factors")
+            app = self.ask("POST", "/api/me/factors/totp")
+            return {"id": app["id"], "code": code(app["secret"])}
+        if label == "POST /api/me/factors/passkeys/verify":
+            self.room("/api/me/factors")
+            return body | self.new_passkey()[1]
+        if label.endswith(("/saml-providers", "/saml-providers/{id}")):
+            if label.startswith("POST"):
+                self.room("/api/settings/saml-providers")
+            fields = {name: value for name, value in body.items()
+                      if name not in ("metadataUrl", "entityId", "ssoUrl", "certificates", "authnContexts")}
+            return fields | self.provider_body() | {"name": body["name"]}
+        if label == "PUT /api/settings/sign-in-policy":
+            return body | {"mfa": body["mfa"] | {"acceptedFactors": ["WEBAUTHN", "TOTP"]}}
+        return body
+
+
+@functools.cache
+def administrator():
+    return Administrator(os.environ["EMAIL"])
+
+
+purposes = {}  # of operations, learnt from their refusals
+unused = {}  # tokens of proofs by purpose, each with its address
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    who, label = administrator(), case.operation.label
+    if session := kwargs.get("session"):
+        session.cookies.clear()  # what an answer has set would be sent beside the administrator's
+    # A credential that the tool makes up would count in the place of the cookie.
+    headers = {name: value for name, value in (case.headers or {}).items()
+               if name.lower() not in ("authorization", "x-stepup-token")}
+    case.headers, case.cookies = headers, {COOKIE: who.session.cookies[COOKIE]}
+    purpose = purposes.get(label)
+    if case.meta is None or case.meta.generation.mode.is_positive:
+        if case.path_parameters:
+            known = who.object(case.operation.method.upper(), case.operation.path)
+            case.path_parameters = {name: known.get(name, value) for name, value in case.path_parameters.items()}
+        if isinstance(case.body, dict):
+            case.body = who.body(label, case.body)
+        if label == "POST /api/auth/step-up/consume":
+            purpose = case.body["purpose"]
+            unused.clear()
+    elif who.id in (case.path_parameters or {}).values():
+        # The tool has learnt the administrator's own id.
+        case.path_parameters = who.object(case.operation.method.upper(), case.operation.path)
+    if purpose:
+        if purpose not in unused:
+            token = who.step_up(purpose)
+            unused[purpose] = token, who.address
+        case.headers["X-StepUp-Token"], who.address = unused[purpose]
+    case.headers |= {"Origin": BASE, "X-Forwarded-For": who.address}
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    who, operation = administrator(), case.operation
+    if response.status_code == 200 and operation.label == "DELETE /api/me/factors":
+        who.passkey = None
+        who.sign_in()
+    if response.status_code == 200 and operation.label == "POST /api/me/password":
+        who.password = NEW_PASSWORD
+    if response.status_code == 200 and operation.method.upper() == "PUT" and operation.path in POLICIES:
+        who.restore(operation.path)
+    if response.status_code != 400:  # which comes before the proof is used
+        unused.pop(purposes.get(operation.label), None)
+    asked, purpose = refusal(response)
+    if asked == "STEP_UP_REQUIRED":
+        purposes[operation.label] = purpose
+    elif asked in ENDED:
+        who.sign_in()
