@@ -1,9 +1,12 @@
 //! A unit of work that changes something and answers with the bare value: nothing for the ledger.
 
-use gatehouse::http::{access::Access, permissions::ScimWrite};
+use gatehouse::http::{
+    access::{Access, WorkError},
+    permissions::ScimWrite,
+};
 use scim_core::{Query, UserStore};
 
-async fn handler(access: Access<ScimWrite>, query: Query) -> Result<u64, scim_core::Error> {
+async fn handler(access: Access<ScimWrite>, query: Query) -> Result<u64, WorkError<scim_core::Error>> {
     access
         .write(async move |_, tx| {
             let found = tx.find_users(&query, false).await?;

@@ -215,3 +215,27 @@ fn a_neighbours_session_that_is_over_is_no_way_in() {
         refused(&set_mode(server, &admin, "SSO_REQUIRED"), "no SSO connection");
     });
 }
+
+#[test]
+fn two_administrators_do_not_remove_the_last_two_ways_in_at_once() {
+    on_both(|server| {
+        for round in 0..5 {
+            let tenant = server.tenant(&format!("acme{round}"));
+            let both = ["one", "two"].map(|name| {
+                let email = format!("{name}@tenant{round}.example.com");
+                let (person, browser) = server.signed_in(&tenant, &email, Role::Admin);
+                assert_eq!(enrol(&browser, &mut Authenticator::new()).status, 200);
+                let id = person.id.clone();
+                server.write(&tenant.id, async move |_, tx| tx.delete_password(&id).await);
+                server.proved(&browser, "ACCOUNT_SECURITY_CHANGE")
+            });
+            let mut answers = std::thread::scope(|scope| {
+                both.map(|browser| scope.spawn(move || browser.delete("/api/me/factors")))
+                    .map(|one| one.join().unwrap())
+            });
+            answers.sort_by_key(|answer| answer.status);
+            assert_eq!(answers[0].status, 200, "{}", answers[0].text);
+            refused(&answers[1], "password or a passkey");
+        }
+    });
+}
