@@ -22,11 +22,6 @@ const WAIT: Duration = Duration::from_secs(5);
 /// The large changes of one instance.
 pub(crate) struct LargeChanges(pub(crate) Arc<Turns>);
 
-/// The right to make a large change; given up when dropped.
-pub struct LargeChange {
-    _turn: TenantTurn,
-}
-
 impl Default for LargeChanges {
     fn default() -> Self {
         Self(Arc::new(Turns::new(OF_TENANT, WAITING)))
@@ -34,10 +29,10 @@ impl Default for LargeChanges {
 }
 
 impl LargeChanges {
-    pub(crate) async fn turn(&self, tenant: &TenantId) -> Result<LargeChange, StoreError> {
+    pub(crate) async fn turn(&self, tenant: &TenantId) -> Result<TenantTurn, StoreError> {
         let _place = self.0.queue.join();
         let turn = timeout(WAIT, self.0.turn(tenant)).await.ok().flatten();
-        turn.map(|turn| LargeChange { _turn: turn }).ok_or(StoreError::TenantBusy("changes of groups"))
+        turn.ok_or(StoreError::TenantBusy("changes of groups"))
     }
 }
 

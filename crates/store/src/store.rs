@@ -7,7 +7,7 @@ use audit::{Audited, EntryKeys, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    Across, CredentialKey, Ending, Export, Figures, LargeChange, Tx, export, migrate,
+    Across, CredentialKey, Ending, Export, Figures, TenantTurn, Tx, export, migrate,
     postgres::{Postgres, Target},
     sqlite::{self, Sqlite},
 };
@@ -225,7 +225,7 @@ impl Store {
 
     /// Waits for the right to make a change whose work grows with the tenant: few of a tenant run at the same time, and
     /// one that does not get its turn soon is [`StoreError::TenantBusy`].
-    pub async fn large_change(&self, tenant: &TenantId) -> Result<LargeChange, StoreError> {
+    pub async fn large_change(&self, tenant: &TenantId) -> Result<TenantTurn, StoreError> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.large_changes().turn(tenant).await,
             Backend::Sqlite(sqlite) => sqlite.large_changes.turn(tenant).await,

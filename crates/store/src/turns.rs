@@ -28,7 +28,7 @@ struct OfTenant {
 }
 
 /// The right of a tenant to run a piece of work; given up when dropped.
-pub(crate) struct TenantTurn {
+pub struct TenantTurn {
     _presence: Presence,
     _turn: OwnedSemaphorePermit,
 }

@@ -10,7 +10,7 @@ use store::{Store, Tx, Waiting};
 
 use super::meter;
 
-/// Entries are sealed a second after they are written; longer than this, in milliseconds, the log is told.
+/// Entries are sealed a second after they are written; an entry that waits longer than this, in milliseconds, is logged.
 const LONG: i64 = 60_000;
 
 /// The entry of a tenant that waits first.
@@ -21,7 +21,7 @@ struct Wait {
     since: Timestamp,
     /// Whether the entry was asked when it was written.
     was_asked: bool,
-    was_told: bool,
+    was_logged: bool,
 }
 
 /// The tenants whose entries waited at the end of the last look.
@@ -36,11 +36,11 @@ impl Waits {
         for Waiting { tenant, first, .. } in waiting {
             let mut wait = match before.get(tenant).filter(|wait| wait.entry == *first) {
                 Some(wait) => written(store, tenant, wait.clone()).await,
-                None => Wait { entry: first.clone(), since: now, was_asked: false, was_told: false },
+                None => Wait { entry: first.clone(), since: now, was_asked: false, was_logged: false },
             };
             let age = now.unix_millis() - wait.since.unix_millis();
-            if age > LONG && !wait.was_told {
-                wait.was_told = true;
+            if age > LONG && !wait.was_logged {
+                wait.was_logged = true;
                 tracing::warn!(
                     tenant = tenant.as_str(),
                     entry = wait.entry,

@@ -17,6 +17,7 @@ numbers = itertools.count()
 
 def refusal(answer):
     """The code of a refusal for want of a proof or a session, and what it asks a step-up for."""
+    # Schemathesis has a list of values for each header, requests a string.
     is_json = answer.status_code == 401 and "".join(answer.headers.get("content-type", "")).startswith("application/json")
     said = answer.json() if is_json else {}
     return said.get("code"), said.get("purpose")

@@ -196,7 +196,7 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Tells of what several looks may find.
+    /// Adds a finding that several checks can make.
     pub(super) fn found_once(&mut self, finding: Finding) {
         if !self.findings.contains(&finding) {
             self.found(finding);

@@ -37,7 +37,7 @@ pub struct Removable {
 /// Returns the whole groups from `from` on whose entries are all older than `time`, or `None` if there are none.
 ///
 /// Each entry is hashed again and compared with the hash of its group, and the groups with the newest signed checkpoint: an
-/// entry whose time was changed is an error, not an old entry. MACs are not looked at: whoever removes calls
+/// entry whose time was changed is an error, not an old entry. MACs are not checked: the caller runs
 /// [`verify`](super::verify) at the same moment.
 pub async fn removable<S: VerifyStore + ?Sized>(
     store: &mut S,

@@ -22,8 +22,8 @@ use crate::{
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// Findings that a refusal tells of.
-const TOLD: usize = 5;
+/// Findings that a refusal names.
+const NAMED: usize = 5;
 
 const NO_KEY: StoreError = StoreError::Aborted("there is no key to sign with: set GATEHOUSE_MASTER_KEY");
 const NOT_LATER: StoreError = StoreError::Aborted(
@@ -95,7 +95,7 @@ pub(super) async fn drop_old(
     let keys = Keys { checkpoints: &checkpoints, entries: &entries, retired };
     let now = office.env.now();
     let look = async |tx: &mut Tx| plan(tx, &tenant, &keys, now).await;
-    let plan = office.store.at_one_moment::<_, StoreError>(tenant.id.clone(), look).await??;
+    let plan = office.store.at_one_moment(tenant.id.clone(), look).await?;
     if let Some(old) = plan.old {
         declare(&tenant, plan.from, old, plan.days, signing, office).await?;
     }
@@ -135,49 +135,37 @@ async fn declare(
 }
 
 /// What may be removed, or why nothing may be: seen at one moment.
-async fn plan(
-    tx: &mut Tx,
-    tenant: &Tenant,
-    keys: &Keys<'_>,
-    now: Timestamp,
-) -> std::result::Result<std::result::Result<Plan, String>, StoreError> {
+async fn plan(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>, now: Timestamp) -> Result<Plan> {
     let id = tenant.id.as_str();
-    let days = match signed_retention(tx, tenant, keys).await? {
-        Ok(days) => days,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
+    let days = signed_retention(tx, tenant, keys).await?;
     let with =
         VerifyKeys { checkpoints: keys.checkpoints, entries: Some(keys.entries), retired: keys.retired };
     let found = verify(tx, id, with, Vec::new()).await?;
     if found.count > 0 {
-        return Ok(Err(not_what_was_sealed(&tenant.slug, found.count, &found.findings)));
+        return Err(not_what_was_sealed(&tenant.slug, found.count, &found.findings).into());
     }
     let time = now.plus_millis(-i64::from(days) * DAY);
     let old = removable(tx, id, keys.checkpoints, found.dropped, time).await?;
-    Ok(Ok(Plan { days, from: found.dropped, old }))
+    Ok(Plan { days, from: found.dropped, old })
 }
 
 fn not_what_was_sealed(slug: &str, count: usize, findings: &[Finding]) -> String {
-    let told: Vec<_> = findings.iter().take(TOLD).map(ToString::to_string).collect();
+    let named: Vec<_> = findings.iter().take(NAMED).map(ToString::to_string).collect();
     format!(
         "the log of {slug} is not what was sealed, and nothing is dropped from it; {count} findings (gatehouse audit verify \
          names them): {}",
-        told.join("; ")
+        named.join("; ")
     )
 }
 
-/// Days that entries are kept, as a signed statement says. What the database says otherwise, somebody has changed.
-async fn signed_retention(
-    tx: &mut Tx,
-    tenant: &Tenant,
-    keys: &Keys<'_>,
-) -> std::result::Result<std::result::Result<u32, String>, StoreError> {
+/// Days that entries are kept, as a signed statement says. A database that says something else was changed.
+async fn signed_retention(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>) -> Result<u32> {
     let (id, slug) = (tenant.id.as_str(), &tenant.slug);
     let days = tx.audit_days().await?;
     let notes = tx.statements(Retention::KIND).await?;
     let newest_number = notes.last().map(|(number, _)| *number);
     let settings = RetentionSettings::read(notes, id, keys.checkpoints);
-    let told = tx.newest_of_action(AuditRetentionChanged::CODE).await?;
+    let entry = tx.newest_of_action(AuditRetentionChanged::CODE).await?;
     let refusal = if newest_number.is_none() {
         match days {
             None => format!("entries of {slug} are kept for ever: say gatehouse audit retain first"),
@@ -197,10 +185,10 @@ async fn signed_retention(
     } else {
         match settings.newest() {
             None => format!("entries of {slug} are kept for ever: say gatehouse audit retain first"),
-            Some(stated) => return Ok(in_force(tenant, stated, days, told.as_ref(), keys.entries)),
+            Some(stated) => return Ok(in_force(tenant, stated, days, entry.as_ref(), keys.entries)?),
         }
     };
-    Ok(Err(refusal))
+    Err(refusal.into())
 }
 
 /// The days of the newest statement, unless the log or the database says otherwise.
@@ -208,7 +196,7 @@ fn in_force(
     tenant: &Tenant,
     stated: &Retention,
     days: Option<u32>,
-    told: Option<&StoredEntry>,
+    entry: Option<&StoredEntry>,
     entries: &EntryKeys,
 ) -> std::result::Result<u32, String> {
     let (id, slug) = (tenant.id.as_str(), &tenant.slug);
@@ -216,18 +204,18 @@ fn in_force(
         let leaf = entry.content_leaf(id);
         leaf.is_some_and(|leaf| entries.verify(id, &entry.id, &leaf, entry.mac.as_ref()).is_ok())
     };
-    if let Some(forged) = told.filter(|told| !is_authentic(told)) {
+    if let Some(forged) = entry.filter(|entry| !is_authentic(entry)) {
         return Err(format!(
             "the retention of {slug}: {} says that it was changed, and its MAC does not prove who wrote that; nothing is \
              dropped while it is there",
             forged.id
         ));
     }
-    if let Some(told) = told.filter(|told| told.timestamp > stated.at) {
+    if let Some(newer) = entry.filter(|entry| entry.timestamp > stated.at) {
         return Err(format!(
             "the retention of {slug} was set at {}, and the statement that says so is gone: nothing is dropped before \
              gatehouse audit retain has said it again",
-            told.timestamp
+            newer.timestamp
         ));
     }
     if stated.days != days {

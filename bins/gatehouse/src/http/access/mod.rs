@@ -3,19 +3,17 @@
 //! The middleware proves who calls ([`Gate::authenticate`]) and leaves a [`Pass`] in the request. A
 //! handler names the permission it needs as a parameter, [`Access<P>`]: it is ready at once, refuses
 //! who may not, and is the one way to [`Access::read`] and [`Access::write`]. The [`Store`] is private
-//! to this file, so there is no way around.
+//! to this module, so there is no way around.
 
 use std::{
     future::{Ready, ready},
     marker::PhantomData,
     net::IpAddr,
-    rc::Rc,
     sync::Arc,
     time::Duration,
 };
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
-use audit::{Audited, Event, Unaudited};
 use credentials::attempts;
 use directory::Tier;
 use kernel::{Ctx, Env, StoreError, TenantId, TraceContext};
@@ -26,17 +24,19 @@ use tokio_util::task::TaskTracker;
 
 mod authenticate;
 mod authority;
+mod changes;
 mod visitor;
 
 use self::authority::Authority;
 pub(crate) use self::authority::lifetime;
+use self::changes::{attempt, finish, write};
+pub(super) use self::changes::{enter, entered};
 pub use self::{authority::WorkError, visitor::Visitor};
 use super::{
     auth::FactorName,
     errors::Problem,
-    load::{Slot, Work},
-    meter,
-    permissions::{OwnAccount, Permission, WritePermission},
+    load::Slot,
+    permissions::{OwnAccount, Permission},
     shape::AreaProblem,
 };
 
@@ -228,7 +228,7 @@ impl<P: Permission> Access<P> {
 
     /// Waits for something that is neither storage nor the client, without holding the request's slot.
     pub(super) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
-        aside(self.slot.as_ref(), waiting).await
+        Ok(aside(self.slot.as_ref(), waiting).await?)
     }
 
     /// Refuses a caller who may no longer act, for work that goes on after the answer has begun.
@@ -289,10 +289,7 @@ impl<P: Permission> Access<P> {
         E: From<StoreError> + Send + 'static,
     {
         let run = self.gate.store.scan(self.ctx.tenant.clone(), self.authorized(work));
-        match &self.slot {
-            None => run.await,
-            Some(slot) => slot.yielded(run).await.unwrap_or_else(|| Err(too_many_wait().into())),
-        }
+        aside(self.slot.as_ref(), Box::pin(run)).await?
     }
 
     /// Runs `work`, which changes nothing, as what it costs.
@@ -350,179 +347,16 @@ impl Access<OwnAccount> {
     }
 }
 
-impl<P: WritePermission> Access<P> {
-    /// Runs `work` in one transaction on the caller's tenant, together with its audit entries.
-    ///
-    /// The transaction reads the caller's credential again and commits only if a new request with it would be let in
-    /// ([`WorkError::Denied`] otherwise). Once begun it runs to its end even when the client hangs up: no hang-up ever
-    /// cuts a change in half.
-    pub async fn write<T, E>(
-        &self,
-        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let failing = async move |ctx: &Ctx, tx: &mut Tx| work(ctx, tx).await.map_err(WorkError::Failed);
-        let by = By { authority: self.authority.clone(), deny: WorkError::denied };
-        write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
-    }
-
-    /// The same for a change whose work grows with the tenant. Few of a tenant run at the same time; the others wait
-    /// without the request's slot, so that a server full of them has slots for other tenants.
-    pub async fn write_large<T, E>(
-        &self,
-        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let turn = self.gate.store.large_change(&self.ctx.tenant);
-        let turn = match &self.slot {
-            Some(slot) => slot.yielded(turn).await.unwrap_or_else(|| Err(too_many_wait())),
-            None => turn.await,
-        }?;
-        self.write(async move |ctx: &Ctx, tx: &mut Tx| {
-            let _turn = turn;
-            work(ctx, tx).await
-        })
-        .await
-    }
-}
-
-fn too_many_wait() -> StoreError {
-    StoreError::Unavailable("too many requests wait".into())
-}
-
-/// By what authority a unit of work is done, and what it fails with where that does not hold.
-struct By<E> {
-    authority: Authority,
-    deny: fn(Problem) -> E,
-}
-
-impl<E: From<StoreError>> By<E> {
-    async fn decide(&self, ctx: &Ctx, tx: &mut Tx) -> Result<(), E> {
-        let found = tx.credential().await?;
-        self.authority.check(ctx, tx, found).await.map_err(self.deny)
-    }
-
-    async fn decide_at_end(&self, ctx: &Ctx, tx: &mut Tx) -> Result<(), E> {
-        let Some(at_end) = tx.credential_at_end()? else { return Ok(()) };
-        self.authority.check_at_end(ctx, tx, at_end).await.map_err(self.deny)
-    }
-}
-
-/// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up. With an authority it is kept only
-/// if that still holds: where several transactions run at once, at its end.
-async fn write<T, E>(
-    gate: web::Data<Gate>,
-    slot: Option<&Slot>,
-    ctx: Ctx,
-    by: Option<By<E>>,
-    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-) -> Result<T, E>
-where
-    T: Send + 'static,
-    E: From<StoreError> + Send + 'static,
-{
-    let runs_alone = gate.store.finishes_alone();
-    let credential = by.as_ref().map(|by| by.authority.key().clone());
-    let authorized = async move |ctx: &Ctx, tx: &mut Tx| {
-        let decides_first = runs_alone || by.as_ref().is_some_and(|by| !by.authority.decides_last);
-        if let Some(by) = by.as_ref().filter(|_| decides_first) {
-            by.decide(ctx, tx).await?;
-        }
-        let (value, events) = match work(ctx, tx).await {
-            Ok(audited) => audited.into_parts(),
-            Err(failed) => {
-                // A caller who may no longer act learns that, and nothing of what the work has found.
-                if let Some(by) = by.as_ref().filter(|_| !decides_first) {
-                    by.decide(ctx, tx).await?;
-                }
-                return Err(failed);
-            }
-        };
-        let codes: Vec<_> = events.iter().map(|event| event.code).collect();
-        tx.enter(ctx, events).await?;
-        if let Some(by) = &by {
-            by.decide_at_end(ctx, tx).await?;
-        }
-        Ok::<_, E>(Audited::without((value, codes), Unaudited::Entered))
-    };
-    let (value, codes) = if runs_alone {
-        Box::pin(gate.store.write_with(ctx, credential, authorized)).await?
-    } else {
-        finish(slot.and_then(Slot::held), async move {
-            Box::pin(gate.store.write_with(ctx, credential, authorized)).await
-        })
-        .await?
-    };
-    meter::entered(&codes);
-    Ok(value)
-}
-
-/// Takes an attempt from these limits, in a unit of work of its own, or refuses with 429.
-async fn attempt(
-    gate: web::Data<Gate>,
-    slot: Option<&Slot>,
-    ctx: Ctx,
-    limits: Vec<attempts::Limit>,
-) -> Result<(), Problem> {
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let taken = attempts::take(tx, limits, ctx.now).await?;
-        Ok::<_, StoreError>(Audited::without(taken, Unaudited::AttemptCounted))
-    };
-    match write(gate, slot, ctx, None, work).await? {
-        attempts::Taken::Yes => Ok(()),
-        attempts::Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
-    }
-}
-
 /// Waits for something that is neither storage nor the client, without holding the request's slot.
-async fn aside<T>(slot: Option<&Slot>, waiting: impl Future<Output = T>) -> Result<T, Problem> {
+async fn aside<T>(slot: Option<&Slot>, waiting: impl Future<Output = T>) -> Result<T, StoreError> {
+    let too_many = || StoreError::Unavailable("too many requests wait".into());
     match slot {
-        Some(slot) => slot.yielded(waiting).await.ok_or_else(Problem::unavailable),
+        Some(slot) => slot.yielded(waiting).await.ok_or_else(too_many),
         None => Ok(waiting.await),
     }
-}
-
-/// Runs a unit of work in a task of its own, which goes on when the handler that waits for it is dropped
-/// because its client hung up. So a connection comes back to the pool with nothing running on it, and as
-/// many units of work are under way as there are connections, however many clients hang up.
-async fn finish<T, E>(
-    slot: Option<Rc<Work>>,
-    work: impl Future<Output = Result<T, E>> + 'static,
-) -> Result<T, E>
-where
-    T: 'static,
-    E: From<StoreError> + 'static,
-{
-    let running = actix_web::rt::spawn(async move {
-        let done = work.await;
-        drop(slot);
-        done
-    });
-    running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
 }
 
 /// Who calls, and the operation as units of work see it, once the middleware has let the request in.
 pub(super) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
     request.extensions().get::<Pass>().map(|pass| (pass.caller.clone(), pass.ctx.clone()))
-}
-
-/// Enters something in the ledger that no answer waits for: it is written when that is on its way. The server does
-/// not end before.
-pub(super) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
-    let entering = gate.entering.clone();
-    actix_web::rt::spawn(entering.track_future(entered(gate, ctx, event)));
-}
-
-/// The same, and waits for it.
-pub(super) async fn entered(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
-    let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
-    if let Err(error) = write(gate, None, ctx, None, work).await {
-        tracing::error!(%error, "an entry could not be written");
-    }
 }

@@ -131,7 +131,7 @@ impl Visitor {
 
     /// Waits for something that is neither storage nor the client, without holding the request's slot.
     pub(in crate::http) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
-        aside(self.slot.as_ref(), waiting).await
+        Ok(aside(self.slot.as_ref(), waiting).await?)
     }
 
     /// Lets a person in whose first factor is proved, or tells why not: 403, which is entered already.

@@ -100,7 +100,7 @@ struct PolicyBody {
     #[schema(value_type = EnforcementShape)]
     enforcement: Enforcement,
     admin_bypass: bool,
-    /// `CALLER_NOT_COVERED`, by whoever means to shut themselves out.
+    /// `CALLER_NOT_COVERED`: make the change even if it blocks the caller's own address.
     #[serde(default)]
     #[schema(value_type = Vec<values::Acknowledgement>)]
     acknowledge: Vec<String>,

@@ -119,7 +119,7 @@ pub(super) async fn rename_network_rule(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
         ("id" = String, Path, description = "nrl_…"),
-        ("acknowledge" = Option<values::Acknowledgement>, Query, description = "CALLER_NOT_COVERED, by whoever means to shut themselves out."),
+        ("acknowledge" = Option<values::Acknowledgement>, Query, description = "CALLER_NOT_COVERED: make the change even if it blocks the caller's own address."),
     ),
     responses(
         (status = 200, description = "It is gone.", body = Deleted),

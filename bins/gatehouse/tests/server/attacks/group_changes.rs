@@ -10,24 +10,20 @@ use std::{
 use serde_json::{Value, json};
 use store::testing::Kind;
 
-use crate::support::{Caller, Process, ada};
+use crate::support::{Caller, Process, ada, copied_user};
 
 const USERS: &str = "/api/scim/v2/Users";
 const GROUPS: &str = "/api/scim/v2/Groups";
 /// Users of the attacker. A change of many more takes longer than it may where the server is built without optimization.
-const MANY: usize = 4_000;
+const MANY: usize = 2_500;
 const CONNECTIONS: usize = 16;
 /// How long the attack lasts.
 const LASTS: Duration = Duration::from_secs(8);
 
 /// The body of a group with every second user, from the first or the second.
 fn half(first: usize) -> Value {
-    let members: Vec<_> = (1 + first..=MANY).step_by(2).map(|n| json!({ "value": user_id(n) })).collect();
+    let members: Vec<_> = (1 + first..=MANY).step_by(2).map(|n| json!({ "value": copied_user(n) })).collect();
     json!({ "displayName": "everybody", "members": members })
-}
-
-fn user_id(number: usize) -> String {
-    format!("usr_01jz00000000000{}0", 1_000_000_000 + number)
 }
 
 fn p99(times: &mut [Duration]) -> Duration {
@@ -46,13 +42,7 @@ fn neighbour_of_a_tenant_that_changes_a_large_group_is_served() {
         let user = neighbour.post(USERS, &ada()).json()["id"].as_str().unwrap().to_owned();
         let user = format!("{USERS}/{user}");
         assert_eq!(attacker.post(USERS, &json!({ "userName": "heavy" })).status, 201);
-        process.sql(&format!(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) \
-             INSERT INTO users (tenant_id, id, user_name, user_name_key, active, role, attributes, created_at, updated_at, \
-             folded, has_groups, break_glass) SELECT tenant_id, 'usr_01jz00000000000' || (1000000000 + i) || '0', \
-             user_name || i, user_name_key || i, active, role, '{{}}', created_at, updated_at, folded, has_groups, \
-             break_glass FROM users, n WHERE user_name = 'heavy'"
-        ));
+        process.copy_heavy_user(MANY);
         let group = attacker.post(GROUPS, &json!({ "displayName": "everybody" })).json();
         let group = format!("{GROUPS}/{}?excludedAttributes=members", group["id"].as_str().unwrap());
 

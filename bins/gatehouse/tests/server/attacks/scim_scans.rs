@@ -42,12 +42,7 @@ impl Scene {
             (0..100).map(|n| json!({ "value": format!("{n:0100}"), "type": "work" })).collect();
         let heavy = json!({ "userName": "heavy", "phoneNumbers": phones });
         assert_eq!(attacker.post(USERS, &heavy).status, 201);
-        process.sql(&format!(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) \
-             INSERT INTO users (tenant_id, id, user_name, user_name_key, active, role, attributes, created_at, updated_at, \
-             folded, has_groups, break_glass) SELECT tenant_id, id || i, user_name || i, user_name_key || i, active, role, \
-             '{{}}', created_at, updated_at, folded, has_groups, break_glass FROM users, n WHERE user_name = 'heavy'"
-        ));
+        process.copy_heavy_user(MANY);
         Self { _process: process, server, attacker, token, neighbour, user: format!("{USERS}/{user}") }
     }
 

@@ -22,7 +22,7 @@ pub(crate) use held::HeldRequest;
 pub(crate) use idp::{Idp, Says, Sent};
 pub(crate) use mail::MailServer;
 pub(crate) use maker::Maker;
-pub(crate) use process::{Process, Running};
+pub(crate) use process::{Process, Running, copied_user};
 pub(crate) use server::{AUTH_SECRET, ORIGIN, PASSWORD, Person, Server, Tenant, eventually, on_both};
 pub(crate) use sink::{Received, Sink};
 

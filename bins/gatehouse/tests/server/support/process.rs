@@ -83,6 +83,17 @@ impl Process {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
+    /// Copies the user `heavy` so many times, each with [`copied_user`] for its id.
+    pub(crate) fn copy_heavy_user(&self, times: usize) {
+        self.sql(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {times}) \
+             INSERT INTO users (tenant_id, id, user_name, user_name_key, active, role, attributes, created_at, updated_at, \
+             folded, has_groups, break_glass) SELECT tenant_id, 'usr_01jz00000000000' || (1000000000 + i) || '0', \
+             user_name || i, user_name_key || i, active, role, '{{}}', created_at, updated_at, folded, has_groups, \
+             break_glass FROM users, n WHERE user_name = 'heavy'"
+        ));
+    }
+
     /// A tenant, and the raw token of its identity provider.
     pub(crate) fn tenant(&self, slug: &str) -> String {
         self.json(&["migrate"]);
@@ -200,4 +211,9 @@ impl Drop for Running {
         let _gone = self.child.kill();
         let _ended = self.child.wait();
     }
+}
+
+/// The id of a copy, from 1.
+pub(crate) fn copied_user(number: usize) -> String {
+    format!("usr_01jz00000000000{}0", 1_000_000_000 + number)
 }

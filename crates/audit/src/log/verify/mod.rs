@@ -291,16 +291,14 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let mac = entry.mac.as_ref();
         let is_retired = mac.is_some_and(|mac| self.keys.retired.contains(&mac.key));
         match keys.verify(self.tenant, &id, &leaf, mac) {
-            Ok(()) => {
-                self.result.macs += 1;
-                self.erasures.look_at(entry);
-            }
-            Err(MacProblem::Missing) if sequence < self.mac_start => self.erasures.look_at(entry),
-            Err(MacProblem::UnknownKey) if is_retired => self.erasures.look_at(entry),
+            Ok(()) => self.result.macs += 1,
+            Err(MacProblem::Missing) if sequence < self.mac_start => {}
+            Err(MacProblem::UnknownKey) if is_retired => {}
             Err(problem) => {
-                self.result.found(Finding::Unauthenticated { sequence: Some(sequence), id, problem });
+                return self.result.found(Finding::Unauthenticated { sequence: Some(sequence), id, problem });
             }
         }
+        self.erasures.look_at(entry);
     }
 
     /// Tells entries that stand elsewhere from those that were changed.
