@@ -5,7 +5,6 @@ use audit::{
     events::{
         groups::{GroupCreated, GroupDeleted, GroupUpdated},
         saml::{SamlProviderCreated, SamlProviderKeyRotated, SamlProviderUpdated},
-        sign_in::{SessionRenewed, SignInSucceeded},
         users::{UserCreated, UserDeactivated, UserDeleted, UserReactivated, UserUpdated},
     },
 };
@@ -13,19 +12,6 @@ use directory::Role;
 use kernel::UserId;
 use saml_sp::{Certificate, KeptKey, Provider};
 use scim_core::{Group, User, groups, users};
-
-/// A sign-in is complete.
-pub(crate) fn signed_in(session: &sessions::Session) -> Event {
-    let method = |method| serde_json::to_value(method).ok()?.as_str().map(str::to_owned);
-    let methods = session.methods.iter().filter_map(method).collect();
-    Event::new(session.user.as_str(), &SignInSucceeded { session: session.id.to_string(), methods })
-}
-
-/// A session got a new id.
-pub(crate) fn session_renewed(session: &sessions::Session, previous: &sessions::SessionId) -> Event {
-    let data = SessionRenewed { user: session.user.to_string(), previous: previous.to_string() };
-    Event::new(session.id.as_str(), &data)
-}
 
 /// A user came by provisioning.
 pub(crate) fn user_created(user: &User) -> Event {

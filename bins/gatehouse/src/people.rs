@@ -5,14 +5,14 @@ use audit::{
     events::{
         credentials::{FactorRemoved, PasswordResetStarted},
         pats::PatRevoked,
-        sign_in::{SessionRevoked, SessionsRevoked},
+        sign_in::SessionsRevoked,
         users::UserUpdated,
     },
 };
 use credentials::{Factor, FactorStore, PasswordContext, SignInStore};
 use directory::{Link, LinkKind, LinkStore, Person, ProfileChanges};
 use kernel::{Ctx, Email, Secret, StoreError, UserId};
-use sessions::{SessionId, SessionStore};
+use sessions::SessionStore;
 use store::Tx;
 use tokens::{RawToken, TokenKind};
 
@@ -59,7 +59,7 @@ pub(crate) async fn deliver(
     kind: LinkKind,
     link: RawToken,
 ) -> Result<Option<String>, Problem> {
-    let address = address_of(&site.base_url, &link);
+    let address = address_of(&site.pipeline.base_url, &link);
     match (&site.mail, &person.email) {
         (Some(mail), Some(email)) => {
             let sent = mail.send_link(email, kind, &address).await;
@@ -134,22 +134,6 @@ pub(crate) async fn remove_factors(tx: &mut Tx, id: &UserId) -> Result<Vec<Event
     tx.replace_codes(id, &[]).await?;
     tx.clear_wrong_codes(id).await?;
     Ok(events)
-}
-
-/// Ends a session of a person.
-pub(crate) async fn end_session(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    user: &UserId,
-    id: &SessionId,
-    why: &'static str,
-) -> Result<Audited<()>, sessions::Error> {
-    let ended = sessions::revoke(ctx, tx, user, id).await?;
-    // An enrolment that was begun in it is not finished elsewhere.
-    tx.drop_pending(user).await?;
-    let data = SessionRevoked { user: user.to_string(), why };
-    let event = ended.then(|| Event::new(id.as_str(), &data));
-    Ok(Audited::of_changes((), event.into_iter().collect()))
 }
 
 /// Changes a person's profile.

@@ -6,7 +6,7 @@ use credentials::{Aaguid, Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
 use store::{EnrolledPasskey, Tx};
 
-use super::{errors::Problem, meter};
+use super::{area_metrics, errors::Problem};
 use crate::makers::Makers;
 
 /// What a passkey is to the policy.
@@ -46,7 +46,7 @@ pub(super) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passk
     let asked = asked(passkey.aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
     let verdict = tx.attestation_policy().await?.decide(&asked);
     let Some(reason) = verdict.reason() else { return Ok(()) };
-    meter::attestation_denied(reason.as_str());
+    area_metrics::attestation_denied(reason.as_str());
     let data = AttestationPolicyBlocked {
         user: user.to_string(),
         aaguid: passkey.aaguid.to_string(),

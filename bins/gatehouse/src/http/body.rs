@@ -14,11 +14,8 @@ use serde_json::Value;
 
 use super::{
     bodies::receive,
-    errors::{Problem, ScimProblem},
+    errors::{Problem, SCIM_JSON, ScimProblem},
 };
-
-/// RFC 7644 §8.1
-pub(super) const SCIM_JSON: &str = "application/scim+json";
 
 /// A JSON body as SCIM clients send it: `application/scim+json` or `application/json`.
 pub(super) struct ScimJson(pub Value);

@@ -27,7 +27,12 @@ use rustix::{
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
 
-use super::{meter::ConnectionMeter, tally::Tally};
+use metrics::{Counter, Gauge, counter, gauge};
+
+use super::{
+    meter::{CLOSED, OPEN, count},
+    tally::Tally,
+};
 
 /// How long a connection stays open that carries no request: longer than the keep-alive of the HTTP library, which
 /// closes those that are silent, and so the bound for those that are not.
@@ -286,4 +291,29 @@ fn most_open() -> usize {
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let connections = files.saturating_sub(OTHER_FILES) / 2;
     usize::try_from(connections).unwrap_or(usize::MAX).clamp(64, MOST)
+}
+
+/// What counts connections.
+struct ConnectionMeter {
+    open: Gauge,
+    closed: [(Closed, Counter); Closed::ALL.len()],
+}
+
+impl ConnectionMeter {
+    fn new() -> Self {
+        let closed = Closed::ALL.map(|reason| (reason, counter!(CLOSED, "reason" => reason.as_str())));
+        Self { open: gauge!(OPEN), closed }
+    }
+
+    /// Sets the gauge.
+    fn measure(&self, open: usize) {
+        self.open.set(count(open));
+    }
+
+    /// Counts a connection that the server closed.
+    fn closed(&self, reason: Closed) {
+        if let Some((_, counter)) = self.closed.iter().find(|(known, _)| *known == reason) {
+            counter.increment(1);
+        }
+    }
 }

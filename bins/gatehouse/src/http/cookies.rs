@@ -8,7 +8,7 @@ use kernel::{Env, TenantId};
 use serde_json::{Map, Value};
 use sessions::{CookieName, Session, chunks};
 
-use super::{Site, errors::Problem};
+use super::{errors::Problem, pipeline::Pipeline};
 
 /// Mirrors the session's id.
 pub(super) const AS_SID: &str = "as_sid";
@@ -50,9 +50,9 @@ fn is_chunk(rest: &str) -> bool {
         || rest.strip_prefix('.').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn cookie(site: &Site, name: &str, value: &str, max_age: i64) -> Option<HeaderValue> {
+fn cookie(pipeline: &Pipeline, name: &str, value: &str, max_age: i64) -> Option<HeaderValue> {
     // A browser takes a `__Secure-` name only with the attribute, whatever the scheme.
-    let secure = if site.https || name.starts_with("__Secure-") { "; Secure" } else { "" };
+    let secure = if pipeline.https || name.starts_with("__Secure-") { "; Secure" } else { "" };
     let text = format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
     HeaderValue::from_str(&text).ok()
 }
@@ -66,7 +66,7 @@ pub(super) struct About<'a> {
 
 /// Adds the cookies of a session to an answer. They end when the session does at the latest.
 pub(super) fn set(
-    site: &Site,
+    pipeline: &Pipeline,
     env: &dyn Env,
     answer: &mut HttpResponse,
     session: &Session,
@@ -83,23 +83,25 @@ pub(super) fn set(
         ("sid".to_owned(), session.id.as_str().into()),
         ("tid".to_owned(), about.tenant.as_str().into()),
     ]);
-    let token =
-        site.keys.mint_cookie(env, site.cookie_name, claims, max_age).ok_or_else(Problem::internal)?;
-    let mut pairs = chunks(site.cookie_name, &token);
+    let token = pipeline
+        .keys
+        .mint_cookie(env, pipeline.cookie_name, claims, max_age)
+        .ok_or_else(Problem::internal)?;
+    let mut pairs = chunks(pipeline.cookie_name, &token);
     pairs.push((AS_SID.to_owned(), session.id.to_string()));
     for (name, value) in pairs {
-        let header = cookie(site, &name, &value, max_age).ok_or_else(Problem::internal)?;
+        let header = cookie(pipeline, &name, &value, max_age).ok_or_else(Problem::internal)?;
         answer.headers_mut().append(header::SET_COOKIE, header);
     }
     Ok(())
 }
 
 /// Takes the session's cookies away, under both names and in chunks.
-pub(super) fn clear(site: &Site, answer: &mut HttpResponse) {
+pub(super) fn clear(pipeline: &Pipeline, answer: &mut HttpResponse) {
     let chunked = |name: CookieName| (0..CHUNKS).map(move |index| format!("{}.{index}", name.as_str()));
     let names = CookieName::ALL.into_iter().flat_map(|name| chunked(name).chain([name.as_str().to_owned()]));
     for name in names.chain([AS_SID.to_owned()]) {
-        if let Some(header) = cookie(site, &name, "", 0) {
+        if let Some(header) = cookie(pipeline, &name, "", 0) {
             answer.headers_mut().append(header::SET_COOKIE, header);
         }
     }

@@ -6,7 +6,7 @@ use metrics::counter;
 use netpolicy::Surface;
 use saml_sp::Step;
 
-use super::{bodies::Refused, connections::Closed, deliveries, meter, saml};
+use super::{area_metrics, bodies::Refused, connections::Closed, deliveries, meter, saml};
 
 /// A counter, and the values of its label where it has one.
 pub struct KnownCounter {
@@ -28,16 +28,16 @@ pub fn known_counters() -> Vec<KnownCounter> {
         with(meter::CLOSED, "reason", Closed::ALL.map(Closed::as_str).to_vec()),
         with(meter::SCANS_ENDED, "outcome", store::Outcome::ALL.map(store::Outcome::as_str).to_vec()),
         with(meter::EVENTS, "code", audit::events::catalog().specs().iter().map(|spec| spec.code).collect()),
-        plain(meter::SEALED),
-        plain(meter::SEALING_FAILED),
+        plain(area_metrics::SEALED),
+        plain(area_metrics::SEALING_FAILED),
         with(meter::NETWORK, "surface", Surface::ALL.map(Surface::as_str).to_vec()),
-        with(meter::ATTESTATION, "reason", Reason::ALL.map(Reason::as_str).to_vec()),
-        with(meter::ATTEMPTS, "outcome", deliveries::OUTCOMES.to_vec()),
-        plain(meter::UNSIGNED),
-        plain(meter::QUEUE_FAILED),
-        plain(meter::SAML_BEGUN),
-        with(meter::SAML_ANSWERED, "outcome", outcomes.collect()),
-        with(meter::SAML_READ, "outcome", saml::READINGS.to_vec()),
+        with(area_metrics::ATTESTATION, "reason", Reason::ALL.map(Reason::as_str).to_vec()),
+        with(area_metrics::ATTEMPTS, "outcome", deliveries::OUTCOMES.to_vec()),
+        plain(area_metrics::UNSIGNED),
+        plain(area_metrics::QUEUE_FAILED),
+        plain(area_metrics::SAML_BEGUN),
+        with(area_metrics::SAML_ANSWERED, "outcome", outcomes.collect()),
+        with(area_metrics::SAML_READ, "outcome", saml::READINGS.to_vec()),
     ]
 }
 

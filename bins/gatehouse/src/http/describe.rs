@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa_actix_web::AppExt;
 
-use super::{body::SCIM_JSON, routes};
+use super::{errors::SCIM_JSON, routes};
 
 pub(in crate::http) mod values;
 

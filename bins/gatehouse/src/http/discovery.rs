@@ -1,5 +1,7 @@
 //! `/api/developers`: the description of the API and the catalog of events.
 
+use std::sync::OnceLock;
+
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use serde_json::{Value, json};
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -18,6 +20,8 @@ pub struct Documents {
     openapi: Document,
     events: Document,
     spec_version: String,
+    /// The page that shows them, from its first request on.
+    pub(crate) reference: OnceLock<Document>,
 }
 
 impl Documents {
@@ -26,7 +30,7 @@ impl Documents {
         let value = document();
         let (openapi, hash) = Document::new(JSON, value.to_string());
         let (events, _) = Document::new(JSON, events().to_string());
-        Self { value, openapi, events, spec_version: format!("1.0.0+{hash}") }
+        Self { value, openapi, events, spec_version: format!("1.0.0+{hash}"), reference: OnceLock::new() }
     }
 
     pub(crate) fn openapi_json(&self) -> &Value {

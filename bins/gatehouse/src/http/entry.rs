@@ -25,12 +25,12 @@ use kernel::{Id, Kind};
 use tokio::time::timeout;
 
 use super::{
-    Site,
     access::{self, Arrival, Gate},
     bodies::{Incoming, Kept},
     connections::Busy,
     errors::{Cause, Entry, Problem},
     operations::{Manner, Named, Operation},
+    pipeline::Pipeline,
     probes,
     shape::{Area, Shape},
     trace::{self, TRACERESPONSE},
@@ -62,15 +62,15 @@ pub(super) async fn enter(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let started = Instant::now();
     let (area, shape) = (Area::of(request.path()), Shape::of(request.request()));
-    let (Some(site), Some(gate)) =
-        (request.app_data::<web::Data<Site>>().cloned(), request.app_data::<web::Data<Gate>>().cloned())
+    let (Some(pipeline), Some(gate)) =
+        (request.app_data::<web::Data<Pipeline>>().cloned(), request.app_data::<web::Data<Gate>>().cloned())
     else {
         return Ok(request.into_response(shape.answer(&Problem::internal())));
     };
     let peer = request.peer_addr().map(|peer| peer.ip());
     let named = match request.path() {
         probes::METRICS if !probes::is_local(peer, request.headers()) => Named::Nothing,
-        path => site.operations.named(request.method(), path),
+        path => pipeline.operations.named(request.method(), path),
     };
     let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
     let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Quiet);
@@ -78,16 +78,16 @@ pub(super) async fn enter(
     let patient = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Patient);
     let slot = match (quiet, patient) {
         (true, _) => None,
-        (false, true) => Some(site.load.admit_patient()),
-        (false, false) => site.load.admit(),
+        (false, true) => Some(pipeline.load.admit_patient()),
+        (false, false) => pipeline.load.admit(),
     };
-    let ip = site.client_address(peer, request.headers());
-    let incoming = Incoming::of(&mut request, &site.bodies, || attempts::origin(ip.or(peer)));
+    let ip = pipeline.client_address(peer, request.headers());
+    let incoming = Incoming::of(&mut request, &pipeline.bodies, || attempts::origin(ip.or(peer)));
     let busy = Busy::of(&request);
     if !quiet && slot.is_none() {
-        operation.as_ref().map_or(&site.other, |operation| &operation.meter).refused(503);
-        site.load.before_refusal().await;
-        let mut response = request.into_response(refuse_at_once(area, &site));
+        operation.as_ref().map_or(&pipeline.other, |operation| &operation.meter).refused(503);
+        pipeline.load.before_refusal().await;
+        let mut response = request.into_response(refuse_at_once(area, &pipeline));
         keep(response.response_mut(), incoming, busy);
         return Ok(response);
     }
@@ -96,15 +96,15 @@ pub(super) async fn enter(
     }
     let arrival = Arrival {
         request_id: Id::<Request>::new(gate.env()).to_string(),
-        trace: trace::of(request.headers(), gate.env(), site.records_traces),
+        trace: trace::of(request.headers(), gate.env(), pipeline.records_traces),
         peer,
         ip,
     };
     let method = request.method().clone();
-    let _answering = site.load.arrived();
+    let _answering = pipeline.load.arrived();
     let mut line = Line { operation, tenant: None, quiet };
     let work = async {
-        let admitted = admit(&request, named, &site, &gate, &arrival, &mut line.tenant).await;
+        let admitted = admit(&request, named, &pipeline, &gate, &arrival, &mut line.tenant).await;
         match admitted {
             Err(problem) => Ok(request.into_response(shape.answer(&problem))),
             Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
@@ -120,24 +120,27 @@ pub(super) async fn enter(
     };
     let status = response.status();
     let took = started.elapsed();
-    line.operation.as_ref().map_or(&site.other, |operation| &operation.meter).answered(status.as_u16(), took);
+    line.operation
+        .as_ref()
+        .map_or(&pipeline.other, |operation| &operation.meter)
+        .answered(status.as_u16(), took);
     let cause = response.extensions_mut().remove::<Cause>();
     let entry = response.extensions_mut().remove::<Entry>();
-    finish(response.headers_mut(), area, &site);
+    finish(response.headers_mut(), area, &pipeline);
     tell(response.headers_mut(), &arrival);
-    if site.load.is_draining() {
+    if pipeline.load.is_draining() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
-    hold_until_sent(response, &site, || attempts::origin(ip.or(peer)));
+    hold_until_sent(response, &pipeline, || attempts::origin(ip.or(peer)));
     keep(response, incoming, busy);
     if let (Some(Entry { event, ctx }), Ok(response)) = (entry, &answered)
         && let Some(ctx) = ctx.or_else(|| access::passed(response.request()).map(|(_, ctx)| ctx))
-        && site.refusals.is_new(&ctx, &event, arrival.ip)
+        && pipeline.refusals.is_new(&ctx, &event, arrival.ip)
     {
         access::enter(gate.clone(), ctx, event);
     }
     let told = Told { method: &method, status: status.as_u16(), took, cause };
-    line.say(&told, &arrival, &site, &gate);
+    line.say(&told, &arrival, &pipeline, &gate);
     answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
 }
 
@@ -158,7 +161,7 @@ struct Told<'a> {
 }
 
 impl Line {
-    fn say(&self, told: &Told<'_>, arrival: &Arrival, site: &Site, gate: &Gate) {
+    fn say(&self, told: &Told<'_>, arrival: &Arrival, pipeline: &Pipeline, gate: &Gate) {
         if let Some(Cause(cause)) = &told.cause {
             tracing::error!(
                 request_id = arrival.request_id,
@@ -185,7 +188,7 @@ impl Line {
             "answered"
         );
         #[cfg(feature = "otlp")]
-        if let Some(spans) = &site.spans {
+        if let Some(spans) = &pipeline.spans {
             spans.answered(&super::spans::Answered {
                 trace: &arrival.trace,
                 method: told.method.as_str(),
@@ -198,7 +201,7 @@ impl Line {
             });
         }
         #[cfg(not(feature = "otlp"))]
-        let (_, _) = (site, gate);
+        let (_, _) = (pipeline, gate);
     }
 
     fn template(&self) -> &str {
@@ -209,7 +212,7 @@ impl Line {
 async fn admit(
     request: &ServiceRequest,
     named: Named,
-    site: &Site,
+    pipeline: &Pipeline,
     gate: &Gate,
     arrival: &Arrival,
     of: &mut Option<String>,
@@ -220,7 +223,7 @@ async fn admit(
         Named::Nothing => return Err(Problem::not_found()),
     };
     if operation.manner != Manner::FromElsewhere {
-        cross_site(request, site)?;
+        cross_site(request, pipeline)?;
     }
     if operation.public {
         if ["/api/auth/", "/api/saml/"].iter().any(|area| request.path().starts_with(area)) {
@@ -228,10 +231,10 @@ async fn admit(
         }
     } else {
         let is_sign_out = operation.manner == Manner::SignOut;
-        let tenant = gate.authenticate(site, request, request.headers(), arrival, is_sign_out).await?;
+        let tenant = gate.authenticate(pipeline, request, request.headers(), arrival, is_sign_out).await?;
         *of = Some(tenant.to_string());
         if Area::of(request.path()) == Area::Scim {
-            site.scim_rates.admit(gate, &tenant).await?;
+            pipeline.scim_rates.admit(&tenant, async || gate.tier(&tenant).await).await?;
         }
     }
     // Nothing is called so, and PostgreSQL has no text with this character.
@@ -242,7 +245,7 @@ async fn admit(
 }
 
 /// Refuses what a page of somebody else's has made a browser send along with our cookies (sign-in too).
-fn cross_site(request: &ServiceRequest, site: &Site) -> Result<(), Problem> {
+fn cross_site(request: &ServiceRequest, pipeline: &Pipeline) -> Result<(), Problem> {
     let headers = request.headers();
     let api = Area::of(request.path()) == Area::Api;
     if !api || request.method().is_safe() || headers.contains_key(header::AUTHORIZATION) {
@@ -251,7 +254,7 @@ fn cross_site(request: &ServiceRequest, site: &Site) -> Result<(), Problem> {
     let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let fetch = text(HeaderName::from_static("sec-fetch-site"));
     let site_fits = fetch.is_none_or(|fetch| fetch == "same-origin" || fetch == "none");
-    let origin_fits = text(header::ORIGIN).is_none_or(|origin| origin == site.base_url);
+    let origin_fits = text(header::ORIGIN).is_none_or(|origin| origin == pipeline.base_url);
     if site_fits && origin_fits {
         return Ok(());
     }
@@ -269,10 +272,10 @@ async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T,
 }
 
 /// Refuses what is too much with as little work as can be: no line, no id, a body that is made once.
-fn refuse_at_once(area: Area, site: &Site) -> HttpResponse {
-    let mut answer = area.refuse_at_once(&site.overloaded);
-    finish(answer.headers_mut(), area, site);
-    if site.load.is_draining() {
+fn refuse_at_once(area: Area, pipeline: &Pipeline) -> HttpResponse {
+    let mut answer = area.refuse_at_once(&pipeline.overloaded);
+    finish(answer.headers_mut(), area, pipeline);
+    if pipeline.load.is_draining() {
         answer.head_mut().set_connection_type(ConnectionType::Close);
     }
     answer
@@ -290,12 +293,12 @@ fn keep(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<Bu
 }
 
 /// Counts a large answer for its client's address until it is sent.
-fn hold_until_sent(response: &mut HttpResponse, site: &Site, address: impl FnOnce() -> String) {
+fn hold_until_sent(response: &mut HttpResponse, pipeline: &Pipeline, address: impl FnOnce() -> String) {
     if !unsent::is_large(response.body()) {
         return;
     }
     let whole = std::mem::replace(response, HttpResponse::Ok().finish());
-    *response = whole.map_body(|_, body| site.unsent.count(address().into(), body));
+    *response = whole.map_body(|_, body| pipeline.unsent.count(address().into(), body));
 }
 
 /// What ties the answer to the log.
@@ -308,18 +311,18 @@ fn tell(headers: &mut HeaderMap, arrival: &Arrival) {
     }
 }
 
-fn finish(headers: &mut HeaderMap, area: Area, site: &Site) {
+fn finish(headers: &mut HeaderMap, area: Area, pipeline: &Pipeline) {
     let policy = if area == Area::Pages { PAGE_POLICY } else { API_POLICY };
     // A page that is answered where the API is says itself what it may do.
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     if area != Area::Pages {
-        headers.insert(SPEC_VERSION, site.spec_version.clone());
+        headers.insert(SPEC_VERSION, pipeline.spec_version.clone());
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    if site.https {
+    if pipeline.https {
         let year = HeaderValue::from_static("max-age=31536000; includeSubDomains");
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
     }

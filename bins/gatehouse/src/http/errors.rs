@@ -53,6 +53,9 @@ impl fmt::Debug for Entry {
 /// What went wrong, for the log alone: it travels with the answer to where the request's id is known.
 pub(super) struct Cause(pub(super) String);
 
+/// The media type of SCIM (RFC 7644, section 8.1).
+pub(super) const SCIM_JSON: &str = "application/scim+json";
+
 /// Seconds after which trying again is worth it.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
@@ -124,6 +127,20 @@ impl Problem {
         Self::refused(
             "ACCOUNT_DISABLED",
             "this account is disabled; an administrator of the tenant can enable it",
+        )
+    }
+
+    /// 401: the tenant accepts e-mail and password, or a passkey, alone.
+    pub(super) fn sso_not_allowed() -> Self {
+        let message = "This tenant does not accept single sign-on. Sign in with your password.";
+        Self::refused("SSO_NOT_ALLOWED", message)
+    }
+
+    /// 403: passwords and passkeys do not open this tenant.
+    pub(super) fn sso_required() -> Self {
+        Self::denied(
+            "SSO_REQUIRED",
+            "This tenant requires single sign-on. Sign in through its identity provider.",
         )
     }
 
@@ -315,7 +332,7 @@ impl Problem {
         if let (true, Some(members)) = (both, body.as_object_mut()) {
             members.extend(self.members());
         }
-        self.respond(super::body::SCIM_JSON, &body)
+        self.respond(SCIM_JSON, &body)
     }
 
     fn members(&self) -> Map<String, Value> {
@@ -398,7 +415,7 @@ impl Overloaded {
 
     /// As an answer of SCIM.
     pub(super) fn scim(&self) -> HttpResponse {
-        Self::answer(super::body::SCIM_JSON, &self.scim)
+        Self::answer(SCIM_JSON, &self.scim)
     }
 
     fn answer(content_type: &'static str, body: &Bytes) -> HttpResponse {

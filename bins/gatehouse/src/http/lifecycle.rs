@@ -27,8 +27,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use utoipa_actix_web::AppExt;
 
 use super::{
-    Site, access::Gate, deliveries::Deliveries, entry, meter, probes, refusals::Closing, routes,
-    saml::Caretaker, sealer::Sealer, tls::Certificate,
+    Site, access::Gate, area_metrics, deliveries::Deliveries, entry, meter, probes, refusals::Closing,
+    routes, saml::Caretaker, sealer::Sealer, shape::ProblemPage, tls::Certificate,
 };
 use crate::{
     config::{Role, Settings},
@@ -123,7 +123,7 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let base_url = settings.base_url.clone().unwrap_or_else(|| default_base_url(scheme, address));
     // Before the first meter is made.
-    let _recorder = meter::recorder();
+    meter::install(&area_metrics::HISTOGRAMS, area_metrics::start);
     let certificate = settings.tls.as_ref().map(Certificate::new).transpose()?;
     let workers =
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -131,7 +131,7 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     // What a worker could not do, it could not do here either: then nothing starts.
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
     let makers = Arc::new(Makers::new(&settings.makers, env.now()));
-    meter::makes(makers.count());
+    area_metrics::makes(makers.count());
     let site = web::Data::new(Site::new(settings, base_url, keys, watched, limit, makers)?);
     let metrics = settings.metrics_bind.map(|address| serve_metrics(address, site.clone())).transpose()?;
     let (metrics_address, metrics) = metrics.unzip();
@@ -149,7 +149,10 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         let gate = store
             .for_this_runtime()
             .map(|store| web::Data::new(Gate::new(store, Arc::clone(&env), tracker.clone())));
-        let app = App::new().app_data(served.clone());
+        let app = App::new()
+            .app_data(served.clone())
+            .app_data(served.pipeline.clone())
+            .app_data(ProblemPage(pages::problem_page));
         let app = match gate {
             Ok(gate) => app.app_data(gate),
             Err(error) => {
@@ -176,7 +179,10 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     .h2_initial_window_size(STREAM_WINDOW)
     .h2_initial_connection_window_size(CONNECTION_WINDOW)
     .on_connect(move |io, data| {
-        opening.connections.opened(io, data, |peer| opening.proxies.trusts(peer.to_canonical()));
+        opening
+            .pipeline
+            .connections
+            .opened(io, data, |peer| opening.pipeline.proxies.trusts(peer.to_canonical()));
     })
     .shutdown_timeout(LAST_ANSWERS.as_secs());
     let server = match &certificate {
@@ -214,7 +220,7 @@ fn serve_metrics(address: SocketAddr, site: web::Data<Site>) -> io::Result<(Sock
     let listener = TcpListener::bind(address)?;
     let address = listener.local_addr()?;
     tracing::info!(%address, "metrics have an address of their own");
-    let app = move || App::new().app_data(site.clone()).configure(probes::metrics_routes);
+    let app = move || App::new().app_data(site.pipeline.clone()).configure(probes::metrics_routes);
     Ok((address, HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run()))
 }
 
@@ -240,10 +246,10 @@ impl Bound {
         // Not aborted: what it has taken to write is written.
         ending.cancel();
         let _ended = closing.await;
-        chores.write_closing(&site, site.refusals.take_all()).await;
+        chores.write_closing(&site, site.pipeline.refusals.take_all()).await;
         beside.finish().await;
         #[cfg(feature = "otlp")]
-        if let Some(spans) = &site.spans {
+        if let Some(spans) = &site.pipeline.spans {
             spans.end();
         }
         if let Some((handle, figures)) = figures {
@@ -324,7 +330,7 @@ async fn serve_and_end(server: Server, site: &Site, entering: &TaskTracker, mut 
         _ = end.terminate.recv() => false,
         _ = end.interrupt.recv() => true,
     };
-    site.load.drain();
+    site.pipeline.load.drain();
     tracing::info!(seconds = if at_once { 0 } else { end.drain.as_secs() }, "draining: not ready any more");
     if !at_once {
         tokio::select! {
@@ -334,14 +340,14 @@ async fn serve_and_end(server: Server, site: &Site, entering: &TaskTracker, mut 
             _ = end.interrupt.recv() => {}
         }
     }
-    tracing::info!(answering = site.load.answering(), "closing: requests under way are finished");
+    tracing::info!(answering = site.pipeline.load.answering(), "closing: requests under way are finished");
     // The listener is closed while the workers work on: told to stop, they drop what was handed to them in the
     // last moment. A connection that nobody has taken from the system by now is refused.
     logs::closing();
     rustix::net::shutdown(&end.door, rustix::net::Shutdown::Read)?;
     let last_answers = async {
         sleep(SETTLE).await;
-        site.load.until_idle().await;
+        site.pipeline.load.until_idle().await;
         entering.close();
         entering.wait().await;
     };
@@ -363,15 +369,15 @@ async fn keep_up(site: web::Data<Site>, chores: Chores, certificate: Option<Arc<
     let mut seconds = 0_u32;
     loop {
         ticks.tick().await;
-        site.keys.refresh();
-        site.connections.close_idle();
+        site.pipeline.keys.refresh();
+        site.pipeline.connections.close_idle();
         if let Some(certificate) = &certificate {
             certificate.refresh();
         }
         if seconds.is_multiple_of(meter::UPKEEP)
             && let Some(recorder) = meter::recorder()
         {
-            site.measure();
+            site.pipeline.measure();
             recorder.run_upkeep();
         }
         seconds = seconds.wrapping_add(1);
@@ -396,7 +402,7 @@ async fn close_refusals(site: web::Data<Site>, chores: Chores, ending: Cancellat
             () = ending.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        chores.write_closing(&site, site.refusals.take_ended(chores.env.now())).await;
+        chores.write_closing(&site, site.pipeline.refusals.take_ended(chores.env.now())).await;
     }
 }
 
@@ -410,7 +416,7 @@ struct Chores {
 impl Chores {
     /// Writes when credentials were last used.
     async fn flush(&self, site: &Site) {
-        if let Err(error) = site.last_uses.flush(&self.store, &self.env).await {
+        if let Err(error) = site.pipeline.last_uses.flush(&self.store, &self.env).await {
             tracing::warn!(%error, "last uses could not be written");
         }
     }
@@ -427,7 +433,7 @@ impl Chores {
                 Ok(()) => meter::entered(&[code]),
                 Err(error) => {
                     tracing::error!(%error, code, "the number of suppressed refusals could not be written yet");
-                    site.refusals.put_back((ctx, event));
+                    site.pipeline.refusals.put_back((ctx, event));
                 }
             }
         };
@@ -438,7 +444,7 @@ impl Chores {
     async fn look_at_makers(&self, site: &Site) {
         let (makers, now) = (Arc::clone(&site.makers), self.env.now());
         if let Ok(count) = tokio::task::spawn_blocking(move || makers.refresh(now)).await {
-            meter::makes(count);
+            area_metrics::makes(count);
         }
     }
 

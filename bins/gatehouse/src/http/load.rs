@@ -16,7 +16,12 @@ use tokio::{
     time::sleep,
 };
 
-use super::{meter::LoadMeter, tally::Tally};
+use metrics::{Counter, Gauge, counter, gauge};
+
+use super::{
+    meter::{DRAINING, IN_FLIGHT, REFUSED, WORKING, WORKING_MAX, count},
+    tally::Tally,
+};
 
 /// How long more than a sustained load is a burst, which is worked off.
 const BURST: Duration = Duration::from_millis(100);
@@ -291,6 +296,24 @@ impl Drop for Answering {
         if self.0.answering.fetch_sub(1, Ordering::AcqRel) == 1 && self.0.is_draining() {
             self.0.idle.notify_waiters();
         }
+    }
+}
+
+/// What counts the load.
+struct LoadMeter {
+    answering: Gauge,
+    working: Gauge,
+    refused: Counter,
+    draining: Gauge,
+}
+
+impl LoadMeter {
+    /// For a server that takes this many requests at the same time.
+    fn new(limit: usize) -> Self {
+        gauge!(WORKING_MAX).set(count(limit));
+        let draining = gauge!(DRAINING);
+        draining.set(0.0);
+        Self { answering: gauge!(IN_FLIGHT), working: gauge!(WORKING), refused: counter!(REFUSED), draining }
     }
 }
 

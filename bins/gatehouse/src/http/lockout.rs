@@ -7,7 +7,7 @@ use kernel::{Ctx, StoreError, Timestamp};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
 use store::{Administrator, Tx};
 
-use super::{Site, access::lifetime, auth::Held, errors::Problem};
+use super::{Site, access::lifetime, errors::Problem, signing_in::Held};
 
 /// Looks at the administrators before an act, so that it can be compared with what the act leaves.
 ///

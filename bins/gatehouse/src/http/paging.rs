@@ -64,7 +64,7 @@ impl Page {
     /// What stands in the cursor, if there is one and it is of this tenant.
     pub(super) fn opened(&self, site: &Site, tenant: &TenantId) -> Result<Option<&str>, Problem> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
-        site.keys.open_cursor(tenant, cursor).map(Some).ok_or_else(Problem::invalid_cursor)
+        site.pipeline.keys.open_cursor(tenant, cursor).map(Some).ok_or_else(Problem::invalid_cursor)
     }
 
     /// What the page before has ended with.
@@ -86,7 +86,7 @@ impl Page {
             return (found, None);
         }
         found.truncate(limit);
-        let cursor = found.last().and_then(|last| site.keys.seal_cursor(tenant, id(last)));
+        let cursor = found.last().and_then(|last| site.pipeline.keys.seal_cursor(tenant, id(last)));
         (found, cursor)
     }
 }

@@ -10,7 +10,7 @@ use store::Holder;
 use tokens::{ScimToken, Scope};
 
 use super::{
-    access::{ByPat, Caller, Signed},
+    caller::{ByPat, Caller, Signed},
     errors::Problem,
 };
 

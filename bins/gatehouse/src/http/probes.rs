@@ -1,10 +1,7 @@
 //! `/healthz`, `/readyz`, `/metrics`: for whoever runs the server. None needs a credential, and none says
 //! anything of a tenant.
 
-use std::{
-    net::IpAddr,
-    time::{Duration, Instant},
-};
+use std::net::IpAddr;
 
 use actix_web::{
     HttpResponse, HttpResponseBuilder, get,
@@ -12,20 +9,13 @@ use actix_web::{
     web::{self, ServiceConfig},
 };
 use serde_json::json;
-use store::Store;
-use tokio::{sync::Mutex, time::timeout};
 
-use super::{Site, meter};
+use super::{meter, pipeline::Pipeline};
 
 /// The probes' paths, for the table of operations.
 pub(super) const PATHS: [&str; 2] = ["/healthz", "/readyz"];
 /// Where the figures are, on the server's own address unless they have one.
 pub(super) const METRICS: &str = "/metrics";
-
-/// How long the database may take before it counts as away.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How long its answer is good.
-const FRESH: Duration = Duration::from_millis(100);
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config.service(healthz).service(readyz);
@@ -43,39 +33,15 @@ async fn healthz() -> HttpResponse {
 
 /// Whether it can serve, and if not, what is missing: send it no requests meanwhile.
 #[get("/readyz")]
-async fn readyz(site: web::Data<Site>) -> HttpResponse {
-    let well = site.readiness.is_well(&site.watched).await;
+async fn readyz(pipeline: web::Data<Pipeline>) -> HttpResponse {
+    let well = pipeline.readiness.is_well(&pipeline.watched).await;
     let database = if well { "ok" } else { "unavailable" };
-    let (mut answer, status) = match (site.load.is_draining(), well) {
+    let (mut answer, status) = match (pipeline.load.is_draining(), well) {
         (true, _) => (HttpResponse::ServiceUnavailable(), "draining"),
         (false, false) => (HttpResponse::ServiceUnavailable(), "unready"),
         (false, true) => (HttpResponse::Ok(), "ready"),
     };
     fresh(&mut answer).json(json!({ "status": status, "checks": { "database": database } }))
-}
-
-/// What the database said last. It is asked on a connection of its own and once at a time, however many want to
-/// know: probes are let in without limit.
-#[derive(Default)]
-pub(super) struct Readiness(Mutex<Option<(Instant, bool)>>);
-
-impl Readiness {
-    async fn is_well(&self, database: &Store) -> bool {
-        let mut known = self.0.lock().await;
-        if let Some((_, well)) = known.filter(|(at, _)| at.elapsed() < FRESH) {
-            return well;
-        }
-        let problem = match timeout(PATIENCE, database.check()).await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(_) => Some(format!("no answer within {} s", PATIENCE.as_secs())),
-        };
-        if let Some(problem) = &problem {
-            tracing::warn!(problem, "not ready: the database does not answer or takes no changes");
-        }
-        *known = Some((Instant::now(), problem.is_none()));
-        problem.is_none()
-    }
 }
 
 /// Whether a request comes from this machine itself, which alone reads the figures on the server's own address: a
@@ -90,8 +56,8 @@ pub(super) fn is_local(peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
 }
 
 #[get("/metrics")]
-async fn metrics(site: web::Data<Site>) -> HttpResponse {
-    site.measure();
+async fn metrics(pipeline: web::Data<Pipeline>) -> HttpResponse {
+    pipeline.measure();
     let text = meter::recorder().map(metrics_exporter_prometheus::PrometheusHandle::render);
     fresh(&mut HttpResponse::Ok())
         .content_type("text/plain; version=0.0.4; charset=utf-8")

@@ -9,10 +9,10 @@ use governor::{
     DefaultKeyedRateLimiter, Quota, RateLimiter,
     clock::{Clock, DefaultClock},
 };
-use kernel::TenantId;
+use kernel::{StoreError, TenantId};
 use moka::sync::Cache;
 
-use super::{access::Gate, errors::Problem};
+use super::errors::Problem;
 
 /// How long a tier that was read is believed.
 const TIER_KEPT: Duration = Duration::from_mins(1);
@@ -38,11 +38,15 @@ impl ScimRates {
         Self { tiers, free, standard, enterprise }
     }
 
-    async fn tier(&self, gate: &Gate, tenant: &TenantId) -> Result<Tier, Problem> {
+    async fn tier(
+        &self,
+        tenant: &TenantId,
+        find: impl AsyncFnOnce() -> Result<Tier, StoreError>,
+    ) -> Result<Tier, Problem> {
         if let Some(tier) = self.tiers.get(tenant) {
             return Ok(tier);
         }
-        let tier = gate.tier(tenant).await?;
+        let tier = find().await?;
         self.tiers.insert(tenant.clone(), tier);
         // Buckets that are full again need not be kept.
         for limiter in [&self.free, &self.standard, &self.enterprise] {
@@ -53,9 +57,13 @@ impl ScimRates {
         Ok(tier)
     }
 
-    /// Takes one request out of the tenant's bucket.
-    pub(super) async fn admit(&self, gate: &Gate, tenant: &TenantId) -> Result<(), Problem> {
-        let limiter = match self.tier(gate, tenant).await? {
+    /// Takes one request out of the tenant's bucket. `find` reads the tenant's tier, once a minute.
+    pub(super) async fn admit(
+        &self,
+        tenant: &TenantId,
+        find: impl AsyncFnOnce() -> Result<Tier, StoreError>,
+    ) -> Result<(), Problem> {
+        let limiter = match self.tier(tenant, find).await? {
             Tier::Free => &self.free,
             Tier::Standard => &self.standard,
             Tier::Enterprise => &self.enterprise,

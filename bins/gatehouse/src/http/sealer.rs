@@ -19,7 +19,7 @@ use kernel::{Actor, Ctx, Env, Id, Kind, StoreError, TenantId};
 use store::{Across, Store, Tx};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::{Site, meter, waits::Waits};
+use super::{Site, area_metrics, waits::Waits};
 
 /// How often is looked for news.
 const EVERY: Duration = Duration::from_secs(1);
@@ -90,7 +90,7 @@ impl Sealer {
         let tenants = match self.due().await {
             Ok(tenants) => tenants,
             Err(error) => {
-                meter::sealing_failed();
+                area_metrics::sealing_failed();
                 tracing::warn!(%error, "the audit logs that have news could not be found");
                 return false;
             }
@@ -98,7 +98,7 @@ impl Sealer {
         let seal = async |tenant: TenantId| match self.seal(&tenant, lease).await {
             Ok(more) => more,
             Err(error) => {
-                meter::sealing_failed();
+                area_metrics::sealing_failed();
                 tracing::warn!(%error, tenant = tenant.as_str(), "an audit log could not be sealed");
                 false
             }
@@ -132,8 +132,9 @@ impl Sealer {
         let mut problem = None;
         for _ in 0..OF_A_TENANT {
             let (keys, entries, now) =
-                (self.site.keys.checkpoints(), self.site.keys.entry_keys(), self.env.now());
-            let accepts_missing_macs = self.site.accept_missing_macs_until.is_some_and(|until| now < until);
+                (self.site.pipeline.keys.checkpoints(), self.site.pipeline.keys.entry_keys(), self.env.now());
+            let accepts_missing_macs =
+                self.site.audit.accept_missing_macs_until.is_some_and(|until| now < until);
             let lease = Lease { owner: self.owner.clone(), now, until: now.plus_millis(lease) };
             let ctx = Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("sealer"));
             let after = state.after.take();
@@ -143,7 +144,7 @@ impl Sealer {
                 Ok::<_, StoreError>(Audited::without(done, Unaudited::Sealed))
             };
             let done = self.store.write(ctx, work).await?;
-            meter::sealed(done.count);
+            area_metrics::sealed(done.count);
             state.refused += done.refused.len();
             problem = problem.or_else(|| done.refused.into_iter().next());
             if done.seen < AT_ONCE {
@@ -168,7 +169,7 @@ impl Sealer {
         } else {
             unfinished.remove(tenant);
         }
-        meter::unauthenticated(unfinished.values().map(|state| state.told).sum());
+        area_metrics::unauthenticated(unfinished.values().map(|state| state.told).sum());
     }
 
     /// All that waits was looked at: the log is told how many entries are refused, when that has changed.

@@ -8,7 +8,16 @@ use actix_web::{
 };
 
 use super::errors::{Overloaded, Problem};
-use crate::pages;
+
+/// How a problem is answered to somebody who has opened a page: by the problem and what was asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct ProblemPage(pub(crate) fn(&Problem, &str) -> HttpResponse);
+
+impl fmt::Debug for ProblemPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProblemPage")
+    }
+}
 
 /// Where an address is: that decides the headers, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,17 +53,20 @@ pub(super) enum Shape {
     /// `{error, code?, reason?}`
     Envelope,
     /// For somebody who has opened a page: what was asked for, to come back to.
-    Page { target: String },
+    Page { target: String, page: ProblemPage },
 }
 
 impl Shape {
     pub(super) fn of(request: &HttpRequest) -> Self {
         match Area::of(request.path()) {
             Area::Scim => Self::Scim,
-            Area::Pages if takes_html(request) => {
-                let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-                Self::Page { target: target.to_owned() }
-            }
+            Area::Pages if takes_html(request) => match request.app_data::<ProblemPage>() {
+                Some(page) => {
+                    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+                    Self::Page { target: target.to_owned(), page: *page }
+                }
+                None => Self::Envelope,
+            },
             Area::Api | Area::Pages => Self::Envelope,
         }
     }
@@ -63,7 +75,7 @@ impl Shape {
         match self {
             Self::Scim => problem.scim(),
             Self::Envelope => problem.envelope(),
-            Self::Page { target } => pages::refusal(problem, target),
+            Self::Page { target, page } => page.0(problem, target),
         }
     }
 }

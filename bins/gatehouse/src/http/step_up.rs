@@ -26,9 +26,10 @@ use store::Tx;
 use tokens::Scope;
 
 use super::{
-    Site,
-    access::{self, Caller, Signed},
+    access,
+    caller::{Caller, Signed},
     errors::Problem,
+    pipeline::Pipeline,
     shape::AreaProblem,
 };
 
@@ -208,7 +209,8 @@ fn refusal(invalid: Invalid, entry: &StepUpRefused) -> Problem {
 }
 
 fn what(request: &HttpRequest, purpose: &Purpose) -> What {
-    let (Some((caller, ctx)), Some(site)) = (access::passed(request), request.app_data::<web::Data<Site>>())
+    let (Some((caller, ctx)), Some(pipeline)) =
+        (access::passed(request), request.app_data::<web::Data<Pipeline>>())
     else {
         return What::Nothing;
     };
@@ -221,7 +223,7 @@ fn what(request: &HttpRequest, purpose: &Purpose) -> What {
         None => return What::Nothing,
         Some(Err(invalid)) => Err(invalid),
         Some(Ok(text)) => {
-            let keys = site.keys.step_ups(text);
+            let keys = pipeline.keys.step_ups(text);
             stepup::check(&ctx, &keys, purpose, &caller_of(&signed, &ctx), text)
         }
     };

@@ -15,7 +15,12 @@ use actix_web::{
     web::Bytes,
 };
 
-use super::{meter::UnsentMeter, tally::Tally};
+use metrics::{Counter, Gauge, counter, gauge};
+
+use super::{
+    meter::{UNSENT_BYTES, UNSENT_CUT, count},
+    tally::Tally,
+};
 
 /// Answers up to this many bytes are not counted: the system's buffers take them.
 const SMALL: u64 = 64 * 1024;
@@ -179,6 +184,28 @@ impl Drop for Answer {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What counts large answers that are not sent yet.
+struct UnsentMeter {
+    bytes: Gauge,
+    cut: Counter,
+}
+
+impl UnsentMeter {
+    fn new() -> Self {
+        Self { bytes: gauge!(UNSENT_BYTES), cut: counter!(UNSENT_CUT) }
+    }
+
+    /// Sets the gauge.
+    fn measure(&self, bytes: usize) {
+        self.bytes.set(count(bytes));
+    }
+
+    /// Counts an answer that was dropped.
+    fn cut(&self) {
+        self.cut.increment(1);
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use kernel::{Actor, Ctx, Env, StoreError, TenantId, Timestamp};
 use std::sync::Arc;
 use store::{Store, Tx, Use, UseOf};
 
-use super::access::Caller;
+use super::caller::Caller;
 
 const MINUTE: i64 = 60_000;
 

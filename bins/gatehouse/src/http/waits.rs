@@ -8,7 +8,7 @@ use std::{
 use kernel::{StoreError, TenantId, Timestamp};
 use store::{Store, Tx, Waiting};
 
-use super::meter;
+use super::area_metrics;
 
 /// Entries are sealed a second after they are written; an entry that waits longer than this, in milliseconds, is logged.
 const LONG: i64 = 60_000;
@@ -51,7 +51,7 @@ impl Waits {
             waits.insert(tenant.clone(), wait);
         }
         let oldest = waits.values().map(|wait| now.unix_millis() - wait.since.unix_millis()).max();
-        meter::oldest_unsealed(oldest.unwrap_or_default().max(0));
+        area_metrics::oldest_unsealed(oldest.unwrap_or_default().max(0));
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = waits;
     }
 }

@@ -75,11 +75,11 @@ struct Event {
 /// The reference of the API. It is the same for everybody, so it is rendered once.
 #[get("/developers")]
 pub(super) async fn developers(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    if let Some(page) = site.reference.get() {
+    if let Some(page) = site.documents.reference.get() {
         return Ok(page.answer(&request));
     }
     let page = draw(&site).map_err(Problem::unforeseen)?;
-    let page = site.reference.get_or_init(|| Document::new("text/html; charset=utf-8", page).0);
+    let page = site.documents.reference.get_or_init(|| Document::new("text/html; charset=utf-8", page).0);
     Ok(page.answer(&request))
 }
 
@@ -100,7 +100,7 @@ fn draw(site: &Site) -> Result<String, askama::Error> {
         example: pretty(&spec.example),
     });
     Page {
-        base_url: &site.base_url,
+        base_url: &site.pipeline.base_url,
         version: site.documents.spec_version(),
         description: text(&document["info"], "description"),
         groups: groups.collect(),

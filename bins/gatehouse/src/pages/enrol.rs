@@ -37,7 +37,7 @@ async fn drawn(
     access: &Access<SigningIn>,
     request: &HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let next = next::local(&site.base_url, query(request, "next").as_deref());
+    let next = next::local(&site.pipeline.base_url, query(request, "next").as_deref());
     let session = &access.caller().session;
     if session.standing == Standing::Full {
         // Nothing is owed (any more).

@@ -27,7 +27,7 @@ use askama::Template;
 use directory::Role;
 use sessions::SessionId;
 
-pub(crate) use self::{refusal::refusal, saml_post::saml_post, saml_refused::saml_refused};
+pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused::saml_refused};
 use crate::http::{Problem, Site};
 
 /// Pages for everybody, for the table of operations.
@@ -107,7 +107,7 @@ impl Who {
 
 impl<'a> Shell<'a> {
     fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
-        Self { title, base_url: &site.base_url, script, here: "", person: None }
+        Self { title, base_url: &site.pipeline.base_url, script, here: "", person: None }
     }
 }
 

@@ -15,7 +15,7 @@ struct Page<'a> {
 }
 
 /// The answer to a request for the page `target` that is refused with this problem.
-pub(crate) fn refusal(problem: &Problem, target: &str) -> HttpResponse {
+pub(crate) fn problem_page(problem: &Problem, target: &str) -> HttpResponse {
     let status = problem.status_code();
     let mut answer = match (status.as_u16(), problem.why()) {
         (401, _) if problem.code() == "UNAUTHENTICATED" => to(address("/auth/login", &[("next", target)])),

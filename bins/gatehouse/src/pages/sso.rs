@@ -129,14 +129,14 @@ async fn drawn(
     let Some(one) = &provider else {
         return match query(request, "new") {
             Some(_) => {
-                let ours = Ours::stand_in(&site.base_url);
+                let ours = Ours::stand_in(&site.pipeline.base_url);
                 draw(&New { shell: shell("Add an identity provider", "sso-new.js"), ours })
             }
             None => draw(&List { shell: shell("Single sign-on", "sso.js") }),
         };
     };
     let (id, entity_id) = (one.id.as_str(), one.idp.entity_id.as_str());
-    let ours = Ours::of(&site.base_url, &one.id);
+    let ours = Ours::of(&site.pipeline.base_url, &one.id);
     match query(request, "view").as_deref() {
         Some("settings") => draw(&Settings { shell: shell(&one.name, "sso-settings.js"), id, entity_id }),
         Some("setup") => {
@@ -145,7 +145,7 @@ async fn drawn(
         }
         _ => {
             let shell = shell(&one.name, "sso-provider.js");
-            let base_url = site.base_url.trim_end_matches('/');
+            let base_url = site.pipeline.base_url.trim_end_matches('/');
             let sign_in_url = format!("{base_url}/auth/login?tenant={}", tenant.slug);
             draw(&Overview { shell, id, entity_id, sign_in_url, ours })
         }

@@ -2,8 +2,6 @@
 //!
 //! `Authorization` comes first, and then cookies are ignored. Refusals tell the caller nothing and the log why.
 
-use std::sync::Arc;
-
 use actix_web::{
     HttpMessage,
     http::header::{self, HeaderMap},
@@ -17,16 +15,16 @@ use store::{Across, CredentialKey, ForeignHolder, Holder, Tx};
 use tokens::{RawToken, TokenKind};
 
 use super::{
-    Arrival, Gate, Pass,
     authority::{Vouched, refused, surface_of, vouch},
+    gate::Gate,
+    pass::{Arrival, Pass, user_agent},
 };
 use crate::http::{
-    Site,
-    auth::{came_from, hold, sso_not_allowed},
     cookies,
     errors::Problem,
     network::{self, Who},
-    user_agent,
+    pipeline::Pipeline,
+    signing_in::{self, came_from, hold},
 };
 
 /// 401: the address of another issuer's token is nobody's here, or several tenants' users'.
@@ -39,7 +37,7 @@ impl Gate {
     /// Proves the caller by the credential in the headers and lets the request in: the tenant's id.
     pub(in crate::http) async fn authenticate(
         &self,
-        site: &Site,
+        pipeline: &Pipeline,
         request: &impl HttpMessage,
         headers: &HeaderMap,
         arrival: &Arrival,
@@ -48,7 +46,7 @@ impl Gate {
         let (tenant, vouched) = if headers.contains_key(header::AUTHORIZATION) {
             self.by_token(headers).await?
         } else {
-            self.by_cookie(site, headers, arrival).await?
+            self.by_cookie(pipeline, headers, arrival).await?
         };
         let Vouched { caller, network, policy } = vouched;
         let (actor, surface, who) = surface_of(&caller);
@@ -56,23 +54,11 @@ impl Gate {
         // Ending a session is open to its holder wherever they are, and whatever the policy has become.
         if !is_sign_out {
             policy?;
-            site.networks.admit(&self.store, &ctx, network, surface, &who).await?;
+            pipeline.networks.admit(&self.store, &ctx, network, surface, &who).await?;
         }
-        site.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
+        pipeline.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
         request.extensions_mut().insert(Pass { caller, network, ctx, peer: arrival.peer, is_sign_out });
         Ok(tenant)
-    }
-
-    pub(super) fn ctx(&self, tenant: TenantId, actor: Actor, arrival: &Arrival) -> Ctx {
-        Ctx {
-            tenant,
-            actor,
-            request_id: Some(arrival.request_id.clone()),
-            trace: Some(arrival.trace.clone()),
-            ip: arrival.ip,
-            now: self.env.now(),
-            env: Arc::clone(&self.env),
-        }
     }
 
     async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, Vouched), Problem> {
@@ -102,7 +88,7 @@ impl Gate {
 
     async fn by_cookie(
         &self,
-        site: &Site,
+        pipeline: &Pipeline,
         headers: &HeaderMap,
         arrival: &Arrival,
     ) -> Result<(TenantId, Vouched), Problem> {
@@ -110,7 +96,7 @@ impl Gate {
         if sent.has_two_sessions() {
             return Err(refused("two session cookies of one name"));
         }
-        let claims = match site.keys.read_cookie(&*self.env, site.cookie_name, &sent.pairs()) {
+        let claims = match pipeline.read_cookie(&*self.env, &sent.pairs()) {
             Ok(Some(claims)) => claims,
             Ok(None) => return Err(refused("no credential")),
             Err(_) => return Err(refused("not a session cookie of ours")),
@@ -118,7 +104,7 @@ impl Gate {
         match claims.text("sid") {
             Some(sid) => self.own(&claims, sid, &sent).await,
             // Rare and large: on its own.
-            None => Box::pin(self.foreign(site, &claims, headers, arrival)).await,
+            None => Box::pin(self.foreign(pipeline, &claims, headers, arrival)).await,
         }
     }
 
@@ -143,7 +129,7 @@ impl Gate {
     /// decides before anything is looked up by the address in the token.
     async fn foreign(
         &self,
-        site: &Site,
+        pipeline: &Pipeline,
         claims: &Claims,
         headers: &HeaderMap,
         arrival: &Arrival,
@@ -171,15 +157,15 @@ impl Gate {
             return Err(Problem::session_revoked());
         }
         if holder.policy.sign_in_mode == SignInMode::CredentialsOnly {
-            return Err(sso_not_allowed());
+            return Err(Problem::sso_not_allowed());
         }
         // Who is not let in gets no session.
         let ctx = self.ctx(tenant.clone(), Actor::user(&holder.user), arrival);
         let who = Who::of(&holder);
         for surface in [Surface::SignIn, Surface::Dashboard] {
-            site.networks.admit(&self.store, &ctx, holder.network, surface, &who).await?;
+            pipeline.networks.admit(&self.store, &ctx, holder.network, surface, &who).await?;
         }
-        self.begin_foreign(site, claims, &holder, tenant, headers, arrival).await?;
+        self.begin_foreign(pipeline, claims, &holder, tenant, headers, arrival).await?;
         // This row, or that of another request with the same token that was first.
         let Some((tenant, credential)) = self.store.across(find).await? else {
             return Err(refused("the session is not there"));
@@ -189,7 +175,7 @@ impl Gate {
 
     async fn begin_foreign(
         &self,
-        site: &Site,
+        pipeline: &Pipeline,
         claims: &Claims,
         holder: &Holder,
         tenant: TenantId,
@@ -201,7 +187,7 @@ impl Gate {
         let mut new = NewSession {
             user: user.clone(),
             device_label: device_label(user_agent(headers)),
-            location: site.locate(arrival.ip),
+            location: pipeline.locate(arrival.ip),
             standing: Standing::Full,
             methods: vec![Method::Sso],
             signed_in_at: Some(claims.issued_at),
@@ -217,7 +203,7 @@ impl Gate {
                 return Err(Problem::session_revoked());
             }
             if held.policy.sign_in_mode == SignInMode::CredentialsOnly {
-                return Err(sso_not_allowed());
+                return Err(Problem::sso_not_allowed());
             }
             network::admit_sign_in(ctx, tx, &held.person).await?;
             let policy = held.policy.mfa;
@@ -233,7 +219,7 @@ impl Gate {
             let started = Event::new(session.id.as_str(), &data);
             let mut events = vec![started];
             if !restricted {
-                events.push(crate::events::signed_in(&session));
+                events.push(signing_in::signed_in(&session));
                 if let Some(origin) = &origin {
                     events.extend(came_from(ctx, tx, &session, origin).await?);
                 }

@@ -12,9 +12,9 @@ use netpolicy::Surface;
 use sessions::{Lifetime, Method, Session, Standing};
 use store::{AtEnd, Credential, CredentialKey, Holder, NetworkMark, Tx};
 
-use super::{ByPat, Caller, Pass, Signed};
+use super::pass::Pass;
 use crate::http::{
-    auth::{sso_not_allowed, sso_required},
+    caller::{ByPat, Caller, Signed},
     errors::Problem,
     network::{self, Who},
     permissions::Permission,
@@ -92,10 +92,10 @@ fn apply_policy(signed: &mut Signed) -> Result<(), Problem> {
     // What began it decides: a factor of ours after an identity provider's word does not make it ours.
     let began_with_sso = session.methods.first() == Some(&Method::Sso);
     if began_with_sso && policy.sign_in_mode == SignInMode::CredentialsOnly {
-        return Err(sso_not_allowed());
+        return Err(Problem::sso_not_allowed());
     }
     if !began_with_sso && policy.requires_sso(signed.holder.break_glass) {
-        return Err(sso_required());
+        return Err(Problem::sso_required());
     }
     let trusted = session.methods.contains(&Method::Sso) && policy.mfa.trust_sso_mfa;
     if policy.mfa.required && !trusted && !has_accepted_factor(session, policy) {

@@ -2,9 +2,7 @@
 
 use std::future::{Ready, ready};
 
-use actix_web::{
-    FromRequest, HttpMessage, HttpRequest, HttpResponse, dev::Payload, http::header::HeaderMap, web,
-};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, http::header::HeaderMap, web};
 use audit::{Audited, Unaudited};
 use credentials::attempts::{self, Limit, Taken};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
@@ -13,11 +11,12 @@ use sessions::{SessionId, SessionStore};
 use store::{Account, Across, Tx};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Arrival, Gate, aside, attempt, enter, write};
-use crate::{
-    http::{Site, auth::Step, cookies, errors::Problem, load::Slot, network::Who, user_agent},
-    people,
+use super::{
+    gate::Gate,
+    pass::{Arrival, user_agent},
+    work::{aside, attempt, enter, write},
 };
+use crate::http::{cookies, errors::Problem, load::Slot, network::Who, pipeline::Pipeline, signing_in};
 
 /// Somebody without a credential, on an operation that is about getting one.
 ///
@@ -41,10 +40,10 @@ impl FromRequest for Visitor {
         let gate = request.app_data::<web::Data<Gate>>().cloned();
         let slot = request.extensions().get::<Slot>().cloned();
         let user_agent = user_agent(request.headers()).to_owned();
-        let site = request.app_data::<web::Data<Site>>();
-        ready(match (arrival, gate, site) {
-            (Some(arrival), Some(gate), Some(site)) => {
-                let previous = previous(site, &gate, request.headers());
+        let pipeline = request.app_data::<web::Data<Pipeline>>();
+        ready(match (arrival, gate, pipeline) {
+            (Some(arrival), Some(gate), Some(pipeline)) => {
+                let previous = previous(pipeline, &gate, request.headers());
                 Ok(Self { gate, arrival, slot, user_agent, previous })
             }
             _ => Err(Problem::internal()),
@@ -53,26 +52,13 @@ impl FromRequest for Visitor {
 }
 
 /// The session that the cookies of a request name.
-fn previous(site: &Site, gate: &Gate, headers: &HeaderMap) -> Option<(TenantId, SessionId)> {
+fn previous(pipeline: &Pipeline, gate: &Gate, headers: &HeaderMap) -> Option<(TenantId, SessionId)> {
     let sent = cookies::Sent::of(headers);
-    let claims = site.keys.read_cookie(&*gate.env, site.cookie_name, &sent.pairs()).ok()??;
+    let claims = pipeline.read_cookie(&*gate.env, &sent.pairs()).ok()??;
     Some((claims.text("tid")?.parse().ok()?, claims.text("sid")?.parse().ok()?))
 }
 
 impl Visitor {
-    /// Answers how far a sign-in has come. A new session takes the place of the one that the browser has.
-    pub(in crate::http) async fn answer(
-        &self,
-        site: &Site,
-        tenant: &TenantId,
-        step: Step,
-    ) -> Result<HttpResponse, Problem> {
-        if let Some(begun) = step.session() {
-            self.end_previous(begun).await;
-        }
-        step.answer(site, self.env(), tenant)
-    }
-
     /// Ends the session that the browser has, in the place of which another one has begun.
     pub(in crate::http) async fn end_previous(&self, begun: &SessionId) {
         let Some((tenant, id)) = self.previous.clone().filter(|(_, id)| id != begun) else { return };
@@ -81,7 +67,7 @@ impl Visitor {
             let Some(session) = session else {
                 return Ok(Audited::without((), Unaudited::NothingChanged));
             };
-            people::end_session(ctx, tx, &session.user, &id, "REPLACED").await
+            signing_in::end_session(ctx, tx, &session.user, &id, "REPLACED").await
         };
         let ended: Result<(), sessions::Error> =
             self.run(self.ctx(&tenant, Actor::system("sign-in")), work).await;
@@ -137,18 +123,19 @@ impl Visitor {
     /// Lets a person in whose first factor is proved, or tells why not: 403, which is entered already.
     pub(in crate::http) async fn admit(
         &self,
-        site: &Site,
+        pipeline: &Pipeline,
         account: &Account,
     ) -> Result<Option<Problem>, Problem> {
         let holder = &account.holder;
         let ctx = self.gate.ctx(account.tenant.clone(), Actor::user(&holder.user), &self.arrival);
         let (store, who) = (&self.gate.store, Who::of(holder));
-        let Err(mut problem) = site.networks.admit(store, &ctx, holder.network, Surface::SignIn, &who).await
+        let Err(mut problem) =
+            pipeline.networks.admit(store, &ctx, holder.network, Surface::SignIn, &who).await
         else {
             return Ok(None);
         };
         let Some(event) = problem.take_event() else { return Err(problem) };
-        if site.refusals.is_new(&ctx, &event, self.arrival.ip) {
+        if pipeline.refusals.is_new(&ctx, &event, self.arrival.ip) {
             enter(self.gate.clone(), ctx, event);
         }
         Ok(Some(problem))

@@ -163,7 +163,7 @@ pub(in crate::http) fn totp_step(
     code: &str,
 ) -> Result<Option<i64>, Problem> {
     let FactorData::Totp { sealed, last_step } = &factor.data else { return Ok(None) };
-    let secret = site.keys.open_totp(&totp_place(ctx, &factor.id), sealed);
+    let secret = site.pipeline.keys.open_totp(&totp_place(ctx, &factor.id), sealed);
     let secret = secret
         .ok_or_else(|| Problem::internal().because(&"a secret cannot be opened with the keys there are"))?;
     Ok(totp::verify(&secret, code, ctx.now, *last_step))

@@ -1,15 +1,12 @@
 //! What a proved first factor leads to.
 
 use actix_web::{HttpResponse, web};
-use audit::{
-    Audited, Event,
-    events::sign_in::{SessionStarted, SignInNewDevice},
-};
+use audit::{Audited, Event, events::sign_in::SessionStarted};
 use credentials::{
-    Factor, FactorKind, FactorStore, Familiarity, Passkey, SignInMode, SignInPolicy, SignInStore, Ticket,
-    TicketKind, TicketStore, attempts,
+    Factor, FactorKind, FactorStore, Passkey, SignInMode, SignInStore, Ticket, TicketKind, TicketStore,
+    attempts,
 };
-use directory::{PeopleStore, Person, Role};
+use directory::Person;
 use kernel::{Ctx, Env, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,11 +14,16 @@ use sessions::{GraceKind, Method, NewSession, Session, SessionId, SessionStore, 
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::{
-    sign_in::sso_required,
-    ticket::{self, Minted},
+use super::ticket::{self, Minted};
+use crate::http::{
+    Site,
+    access::Visitor,
+    body::answer,
+    cookies,
+    describe::values,
+    errors::Problem,
+    signing_in::{self, Held},
 };
-use crate::http::{Site, access::Visitor, body::answer, cookies, describe::values, errors::Problem};
 
 /// Where a sign-in comes from, as it is shown and counted.
 #[derive(Clone)]
@@ -40,7 +42,7 @@ impl Device {
     pub(in crate::http) fn new(site: &Site, user_agent: &str, ip: Option<std::net::IpAddr>) -> Self {
         Self {
             label: device_label(user_agent),
-            location: site.locate(ip),
+            location: site.pipeline.locate(ip),
             origin: ip.map(|ip| attempts::origin(Some(ip))),
         }
     }
@@ -172,52 +174,16 @@ pub(in crate::http) async fn ask_again(
     Ok(Audited::without(step, audit::Unaudited::StepTaken))
 }
 
-/// 401: the tenant accepts e-mail and password, or a passkey, alone.
-pub(in crate::http) fn sso_not_allowed() -> Problem {
-    Problem::refused(
-        "SSO_NOT_ALLOWED",
-        "This tenant does not accept single sign-on. Sign in with your password.",
-    )
-}
-
 /// Whether a sign-in that was begun so may still come to its end: the tenant may have closed that way since.
 pub(in crate::http) fn still_open(held: &Held, methods: &[Method]) -> Result<(), Problem> {
     let (policy, begun) = (&held.policy, methods.first());
     if begun == Some(&Method::Sso) && policy.sign_in_mode == SignInMode::CredentialsOnly {
-        return Err(sso_not_allowed());
+        return Err(Problem::sso_not_allowed());
     }
     if begun == Some(&Method::Password) && policy.requires_sso(held.person.break_glass) {
-        return Err(sso_required());
+        return Err(Problem::sso_required());
     }
     Ok(())
-}
-
-/// A person and what their tenant asks for, held until the end of the unit of work, before anything else of
-/// theirs: whoever shuts them out, or changes what signs them in, comes before or after, never between.
-pub(in crate::http) struct Held {
-    pub(in crate::http) person: Person,
-    pub(in crate::http) policy: SignInPolicy,
-}
-
-/// Holds a person who may sign in.
-pub(in crate::http) async fn hold(tx: &mut Tx, user: &UserId) -> Result<Held, Problem> {
-    let person = active(tx, user).await?;
-    Ok(Held { person, policy: tx.sign_in_policy().await? })
-}
-
-/// The same, and of an administrator the tenant's row alone.
-pub(in crate::http) async fn hold_to_remove(tx: &mut Tx, user: &UserId) -> Result<Held, Problem> {
-    let person = active(tx, user).await?;
-    let policy = match person.role {
-        Role::Admin => tx.sign_in_policy_to_change().await?,
-        Role::Member => tx.sign_in_policy().await?,
-    };
-    Ok(Held { person, policy })
-}
-
-async fn active(tx: &mut Tx, user: &UserId) -> Result<Person, Problem> {
-    let person = tx.person(user).await?.filter(|person| person.active);
-    person.ok_or_else(Problem::account_disabled)
 }
 
 /// Asks for one of these factors; without any, for a recovery code.
@@ -298,7 +264,7 @@ pub(in crate::http) async fn enter(
             tx.update_session(&session).await?;
             if opens_more {
                 let old = sessions::renew(ctx, tx, &mut session).await?;
-                events.push(crate::events::session_renewed(&session, &old));
+                events.push(signing_in::session_renewed(&session, &old));
             }
             session
         }
@@ -324,9 +290,9 @@ pub(in crate::http) async fn enter(
     };
     let mut notice = None;
     if standing == Standing::Full && !was_complete {
-        events.push(crate::events::signed_in(&session));
+        events.push(signing_in::signed_in(&session));
         if let Some(origin) = &device.origin {
-            events.extend(came_from(ctx, tx, &session, origin).await?);
+            events.extend(signing_in::came_from(ctx, tx, &session, origin).await?);
         }
         // Whoever comes from an identity provider is led on at once: they are told the next time.
         if session.methods[..] != [Method::Sso] {
@@ -357,18 +323,6 @@ pub(in crate::http) async fn enter(
     Ok(Audited::of_changes(step, events))
 }
 
-/// Notes where a person has signed in from: the event, where it was somewhere new.
-pub(in crate::http) async fn came_from(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    session: &Session,
-    origin: &str,
-) -> Result<Option<Event>, kernel::StoreError> {
-    let new = tx.note_origin(&session.user, origin, ctx.now).await? == Familiarity::New;
-    let data = SignInNewDevice { session: session.id.to_string() };
-    Ok(new.then(|| Event::new(session.user.as_str(), &data)))
-}
-
 impl Step {
     /// The session that has begun, or goes on.
     pub(in crate::http) fn session(&self) -> Option<&SessionId> {
@@ -378,8 +332,21 @@ impl Step {
         }
     }
 
-    /// The answer, with cookies where there is a session.
-    pub(in crate::http) fn answer(
+    /// Answers the visitor, with cookies where there is a session. A new session replaces the browser's previous one.
+    pub(in crate::http) async fn answer(
+        self,
+        site: &Site,
+        visitor: &Visitor,
+        tenant: &kernel::TenantId,
+    ) -> Result<HttpResponse, Problem> {
+        if let Some(begun) = self.session() {
+            visitor.end_previous(begun).await;
+        }
+        self.respond(site, visitor.env(), tenant)
+    }
+
+    /// The answer alone, where the visitor's own session goes on.
+    pub(super) fn respond(
         self,
         site: &Site,
         env: &dyn Env,
@@ -431,6 +398,6 @@ impl Entered {
             email: self.person.email.as_ref().map(kernel::Email::as_str),
             name: self.person.display_name.as_deref(),
         };
-        cookies::set(site, env, response, &self.session, self.absolute_days, &about)
+        cookies::set(&site.pipeline, env, response, &self.session, self.absolute_days, &about)
     }
 }

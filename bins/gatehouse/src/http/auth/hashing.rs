@@ -11,7 +11,7 @@ use kernel::{Secret, TenantId};
 use metrics::Gauge;
 use tokio::sync::oneshot;
 
-use crate::http::{errors::Problem, meter};
+use crate::http::{area_metrics, errors::Problem};
 
 /// How much less than others these threads ask of the processors when both want them (see `nice(1)`).
 const NICENESS: i32 = 10;
@@ -35,7 +35,7 @@ impl Hashing {
             let waiting = Arc::clone(&waiting);
             thread::Builder::new().name("hashing".into()).spawn(move || hash_in_turn(&waiting))?;
         }
-        Ok(Self { passwords, queue, waiting: meter::passwords_waiting() })
+        Ok(Self { passwords, queue, waiting: area_metrics::passwords_waiting() })
     }
 
     async fn run<T: Send + 'static>(

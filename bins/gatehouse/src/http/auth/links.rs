@@ -15,11 +15,11 @@ use tokens::{RawToken, TokenKind};
 use utoipa::ToSchema;
 
 use super::{
-    enter::{Device, Proved, SignInAnswer, Step, hold, start},
-    sign_in::{salt_of, sso_required},
+    enter::{Device, Proved, SignInAnswer, Step, start},
+    sign_in::salt_of,
 };
 use crate::{
-    http::{Site, access::Visitor, body::Json, errors::Problem, network},
+    http::{Site, access::Visitor, body::Json, errors::Problem, network, signing_in::hold},
     people,
 };
 
@@ -77,7 +77,7 @@ pub(super) async fn redeem_link(
     };
     let Some((link, person, policy)) = visitor.read(&tenant, find).await? else { return Err(invalid()) };
     if policy.requires_sso(person.break_glass) {
-        return Err(sso_required());
+        return Err(Problem::sso_required());
     }
     let named = async |across: &mut Across| across.tenant(&tenant).await;
     let organization = visitor.across(named).await?.map_or_else(String::new, |tenant| tenant.name);
@@ -87,14 +87,14 @@ pub(super) async fn redeem_link(
         Some(email) => salt_of(&visitor, &tenant, &person.id, &email.key()).await?,
         None => Salt::random(visitor.env()),
     };
-    let hashed = visitor.aside(site.hashing.hash(password, salt, tenant.clone())).await??;
+    let hashed = visitor.aside(site.auth.hashing.hash(password, salt, tenant.clone())).await??;
     let device = Device::of(&site, &visitor);
     let place = site.clone();
     let (user, whose) = (link.user.clone(), link.user);
     let work =
         async move |ctx: &Ctx, tx: &mut Tx| redeem(&place, ctx, tx, &whose, &hash, &hashed, &device).await;
     let step: Step = visitor.write(&tenant, &user, work).await?;
-    visitor.answer(&site, &tenant, step).await
+    step.answer(&site, &visitor, &tenant).await
 }
 
 async fn redeem(

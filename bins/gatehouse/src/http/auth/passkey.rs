@@ -14,8 +14,7 @@ use utoipa::ToSchema;
 
 use super::{
     codes::asserted,
-    enter::{Device, Held, Proved, SignInAnswer, Step, enter, start},
-    sign_in::sso_required,
+    enter::{Device, Proved, SignInAnswer, Step, enter, start},
     ticket,
     verify::factor_invalid,
 };
@@ -25,6 +24,7 @@ use crate::http::{
     body::{Json, answer},
     errors::Problem,
     network, sha256,
+    signing_in::Held,
 };
 
 /// How long an authenticator may take to answer, in milliseconds.
@@ -76,7 +76,7 @@ pub(super) async fn begin_passkey_sign_in(
     let until = visitor.env().now().plus_millis(LIVES).unix_millis();
     let challenge = serde_json::to_vec(&Challenge { until, pending });
     let challenge = challenge.map_err(Problem::unforeseen)?;
-    let challenge_id = site.keys.seal_challenge(&challenge).ok_or_else(Problem::internal)?;
+    let challenge_id = site.pipeline.keys.seal_challenge(&challenge).ok_or_else(Problem::internal)?;
     Ok(answer(&PasskeyOptions { challenge_id, webauthn }))
 }
 
@@ -102,7 +102,8 @@ pub(super) async fn finish_passkey_sign_in(
 ) -> Result<HttpResponse, Problem> {
     let PasskeySignInBody { challenge_id, credential } = body.0;
     let credential = Value::Object(credential);
-    let opened = site.keys.open_challenge(&challenge_id).and_then(|text| serde_json::from_slice(&text).ok());
+    let opened =
+        site.pipeline.keys.open_challenge(&challenge_id).and_then(|text| serde_json::from_slice(&text).ok());
     let Some(Challenge { until, pending }) = opened else { return Err(ticket::invalid()) };
     if visitor.env().now().unix_millis() >= until {
         return Err(ticket::invalid());
@@ -132,7 +133,7 @@ pub(super) async fn finish_passkey_sign_in(
         let policy = tx.sign_in_policy().await?;
         let person = person.ok_or_else(factor_invalid)?;
         if policy.requires_sso(person.break_glass) {
-            return Err(sso_required());
+            return Err(Problem::sso_required());
         }
         if !person.active {
             return Err(Problem::account_disabled());
@@ -152,5 +153,5 @@ pub(super) async fn finish_passkey_sign_in(
         Ok(Audited::of_changes(Some(step), events))
     };
     let step: Option<Step> = Box::pin(visitor.write(&tenant, &user, work)).await?;
-    visitor.answer(&site, &tenant, step.ok_or_else(factor_invalid)?).await
+    step.ok_or_else(factor_invalid)?.answer(&site, &visitor, &tenant).await
 }

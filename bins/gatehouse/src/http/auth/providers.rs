@@ -68,7 +68,7 @@ pub(super) async fn sign_in_providers(
         (None, None) => return Err(Problem::invalid_request("email: write it, or tenant")),
     };
     let way = |provider: Provider| WayIn {
-        login_url: format!("{}/api/saml/{}/login", site.base_url, provider.id),
+        login_url: format!("{}/api/saml/{}/login", site.pipeline.base_url, provider.id),
         name: provider.name,
     };
     Ok(answer(&WaysIn { providers: found.into_iter().map(way).collect() }))

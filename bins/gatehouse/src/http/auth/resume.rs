@@ -11,10 +11,10 @@ use sessions::Method;
 use store::Tx;
 
 use super::{
-    enter::{Proved, SignInAnswer, Step, ask_again, hold, still_open},
+    enter::{Proved, SignInAnswer, Step, ask_again, still_open},
     ticket,
 };
-use crate::http::{Site, access::Visitor, cookies::Sent, errors::Problem, network};
+use crate::http::{Site, access::Visitor, cookies::Sent, errors::Problem, network, signing_in::hold};
 
 /// Holds the ticket where no script can read it.
 const COOKIE: &str = "sign_in_ticket";
@@ -25,7 +25,7 @@ const LIVES: u32 = 600;
 
 /// Gives the browser the ticket of a sign-in that goes on at the sign-in page.
 pub(in crate::http) fn keep_ticket(site: &Site, answer: &mut HttpResponse, ticket: &str) {
-    let secure = if site.https { "; Secure" } else { "" };
+    let secure = if site.pipeline.https { "; Secure" } else { "" };
     let text = format!("{COOKIE}={ticket}; Path={PATH}; Max-Age={LIVES}; HttpOnly; SameSite=Lax{secure}");
     if let Ok(header) = HeaderValue::from_str(&text) {
         answer.headers_mut().append(header::SET_COOKIE, header);
@@ -72,5 +72,5 @@ pub(super) async fn resume_sign_in(
         ask_again(&place, tx, &held, kept, text).await
     };
     let step: Step = visitor.write(&tenant, &user, work).await?;
-    visitor.answer(&site, &tenant, step).await
+    step.answer(&site, &visitor, &tenant).await
 }

@@ -10,7 +10,7 @@ use store::{Account, Across, Tx};
 use utoipa::ToSchema;
 
 use super::{
-    enter::{Device, Proved, SignInAnswer, Step, TenantName, hold, start},
+    enter::{Device, Proved, SignInAnswer, Step, TenantName, start},
     ticket,
 };
 use crate::http::{
@@ -20,6 +20,7 @@ use crate::http::{
     describe::values,
     errors::Problem,
     network, sha256,
+    signing_in::hold,
 };
 
 /// E-mail and password.
@@ -69,14 +70,6 @@ pub(in crate::http) fn invalid_credentials() -> Problem {
     Problem::refused("INVALID_CREDENTIALS", "the e-mail address or the password is wrong")
 }
 
-/// 403: passwords and passkeys do not open this tenant.
-pub(in crate::http) fn sso_required() -> Problem {
-    Problem::denied(
-        "SSO_REQUIRED",
-        "This tenant requires single sign-on. Sign in through its identity provider.",
-    )
-}
-
 /// Sign in with e-mail and password
 ///
 /// The answer says what comes next: `SIGNED_IN` with cookies, `MFA_REQUIRED`, `ENROLMENT_REQUIRED` with cookies
@@ -118,7 +111,7 @@ pub(super) async fn sign_in(
         .await?;
     let accounts = may_be_tried(&visitor, &key, accounts).await?;
     let stored = accounts.iter().map(Account::stored).collect();
-    let verdicts = visitor.aside(site.hashing.verify(password.clone(), salt, stored)).await??;
+    let verdicts = visitor.aside(site.auth.hashing.verify(password.clone(), salt, stored)).await??;
     let (mut fitting, mut wrong) = (Vec::new(), Vec::new());
     for (account, verdict) in accounts.into_iter().zip(verdicts) {
         match verdict {
@@ -144,7 +137,7 @@ pub(super) async fn sign_in(
     let mut refusal = refusal.map(|(_, problem)| problem);
     let mut admitted = Vec::new();
     for (account, stale) in fitting {
-        match visitor.admit(&site, &account).await {
+        match visitor.admit(&site.pipeline, &account).await {
             Ok(None) => admitted.push((account, stale)),
             Ok(Some(blocked)) => refusal = Some(blocked),
             // Which tenants there are to choose from is not known.
@@ -160,7 +153,7 @@ pub(super) async fn sign_in(
     };
     let newer = if stale {
         let salt = salt_of(&visitor, &account.tenant, &account.holder.user, &key).await?;
-        Some(visitor.aside(site.hashing.hash(password, salt, account.tenant.clone())).await??)
+        Some(visitor.aside(site.auth.hashing.hash(password, salt, account.tenant.clone())).await??)
     } else {
         None
     };
@@ -217,7 +210,7 @@ fn refusal(account: &Account) -> Option<(&'static str, Problem)> {
         return Some(("ACCOUNT_DISABLED", Problem::account_disabled()));
     }
     if account.holder.policy.requires_sso(account.holder.break_glass) {
-        return Some(("SSO_REQUIRED", sso_required()));
+        return Some(("SSO_REQUIRED", Problem::sso_required()));
     }
     None
 }
@@ -349,7 +342,7 @@ async fn go_on(
             }
         }
         if held.policy.requires_sso(held.person.break_glass) {
-            return Err(sso_required());
+            return Err(Problem::sso_required());
         }
         network::admit_sign_in(ctx, tx, &held.person).await?;
         if let Some(newer) = newer {
@@ -359,5 +352,5 @@ async fn go_on(
         start(&place, ctx, tx, held, proved, &device).await
     };
     let step: Step = visitor.write(&tenant, &user, work).await?;
-    visitor.answer(site, &tenant, step).await
+    step.answer(site, &visitor, &tenant).await
 }

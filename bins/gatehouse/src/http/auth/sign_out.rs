@@ -6,9 +6,8 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::{
-    http::{Site, access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn},
-    people,
+use crate::http::{
+    Site, access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn, signing_in,
 };
 
 /// A session was ended.
@@ -37,10 +36,10 @@ pub(super) async fn sign_out(
 ) -> Result<HttpResponse, Problem> {
     let session = access.caller().session.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        people::end_session(ctx, tx, &session.user, &session.id, "SIGNED_OUT").await
+        signing_in::end_session(ctx, tx, &session.user, &session.id, "SIGNED_OUT").await
     };
     access.write(work).await?;
     let mut response = answer(&Revoked { revoked: true, sign_out: Some(true) });
-    cookies::clear(&site, &mut response);
+    cookies::clear(&site.pipeline, &mut response);
     Ok(response)
 }

@@ -5,7 +5,7 @@ use audit::{
     Audited, Event, Unaudited,
     events::step_up::{StepUpFailed, StepUpIssued},
 };
-use credentials::Assertion;
+use credentials::{Assertion, attempts};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ use crate::http::{
     describe::values,
     errors::Problem,
     permissions::OwnAccount,
-    query,
+    query, signing_in,
     step_up::{Shown, caller_of, consumed},
 };
 
@@ -144,7 +144,7 @@ pub(super) async fn step_up_challenge_options(
     let purpose = purpose_of(&body.0.purpose)?;
     let caller = caller_of(access.caller(), access.ctx());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let held = super::hold(tx, &caller.user).await?;
+        let held = signing_in::hold(tx, &caller.user).await?;
         let ceremonies = SecondFactors::of(&site, &held);
         let begun = stepup::begin(ctx, tx, &ceremonies, &caller, purpose).await?;
         Ok::<_, Problem>(Audited::without(begun, Unaudited::StepTaken))
@@ -203,12 +203,17 @@ pub(super) async fn verify_step_up(
     let (id, whose) = (challenge.clone(), caller.clone());
     let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::waiting(ctx, tx, &whose, &id, factor).await;
     access.read(find).await?;
-    access.attempt_step_up(name).await?;
+    let session = &access.caller().session;
+    let limits = match name {
+        FactorName::Totp => attempts::step_up(session.id.as_str()),
+        other => other.limits(access.tenant(), &session.user, &access.origin()),
+    };
+    access.attempt(limits).await?;
     let attempt = Attempt { challenge, factor, answer: answered };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Whoever shuts the person out, or removes the factor, comes before or after.
-        let held = super::hold(tx, &caller.user).await?;
-        let keys = site.keys.newest_step_ups();
+        let held = signing_in::hold(tx, &caller.user).await?;
+        let keys = site.pipeline.keys.newest_step_ups();
         let ceremonies = SecondFactors::of(&site, &held);
         let purposes = &stepup::PURPOSES;
         let verified = stepup::verify(ctx, tx, &ceremonies, &keys, purposes, &caller, &attempt).await?;

@@ -15,17 +15,17 @@ use utoipa::ToSchema;
 
 use super::{
     codes::{FactorName, Proof, proved},
-    enter::{Device, Proved, SignInAnswer, Step, enter, hold, start, still_open},
+    enter::{Device, Proved, SignInAnswer, Step, enter, start, still_open},
     ticket,
 };
 use crate::http::{
     Site,
-    access::{Access, Visitor},
+    access::{Access, Visitor, user_agent},
     body::Json,
     errors::Problem,
     network,
     permissions::SigningIn,
-    user_agent,
+    signing_in::hold,
 };
 
 /// A second factor.
@@ -88,7 +88,7 @@ pub(super) async fn verify_factor(
     };
     match visitor.write(&tenant, &user, work).await? {
         Outcome::Wrong => Err(factor_invalid()),
-        Outcome::Right(step) => visitor.answer(&site, &tenant, *step).await,
+        Outcome::Right(step) => step.answer(&site, &visitor, &tenant).await,
     }
 }
 
@@ -167,5 +167,5 @@ pub(super) async fn continue_sign_in(
     };
     let step: Step = access.write(work).await?;
     let tenant = access.tenant().clone();
-    step.answer(&site, access.env(), &tenant)
+    step.respond(&site, access.env(), &tenant)
 }

@@ -1,5 +1,6 @@
 //! A body on its way in.
 
+use std::time::Duration;
 use std::{
     cell::{Cell, RefCell},
     future::pending,
@@ -20,12 +21,20 @@ use actix_web::{
 use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Bodies, BodyLimit, BodyMemory, LEAST, Refused, WINDOW};
+use super::{
+    limit::{BodyLimit, Refused},
+    memory::{Bodies, BodyMemory},
+};
 use crate::http::{errors::Problem, load::Slot};
+
+/// The first look at how fast a body arrives, and the time between two of them.
+const WINDOW: Duration = Duration::from_secs(5);
+/// What has to arrive in that time: 1 KiB a second.
+const LEAST: usize = 5 * 1024;
 
 /// The body of a request before anybody has read it.
 #[derive(Clone)]
-pub(in crate::http) struct Incoming {
+pub(crate) struct Incoming {
     bodies: Arc<Bodies>,
     address: Arc<str>,
     payload: Shared,
@@ -45,7 +54,7 @@ struct Inner {
 
 impl Incoming {
     /// Takes the body of a request that has one: from then on it is counted for the client's address.
-    pub(in crate::http) fn of(
+    pub(crate) fn of(
         request: &mut ServiceRequest,
         bodies: &Arc<Bodies>,
         address: impl FnOnce() -> String,
@@ -64,7 +73,7 @@ impl Incoming {
     }
 
     /// What the answer has to hold so that its connection is closed, if the body was not read to its end.
-    pub(in crate::http) fn unread(self) -> Option<Unread> {
+    pub(crate) fn unread(self) -> Option<Unread> {
         (self.is_http1 && !self.payload.0.has_ended.get()).then_some(Unread { _payload: self.payload })
     }
 }
@@ -82,18 +91,18 @@ impl Stream for Shared {
 }
 
 /// A body that was not read to its end.
-pub(in crate::http) struct Unread {
+pub(crate) struct Unread {
     _payload: Shared,
 }
 
 /// The body of an answer, with what has to live as long as it is sent.
-pub(in crate::http) struct Kept<T> {
+pub(crate) struct Kept<T> {
     body: BoxBody,
     _kept: T,
 }
 
 impl<T: Unpin + 'static> Kept<T> {
-    pub(in crate::http) fn with(kept: T, body: BoxBody) -> BoxBody {
+    pub(crate) fn with(kept: T, body: BoxBody) -> BoxBody {
         BoxBody::new(Self { body, _kept: kept })
     }
 }
@@ -114,10 +123,7 @@ impl<T: Unpin> MessageBody for Kept<T> {
 }
 
 /// Receives the whole body of a request. Its memory is counted until the request is answered.
-pub(in crate::http) async fn receive(
-    request: &HttpRequest,
-    mut payload: Payload,
-) -> Result<Vec<u8>, Problem> {
+pub(crate) async fn receive(request: &HttpRequest, mut payload: Payload) -> Result<Vec<u8>, Problem> {
     let incoming = request.extensions().get::<Incoming>().cloned();
     let slot = request.extensions().get::<Slot>().cloned();
     let limit = BodyLimit::of(request.path());

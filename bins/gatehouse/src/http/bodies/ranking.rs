@@ -8,10 +8,10 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::Refused;
+use super::limit::Refused;
 
 /// What all addresses hold.
-pub(super) struct Shares {
+pub(crate) struct Shares {
     memory: usize,
     memory_of_address: usize,
     waiting_of_address: usize,
@@ -44,15 +44,15 @@ struct Waiting {
 }
 
 /// A body, for what counts it.
-pub(super) struct Body<'a> {
-    pub(super) address: &'a Arc<str>,
-    pub(super) id: u64,
+pub(crate) struct Body<'a> {
+    pub(crate) address: &'a Arc<str>,
+    pub(crate) id: u64,
     /// Whether it was counted among those that are waited for.
-    pub(super) is_waiting: bool,
+    pub(crate) is_waiting: bool,
 }
 
 impl Shares {
-    pub(super) fn new(memory: usize, memory_of_address: usize, waiting_of_address: usize) -> Self {
+    pub(crate) fn new(memory: usize, memory_of_address: usize, waiting_of_address: usize) -> Self {
         Self {
             memory,
             memory_of_address,
@@ -65,21 +65,21 @@ impl Shares {
         }
     }
 
-    pub(super) fn next_id(&mut self) -> u64 {
+    pub(crate) fn next_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.waiting
     }
 
     /// Counts `bytes` more for a body.
-    pub(super) fn grow(
+    pub(crate) fn grow(
         &mut self,
         body: &Body<'_>,
         bytes: usize,
@@ -103,7 +103,7 @@ impl Shares {
     }
 
     /// Counts a body that holds `held` bytes already, and `more` from now on, among those that are waited for.
-    pub(super) fn start_waiting(
+    pub(crate) fn start_waiting(
         &mut self,
         body: &Body<'_>,
         (held, more): (usize, usize),
@@ -137,20 +137,20 @@ impl Shares {
     }
 
     /// Takes a body from those that are waited for and gives `less` back. `None` if it had to give way.
-    pub(super) fn finish_waiting(&mut self, address: &Arc<str>, id: u64, less: usize) -> Option<()> {
+    pub(crate) fn finish_waiting(&mut self, address: &Arc<str>, id: u64, less: usize) -> Option<()> {
         self.take_waiting(address, id)?;
         self.give_back(address, less);
         Some(())
     }
 
     /// Gives everything of a body back that was waited for, unless it had to give way.
-    pub(super) fn abandon(&mut self, address: &Arc<str>, id: u64) {
+    pub(crate) fn abandon(&mut self, address: &Arc<str>, id: u64) {
         if let Some(waiting) = self.take_waiting(address, id) {
             self.give_back(address, waiting.bytes);
         }
     }
 
-    pub(super) fn give_back(&mut self, address: &Arc<str>, bytes: usize) {
+    pub(crate) fn give_back(&mut self, address: &Arc<str>, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes);
         if let Some(share) = self.addresses.get_mut(address) {
             share.bytes = share.bytes.saturating_sub(bytes);

@@ -18,7 +18,7 @@ use webhooks::{
 };
 
 use self::queue::StoreQueue;
-use super::{Site, meter};
+use super::{Site, area_metrics};
 use crate::config::WebhookSettings;
 
 /// Subscriptions that are delivered to at the same time, of one tenant, for each delivery to one.
@@ -83,7 +83,7 @@ impl Deliveries {
         let (site, elsewhere, heard) = (self.site.clone(), News::default(), News::default());
         let deliver = HttpDeliver {
             client,
-            keys: Box::new(move || site.keys.webhooks()),
+            keys: Box::new(move || site.pipeline.keys.webhooks()),
             env: Arc::clone(&self.env),
             user_agent: self.site.webhooks.user_agent,
         };
@@ -143,7 +143,7 @@ impl Seen for Watcher {
             (false, Some(AttemptError::EventDropped)) => "event_dropped",
             (false, None) => "refused",
         };
-        meter::attempted(word, outcome.duration_ms);
+        area_metrics::attempted(word, outcome.duration_ms);
         let attempt = &report.attempt;
         if outcome.is_success() {
             tracing::debug!(
@@ -168,11 +168,11 @@ impl Seen for Watcher {
     }
 
     fn at_work(&self, in_flight: usize, subscriptions: usize) {
-        meter::delivering(in_flight, subscriptions);
+        area_metrics::delivering(in_flight, subscriptions);
     }
 
     fn unsigned(&self, key: &Key, error: &KeyError) {
-        meter::unsigned();
+        area_metrics::unsigned();
         tracing::error!(
             %error,
             tenant = key.tenant.as_str(),
@@ -182,7 +182,7 @@ impl Seen for Watcher {
     }
 
     fn failed(&self, doing: &'static str, error: &StoreError) {
-        meter::queue_failed();
+        area_metrics::queue_failed();
         tracing::warn!(%error, doing, "the database did not do what deliveries asked of it");
     }
 

@@ -8,9 +8,10 @@ use sessions::{Grace, GraceAct, GraceKind, Method, Session, SessionStore, Standi
 use store::Tx;
 
 use crate::http::{
-    access::Signed,
-    auth::{self, Entered, Held},
+    auth::Entered,
+    caller::Signed,
     errors::Problem,
+    signing_in::{self, Held},
     step_up::{AccountSecurityChange, IfAsked, Spending},
 };
 
@@ -81,7 +82,7 @@ fn owes(signed: &Signed, session: &Session) -> bool {
 
 /// The session as it is now, and whose it is, held until the end of the unit of work.
 pub(in crate::http) async fn hold(tx: &mut Tx, signed: &Signed) -> Result<(Held, Session), Problem> {
-    Ok((auth::hold(tx, &signed.session.user).await?, unrevoked(tx, signed).await?))
+    Ok((signing_in::hold(tx, &signed.session.user).await?, unrevoked(tx, signed).await?))
 }
 
 /// The same for an act that may take away what an administrator signs in with: of two such acts the second waits for the first.
@@ -89,7 +90,7 @@ pub(in crate::http) async fn hold_to_remove(
     tx: &mut Tx,
     signed: &Signed,
 ) -> Result<(Held, Session), Problem> {
-    Ok((auth::hold_to_remove(tx, &signed.session.user).await?, unrevoked(tx, signed).await?))
+    Ok((signing_in::hold_to_remove(tx, &signed.session.user).await?, unrevoked(tx, signed).await?))
 }
 
 async fn unrevoked(tx: &mut Tx, signed: &Signed) -> Result<Session, Problem> {
@@ -204,16 +205,16 @@ pub(super) async fn enrolled(
     if owing && held.policy.mfa.accepts(factor.kind()) {
         session.standing = Standing::Full;
         session.signed_in_at = ctx.now;
-        events.push(crate::events::signed_in(&session));
+        events.push(signing_in::signed_in(&session));
         if let Some(ip) = ctx.ip {
             let origin = credentials::attempts::origin(Some(ip));
-            events.extend(auth::came_from(ctx, tx, &session, &origin).await?);
+            events.extend(signing_in::came_from(ctx, tx, &session, &origin).await?);
         }
     }
     tx.update_session(&session).await?;
     if gains_factor {
         let old = sessions::renew(ctx, tx, &mut session).await?;
-        events.push(crate::events::session_renewed(&session, &old));
+        events.push(signing_in::session_renewed(&session, &old));
     }
     let passkey = factor.passkey();
     let data = FactorEnrolled {

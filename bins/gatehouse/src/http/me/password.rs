@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::{Audited, Event, Unaudited, events::credentials::PasswordChanged};
-use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict};
+use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict, attempts};
 use kernel::{Ctx, Email, Secret};
 use serde::{Deserialize, Serialize};
 use store::Tx;
@@ -88,10 +88,10 @@ pub(super) async fn change_password(
     let organization = access.own_tenant().await?.name;
     people::check_password(&new, &person, &organization, signed.holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
-    access.attempt_password(&person, known).await?;
+    access.attempt(password_limits(&person, known, &access.origin())).await?;
     let stored =
         kept.iter().map(|hash| StoredPassword { tenant: access.tenant().clone(), hash: hash.clone() });
-    let verdicts = access.aside(site.hashing.verify(current, None, stored.collect())).await??;
+    let verdicts = access.aside(site.auth.hashing.verify(current, None, stored.collect())).await??;
     if !matches!(verdicts.first(), Some(Verdict::Right { .. })) {
         return Err(invalid_credentials());
     }
@@ -104,7 +104,7 @@ pub(super) async fn change_password(
         Ok::<_, Problem>(Audited::without(salt, Unaudited::StepTaken))
     };
     let salt = access.write(salt).await?;
-    let hashed = access.aside(site.hashing.hash(new, salt, access.tenant().clone())).await??;
+    let hashed = access.aside(site.auth.hashing.hash(new, salt, access.tenant().clone())).await??;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = hold(tx, &signed).await?;
         let mut events = Vec::new();
@@ -130,4 +130,14 @@ pub(super) async fn change_password(
     };
     let revoked_tokens = access.write(work).await?;
     Ok(answer(&Changed { changed: true, revoked_tokens }))
+}
+
+/// The limits on attempts at one's own password, from an address that has signed the user in before, or not.
+fn password_limits(person: &directory::Person, is_known: bool, origin: &str) -> Vec<attempts::Limit> {
+    let key = person.email.as_ref().map_or_else(|| person.id.to_string(), Email::key);
+    let mut limits = attempts::password(&key, origin);
+    if !is_known {
+        limits.extend(attempts::password_by_strangers(&key));
+    }
+    limits
 }

@@ -9,18 +9,15 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::guard::hold;
-use crate::{
-    http::{
-        Site,
-        access::{Access, lifetime},
-        auth::Revoked,
-        body::answer,
-        cookies,
-        errors::Problem,
-        permissions::OwnAccount,
-        user_agent,
-    },
-    people,
+use crate::http::{
+    Site,
+    access::{Access, lifetime, user_agent},
+    auth::Revoked,
+    body::answer,
+    cookies,
+    errors::Problem,
+    permissions::OwnAccount,
+    signing_in,
 };
 
 /// Seconds until the next heartbeat.
@@ -120,11 +117,12 @@ pub(super) async fn revoke_session(
     let id: SessionId = id.parse().map_err(|_| Problem::not_found())?;
     let own = &access.caller().session;
     let (is_own, user) = (own.id == id, own.user.clone());
-    let work = async move |ctx: &Ctx, tx: &mut Tx| people::end_session(ctx, tx, &user, &id, "REVOKED").await;
+    let work =
+        async move |ctx: &Ctx, tx: &mut Tx| signing_in::end_session(ctx, tx, &user, &id, "REVOKED").await;
     access.write(work).await?;
     let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true) });
     if is_own {
-        cookies::clear(&site, &mut response);
+        cookies::clear(&site.pipeline, &mut response);
     }
     Ok(response)
 }
@@ -145,7 +143,8 @@ pub(super) async fn heartbeat(
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
-    let (label, location) = (device_label(user_agent(request.headers())), site.locate(access.ctx().ip));
+    let (label, location) =
+        (device_label(user_agent(request.headers())), site.pipeline.locate(access.ctx().ip));
     let absolute_days = signed.holder.policy.session.absolute_days;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, mut session) = hold(tx, &signed).await?;
@@ -164,6 +163,6 @@ pub(super) async fn heartbeat(
         email: person.email.as_ref().map(Email::as_str),
         name: person.display_name.as_deref(),
     };
-    cookies::set(&site, access.env(), &mut response, &session, absolute_days, &about)?;
+    cookies::set(&site.pipeline, access.env(), &mut response, &session, absolute_days, &about)?;
     Ok(response)
 }

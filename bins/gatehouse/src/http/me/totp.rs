@@ -17,7 +17,7 @@ use super::{
 use crate::http::{
     Site,
     access::Access,
-    auth::{FactorName, factor_invalid, totp_place, totp_step},
+    auth::{self, FactorName, factor_invalid, totp_place, totp_step},
     body::{Json, answer},
     errors::Problem,
     permissions::SigningIn,
@@ -74,7 +74,7 @@ pub(super) async fn begin_totp(
         tx.drop_pending(&session.user).await?;
         let env: &dyn Env = &*ctx.env;
         let (id, secret) = (FactorId::new(env), totp::new_secret(env));
-        let sealed = place.keys.seal_totp(env, &totp_place(ctx, &id), secret.expose());
+        let sealed = place.pipeline.keys.seal_totp(env, &totp_place(ctx, &id), secret.expose());
         let factor = Factor {
             id: id.clone(),
             user: session.user.clone(),
@@ -88,7 +88,7 @@ pub(super) async fn begin_totp(
             },
         };
         tx.insert_factor(&factor).await?;
-        let uri = totp::otpauth_uri(&secret, &place.name, held.person.account());
+        let uri = totp::otpauth_uri(&secret, auth::NAME, held.person.account());
         let setup = TotpSetup {
             id: id.to_string(),
             secret: totp::typed(&secret).expose().clone(),
@@ -123,7 +123,9 @@ pub(super) async fn verify_totp(
     let TotpBody { id, code } = body.0;
     let id: FactorId = id.parse().map_err(|_| Problem::not_found())?;
     let signed = access.caller().clone();
-    access.attempt(FactorName::Totp).await?;
+    access
+        .attempt(FactorName::Totp.limits(access.tenant(), &access.caller().session.user, &access.origin()))
+        .await?;
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let held = hold(tx, &signed).await?;

@@ -21,10 +21,10 @@ use crate::{
     http::{
         Site,
         access::Visitor,
+        area_metrics,
         auth::{Device, Step, keep_ticket},
         body::Form,
         errors::Problem,
-        meter,
     },
     pages,
 };
@@ -121,14 +121,14 @@ async fn examined(
     field: String,
 ) -> Result<Examined, Problem> {
     let (service, provider) = (service_of(site, &provider.id), provider.clone());
-    let (seal, now) = (site.keys.saml(), visitor.env().now());
+    let (seal, now) = (site.pipeline.keys.saml(), visitor.env().now());
     let work = move || {
         // A key that cannot be opened decrypts nothing: that is said where something is encrypted.
         let keys: Vec<_> = provider.keys.all().filter_map(|key| key.open(&seal, &provider.id).ok()).collect();
         let against = Against { provider: &provider, service: &service, keys: &keys, now };
         let started = std::time::Instant::now();
         let examined = saml_sp::examine(&field, &against);
-        meter::saml_examined(started.elapsed());
+        area_metrics::saml_examined(started.elapsed());
         examined
     };
     visitor.aside(site.saml.compute(work)).await?
@@ -210,20 +210,24 @@ async fn answered(
 ) -> Result<HttpResponse, Problem> {
     let problem = match ended {
         Ended::In(step, return_to) => {
-            meter::saml_answered(if matches!(*step, Step::SignedIn(_)) { "SIGNED_IN" } else { "MFA_OWED" });
+            area_metrics::saml_answered(if matches!(*step, Step::SignedIn(_)) {
+                "SIGNED_IN"
+            } else {
+                "MFA_OWED"
+            });
             return led_on(site, visitor, tenant, *step, &return_to).await;
         }
         Ended::Tried(trial) => {
-            meter::saml_answered("TESTED");
+            area_metrics::saml_answered("TESTED");
             let query = [("provider", provider.id.as_str()), ("test", trial.as_str())];
             return Ok(to(&pages::next::address("/settings/sso", &query)));
         }
         Ended::Denied(problem) => {
-            meter::saml_answered("ACCOUNT");
+            area_metrics::saml_answered("ACCOUNT");
             *problem
         }
         Ended::Refused { refusal, is_entered } => {
-            meter::saml_answered(refusal.step().as_str());
+            area_metrics::saml_answered(refusal.step().as_str());
             tracing::info!(
                 request_id = visitor.request_id(),
                 tenant = tenant.as_str(),

@@ -18,9 +18,10 @@ use store::Tx;
 use super::report::{Outcome, report};
 use crate::http::{
     Site,
-    auth::{Device, Held, Proved, Step, enter, start},
+    auth::{Device, Proved, Step, enter, start},
     errors::Problem,
     network, sha256,
+    signing_in::Held,
 };
 
 /// How an answer has ended.

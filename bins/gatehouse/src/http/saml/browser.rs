@@ -16,8 +16,8 @@ fn name(request: &RequestId) -> String {
 
 /// A cookie that pages of the identity provider may send along, on https; without it browsers allow that to nobody.
 fn cookie(site: &Site, request: &RequestId, acs_url: &str, value: &str, seconds: i64) -> Option<HeaderValue> {
-    let path = acs_url.strip_prefix(&site.base_url)?;
-    let reach = if site.https { "SameSite=None; Secure" } else { "SameSite=Lax" };
+    let path = acs_url.strip_prefix(&site.pipeline.base_url)?;
+    let reach = if site.pipeline.https { "SameSite=None; Secure" } else { "SameSite=Lax" };
     let text = format!("{}={value}; Path={path}; Max-Age={seconds}; HttpOnly; {reach}", name(request));
     HeaderValue::from_str(&text).ok()
 }

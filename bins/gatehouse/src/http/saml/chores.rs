@@ -16,7 +16,7 @@ use webhooks::client::Client;
 
 use crate::{
     events::provider_changed,
-    http::{Site, meter},
+    http::{Site, area_metrics},
     metadata,
 };
 
@@ -169,7 +169,7 @@ impl Caretaker {
         let now = self.env.now();
         let expiry =
             self.store.across(async move |across: &mut Across| across.saml_expiry(now).await).await?;
-        meter::saml_expiry(&expiry, now);
+        area_metrics::saml_expiry(&expiry, now);
         Ok(())
     }
 }
@@ -179,15 +179,15 @@ fn note(ctx: &Ctx, refreshed: &Refreshed) {
     let (tenant, provider) = (ctx.tenant.as_str(), refreshed.provider.id.as_str());
     match &refreshed.problem {
         Some(problem) => {
-            meter::saml_read("failed");
+            area_metrics::saml_read("failed");
             tracing::warn!(tenant, provider, problem, "metadata of an identity provider cannot be used");
         }
         None if refreshed.changed.is_empty() => {
-            meter::saml_read("unchanged");
+            area_metrics::saml_read("unchanged");
             tracing::debug!(tenant, provider, "metadata of an identity provider is as it was");
         }
         None => {
-            meter::saml_read("changed");
+            area_metrics::saml_read("changed");
             let changed = refreshed.changed.join(", ");
             tracing::info!(tenant, provider, changed, "metadata of an identity provider has changed");
         }

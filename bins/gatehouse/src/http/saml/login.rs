@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 
 use super::{browser, provider_of, service_of};
 use crate::{
-    http::{Site, access::Visitor, errors::Problem, meter, query},
+    http::{Site, access::Visitor, area_metrics, errors::Problem, query},
     pages,
 };
 
@@ -65,7 +65,7 @@ pub(super) async fn saml_login(
         Ok::<_, Problem>(Audited::without((), Unaudited::StepTaken))
     };
     visitor.write_as(&tenant, Actor::system("saml"), work).await?;
-    meter::saml_begun();
+    area_metrics::saml_begun();
     let fields = [("SAMLRequest", begun.saml_request.as_str()), ("RelayState", begun.relay_state.as_str())];
     let mut answer = pages::saml_post(&site, &provider.name, &begun.action, &fields)?;
     browser::bind(&site, &mut answer, &begun.request.id, &service.acs_url, begun.browser.expose());
@@ -96,7 +96,7 @@ async fn begun(
     intent: Intent,
 ) -> Result<Begun, Problem> {
     let (env, service, provider) = (visitor.shared_env(), service_of(site, &provider.id), provider.clone());
-    let seal = site.keys.saml();
+    let seal = site.pipeline.keys.saml();
     let work = move || {
         let key =
             if provider.sign_requests { Some(provider.keys.active.open(&seal, &provider.id)?) } else { None };

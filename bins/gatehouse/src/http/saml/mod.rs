@@ -98,5 +98,5 @@ async fn provider_of(visitor: &Visitor, id: &str) -> Result<(TenantId, Provider)
 
 /// Our side of a provider.
 pub(super) fn service_of(site: &Site, id: &ProviderId) -> ServiceProvider {
-    ServiceProvider::of(&site.base_url, id)
+    ServiceProvider::of(&site.pipeline.base_url, id)
 }

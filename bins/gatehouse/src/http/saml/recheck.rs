@@ -43,7 +43,7 @@ impl Caretaker {
         let found = match self.site.dns.proofs(domain).await {
             Err(_) => RecordFound::Unknown,
             Ok(texts) => {
-                let is_ours = |token: &str| self.site.keys.is_domain_token(tenant, domain, token);
+                let is_ours = |token: &str| self.site.pipeline.keys.is_domain_token(tenant, domain, token);
                 let is_there = texts.iter().filter_map(|text| dns::token_of(text)).any(is_ours);
                 if is_there { RecordFound::Present } else { RecordFound::Absent }
             }

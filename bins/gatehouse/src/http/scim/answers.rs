@@ -26,7 +26,8 @@ pub(super) fn unsealed(
     access: &Access<ScimRead>,
     params: Params,
 ) -> Result<Params, ScimProblem> {
-    Ok(params.unsealed(|sealed| site.keys.open_cursor(access.tenant(), sealed).map(str::to_owned))?)
+    Ok(params
+        .unsealed(|sealed| site.pipeline.keys.open_cursor(access.tenant(), sealed).map(str::to_owned))?)
 }
 
 /// A page; `write` writes each of its resources.
@@ -39,7 +40,7 @@ pub(super) fn list<T>(
     write: impl FnMut(T, &mut String),
 ) -> HttpResponse {
     let next = found.next_cursor(query, id);
-    let next = next.and_then(|cursor| site.keys.seal_cursor(access.tenant(), &cursor));
+    let next = next.and_then(|cursor| site.pipeline.keys.seal_cursor(access.tenant(), &cursor));
     scim_text(StatusCode::OK, write_list(found.total, &query.page.start, next, found.resources, write))
 }
 

@@ -21,5 +21,5 @@ pub(super) fn routes(config: &mut ServiceConfig<'_>) {
 
 /// The address of the SCIM root, which resources' locations begin with.
 fn root(site: &Site) -> String {
-    format!("{}/api/scim/v2", site.base_url)
+    format!("{}/api/scim/v2", site.pipeline.base_url)
 }

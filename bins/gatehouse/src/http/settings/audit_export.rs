@@ -15,7 +15,7 @@ use audit::{
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
 };
 use futures_util::stream;
-use kernel::{Ctx, TenantId};
+use kernel::{Ctx, TenantId, Timestamp};
 use serde::Serialize;
 use store::{Ending, Export, Exported, Proof, Tx};
 use tokio::sync::oneshot;
@@ -25,6 +25,7 @@ use super::{
     audit_log::{AuditFilter, ShownEntry, by_sequence, filter},
     audit_proofs::{commitment, encoded},
 };
+use crate::config::Settings;
 use crate::http::{
     Site,
     access::{Access, Gate, entered},
@@ -155,9 +156,28 @@ impl ProvedEntry {
     }
 }
 
+/// What the audit log's routes share on this instance.
+pub(in crate::http) struct AuditLogs {
+    exports: Exports,
+    /// How long an export may take.
+    export_limit: std::time::Duration,
+    /// Until when entries without a MAC are sealed.
+    pub(in crate::http) accept_missing_macs_until: Option<Timestamp>,
+}
+
+impl AuditLogs {
+    pub(in crate::http) fn new(settings: &Settings) -> Self {
+        Self {
+            exports: Exports::default(),
+            export_limit: settings.export_limit,
+            accept_missing_macs_until: settings.audit_accept_missing_macs_until,
+        }
+    }
+}
+
 /// Who exports at the moment, on this instance.
 #[derive(Clone, Default)]
-pub(in crate::http) struct Exports(Arc<Mutex<BTreeMap<TenantId, Vec<String>>>>);
+struct Exports(Arc<Mutex<BTreeMap<TenantId, Vec<String>>>>);
 
 impl Exports {
     /// A place for one, if there is one.
@@ -246,7 +266,7 @@ impl Running {
 
 /// Enters how an export has ended, when it has; where it never began, that it failed. The server does not end before.
 fn enter_its_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(Ending, u64)>) {
-    let answering = site.load.arrived();
+    let answering = site.pipeline.load.arrived();
     actix_web::rt::spawn(async move {
         let (ending, rows) = told.await.unwrap_or((Ending::Failed, 0));
         let outcome = match ending {
@@ -303,7 +323,7 @@ pub(super) async fn export_audit_log(
         Person::Session(signed) => signed.holder.user.clone(),
         Person::Pat(by) => by.holder.user.clone(),
     };
-    let Some(place) = site.exports.take(access.tenant(), user.as_str()) else {
+    let Some(place) = site.audit.exports.take(access.tenant(), user.as_str()) else {
         return Err(Problem::busy("an export of the audit log is under way", LATER));
     };
     let data = AuditLogExported { format: format.as_str(), filters: names(&request) };
@@ -317,7 +337,7 @@ pub(super) async fn export_audit_log(
         drop(place);
         let _gone = tell.send((ending, rows));
     };
-    let export = access.export(filter, MOST, with_proofs, site.export_limit, ended).await?;
+    let export = access.export(filter, MOST, with_proofs, site.audit.export_limit, ended).await?;
     let day = access.ctx().now.naive().format("%Y-%m-%d");
     let name = format!("attachment; filename=\"audit-log-{day}.{}\"", format.as_str());
     let mut answer = HttpResponse::Ok();

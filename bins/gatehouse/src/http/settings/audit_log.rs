@@ -209,7 +209,7 @@ async fn follow(
         |(sequence, listed)| Ok(ShownEntry { sequence: Some(sequence), ..ShownEntry::try_from(listed)? });
     Ok(answer(&AuditPage {
         entries: page.entries.into_iter().map(shown).collect::<Result<_, Problem>>()?,
-        next_cursor: site.keys.seal_cursor(access.tenant(), &format!("seq-{}", page.next)),
+        next_cursor: site.pipeline.keys.seal_cursor(access.tenant(), &format!("seq-{}", page.next)),
         scan_stopped_at: None,
     }))
 }
@@ -251,7 +251,7 @@ pub(super) async fn get_audit_log(
     let next = found.next.map(|position| cursor(&position, &filter));
     Ok(answer(&AuditPage {
         entries: found.entries.into_iter().map(ShownEntry::try_from).collect::<Result<_, _>>()?,
-        next_cursor: next.and_then(|cursor| site.keys.seal_cursor(access.tenant(), &cursor)),
+        next_cursor: next.and_then(|cursor| site.pipeline.keys.seal_cursor(access.tenant(), &cursor)),
         scan_stopped_at: found.scan_stopped_at,
     }))
 }

@@ -90,7 +90,7 @@ pub(super) fn commitment(entry: &StoredEntry) -> (Option<String>, Option<String>
 
 /// What verifies the checkpoints of the caller's tenant.
 fn keys(site: &Site, access: &Access<Administer>) -> Vec<CheckpointKey> {
-    site.keys.checkpoints().of(access.tenant().as_str())
+    site.pipeline.keys.checkpoints().of(access.tenant().as_str())
 }
 
 /// The newest checkpoint; nothing is sealed before there is one. One that is not signed is somebody else's, and not answered.

@@ -7,6 +7,7 @@ use audit::{
     Audited, Event,
     events::saml::{DomainRemoved, DomainVerified},
 };
+use credentials::attempts;
 use kernel::{Ctx, TenantId, Timestamp};
 use saml_sp::{DomainStore, EmailDomain, Method, ProviderId, ProviderStore, VerifiedDomain};
 use serde::Serialize;
@@ -93,7 +94,7 @@ async fn ties(tx: &mut Tx) -> Result<BTreeMap<EmailDomain, Tie>, kernel::StoreEr
 }
 
 fn shown(site: &Site, tenant: &TenantId, domain: &EmailDomain, tie: &Tie) -> Result<ShownDomain, Problem> {
-    let token = site.keys.domain_token(tenant, domain);
+    let token = site.pipeline.keys.domain_token(tenant, domain);
     let token = token.ok_or_else(|| Problem::unforeseen("there is no key to sign domains with"))?;
     Ok(ShownDomain {
         domain: domain.to_string(),
@@ -154,7 +155,7 @@ pub(super) async fn verify_domain(
     let tie = known.get(&domain).ok_or_else(Problem::not_found)?;
     let was_proved = tie.verified.is_some();
     if !was_proved {
-        access.attempt_look_up().await?;
+        access.attempt(attempts::look_up(access.tenant())).await?;
         let found = access.aside(site.dns.proofs(&domain)).await?;
         proved(&site, access.tenant(), &domain, found)?;
     }
@@ -191,7 +192,7 @@ fn proved(
         );
         Problem::conflict("CONFLICT", problem).reason("DNS_UNAVAILABLE")
     })?;
-    let is_ours = |token: &str| site.keys.is_domain_token(tenant, domain, token);
+    let is_ours = |token: &str| site.pipeline.keys.is_domain_token(tenant, domain, token);
     if texts.iter().filter_map(|text| dns::token_of(text)).any(is_ours) {
         return Ok(());
     }

@@ -29,7 +29,7 @@ mod webhook_secrets;
 mod webhook_test;
 mod webhooks;
 
-pub(super) use self::audit_export::Exports;
+pub(super) use self::audit_export::AuditLogs;
 pub(crate) use self::{
     attestation_impact::{AttestationImpact, impact_of},
     network_policy::change as change_network_policy,

@@ -1,5 +1,6 @@
 //! What an identity provider is told to be, read from a body; and what takes time before it can be.
 
+use credentials::attempts;
 use saml_sp::{Change, KeptKey, Known, OtherSide, ProviderId};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -132,7 +133,7 @@ pub(super) async fn known(
             let client = &site.webhooks.client;
             let problem = |problem: String| Problem::invalid_request(format!("metadataUrl: {problem}"));
             let target = metadata::target(client, &url).map_err(problem)?;
-            access.attempt_look_up().await?;
+            access.attempt(attempts::look_up(access.tenant())).await?;
             let read = access.aside(metadata::read(client, target.as_str())).await?;
             OtherSide::MetadataUrl { url: target.as_str().to_owned(), text: read.map_err(problem)? }
         }
@@ -146,7 +147,7 @@ pub(super) async fn new_key(
     access: &Access<AdministerInPerson>,
     id: &ProviderId,
 ) -> Result<KeptKey, Problem> {
-    let (seal, entity_id) = (site.keys.saml(), service_of(site, id).entity_id);
+    let (seal, entity_id) = (site.pipeline.keys.saml(), service_of(site, id).entity_id);
     let (id, now) = (id.clone(), access.ctx().now);
     let work = move || KeptKey::generate(&seal, &id, &entity_id, now);
     access.aside(site.saml.compute(work)).await??.map_err(Problem::unforeseen)

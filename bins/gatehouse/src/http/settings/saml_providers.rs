@@ -65,7 +65,8 @@ pub(super) async fn list_saml_providers(
     let work = async |_: &Ctx, tx: &mut Tx| Ok::<_, Problem>((tx.providers().await?, Around::of(tx).await?));
     let (found, around) = access.read(work).await?;
     let now = access.ctx().now;
-    let providers = found.iter().map(|one| ShownProvider::of(&site.base_url, one, &around, now)).collect();
+    let providers =
+        found.iter().map(|one| ShownProvider::of(&site.pipeline.base_url, one, &around, now)).collect();
     Ok(answer(&SamlProviderList { providers, sign_in_mode: around.mode }))
 }
 
@@ -108,7 +109,7 @@ pub(super) async fn create_saml_provider(
         Ok::<_, Problem>(Audited::new((made, around), event).with(spending.events()?))
     };
     let (made, around) = Box::pin(access.write(work)).await?;
-    Ok(answer(&ShownProvider::of(&site.base_url, &made, &around, access.ctx().now)))
+    Ok(answer(&ShownProvider::of(&site.pipeline.base_url, &made, &around, access.ctx().now)))
 }
 
 /// Read an identity provider
@@ -129,7 +130,7 @@ pub(super) async fn get_saml_provider(
 ) -> Result<HttpResponse, Problem> {
     let id = id_of(&id)?;
     let (provider, around) = access.read(async move |_: &Ctx, tx: &mut Tx| found(tx, &id).await).await?;
-    Ok(answer(&ShownProvider::of(&site.base_url, &provider, &around, access.ctx().now)))
+    Ok(answer(&ShownProvider::of(&site.pipeline.base_url, &provider, &around, access.ctx().now)))
 }
 
 /// Replace an identity provider
@@ -184,7 +185,7 @@ pub(super) async fn put_saml_provider(
         Ok::<_, Problem>(audited.with(spending.events()?))
     };
     let (provider, around) = Box::pin(access.write(work)).await?;
-    Ok(answer(&ShownProvider::of(&site.base_url, &provider, &around, access.ctx().now)))
+    Ok(answer(&ShownProvider::of(&site.pipeline.base_url, &provider, &around, access.ctx().now)))
 }
 
 /// Remove an identity provider

@@ -2,6 +2,7 @@
 
 use actix_web::{HttpResponse, post, web};
 use audit::Audited;
+use credentials::attempts;
 use kernel::Ctx;
 use saml_sp::{ProviderStore, Source};
 use store::Tx;
@@ -45,7 +46,7 @@ pub(super) async fn refresh_saml_provider(
             "this provider's metadata has no address; set metadataUrl, or hand in newer metadataXml";
         return Err(Problem::conflict("CONFLICT", problem).reason("NO_METADATA_URL"));
     };
-    access.attempt_look_up().await?;
+    access.attempt(attempts::look_up(access.tenant())).await?;
     let read = access.aside(metadata::read(&site.webhooks.client, &url)).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let around = Around::of(tx).await?;
@@ -54,5 +55,5 @@ pub(super) async fn refresh_saml_provider(
         Ok::<_, Problem>(Audited::of_changes((refreshed.provider, around), event.into_iter().collect()))
     };
     let (provider, around) = access.write(work).await?;
-    Ok(answer(&ShownProvider::of(&site.base_url, &provider, &around, access.ctx().now)))
+    Ok(answer(&ShownProvider::of(&site.pipeline.base_url, &provider, &around, access.ctx().now)))
 }

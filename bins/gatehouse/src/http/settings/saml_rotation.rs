@@ -62,7 +62,7 @@ pub(super) async fn rotate_saml_certificate(
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
     };
     let (provider, around) = access.write(work).await?;
-    Ok(answer(&ShownProvider::of(&site.base_url, &provider, &around, access.ctx().now)))
+    Ok(answer(&ShownProvider::of(&site.pipeline.base_url, &provider, &around, access.ctx().now)))
 }
 
 /// Complete a rotation
@@ -96,5 +96,5 @@ pub(super) async fn complete_saml_rotation(
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
     };
     let (provider, around) = access.write(work).await?;
-    Ok(answer(&ShownProvider::of(&site.base_url, &provider, &around, access.ctx().now)))
+    Ok(answer(&ShownProvider::of(&site.pipeline.base_url, &provider, &around, access.ctx().now)))
 }

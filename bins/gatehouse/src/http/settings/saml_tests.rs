@@ -2,6 +2,7 @@
 
 use actix_web::{HttpResponse, get, post, web};
 use audit::{Audited, Event, events::saml::SamlProviderTested};
+use credentials::attempts;
 use kernel::{Ctx, Timestamp};
 use saml_sp::{ProviderStore, Step, Trial, TrialId, TrialStore};
 use serde::Serialize;
@@ -139,7 +140,7 @@ pub(super) async fn test_saml_provider(
     let wanted = id.clone();
     let there = access.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;
     there.ok_or_else(Problem::not_found)?;
-    access.attempt_look_up().await?;
+    access.attempt(attempts::look_up(access.tenant())).await?;
     let user = access.caller().session.user.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (provider, around) = found(tx, &id).await?;
@@ -157,7 +158,7 @@ pub(super) async fn test_saml_provider(
         Ok::<_, Problem>(Audited::new((provider, around, trial), event))
     };
     let (provider, around, trial) = access.write(work).await?;
-    let login_url = format!("{}?test={}", login_url(&site.base_url, &provider), trial.id);
+    let login_url = format!("{}?test={}", login_url(&site.pipeline.base_url, &provider), trial.id);
     let checks = findings(&provider, &around, access.ctx().now);
     Ok(answer(&Begun { id: trial.id.to_string(), login_url, expires_at: trial.expires_at, checks }))
 }

@@ -15,6 +15,7 @@ use crate::http::{
     errors::Problem,
     me::sessions::{SessionList, ShownSession},
     permissions::{Administer, AdministerInPerson},
+    signing_in,
 };
 
 /// List a person's sessions
@@ -103,7 +104,7 @@ pub(super) async fn revoke_user_session(
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let sid: SessionId = sid.parse().map_err(|_| Problem::not_found())?;
     let work =
-        async move |ctx: &Ctx, tx: &mut Tx| crate::people::end_session(ctx, tx, &id, &sid, "REVOKED").await;
+        async move |ctx: &Ctx, tx: &mut Tx| signing_in::end_session(ctx, tx, &id, &sid, "REVOKED").await;
     access.write(work).await?;
     Ok(answer(&Revoked { revoked: true, sign_out: None }))
 }

@@ -67,7 +67,7 @@ pub(super) async fn rotate_webhook_secret(
     body: OptionalJson<RotationBody>,
 ) -> Result<HttpResponse, Problem> {
     let id = id_of(&id)?;
-    let (overlap_hours, keys) = (body.0.overlap_hours, site.keys.webhooks());
+    let (overlap_hours, keys) = (body.0.overlap_hours, site.pipeline.keys.webhooks());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
         let (rotated, secret) = webhooks::rotate(ctx, tx, &keys, &id, overlap_hours).await?;

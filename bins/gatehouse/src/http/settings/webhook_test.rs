@@ -5,6 +5,7 @@ use ::webhooks::{
     SubscriptionStore, TEST,
 };
 use actix_web::{HttpResponse, post, web};
+use credentials::attempts;
 use kernel::Ctx;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -66,13 +67,13 @@ pub(super) async fn test_webhook(
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id = id_of(&id)?;
-    access.attempt_webhook_test().await?;
+    access.attempt(attempts::webhook_test(access.tenant())).await?;
     let wanted = id.clone();
     let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.subscription(&wanted).await).await?;
     let found = found.ok_or_else(Problem::not_found)?;
     let ctx = access.ctx();
     let now = access.env().now();
-    let signers = site.keys.webhooks().signers((&ctx.tenant, &id), &found.secrets, now);
+    let signers = site.pipeline.keys.webhooks().signers((&ctx.tenant, &id), &found.secrets, now);
     let signers = signers.map_err(Problem::unforeseen)?;
     let event_id = EventId::new(access.env()).to_string();
     let data = RawValue::from_string("{}".into()).map_err(Problem::unforeseen)?;

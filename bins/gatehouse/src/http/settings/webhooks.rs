@@ -164,7 +164,7 @@ pub(super) async fn create_webhook(
     body: Json<WebhookBody>,
 ) -> Result<HttpResponse, Problem> {
     let WebhookBody { name, url, event_filters } = body.0;
-    let (guard, keys) = (site.webhooks.client.guard().clone(), site.keys.webhooks());
+    let (guard, keys) = (site.webhooks.client.guard().clone(), site.pipeline.keys.webhooks());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let new = New { name, url, event_filters };
         let (made, secret) = webhooks::create(ctx, tx, (&guard, &keys), new).await?;

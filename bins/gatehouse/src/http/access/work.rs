@@ -1,4 +1,4 @@
-//! Changes: a unit of work in one transaction with its audit entries, kept only if its caller may still act.
+//! Units of work: a change in one transaction with its audit entries, kept only if its caller may still act.
 
 use std::rc::Rc;
 
@@ -8,57 +8,26 @@ use credentials::attempts;
 use kernel::{Ctx, StoreError};
 use store::Tx;
 
-use super::{Access, Gate, WorkError, aside, authority::Authority};
+use super::{authority::Authority, gate::Gate};
 use crate::http::{
     errors::Problem,
     load::{Slot, Work},
     meter,
-    permissions::WritePermission,
 };
 
-impl<P: WritePermission> Access<P> {
-    /// Runs `work` in one transaction on the caller's tenant, together with its audit entries.
-    ///
-    /// The transaction reads the caller's credential again and commits only if a new request with it would be let in
-    /// ([`WorkError::Denied`] otherwise). Once begun it runs to its end even when the client hangs up: no hang-up ever
-    /// cuts a change in half.
-    pub async fn write<T, E>(
-        &self,
-        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let failing = async move |ctx: &Ctx, tx: &mut Tx| work(ctx, tx).await.map_err(WorkError::Failed);
-        let by = By { authority: self.authority.clone(), deny: WorkError::denied };
-        write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
-    }
-
-    /// The same for a change whose work grows with the tenant. Few of a tenant run at the same time; the others wait
-    /// without the request's slot, so that a server full of them has slots for other tenants.
-    pub async fn write_large<T, E>(
-        &self,
-        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let turn = self.gate.store.large_change(&self.ctx.tenant);
-        let turn = aside(self.slot.as_ref(), turn).await??;
-        self.write(async move |ctx: &Ctx, tx: &mut Tx| {
-            let _turn = turn;
-            work(ctx, tx).await
-        })
-        .await
+/// Waits for something that is neither storage nor the client, without holding the request's slot.
+pub(crate) async fn aside<T>(slot: Option<&Slot>, waiting: impl Future<Output = T>) -> Result<T, StoreError> {
+    let too_many = || StoreError::Unavailable("too many requests wait".into());
+    match slot {
+        Some(slot) => slot.yielded(waiting).await.ok_or_else(too_many),
+        None => Ok(waiting.await),
     }
 }
 
 /// By what authority a unit of work is done, and what it fails with where that does not hold.
-pub(super) struct By<E> {
-    authority: Authority,
-    deny: fn(Problem) -> E,
+pub(crate) struct By<E> {
+    pub(crate) authority: Authority,
+    pub(crate) deny: fn(Problem) -> E,
 }
 
 impl<E: From<StoreError>> By<E> {
@@ -75,7 +44,7 @@ impl<E: From<StoreError>> By<E> {
 
 /// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up. With an authority it is kept only
 /// if that still holds: where several transactions run at once, at its end.
-pub(super) async fn write<T, E>(
+pub(crate) async fn write<T, E>(
     gate: web::Data<Gate>,
     slot: Option<&Slot>,
     ctx: Ctx,
@@ -123,7 +92,7 @@ where
 }
 
 /// Takes an attempt from these limits, in a unit of work of its own, or refuses with 429.
-pub(super) async fn attempt(
+pub(crate) async fn attempt(
     gate: web::Data<Gate>,
     slot: Option<&Slot>,
     ctx: Ctx,
@@ -142,7 +111,7 @@ pub(super) async fn attempt(
 /// Runs a unit of work in a task of its own, which goes on when the handler that waits for it is dropped
 /// because its client hung up. So a connection comes back to the pool with nothing running on it, and as
 /// many units of work are under way as there are connections, however many clients hang up.
-pub(super) async fn finish<T, E>(
+pub(crate) async fn finish<T, E>(
     slot: Option<Rc<Work>>,
     work: impl Future<Output = Result<T, E>> + 'static,
 ) -> Result<T, E>
@@ -160,13 +129,13 @@ where
 
 /// Enters something in the ledger that no answer waits for: it is written when that is on its way. The server does
 /// not end before.
-pub(in crate::http) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
+pub(crate) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     let entering = gate.entering.clone();
     actix_web::rt::spawn(entering.track_future(entered(gate, ctx, event)));
 }
 
 /// The same, and waits for it.
-pub(in crate::http) async fn entered(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
+pub(crate) async fn entered(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
     if let Err(error) = write(gate, None, ctx, None, work).await {
         tracing::error!(%error, "an entry could not be written");
