@@ -1,7 +1,6 @@
 //! The keys of this installation, read again when a file that holds them changes.
 
 use std::{
-    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::{Duration, Instant},
 };
@@ -14,19 +13,13 @@ use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
 use serde_json::{Map, Value};
 use sessions::{Claims, CookieKeys, CookieName, CookieSecret, NotASession};
 
-use crate::{
-    config::{self, Raw, SECRETS, Settings, Source},
-    secrets,
-    watch::Watch,
-};
-
 /// What signs, and what verifies what was signed before.
 pub struct Keys {
     current: RwLock<Arc<Current>>,
     /// Make and verify the MACs of audit entries: one ring, shared with the store.
     entries: EntryKeys,
-    /// Where they come from; `None` in a process whose keys stay as they are.
-    origin: Option<Origin>,
+    /// `None` in a process whose keys stay as they are.
+    followed: Option<Mutex<Followed>>,
 }
 
 struct Current {
@@ -45,19 +38,27 @@ struct Current {
     webhooks: Arc<webhooks::SecretKeys>,
 }
 
-struct Origin {
-    config: Option<PathBuf>,
-    data_dir: PathBuf,
-    looked: Mutex<Looked>,
-}
-
-struct Looked {
-    at: Option<Instant>,
-    watch: Watch,
+struct Followed {
+    source: Box<dyn KeySource>,
+    looked: Option<Instant>,
     problem: Option<String>,
 }
 
-/// How often files are looked at. A little less than the time between two looks of the server's.
+/// Where keys come from that may change while the server runs.
+pub trait KeySource: Send {
+    /// The keys, if they have changed since the last look. What could not be read counts as changed at the next look.
+    fn changed(&mut self) -> Option<Result<NewKeys, String>>;
+}
+
+/// Keys that were read.
+pub struct NewKeys {
+    /// Keys that others are derived from, newest first.
+    pub masters: MasterKeys,
+    /// Secrets of session cookies, newest first.
+    pub auth: Vec<CookieSecret>,
+}
+
+/// How often the source is asked. A little less than the time between two looks of the server's.
 const EVERY: Duration = Duration::from_millis(900);
 
 impl Keys {
@@ -66,61 +67,47 @@ impl Keys {
         let current = Current::derive(masters, auth);
         let entries = EntryKeys::none();
         entries.adopt(&current.entries);
-        Self { current: RwLock::new(Arc::new(current)), entries, origin: None }
+        Self { current: RwLock::new(Arc::new(current)), entries, followed: None }
     }
 
-    /// The keys of these settings, followed where they come from a file.
-    pub fn followed(raw: &Raw, settings: &Settings, config: Option<&Path>) -> Self {
-        let masters = settings.master_keys();
-        let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first).unwrap_or_default();
-        let files = SECRETS.iter().filter_map(|name| match raw.source(name)? {
-            Source::Said => None,
-            Source::File(path) | Source::Kept(path) => Some(path.clone()),
-        });
-        let watch = Watch::new(files.chain(config.map(Path::to_owned)).collect());
-        let origin = Origin {
-            config: config.map(Path::to_owned),
-            data_dir: settings.data_dir.clone(),
-            looked: Mutex::new(Looked { at: None, watch, problem: None }),
-        };
-        Self { origin: Some(origin), ..Self::fixed(&masters, auth) }
+    /// These keys, followed by what their source has later.
+    pub fn followed(keys: &NewKeys, source: Box<dyn KeySource>) -> Self {
+        let followed = Followed { source, looked: None, problem: None };
+        Self { followed: Some(Mutex::new(followed)), ..Self::fixed(&keys.masters, &keys.auth) }
     }
 
-    /// Looks whether they have changed, at most once in [`EVERY`]. What cannot be read is said in the log, and
+    /// Asks the source for changes, at most once in [`EVERY`]. What cannot be read is said in the log, and
     /// changes nothing; it is looked at again.
     pub(crate) fn refresh(&self) {
-        let Some(origin) = &self.origin else { return };
+        let Some(followed) = &self.followed else { return };
         // Whoever looks at the same moment waits for the outcome.
-        let mut looked = origin.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        if looked.at.is_some_and(|at| at.elapsed() < EVERY) {
+        let mut followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if followed.looked.is_some_and(|at| at.elapsed() < EVERY) {
             return;
         }
-        looked.at = Some(Instant::now());
-        if !looked.watch.changed() {
-            return;
-        }
-        match origin.load() {
-            Ok(current) => {
-                looked.problem = None;
-                if current.digest != self.current().digest {
-                    tracing::info!(
-                        newest = current.ids.first(),
-                        keys = current.ids.len(),
-                        "the keys have changed"
-                    );
-                    self.entries.adopt(&current.entries);
-                    *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(current);
-                }
+        followed.looked = Some(Instant::now());
+        match followed.source.changed() {
+            None => {}
+            Some(Ok(keys)) => {
+                followed.problem = None;
+                self.adopt(Current::derive(&keys.masters, &keys.auth));
             }
-            Err(problem) => {
-                let problem = Some(problem.to_string());
-                looked.watch.forget();
-                if looked.problem != problem {
+            Some(Err(problem)) => {
+                if followed.problem.as_ref() != Some(&problem) {
                     tracing::error!(problem, "the changed keys cannot be used; those known go on");
-                    looked.problem = problem;
+                    followed.problem = Some(problem);
                 }
             }
         }
+    }
+
+    fn adopt(&self, current: Current) {
+        if current.digest == self.current().digest {
+            return;
+        }
+        tracing::info!(newest = current.ids.first(), keys = current.ids.len(), "the keys have changed");
+        self.entries.adopt(&current.entries);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(current);
     }
 
     fn current(&self) -> Arc<Current> {
@@ -333,20 +320,6 @@ impl Current {
             entries: EntryKeys::derive(masters),
             webhooks: Arc::new(webhooks::SecretKeys::new(masters)),
         }
-    }
-}
-
-impl Origin {
-    fn load(&self) -> Result<Current, config::Error> {
-        let mut raw = Raw::gather(self.config.as_deref())?;
-        secrets::read_kept(&self.data_dir, &mut raw)?;
-        let settings = raw.settings()?;
-        let masters = settings.master_keys();
-        let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first).unwrap_or_default();
-        if masters.is_empty() || auth.is_empty() {
-            return Err(config::Error::new("there is no master_key or no auth_secret any more".into()));
-        }
-        Ok(Current::derive(&masters, auth))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod config;
 mod dns;
 mod events;
 pub mod http;
+mod key_files;
 pub mod keys;
 pub mod logs;
 mod mail;

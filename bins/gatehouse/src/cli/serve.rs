@@ -6,7 +6,7 @@ use kernel::Env;
 use store::{DatabaseUrl, Store};
 
 use super::{Result, make_data_dir};
-use crate::{config::Raw, http, keys::Keys, logs, secrets};
+use crate::{config::Raw, http, key_files, logs, secrets};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -43,7 +43,7 @@ pub(super) async fn run(
         }
     }
     make_data_dir(&settings)?;
-    let keys = Keys::followed(&raw, &settings, config);
+    let keys = key_files::follow(&raw, &settings, config);
     let store = Store::open(&settings.database_url, settings.database_pool, keys.entry_keys())?;
     if store.is_behind().await? {
         return Err("the database is behind this program: run gatehouse migrate first".into());

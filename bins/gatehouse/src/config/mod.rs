@@ -23,6 +23,7 @@ pub use self::{
     keys::{FILE_VARIABLE, KEYS, Key, PREFIX, SECRETS},
     raw::{Raw, Source},
 };
+pub use crate::http::tls::TlsFiles;
 use crate::secrets::{AuthSecrets, MasterKeys};
 
 /// What [`KEYS`] says of `scim_rates`.
@@ -36,15 +37,6 @@ pub enum LogFormat {
     Json,
     /// For people.
     Pretty,
-}
-
-/// Where the server's certificate is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// The certificate and those between it and the root, in PEM.
-    pub cert: PathBuf,
-    /// Its private key, in PEM.
-    pub key: PathBuf,
 }
 
 /// Where it stands who is trusted to say of what make an authenticator is.

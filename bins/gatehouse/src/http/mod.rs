@@ -35,6 +35,7 @@ mod refusals;
 mod saml;
 mod scim;
 mod sealer;
+mod server;
 mod settings;
 mod shape;
 mod signing_in;
@@ -45,6 +46,7 @@ mod tally;
 pub(crate) mod tls;
 mod trace;
 mod unsent;
+mod upkeep;
 mod uses;
 mod waits;
 

@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
@@ -14,7 +15,16 @@ use rustls::{
 };
 
 use super::meter;
-use crate::{config::TlsFiles, watch::Watch};
+use crate::watch::Watch;
+
+/// Where the server's certificate is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate and those between it and the root, in PEM.
+    pub cert: PathBuf,
+    /// Its private key, in PEM.
+    pub key: PathBuf,
+}
 
 /// The certificate in use.
 #[derive(Debug)]

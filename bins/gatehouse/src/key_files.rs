@@ -1,0 +1,58 @@
+//! The keys of the settings, read again when a file that holds them changes.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    config::{Raw, SECRETS, Settings, Source},
+    keys::{KeySource, Keys, NewKeys},
+    secrets,
+    watch::Watch,
+};
+
+struct KeyFiles {
+    config: Option<PathBuf>,
+    data_dir: PathBuf,
+    watch: Watch,
+}
+
+/// The keys of these settings, followed where they come from a file.
+pub(crate) fn follow(raw: &Raw, settings: &Settings, config: Option<&Path>) -> Keys {
+    let files = SECRETS.iter().filter_map(|name| match raw.source(name)? {
+        Source::Said => None,
+        Source::File(path) | Source::Kept(path) => Some(path.clone()),
+    });
+    let watch = Watch::new(files.chain(config.map(Path::to_owned)).collect());
+    let source = KeyFiles { config: config.map(Path::to_owned), data_dir: settings.data_dir.clone(), watch };
+    Keys::followed(&keys_of(settings), Box::new(source))
+}
+
+fn keys_of(settings: &Settings) -> NewKeys {
+    let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first);
+    NewKeys { masters: settings.master_keys(), auth: auth.unwrap_or_default().to_vec() }
+}
+
+impl KeyFiles {
+    fn read(&self) -> Result<NewKeys, String> {
+        let said = |error: crate::config::Error| error.to_string();
+        let mut raw = Raw::gather(self.config.as_deref()).map_err(said)?;
+        secrets::read_kept(&self.data_dir, &mut raw).map_err(said)?;
+        let keys = keys_of(&raw.settings().map_err(said)?);
+        if keys.masters.is_empty() || keys.auth.is_empty() {
+            return Err("there is no master_key or no auth_secret any more".into());
+        }
+        Ok(keys)
+    }
+}
+
+impl KeySource for KeyFiles {
+    fn changed(&mut self) -> Option<Result<NewKeys, String>> {
+        if !self.watch.changed() {
+            return None;
+        }
+        let read = self.read();
+        if read.is_err() {
+            self.watch.forget();
+        }
+        Some(read)
+    }
+}
