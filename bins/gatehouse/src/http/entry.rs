@@ -29,7 +29,7 @@ use super::{
     bodies::{Incoming, Kept},
     connections::Busy,
     errors::{Cause, Entry, Problem},
-    operations::{Manner, Named, Operation},
+    operations::{self, Manner, Named, Operation},
     pipeline::Pipeline,
     probes,
     shape::{Area, Shape},
@@ -69,7 +69,7 @@ pub(super) async fn enter(
     };
     let peer = request.peer_addr().map(|peer| peer.ip());
     let named = match request.path() {
-        probes::METRICS if !probes::is_local(peer, request.headers()) => Named::Nothing,
+        operations::METRICS if !probes::is_local(peer, request.headers()) => Named::Nothing,
         path => pipeline.operations.named(request.method(), path),
     };
     let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
@@ -226,7 +226,7 @@ async fn admit(
         cross_site(request, pipeline)?;
     }
     if operation.public {
-        if ["/api/auth/", "/api/saml/"].iter().any(|area| request.path().starts_with(area)) {
+        if Area::of(request.path()) == Area::Api {
             request.extensions_mut().insert(arrival.clone());
         }
     } else {

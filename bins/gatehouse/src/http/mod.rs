@@ -60,9 +60,9 @@ use store::Store;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::{
-    auth::Auth, bodies::Bodies, connections::Connections, load::Load, locations::Locations, meter::Meter,
-    operations::Operations, pipeline::Pipeline, rates::ScimRates, readiness::Readiness, unsent::Unsent,
-    uses::LastUses,
+    auth::Auth,
+    operations::{Manner, Routes},
+    pipeline::{Pipeline, PipelineSettings},
 };
 use crate::{config::Settings, dns::Dns, keys::Keys, mail::Mail, makers::Makers, pages};
 
@@ -146,6 +146,14 @@ impl Site {
     }
 }
 
+/// Operations that are unlike the others.
+const MANNERS: [(&str, Manner); 4] = [
+    ("/api/auth/sign-in", Manner::Patient),
+    ("/api/auth/links/redeem", Manner::Patient),
+    ("/api/saml/{providerId}/acs", Manner::FromElsewhere),
+    ("/api/auth/sign-out", Manner::SignOut),
+];
+
 fn pipeline(
     settings: &Settings,
     base_url: String,
@@ -154,43 +162,31 @@ fn pipeline(
     limit: usize,
     documents: &Documents,
 ) -> io::Result<Pipeline> {
-    let here = [&probes::PATHS[..], &[probes::METRICS]].concat();
-    let probes = if settings.metrics_bind.is_some() { &probes::PATHS[..] } else { &here };
-    let operations = if settings.role.answers() {
-        Operations::new(documents.openapi_json(), &pages::OPEN, &pages::SIGNED_IN, probes)
+    let routes = if settings.role.answers() {
+        Routes {
+            document: documents.openapi_json(),
+            open_pages: &pages::OPEN,
+            signed_in_pages: &pages::SIGNED_IN,
+            manners: &MANNERS,
+        }
     } else {
-        Operations::new(&serde_json::Value::Null, &[], &[], probes)
+        Routes { document: &serde_json::Value::Null, open_pages: &[], signed_in_pages: &[], manners: &[] }
     };
-    Ok(Pipeline {
-        https: base_url.starts_with("https:"),
+    let settings = PipelineSettings {
         base_url,
         proxies: Proxies { trusted: settings.trusted_proxies.clone(), header: settings.proxy_header },
-        operations: operations.map_err(io::Error::other)?,
-        other: Meter::new("-", "-", [404, 405]),
-        load: Load::new(limit),
-        unsent: Unsent::new(unsent::MEMORY),
-        bodies: Bodies::new(settings.max_body_memory, settings.max_bodies_per_address),
-        connections: Connections::new(settings.max_connections_per_address),
-        overloaded: errors::Overloaded::new(),
-        keys,
-        cookie_name: settings.session_cookie,
-        locations: settings.geo_database.as_deref().map(Locations::open).transpose()?,
-        last_uses: LastUses::default(),
-        refusals: refusals::Refusals::default(),
-        networks: network::Networks::default(),
-        watched,
-        readiness: Readiness::default(),
-        spec_version: HeaderValue::from_str(documents.spec_version()).map_err(io::Error::other)?,
-        scim_rates: ScimRates::new(settings.scim_rates),
-        records_traces: settings.otlp_endpoint.is_some(),
-        #[cfg(feature = "otlp")]
-        spans: settings
-            .otlp_endpoint
-            .as_deref()
-            .map(spans::Spans::new)
-            .transpose()
-            .map_err(io::Error::other)?,
-    })
+        max_in_flight: limit,
+        max_body_memory: settings.max_body_memory,
+        max_bodies_per_address: settings.max_bodies_per_address,
+        max_connections_per_address: settings.max_connections_per_address,
+        session_cookie: settings.session_cookie,
+        geo_database: settings.geo_database.clone(),
+        scim_rates: settings.scim_rates,
+        otlp_endpoint: settings.otlp_endpoint.clone(),
+        spec_version: documents.spec_version().to_owned(),
+        metrics_apart: settings.metrics_bind.is_some(),
+    };
+    Pipeline::new(settings, routes, keys, watched)
 }
 
 /// SHA-256.

@@ -8,14 +8,10 @@ use serde_json::Value;
 
 use super::meter::Meter;
 
-/// Addresses whose requests come in bursts and take their time: everybody signs in at nine.
-const PATIENT: [&str; 2] = ["/api/auth/sign-in", "/api/auth/links/redeem"];
-
-/// Addresses that pages of others send forms to: there what comes along is no credential.
-const FROM_ELSEWHERE: [&str; 1] = ["/api/saml/{providerId}/acs"];
-
-/// The address that ends the session of its request.
-const SIGN_OUT: &str = "/api/auth/sign-out";
+/// The probes' paths, for the table of operations.
+pub(super) const PROBES: [&str; 2] = ["/healthz", "/readyz"];
+/// Where the figures are, on the server's own address unless they have one.
+pub(super) const METRICS: &str = "/metrics";
 
 /// How an operation is unlike the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,18 +55,26 @@ struct Address {
     allow: HeaderValue,
 }
 
+/// What is served beside probes and metrics.
+#[derive(Clone, Copy)]
+pub struct Routes<'a> {
+    /// The OpenAPI document.
+    pub document: &'a Value,
+    /// Pages for everybody.
+    pub open_pages: &'a [&'a str],
+    /// Pages for those who have a session.
+    pub signed_in_pages: &'a [&'a str],
+    /// Paths of the document whose operations are unlike the others.
+    pub manners: &'a [(&'a str, Manner)],
+}
+
 /// All operations by path and method.
 pub(super) struct Operations(Router<Address>);
 
 impl Operations {
-    /// Reads an OpenAPI document, and what is served beside the API: pages for everybody and for those who
-    /// are signed in, and probes.
-    pub(super) fn new(
-        document: &Value,
-        open: &[&str],
-        signed_in: &[&str],
-        probes: &[&str],
-    ) -> Result<Self, String> {
+    /// Reads what is served, and the paths of probes.
+    pub(super) fn new(routes: Routes<'_>, probes: &[&str]) -> Result<Self, String> {
+        let Routes { document, open_pages, signed_in_pages, manners } = routes;
         let mut router = Router::new();
         let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
         for (path, item) in paths {
@@ -85,20 +89,16 @@ impl Operations {
                 let statuses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
                 let statuses = statuses.filter_map(|(status, _)| status.parse().ok());
                 let meter = Meter::new(&method, path, statuses);
-                let manner = match path.as_str() {
-                    path if PATIENT.contains(&path) => Manner::Patient,
-                    path if FROM_ELSEWHERE.contains(&path) => Manner::FromElsewhere,
-                    SIGN_OUT => Manner::SignOut,
-                    _ => Manner::Usual,
-                };
+                let manner = manners.iter().find(|(known, _)| known == path);
+                let manner = manner.map_or(Manner::Usual, |(_, manner)| *manner);
                 let operation = Operation { template: path.clone(), public, manner, meter };
                 methods.insert(method, Arc::new(operation));
             }
             insert(&mut router, path, methods)?;
         }
-        for page in [open, signed_in, probes].concat() {
+        for page in [open_pages, signed_in_pages, probes].concat() {
             let (template, meter) = (page.to_owned(), Meter::new("GET", page, [200]));
-            let public = !signed_in.contains(&page);
+            let public = !signed_in_pages.contains(&page);
             let manner = if probes.contains(&page) { Manner::Quiet } else { Manner::Usual };
             let operation = Operation { template, public, manner, meter };
             insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;

@@ -12,11 +12,6 @@ use serde_json::json;
 
 use super::{meter, pipeline::Pipeline};
 
-/// The probes' paths, for the table of operations.
-pub(super) const PATHS: [&str; 2] = ["/healthz", "/readyz"];
-/// Where the figures are, on the server's own address unless they have one.
-pub(super) const METRICS: &str = "/metrics";
-
 pub(super) fn routes(config: &mut ServiceConfig) {
     config.service(healthz).service(readyz);
 }
