@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     config::{Raw, SECRETS, Settings, Source},
-    keys::{KeySource, Keys, NewKeys},
     secrets,
+};
+use gate::{
+    keys::{KeySource, Keys, NewKeys},
     watch::Watch,
 };
 

@@ -13,7 +13,23 @@ use crate::config::LogFormat;
 
 /// Our own crates. The level that is asked for is theirs; libraries say `info` at most, because some of
 /// them write what they were given, values of statements among it, at the levels below.
-const OURS: [&str; 7] = ["gatehouse", "store", "scim_core", "audit", "tokens", "directory", "kernel"];
+const OURS: [&str; 15] = [
+    "gatehouse",
+    "gate",
+    "store",
+    "kernel",
+    "directory",
+    "credentials",
+    "sessions",
+    "tokens",
+    "stepup",
+    "scim_core",
+    "saml_sp",
+    "netpolicy",
+    "attestation",
+    "audit",
+    "webhooks",
+];
 
 /// Starts the log of a server.
 ///

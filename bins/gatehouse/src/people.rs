@@ -16,7 +16,8 @@ use sessions::SessionStore;
 use store::Tx;
 use tokens::{RawToken, TokenKind};
 
-use crate::http::{Problem, Site};
+use crate::http::Site;
+use gate::errors::Problem;
 
 /// Checks a new password of a person, against the names that whoever guesses it knows.
 pub(crate) fn check_password(

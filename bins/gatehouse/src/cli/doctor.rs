@@ -20,9 +20,9 @@ use tokio::time::timeout;
 use super::Report;
 use crate::{
     config::{Raw, SECRETS, Settings, Source},
-    http::tls,
     makers, secrets,
 };
+use gate::tls;
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use crate::{
     config::{Raw, Settings},
     events::{provider_changed, provider_created, rotation_completed, rotation_started},
     http::{Around, ShownProvider},
-    keys::Keys,
     metadata,
 };
+use gate::keys::Keys;
 
 #[derive(Subcommand)]
 pub(super) enum Command {

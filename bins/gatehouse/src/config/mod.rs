@@ -23,8 +23,8 @@ pub use self::{
     keys::{FILE_VARIABLE, KEYS, Key, PREFIX, SECRETS},
     raw::{Raw, Source},
 };
-pub use crate::http::tls::TlsFiles;
 use crate::secrets::{AuthSecrets, MasterKeys};
+pub use gate::tls::TlsFiles;
 
 /// What [`KEYS`] says of `scim_rates`.
 const SCIM_RATES: [NonZeroU32; 3] =

@@ -4,7 +4,7 @@ use kernel::Timestamp;
 use metrics::{Gauge, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use store::SamlExpiry;
 
-use super::meter::{Buckets, count};
+use gate::meter::{Buckets, count};
 
 pub(super) const SEALED: &str = "gatehouse_audit_sealed_total";
 pub(super) const SEALING_FAILED: &str = "gatehouse_audit_sealing_failures_total";

@@ -6,8 +6,9 @@ use credentials::{Aaguid, Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
 use store::{EnrolledPasskey, Tx};
 
-use super::{area_metrics, errors::Problem};
+use super::area_metrics;
 use crate::makers::Makers;
+use gate::errors::Problem;
 
 /// What a passkey is to the policy.
 ///

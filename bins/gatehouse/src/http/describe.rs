@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa_actix_web::AppExt;
 
-use super::{errors::SCIM_JSON, routes};
+use super::routes;
+use gate::errors::SCIM_JSON;
 
 pub(in crate::http) mod values;
 

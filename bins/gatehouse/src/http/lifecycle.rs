@@ -12,21 +12,18 @@ use store::{Store, Tx};
 use tokio::{task::JoinHandle, time::interval};
 use tokio_util::task::TaskTracker;
 
-use super::{
-    Site, area_metrics,
-    deliveries::Deliveries,
-    meter, routes,
-    saml::Caretaker,
-    sealer::Sealer,
-    server::{Listener, Server, Service},
-    shape::ProblemPage,
-};
+use super::{Site, area_metrics, deliveries::Deliveries, routes, saml::Caretaker, sealer::Sealer};
 use crate::{
     config::{Role, Settings},
-    keys::Keys,
     logs,
     makers::Makers,
     pages,
+};
+use gate::keys::Keys;
+use gate::{
+    meter,
+    server::{Listener, Server, Service},
+    shape::ProblemPage,
 };
 
 /// Requests that a worker answers at the same time unless the settings say otherwise.

@@ -7,7 +7,8 @@ use kernel::{Ctx, StoreError, Timestamp};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
 use store::{Administrator, Tx};
 
-use super::{Site, access::lifetime, errors::Problem, signing_in::Held};
+use super::Site;
+use gate::{access::lifetime, errors::Problem, signing_in::Held};
 
 /// Looks at the administrators before an act, so that it can be compared with what the act leaves.
 ///

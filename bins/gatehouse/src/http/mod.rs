@@ -1,76 +1,44 @@
 //! The HTTP side: folder = URL.
 
-pub mod access;
 mod area_metrics;
 mod attestation;
 mod auth;
-mod bodies;
-mod body;
-mod caller;
-mod connections;
-mod cookies;
 mod counters;
 mod deliveries;
 mod describe;
 mod discovery;
 mod document;
-mod entry;
-mod errors;
 mod lifecycle;
-mod load;
-mod locations;
 mod lockout;
 mod me;
-mod meter;
-mod network;
-mod operations;
 mod paging;
 mod people;
-pub mod permissions;
-mod pipeline;
-mod probes;
-mod rates;
-mod readiness;
-mod refusals;
 mod saml;
 mod scim;
 mod sealer;
-mod server;
 mod settings;
-mod shape;
-mod signing_in;
-#[cfg(feature = "otlp")]
-mod spans;
-pub mod step_up;
-mod tally;
-pub(crate) mod tls;
-mod trace;
-mod unsent;
-mod upkeep;
-mod uses;
 mod waits;
 
 use std::{io, sync::Arc};
 
-use actix_web::{HttpRequest, http::header::HeaderValue, web};
+use actix_web::{HttpRequest, web};
 use credentials::Passkeys;
 use netpolicy::Proxies;
 use ring::digest;
 use store::Store;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use self::{
-    auth::Auth,
+use self::auth::Auth;
+use crate::{config::Settings, dns::Dns, mail::Mail, makers::Makers, pages};
+use gate::{errors::Problem, keys::Keys, meter};
+use gate::{
     operations::{Manner, Routes},
     pipeline::{Pipeline, PipelineSettings},
 };
-use crate::{config::Settings, dns::Dns, keys::Keys, mail::Mail, makers::Makers, pages};
 
 pub(crate) use self::{
-    access::lifetime,
     attestation::known_as,
     document::Document,
-    entry::PAGE_POLICY,
     lockout::missing as missing_to_sign_in,
     me::tokens::created as pat_created,
     settings::{
@@ -79,12 +47,10 @@ pub(crate) use self::{
     },
 };
 pub use self::{
-    counters::{KnownCounter, known_counters},
+    counters::known_counters,
     describe::document,
     discovery::{Documents, events},
-    errors::Problem,
     lifecycle::{Bound, Parts, bind},
-    shape::AreaProblem,
 };
 
 /// What the routes of all workers share, by area.

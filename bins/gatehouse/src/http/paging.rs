@@ -9,7 +9,8 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload};
 use kernel::TenantId;
 use utoipa::IntoParams;
 
-use super::{Site, errors::Problem};
+use super::Site;
+use gate::errors::Problem;
 
 /// How many without a word.
 const USUAL: i64 = 50;

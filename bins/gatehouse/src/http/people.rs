@@ -10,12 +10,14 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     Site,
-    access::Access,
-    body::{Json, answer},
     describe::values,
-    errors::Problem,
     me::{NewPhone, Patched, phone_numbers},
     paging::{Page, PageQuery},
+};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
     permissions::{Permission, ReadPeople, WritePeople},
 };
 

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 
-use crate::http::{AreaProblem, Document, Problem};
+use crate::http::Document;
+use gate::{errors::Problem, shape::AreaProblem};
 
 const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";

@@ -8,7 +8,8 @@ use kernel::{Ctx, TenantId};
 use store::Tx;
 
 use super::{Shell, Who, draw};
-use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::AdministerInPerson};
+use crate::http::Site;
+use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/settings/audit-log";
 

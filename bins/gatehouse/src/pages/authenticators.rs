@@ -9,9 +9,8 @@ use kernel::Ctx;
 use store::Tx;
 
 use super::{Shell, Who, draw};
-use crate::http::{
-    AreaProblem, AttestationImpact, Problem, Site, access::Access, impact_of, permissions::AdministerInPerson,
-};
+use crate::http::{AttestationImpact, Site, impact_of};
+use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/settings/authenticators";
 

@@ -5,7 +5,8 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 use serde_json::Value;
 
-use crate::http::{Document, Problem, Site};
+use crate::http::{Document, Site};
+use gate::errors::Problem;
 
 #[derive(Template)]
 #[template(path = "developers.html")]

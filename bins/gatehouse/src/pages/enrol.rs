@@ -8,7 +8,8 @@ use sessions::Standing;
 use store::Tx;
 
 use super::{Shell, Who, draw, next};
-use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::SigningIn, query};
+use crate::http::{Site, query};
+use gate::{access::Access, errors::Problem, permissions::SigningIn, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/auth/enrol";
 

@@ -4,7 +4,8 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 
 use super::{Shell, draw};
-use crate::http::{AreaProblem, Site, query};
+use crate::http::{Site, query};
+use gate::shape::AreaProblem;
 
 #[derive(Template)]
 #[template(path = "login.html")]

@@ -28,7 +28,8 @@ use directory::Role;
 use sessions::SessionId;
 
 pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused::saml_refused};
-use crate::http::{Problem, Site};
+use crate::http::Site;
+use gate::errors::Problem;
 
 /// Pages for everybody, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{file}", "/auth/login"];

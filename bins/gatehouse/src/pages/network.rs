@@ -10,7 +10,8 @@ use netpolicy::{Mode, NetworkPolicyStore, Rule, Settings};
 use store::Tx;
 
 use super::{Shell, Who, draw, times::Moment};
-use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::AdministerInPerson, query};
+use crate::http::{Site, query};
+use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/settings/network";
 

@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError, http::header};
 use askama::Template;
 
 use super::next::address;
-use crate::http::Problem;
+use gate::errors::Problem;
 
 #[derive(Template)]
 #[template(path = "refusal.html")]

@@ -8,7 +8,8 @@ use askama::Template;
 use url::Url;
 
 use super::{Shell, draw};
-use crate::http::{PAGE_POLICY, Problem, Site};
+use crate::http::Site;
+use gate::{entry::PAGE_POLICY, errors::Problem};
 
 #[derive(Template)]
 #[template(path = "saml_post.html")]

@@ -10,7 +10,8 @@ use actix_web::{
 use askama::Template;
 
 use super::Shell;
-use crate::http::{PAGE_POLICY, Problem, Site};
+use crate::http::Site;
+use gate::{entry::PAGE_POLICY, errors::Problem};
 
 #[derive(Template)]
 #[template(path = "saml_refused.html")]

@@ -10,7 +10,13 @@ use store::Tx;
 use tokens::{Pat, PatStore, Scope, pat::Limits};
 
 use super::{Shell, Who, draw, times::Moment};
-use crate::http::{AreaProblem, Problem, Site, access::Access, known_as, lifetime, permissions::OwnAccount};
+use crate::http::{Site, known_as};
+use gate::{
+    access::{Access, lifetime},
+    errors::Problem,
+    permissions::OwnAccount,
+    shape::AreaProblem,
+};
 
 pub(super) const PATH: &str = "/account/security";
 

@@ -7,7 +7,8 @@ use saml_sp::{Provider, ProviderId, ProviderStore, ServiceProvider};
 use store::Tx;
 
 use super::{Shell, Who, draw};
-use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::AdministerInPerson, query};
+use crate::http::{Site, query};
+use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/settings/sso";
 

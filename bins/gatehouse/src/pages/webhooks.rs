@@ -10,7 +10,8 @@ use super::{
     Shell, Who, draw,
     event_groups::{EventGroup, event_groups},
 };
-use crate::http::{AreaProblem, Problem, Site, access::Access, permissions::AdministerInPerson, query};
+use crate::http::{Site, query};
+use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/settings/webhooks";
 

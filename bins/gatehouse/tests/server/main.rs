@@ -11,7 +11,6 @@ mod api;
 mod architecture;
 mod attacks;
 mod cli;
-mod compile_fail;
 mod coverage;
 mod hostile;
 mod limits;

@@ -112,7 +112,10 @@ fn every_counter_begins_at_zero() {
     expected.sort_unstable();
     assert_eq!(shown, expected);
     // Every counter that the code names is among them, or is that of the answers.
-    let code = include_str!("../../src/http/meter.rs");
+    let code = concat!(
+        include_str!("../../../../crates/gate/src/meter.rs"),
+        include_str!("../../src/http/area_metrics.rs")
+    );
     for name in code.split('"').filter(|word| word.starts_with("gatehouse_") && word.ends_with("_total")) {
         let is_answers = name == "gatehouse_http_requests_total";
         assert!(is_answers || names.contains(&name), "{name} is not registered");

@@ -10,7 +10,8 @@ use store::Tx;
 use tokio::sync::OnceCell;
 
 use super::codes::{FactorName, Proof, proved};
-use crate::http::{Site, errors::Problem, signing_in::Held, step_up::ceremony};
+use crate::http::Site;
+use gate::{errors::Problem, signing_in::Held, step_up::ceremony};
 
 /// The second factors of a person who is held, as they are in this unit of work: read once, and after the challenge,
 /// as everybody holds rows in one order.

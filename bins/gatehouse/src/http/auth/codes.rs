@@ -13,7 +13,8 @@ use sessions::Method;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{Site, errors::Problem};
+use crate::http::Site;
+use gate::errors::Problem;
 
 /// What can be proved in a second step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]

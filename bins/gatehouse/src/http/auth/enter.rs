@@ -15,12 +15,11 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::ticket::{self, Minted};
-use crate::http::{
-    Site,
+use crate::http::{Site, describe::values};
+use gate::{
     access::Visitor,
     body::answer,
     cookies,
-    describe::values,
     errors::Problem,
     signing_in::{self, Held},
 };

@@ -11,7 +11,8 @@ use kernel::{Secret, TenantId};
 use metrics::Gauge;
 use tokio::sync::oneshot;
 
-use crate::http::{area_metrics, errors::Problem};
+use crate::http::area_metrics;
+use gate::errors::Problem;
 
 /// How much less than others these threads ask of the processors when both want them (see `nice(1)`).
 const NICENESS: i32 = 10;

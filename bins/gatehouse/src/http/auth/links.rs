@@ -18,10 +18,8 @@ use super::{
     enter::{Device, Proved, SignInAnswer, Step, start},
     sign_in::salt_of,
 };
-use crate::{
-    http::{Site, access::Visitor, body::Json, errors::Problem, network, signing_in::hold},
-    people,
-};
+use crate::{http::Site, people};
+use gate::{access::Visitor, body::Json, errors::Problem, network, signing_in::hold};
 
 /// A link and the password to set.
 #[derive(Deserialize, ToSchema)]

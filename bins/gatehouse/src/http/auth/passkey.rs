@@ -18,12 +18,12 @@ use super::{
     ticket,
     verify::factor_invalid,
 };
-use crate::http::{
-    Site,
+use crate::http::{Site, sha256};
+use gate::{
     access::Visitor,
     body::{Json, answer},
     errors::Problem,
-    network, sha256,
+    network,
     signing_in::Held,
 };
 

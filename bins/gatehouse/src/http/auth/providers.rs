@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use store::{Across, Tx};
 use utoipa::ToSchema;
 
-use crate::http::{
-    Site,
+use crate::http::Site;
+use gate::{
     access::Visitor,
     body::{Json, answer},
     errors::Problem,

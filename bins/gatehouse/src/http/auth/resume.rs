@@ -14,7 +14,8 @@ use super::{
     enter::{Proved, SignInAnswer, Step, ask_again, still_open},
     ticket,
 };
-use crate::http::{Site, access::Visitor, cookies::Sent, errors::Problem, network, signing_in::hold};
+use crate::http::Site;
+use gate::{access::Visitor, cookies::Sent, errors::Problem, network, signing_in::hold};
 
 /// Holds the ticket where no script can read it.
 const COOKIE: &str = "sign_in_ticket";

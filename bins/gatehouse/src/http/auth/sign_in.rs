@@ -13,13 +13,12 @@ use super::{
     enter::{Device, Proved, SignInAnswer, Step, TenantName, start},
     ticket,
 };
-use crate::http::{
-    Site,
+use crate::http::{Site, describe::values, sha256};
+use gate::{
     access::Visitor,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
-    network, sha256,
+    network,
     signing_in::hold,
 };
 
@@ -352,5 +351,5 @@ async fn go_on(
         start(&place, ctx, tx, held, proved, &device).await
     };
     let step: Step = visitor.write(&tenant, &user, work).await?;
-    step.answer(site, &visitor, &tenant).await
+    step.answer(site, visitor, &tenant).await
 }

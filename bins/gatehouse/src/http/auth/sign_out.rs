@@ -6,9 +6,8 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{
-    Site, access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn, signing_in,
-};
+use crate::http::Site;
+use gate::{access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn, signing_in};
 
 /// A session was ended.
 #[derive(Serialize, ToSchema)]

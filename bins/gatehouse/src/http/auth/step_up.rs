@@ -18,14 +18,13 @@ use super::{
     codes::{FactorName, Proof},
     verify::factor_invalid,
 };
-use crate::http::{
-    Site,
+use crate::http::{Site, describe::values, query};
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
     permissions::OwnAccount,
-    query, signing_in,
+    signing_in,
     step_up::{Shown, caller_of, consumed},
 };
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use store::Tx;
 use tokens::{RawToken, TokenKind};
 
-use crate::http::errors::Problem;
+use gate::errors::Problem;
 
 /// 401: whatever is wrong with a ticket, the sign-in begins anew.
 pub(in crate::http) fn invalid() -> Problem {

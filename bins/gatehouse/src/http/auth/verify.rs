@@ -18,8 +18,8 @@ use super::{
     enter::{Device, Proved, SignInAnswer, Step, enter, start, still_open},
     ticket,
 };
-use crate::http::{
-    Site,
+use crate::http::Site;
+use gate::{
     access::{Access, Visitor, user_agent},
     body::Json,
     errors::Problem,

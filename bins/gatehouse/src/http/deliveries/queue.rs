@@ -12,7 +12,7 @@ use store::{Across, Store, Tx};
 use webhooks::{Batch, Key, Lease, Queue, Taken};
 
 use super::ctx;
-use crate::http::meter;
+use gate::meter;
 
 /// Subscriptions of one look at most.
 const AT_ONCE: usize = 500;

@@ -11,18 +11,15 @@ use utoipa::ToSchema;
 
 use super::guard::{Proof, end_others, hold_to_remove};
 use crate::{
-    http::{
-        Site,
-        access::Access,
-        attestation::known_as,
-        body::{Json, answer},
-        describe::values,
-        errors::Problem,
-        lockout::Lockout,
-        permissions::{OwnAccount, SigningIn},
-        step_up::Spending,
-    },
+    http::{Site, attestation::known_as, describe::values, lockout::Lockout},
     people,
+};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{OwnAccount, SigningIn},
+    step_up::Spending,
 };
 
 /// A factor as its person is shown it.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use sessions::{Grace, GraceAct, GraceKind, Method, Session, SessionStore, Standing};
 use store::Tx;
 
-use crate::http::{
-    auth::Entered,
+use crate::http::auth::Entered;
+use gate::{
     caller::Signed,
     errors::Problem,
     signing_in::{self, Held},

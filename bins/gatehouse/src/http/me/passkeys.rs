@@ -19,12 +19,13 @@ use super::{
     guard::{Begun, Enrolled, Proof, enrolled, hold, may_enrol},
 };
 use crate::http::{
-    Site,
-    access::Access,
-    attestation,
+    Site, attestation,
     auth::{factor_invalid, ticket},
-    body::{Json, answer},
     describe::values,
+};
+use gate::{
+    access::Access,
+    body::{Json, answer},
     errors::Problem,
     permissions::SigningIn,
 };

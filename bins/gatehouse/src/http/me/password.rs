@@ -10,16 +10,14 @@ use utoipa::ToSchema;
 
 use super::guard::{Proof, end_others, fresh, hold};
 use crate::{
-    http::{
-        Site,
-        access::Access,
-        auth::invalid_credentials,
-        body::{Json, answer},
-        describe::values,
-        errors::Problem,
-        permissions::OwnAccount,
-    },
+    http::{Site, auth::invalid_credentials, describe::values},
     people,
+};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::OwnAccount,
 };
 
 /// The password there is, and the one there is to be.

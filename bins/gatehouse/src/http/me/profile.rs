@@ -4,18 +4,15 @@ use actix_web::{HttpResponse, get, patch};
 use directory::{Person, PhoneNumber, ProfileChanges, Role};
 use kernel::{Ctx, Email};
 use serde::{Deserialize, Deserializer, Serialize};
-use store::{Across, Tx};
+use store::Tx;
 use utoipa::ToSchema;
 
-use crate::{
-    http::{
-        access::Access,
-        body::{Json, answer},
-        describe::values,
-        errors::Problem,
-        permissions::{ReadProfile, WriteProfile},
-    },
-    people,
+use crate::{http::describe::values, people};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{ReadProfile, WriteProfile},
 };
 
 /// A telephone number to keep.
@@ -175,13 +172,4 @@ pub(super) async fn patch_me(
     let work = async move |ctx: &Ctx, tx: &mut Tx| people::change_profile(ctx, tx, &user, changes).await;
     let person = access.write(work).await?;
     Ok(answer(&Me::of(person, access.own_tenant().await?)))
-}
-
-/// The caller's tenant.
-impl<P: crate::http::permissions::Permission> Access<P> {
-    pub(crate) async fn own_tenant(&self) -> Result<directory::Tenant, Problem> {
-        let id = self.tenant().clone();
-        let find = async |across: &mut Across| across.tenant(&id).await;
-        self.look(find).await?.ok_or_else(Problem::internal)
-    }
 }

@@ -10,7 +10,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::guard::{Proof, hold};
-use crate::http::{access::Access, body::answer, errors::Problem, permissions::OwnAccount};
+use gate::{access::Access, body::answer, errors::Problem, permissions::OwnAccount};
 
 /// Recovery codes; shown once.
 #[derive(Serialize, ToSchema)]

@@ -9,10 +9,9 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::guard::hold;
-use crate::http::{
-    Site,
+use crate::http::{Site, auth::Revoked};
+use gate::{
     access::{Access, lifetime, user_agent},
-    auth::Revoked,
     body::answer,
     cookies,
     errors::Problem,

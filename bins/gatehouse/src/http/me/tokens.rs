@@ -18,10 +18,10 @@ use super::{
     factors::Deleted,
     guard::{hold, recent},
 };
-use crate::http::{
+use crate::http::describe::values;
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
     permissions::OwnAccount,
     step_up::{IfAsked, PatMintAdmin, Spending},

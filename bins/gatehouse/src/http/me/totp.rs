@@ -16,8 +16,10 @@ use super::{
 };
 use crate::http::{
     Site,
-    access::Access,
     auth::{self, FactorName, factor_invalid, totp_place, totp_step},
+};
+use gate::{
+    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::SigningIn,

@@ -19,15 +19,12 @@ use super::{
 };
 use crate::{
     http::{
-        Site,
-        access::Visitor,
-        area_metrics,
+        Site, area_metrics,
         auth::{Device, Step, keep_ticket},
-        body::Form,
-        errors::Problem,
     },
     pages,
 };
+use gate::{access::Visitor, body::Form, errors::Problem};
 
 /// Metadata at an address is read again at most so often because of a signature that fails.
 const PATIENCE: i64 = 5 * 60_000;

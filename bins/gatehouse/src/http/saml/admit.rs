@@ -19,10 +19,9 @@ use super::report::{Outcome, report};
 use crate::http::{
     Site,
     auth::{Device, Proved, Step, enter, start},
-    errors::Problem,
-    network, sha256,
-    signing_in::Held,
+    sha256,
 };
+use gate::{errors::Problem, network, signing_in::Held};
 
 /// How an answer has ended.
 pub(super) enum Ended {

@@ -7,7 +7,8 @@ use actix_web::{
 };
 use saml_sp::{REQUEST_MINUTES, RequestId};
 
-use crate::http::{Site, cookies::Sent};
+use crate::http::Site;
+use gate::cookies::Sent;
 
 /// The name of a request's cookie.
 fn name(request: &RequestId) -> String {

@@ -10,9 +10,10 @@ use utoipa::IntoParams;
 
 use super::{browser, provider_of, service_of};
 use crate::{
-    http::{Site, access::Visitor, area_metrics, errors::Problem, query},
+    http::{Site, area_metrics, query},
     pages,
 };
+use gate::{access::Visitor, errors::Problem};
 
 /// Characters of a place to go on at that are kept: a longer one leads to `/`.
 const MAX_RELAY_STATE: usize = 2048;

@@ -3,7 +3,8 @@
 use actix_web::{HttpResponse, get, http::header, web};
 
 use super::{provider_of, service_of};
-use crate::http::{Site, access::Visitor, errors::Problem};
+use crate::http::Site;
+use gate::{access::Visitor, errors::Problem};
 
 /// Service provider metadata
 ///

@@ -22,7 +22,8 @@ use tokio::sync::Semaphore;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(super) use self::chores::Caretaker;
-use super::{Site, access::Visitor, errors::Problem};
+use super::Site;
+use gate::{access::Visitor, errors::Problem};
 
 /// What a response may come to beside the check that it fails, as `/metrics` has it.
 pub(super) const OUTCOMES: [&str; 3] = ["SIGNED_IN", "MFA_OWED", "TESTED"];

@@ -7,7 +7,8 @@ use actix_web::{
 use kernel::UserId;
 use scim_core::{Found, Group, Params, Projection, Query, User, write_list};
 
-use super::super::{Site, access::Access, body::scim_text, errors::ScimProblem, permissions::ScimRead};
+use super::super::Site;
+use gate::{access::Access, body::scim_text, errors::ScimProblem, permissions::ScimRead};
 
 pub(super) type Answer = Result<HttpResponse, ScimProblem>;
 

@@ -10,17 +10,17 @@ use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    super::{
-        Site,
-        access::Access,
-        body::ScimJson,
-        permissions::{ScimRead, ScimWrite},
-    },
+    super::Site,
     answers::{Answer, gone, list, one, unsealed, write_group},
     root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
 };
 use crate::events;
+use gate::{
+    access::Access,
+    body::ScimJson,
+    permissions::{ScimRead, ScimWrite},
+};
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
     config

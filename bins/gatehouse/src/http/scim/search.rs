@@ -11,12 +11,13 @@ use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    super::{Site, access::Access, body::ScimJson, permissions::ScimRead},
+    super::Site,
     answers::{Answer, list, unsealed, write_group, write_user},
     groups::by_group,
     root,
     shapes::{ScimList, ScimSearch},
 };
+use gate::{access::Access, body::ScimJson, permissions::ScimRead};
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
     config.service(search_all);

@@ -9,16 +9,12 @@ use scim_core::{
 use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::{
-    super::{
-        Site,
-        access::Access,
-        body::scim_answer,
-        errors::{Problem, ScimProblem},
-        permissions::ScimRead,
-    },
-    root,
-    shapes::ScimList,
+use super::{super::Site, root, shapes::ScimList};
+use gate::{
+    access::Access,
+    body::scim_answer,
+    errors::{Problem, ScimProblem},
+    permissions::ScimRead,
 };
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {

@@ -12,17 +12,17 @@ use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    super::{
-        Site,
-        access::Access,
-        body::ScimJson,
-        permissions::{ScimRead, ScimWrite},
-    },
+    super::Site,
     answers::{Answer, gone, list, one, unsealed, write_user},
     root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
 };
 use crate::events;
+use gate::{
+    access::Access,
+    body::ScimJson,
+    permissions::{ScimRead, ScimWrite},
+};
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
     config

@@ -10,12 +10,10 @@ use store::{EnrolledPasskey, Tx};
 use utoipa::ToSchema;
 
 use super::attestation_policy::{KnownAuthenticator, PolicyShape};
-use crate::http::{
-    Site,
+use crate::http::{Site, attestation::asked_today, describe::values};
+use gate::{
     access::Access,
-    attestation::asked_today,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
     permissions::{Administer, Permission},
 };

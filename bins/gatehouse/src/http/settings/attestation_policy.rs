@@ -1,9 +1,7 @@
 //! `/api/settings/attestation-policy`: which authenticators may be enrolled.
 
 use actix_web::{HttpResponse, get, post, put, web};
-use attestation::{
-    Aaguid, Asked, AttestationPolicyStore, Authenticator, Error, Group, Policy, Reason, catalog,
-};
+use attestation::{Aaguid, Asked, AttestationPolicyStore, Authenticator, Group, Policy, Reason, catalog};
 use audit::{Audited, Event, Unaudited, events::policies::AttestationPolicyChanged};
 use kernel::Ctx;
 use serde::{Deserialize, Serialize};
@@ -11,13 +9,11 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::attestation_impact::{AttestationImpact, impact_of};
-use crate::http::{
-    Site,
+use crate::http::{Site, describe::values, lockout::Lockout};
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
-    lockout::Lockout,
     permissions::{Administer, ReadSettings},
     step_up::{AttestationPolicyChange, StepUp},
 };
@@ -201,13 +197,4 @@ pub(super) async fn test_attestation_policy(
         authenticator: verdict.authenticator.map(KnownAuthenticator::from),
         reasons: verdict.reasons,
     }))
-}
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::TooMany => Self::invalid_request(format!("allowedAaguids: {error}")),
-            Error::Store(error) => error.into(),
-        }
-    }
 }

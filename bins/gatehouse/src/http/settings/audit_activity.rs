@@ -7,7 +7,8 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::{access::Access, body::answer, errors::Problem, permissions::Administer, query};
+use crate::http::query;
+use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
 
 /// Entries that are counted of a day at most.
 const MOST: usize = 10_000;

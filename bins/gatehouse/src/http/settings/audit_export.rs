@@ -26,13 +26,11 @@ use super::{
     audit_proofs::{commitment, encoded},
 };
 use crate::config::Settings;
-use crate::http::{
-    Site,
+use crate::http::{Site, describe::values, query};
+use gate::{
     access::{Access, Gate, entered},
-    describe::values,
     errors::Problem,
     permissions::{Administer, Person},
-    query,
 };
 
 /// Entries of one export at most.

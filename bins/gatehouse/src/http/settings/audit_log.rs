@@ -9,10 +9,8 @@ use serde_json::value::RawValue;
 use store::{Cost, Tx};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::{
-    Site, access::Access, body::answer, describe::values, errors::Problem, paging::Page,
-    permissions::Administer, query, sha256,
-};
+use crate::http::{Site, describe::values, paging::Page, query, sha256};
+use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
 
 /// What entries are looked for; all that is said applies.
 #[derive(IntoParams)]

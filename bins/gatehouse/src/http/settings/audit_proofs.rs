@@ -15,7 +15,8 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::{Site, access::Access, body::answer, errors::Problem, permissions::Administer, query};
+use crate::http::{Site, query};
+use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
 
 /// The newest checkpoint of the log.
 #[derive(Serialize, ToSchema)]

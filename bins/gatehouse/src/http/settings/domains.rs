@@ -16,16 +16,14 @@ use utoipa::ToSchema;
 
 use crate::{
     dns,
-    http::{
-        Site,
-        access::Access,
-        body::answer,
-        describe::values,
-        errors::Problem,
-        me::factors::Deleted,
-        permissions::{Administer, AdministerInPerson},
-        step_up::{SsoProviderChange, StepUp},
-    },
+    http::{Site, describe::values, me::factors::Deleted},
+};
+use gate::{
+    access::Access,
+    body::answer,
+    errors::Problem,
+    permissions::{Administer, AdministerInPerson},
+    step_up::{SsoProviderChange, StepUp},
 };
 
 /// What proves a domain.

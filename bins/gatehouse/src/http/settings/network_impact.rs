@@ -12,10 +12,10 @@ use store::{Recent, Tx, UseOf};
 use utoipa::ToSchema;
 
 use super::network_policy::EnforcementShape;
-use crate::http::{
+use crate::http::describe::values;
+use gate::{
     access::{Access, lifetime},
     body::{Json, answer},
-    describe::values,
     errors::Problem,
     permissions::Administer,
 };

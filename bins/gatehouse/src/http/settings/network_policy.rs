@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{
+use crate::http::{describe::values, query};
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
     permissions::{Administer, ReadSettings},
-    query,
     step_up::{NetworkPolicyChange, StepUp},
 };
 
@@ -309,22 +308,4 @@ pub(super) async fn test_network_policy(
             label: rule.label.clone(),
         }),
     })))
-}
-
-impl From<netpolicy::Error> for Problem {
-    fn from(error: netpolicy::Error) -> Self {
-        use netpolicy::Error;
-        match error {
-            Error::Lockout => Self::conflict("LOCKOUT_PROTECTION", error.to_string()),
-            Error::CallerNotCovered => {
-                Self::conflict("CONFLICT", error.to_string()).reason(CALLER_NOT_COVERED)
-            }
-            Error::Cidr(_) => Self::bad("INVALID_CIDR", format!("cidr: {error}")),
-            Error::Duplicate(_) => Self::bad("DUPLICATE_CIDR", format!("cidr: {error}; change its label")),
-            Error::TooMany => Self::conflict("CONFLICT", error.to_string()),
-            Error::NotFound => Self::not_found(),
-            Error::Label => Self::invalid_request(format!("label: {error}")),
-            Error::Store(error) => error.into(),
-        }
-    }
 }

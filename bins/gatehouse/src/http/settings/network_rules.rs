@@ -12,12 +12,11 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::network_policy::{ShownRule, by};
-use crate::http::{
+use crate::http::{describe::values, me::factors::Deleted};
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
-    me::factors::Deleted,
     permissions::Administer,
     step_up::{NetworkPolicyChange, StepUp},
 };

@@ -7,12 +7,10 @@ use utoipa::ToSchema;
 
 use super::{saml_shown::Mapping, webhooks::some};
 use crate::{
-    http::{
-        Site, access::Access, describe::values, errors::Problem, permissions::AdministerInPerson,
-        saml::service_of,
-    },
+    http::{Site, describe::values, saml::service_of},
     metadata,
 };
+use gate::{access::Access, errors::Problem, permissions::AdministerInPerson};
 
 /// What a provider is to be. The other side is given by `metadataXml`, by `metadataUrl`, or by `entityId`, `ssoUrl` and
 /// `certificates`.

@@ -15,17 +15,14 @@ use super::{
 };
 use crate::{
     events::{provider_changed, provider_created},
-    http::{
-        Site,
-        access::Access,
-        body::{Json, answer},
-        describe::values,
-        errors::Problem,
-        lockout::Lockout,
-        me::factors::Deleted,
-        permissions::{Administer, AdministerInPerson},
-        step_up::{SsoProviderChange, StepUp},
-    },
+    http::{Site, describe::values, lockout::Lockout, me::factors::Deleted},
+};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{Administer, AdministerInPerson},
+    step_up::{SsoProviderChange, StepUp},
 };
 
 /// The tenant's identity providers.

@@ -11,11 +11,8 @@ use super::{
     saml_providers::id_of,
     saml_shown::{Around, ShownProvider},
 };
-use crate::{
-    events::provider_changed,
-    http::{Site, access::Access, body::answer, errors::Problem, permissions::AdministerInPerson},
-    metadata,
-};
+use crate::{events::provider_changed, http::Site, metadata};
+use gate::{access::Access, body::answer, errors::Problem, permissions::AdministerInPerson};
 
 /// Read metadata now
 ///

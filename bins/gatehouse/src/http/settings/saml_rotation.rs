@@ -13,14 +13,14 @@ use super::{
 };
 use crate::{
     events::{rotation_completed, rotation_started},
-    http::{
-        Site,
-        access::Access,
-        body::answer,
-        errors::Problem,
-        permissions::AdministerInPerson,
-        step_up::{SsoProviderChange, StepUp},
-    },
+    http::Site,
+};
+use gate::{
+    access::Access,
+    body::answer,
+    errors::Problem,
+    permissions::AdministerInPerson,
+    step_up::{SsoProviderChange, StepUp},
 };
 
 /// Replace this service's certificate

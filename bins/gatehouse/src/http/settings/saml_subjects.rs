@@ -8,11 +8,11 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{
+use crate::http::me::factors::Deleted;
+use gate::{
     access::Access,
     body::answer,
     errors::Problem,
-    me::factors::Deleted,
     permissions::{Administer, AdministerInPerson},
     step_up::{StepUp, UserAdminChange},
 };

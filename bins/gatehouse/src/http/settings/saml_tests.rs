@@ -15,11 +15,10 @@ use super::{
     saml_providers::{found, id_of},
     saml_shown::login_url,
 };
-use crate::http::{
-    Site,
+use crate::http::{Site, describe::values};
+use gate::{
     access::Access,
     body::answer,
-    describe::values,
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
 };

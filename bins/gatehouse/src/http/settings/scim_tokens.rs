@@ -12,12 +12,11 @@ use store::Tx;
 use tokens::{NewScimToken, ScimToken, ScimTokenId, ScimTokenStore};
 use utoipa::ToSchema;
 
-use crate::http::{
+use crate::http::{describe::values, me::factors::Deleted};
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
-    me::factors::Deleted,
     permissions::{Administer, AdministerInPerson},
     step_up::{ScimTokenMint, StepUp},
 };

@@ -7,13 +7,11 @@ use kernel::Ctx;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{
-    Site,
+use crate::http::{Site, describe::values, lockout};
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
-    lockout,
     permissions::{Administer, AdministerInPerson},
     step_up::{SignInPolicyChange, StepUp},
 };

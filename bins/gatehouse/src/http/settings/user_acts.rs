@@ -7,16 +7,15 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::{
-    http::{
-        Site,
-        access::Access,
-        body::answer,
-        errors::Problem,
-        lockout::Lockout,
-        permissions::AdministerInPerson,
-        step_up::{StepUp, UserAdminChange},
-    },
+    http::{Site, lockout::Lockout},
     people,
+};
+use gate::{
+    access::Access,
+    body::answer,
+    errors::Problem,
+    permissions::AdministerInPerson,
+    step_up::{StepUp, UserAdminChange},
 };
 
 /// A reset has begun.

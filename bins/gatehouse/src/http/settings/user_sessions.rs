@@ -9,11 +9,13 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::http::{
-    access::{Access, lifetime},
     auth::Revoked,
+    me::sessions::{SessionList, ShownSession},
+};
+use gate::{
+    access::{Access, lifetime},
     body::answer,
     errors::Problem,
-    me::sessions::{SessionList, ShownSession},
     permissions::{Administer, AdministerInPerson},
     signing_in,
 };

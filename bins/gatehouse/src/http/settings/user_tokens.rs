@@ -6,11 +6,11 @@ use kernel::{Ctx, UserId};
 use store::Tx;
 use tokens::{PatId, PatStore};
 
-use crate::http::{
+use crate::http::me::{factors::Deleted, tokens::PatList};
+use gate::{
     access::Access,
     body::answer,
     errors::Problem,
-    me::{factors::Deleted, tokens::PatList},
     permissions::{Administer, AdministerInPerson},
 };
 

@@ -16,18 +16,20 @@ use utoipa::ToSchema;
 use crate::{
     http::{
         Site,
-        access::Access,
-        body::{Json, answer},
         describe::values,
-        errors::Problem,
         lockout::Lockout,
         me::factors::Deleted,
         paging::{Page, PageQuery},
         people::page,
-        permissions::{Administer, AdministerInPerson},
-        step_up::{IfAsked, Spending, StepUp, UserAdminChange},
     },
     people,
+};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{Administer, AdministerInPerson},
+    step_up::{IfAsked, Spending, StepUp, UserAdminChange},
 };
 
 /// A person as administrators see them.

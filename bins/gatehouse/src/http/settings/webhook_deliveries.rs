@@ -12,10 +12,10 @@ use store::{Delivered, DeliveryStatus, Tx};
 use utoipa::ToSchema;
 
 use super::webhooks::id_of;
-use crate::http::{
+use crate::http::describe::values;
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
     permissions::Administer,
 };

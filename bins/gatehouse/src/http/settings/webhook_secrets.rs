@@ -11,8 +11,8 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::webhooks::{ShownSubscription, id_of};
-use crate::http::{
-    Site,
+use crate::http::Site;
+use gate::{
     access::Access,
     body::{OptionalJson, answer},
     errors::Problem,

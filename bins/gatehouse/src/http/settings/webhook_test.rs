@@ -13,9 +13,8 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::webhooks::id_of;
-use crate::http::{
-    Site, access::Access, body::answer, describe::values, errors::Problem, permissions::Administer,
-};
+use crate::http::{Site, describe::values};
+use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
 
 /// What came of a test.
 #[derive(Serialize, ToSchema)]

@@ -11,13 +11,11 @@ use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{
-    Site,
+use crate::http::{Site, describe::values, me::factors::Deleted};
+use gate::{
     access::Access,
     body::{Json, answer},
-    describe::values,
     errors::Problem,
-    me::factors::Deleted,
     permissions::Administer,
 };
 

@@ -14,10 +14,10 @@ use async_trait::async_trait;
 use audit::{AuditStore, Audited, Event, StoredEntry, events::tenants::TenantCreated};
 use credentials::{Cost, Passwords, Salt, SignInPolicy, SignInStore};
 use directory::{NewPerson, NewTenant, Role, Tier};
+use gate::keys::Keys;
 use gatehouse::{
     config::Raw,
     http::{self, Parts},
-    keys::Keys,
 };
 use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
 use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, Verified};

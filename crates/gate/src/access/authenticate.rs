@@ -1,0 +1,231 @@
+//! Proving the caller: by the one credential that counts.
+//!
+//! `Authorization` comes first, and then cookies are ignored. Refusals tell the caller nothing and the log why.
+
+use actix_web::{
+    HttpMessage,
+    http::header::{self, HeaderMap},
+};
+use audit::{Audited, Event, events::sign_in::SessionStarted};
+use credentials::{FactorStore, SignInMode, attempts};
+use kernel::{Actor, Ctx, Email, Id, TenantId};
+use netpolicy::Surface;
+use sessions::{Claims, Method, NewSession, SessionStore, Standing, device_label};
+use store::{Across, CredentialKey, ForeignHolder, Holder, Tx};
+use tokens::{RawToken, TokenKind};
+
+use super::{
+    authority::{Vouched, refused, surface_of, vouch},
+    gate::Gate,
+    pass::{Arrival, Pass, user_agent},
+};
+use crate::{
+    cookies,
+    errors::Problem,
+    network::{self, Who},
+    pipeline::Pipeline,
+    signing_in::{self, came_from, hold},
+};
+
+/// 401: the address of another issuer's token is nobody's here, or several tenants' users'.
+fn not_provisioned() -> Problem {
+    let message = "No user has this e-mail address. Ask an administrator to invite it.";
+    Problem::refused("NOT_PROVISIONED", message)
+}
+
+impl Gate {
+    /// Proves the caller by the credential in the headers and lets the request in: the tenant's id.
+    pub(crate) async fn authenticate(
+        &self,
+        pipeline: &Pipeline,
+        request: &impl HttpMessage,
+        headers: &HeaderMap,
+        arrival: &Arrival,
+        is_sign_out: bool,
+    ) -> Result<TenantId, Problem> {
+        let (tenant, vouched) = if headers.contains_key(header::AUTHORIZATION) {
+            self.by_token(headers).await?
+        } else {
+            self.by_cookie(pipeline, headers, arrival).await?
+        };
+        let Vouched { caller, network, policy } = vouched;
+        let (actor, surface, who) = surface_of(&caller);
+        let ctx = self.ctx(tenant.clone(), actor, arrival);
+        // Ending a session is open to its holder wherever they are, and whatever the policy has become.
+        if !is_sign_out {
+            policy?;
+            pipeline.networks.admit(&self.store, &ctx, network, surface, &who).await?;
+        }
+        pipeline.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
+        request.extensions_mut().insert(Pass { caller, network, ctx, peer: arrival.peer, is_sign_out });
+        Ok(tenant)
+    }
+
+    async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, Vouched), Problem> {
+        let mut sent = headers.get_all(header::AUTHORIZATION);
+        let (Some(authorization), None) = (sent.next(), sent.next()) else {
+            return Err(refused("given twice"));
+        };
+        let bearer = authorization.to_str().ok().and_then(|text| text.split_once(' '));
+        let Some((_, token)) = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
+            return Err(refused("not a bearer token"));
+        };
+        let Ok(raw) = RawToken::parse(token.trim()) else { return Err(refused("malformed token")) };
+        let key = match raw.kind() {
+            TokenKind::Scim => CredentialKey::ScimToken(raw.hash()),
+            TokenKind::Pat => CredentialKey::Pat(raw.hash()),
+            TokenKind::Ticket | TokenKind::Link => return Err(refused("a token of another kind")),
+        };
+        self.by_key(raw.tenant(), &key).await
+    }
+
+    /// The caller of the credential with this key, if it is in force.
+    async fn by_key(&self, tenant: &TenantId, key: &CredentialKey) -> Result<(TenantId, Vouched), Problem> {
+        let find = async |across: &mut Across| across.credential(tenant, key).await;
+        let found = self.store.across(find).await?;
+        Ok((tenant.clone(), vouch(found, self.env.now())?))
+    }
+
+    async fn by_cookie(
+        &self,
+        pipeline: &Pipeline,
+        headers: &HeaderMap,
+        arrival: &Arrival,
+    ) -> Result<(TenantId, Vouched), Problem> {
+        let sent = cookies::Sent::of(headers);
+        if sent.has_two_sessions() {
+            return Err(refused("two session cookies of one name"));
+        }
+        let claims = match pipeline.read_cookie(&*self.env, &sent.pairs()) {
+            Ok(Some(claims)) => claims,
+            Ok(None) => return Err(refused("no credential")),
+            Err(_) => return Err(refused("not a session cookie of ours")),
+        };
+        match claims.text("sid") {
+            Some(sid) => self.own(&claims, sid, &sent).await,
+            // Rare and large: on its own.
+            None => Box::pin(self.foreign(pipeline, &claims, headers, arrival)).await,
+        }
+    }
+
+    /// A token of ours: its row decides.
+    async fn own(
+        &self,
+        claims: &Claims,
+        sid: &str,
+        sent: &cookies::Sent<'_>,
+    ) -> Result<(TenantId, Vouched), Problem> {
+        let tenant = claims.text("tid").and_then(|tid| tid.parse::<TenantId>().ok());
+        let (Some(tenant), Ok(id)) = (tenant, sid.parse::<Id<_>>()) else {
+            return Err(refused("a session cookie without a session"));
+        };
+        if sent.value(cookies::AS_SID).is_some_and(|mirrored| mirrored != sid) {
+            return Err(refused("the session cookies name different sessions"));
+        }
+        self.by_key(&tenant, &CredentialKey::Session(id)).await
+    }
+
+    /// A token of a neighbouring Auth.js: it stands for a row of ours, made at its first request. A row that exists
+    /// decides before anything is looked up by the address in the token.
+    async fn foreign(
+        &self,
+        pipeline: &Pipeline,
+        claims: &Claims,
+        headers: &HeaderMap,
+        arrival: &Arrival,
+    ) -> Result<(TenantId, Vouched), Problem> {
+        let name = claims.text("tid").or_else(|| claims.text("tenant"));
+        let named = async |across: &mut Across| match name {
+            None => Ok(Some(None)),
+            Some(name) => Ok(across.tenant_named(name).await?.map(|tenant| Some(tenant.id))),
+        };
+        let Some(named) = self.store.across(named).await? else { return Err(not_provisioned()) };
+        let hash = claims.token_hash;
+        let find = async |across: &mut Across| across.foreign_session(&hash, named.as_ref()).await;
+        if let Some((tenant, credential)) = self.store.across(find).await? {
+            return Ok((tenant, vouch(Some(credential), self.env.now())?));
+        }
+        let email = claims.text("email").and_then(|email| email.parse::<Email>().ok());
+        let Some(key) = email.map(|email| email.key()) else { return Err(not_provisioned()) };
+        let holder = async |across: &mut Across| across.foreign_holder(&key, named.as_ref()).await;
+        let Some(found) = self.store.across(holder).await? else { return Err(not_provisioned()) };
+        let ForeignHolder { holder, tenant, sessions_after } = found;
+        if !holder.active {
+            return Err(Problem::account_disabled());
+        }
+        if sessions_after.is_some_and(|until| claims.issued_at <= until) {
+            return Err(Problem::session_revoked());
+        }
+        if holder.policy.sign_in_mode == SignInMode::CredentialsOnly {
+            return Err(Problem::sso_not_allowed());
+        }
+        // Who is not let in gets no session.
+        let ctx = self.ctx(tenant.clone(), Actor::user(&holder.user), arrival);
+        let who = Who::of(&holder);
+        for surface in [Surface::SignIn, Surface::Dashboard] {
+            pipeline.networks.admit(&self.store, &ctx, holder.network, surface, &who).await?;
+        }
+        self.begin_foreign(pipeline, claims, &holder, tenant, headers, arrival).await?;
+        // This row, or that of another request with the same token that was first.
+        let Some((tenant, credential)) = self.store.across(find).await? else {
+            return Err(refused("the session is not there"));
+        };
+        Ok((tenant, vouch(Some(credential), self.env.now())?))
+    }
+
+    async fn begin_foreign(
+        &self,
+        pipeline: &Pipeline,
+        claims: &Claims,
+        holder: &Holder,
+        tenant: TenantId,
+        headers: &HeaderMap,
+        arrival: &Arrival,
+    ) -> Result<(), Problem> {
+        let ctx = self.ctx(tenant, Actor::user(&holder.user), arrival);
+        let (user, issued_at) = (holder.user.clone(), claims.issued_at);
+        let mut new = NewSession {
+            user: user.clone(),
+            device_label: device_label(user_agent(headers)),
+            location: pipeline.locate(arrival.ip),
+            standing: Standing::Full,
+            methods: vec![Method::Sso],
+            signed_in_at: Some(claims.issued_at),
+            foreign: Some(claims.token_hash),
+            grace: None,
+            not_after: None,
+        };
+        let origin = arrival.ip.map(|ip| attempts::origin(Some(ip)));
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            // Since the look-up the person may have been shut out, or the way closed.
+            let held = hold(tx, &user).await?;
+            if tx.refused_until(&user).await?.is_some_and(|until| issued_at <= until) {
+                return Err(Problem::session_revoked());
+            }
+            if held.policy.sign_in_mode == SignInMode::CredentialsOnly {
+                return Err(Problem::sso_not_allowed());
+            }
+            network::admit_sign_in(ctx, tx, &held.person).await?;
+            let policy = held.policy.mfa;
+            let has_factor = tx.factors(&user).await?.iter().any(credentials::Factor::is_verified);
+            if (policy.required || has_factor) && !policy.trust_sso_mfa {
+                new.standing = Standing::Owing;
+            }
+            let Some(session) = sessions::open(ctx, tx, new).await? else {
+                return Ok(Audited::without((), audit::Unaudited::NothingChanged));
+            };
+            let restricted = session.standing == Standing::Owing;
+            let data = SessionStarted { user: user.to_string(), restricted };
+            let started = Event::new(session.id.as_str(), &data);
+            let mut events = vec![started];
+            if !restricted {
+                events.push(signing_in::signed_in(&session));
+                if let Some(origin) = &origin {
+                    events.extend(came_from(ctx, tx, &session, origin).await?);
+                }
+            }
+            Ok::<_, Problem>(Audited::of_changes((), events))
+        };
+        self.store.write(ctx, work).await
+    }
+}

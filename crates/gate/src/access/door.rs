@@ -1,0 +1,260 @@
+//! The permission in a handler's signature, which leads to the caller's data.
+
+use std::{
+    future::{Ready, ready},
+    marker::PhantomData,
+    net::IpAddr,
+    time::Duration,
+};
+
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
+use audit::Audited;
+use credentials::attempts;
+use kernel::{Ctx, Env, StoreError, TenantId};
+use store::{Across, Cost, Tx};
+
+use super::{
+    authority::{Authority, WorkError},
+    gate::Gate,
+    pass::Pass,
+    work::{By, aside, attempt, finish, write},
+};
+use crate::{
+    errors::Problem,
+    load::Slot,
+    permissions::{Permission, WritePermission},
+    shape::AreaProblem,
+};
+
+/// The permission `P` of this request's caller, and with it the way to the caller's tenant's data.
+pub struct Access<P: Permission> {
+    gate: web::Data<Gate>,
+    ctx: Ctx,
+    caller: P::Caller,
+    authority: Authority,
+    /// Whether the request may have a body, which can arrive long after the caller was authenticated.
+    has_body: bool,
+    peer: Option<IpAddr>,
+    /// Of the request, for work that goes on without it.
+    slot: Option<Slot>,
+    permission: PhantomData<P>,
+}
+
+impl<P: Permission> FromRequest for Access<P> {
+    type Error = AreaProblem;
+    type Future = Ready<Result<Self, AreaProblem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let pass = request.extensions().get::<Pass>().cloned();
+        let gate = request.app_data::<web::Data<Gate>>().cloned();
+        let slot = request.extensions().get::<Slot>().cloned();
+        let access = match (pass, gate) {
+            (Some(pass), Some(gate)) => {
+                let authority = Authority::of::<P>(&pass);
+                P::admit(pass.caller).map(|caller| Self {
+                    gate,
+                    ctx: pass.ctx,
+                    peer: pass.peer,
+                    caller,
+                    authority,
+                    has_body: !request.method().is_safe(),
+                    slot,
+                    permission: PhantomData,
+                })
+            }
+            // An operation that forgot to say that it needs a credential is closed, not open.
+            _ => Err(Problem::unauthenticated()),
+        };
+        ready(access.map_err(|problem| AreaProblem::of(request, problem)))
+    }
+}
+
+impl<P: Permission> Access<P> {
+    /// Whose data it leads to.
+    pub fn tenant(&self) -> &TenantId {
+        &self.ctx.tenant
+    }
+
+    /// Who calls, as the permission knows them.
+    pub fn caller(&self) -> &P::Caller {
+        &self.caller
+    }
+
+    /// The operation as the units of work see it.
+    pub fn ctx(&self) -> &Ctx {
+        &self.ctx
+    }
+
+    /// What a worker serves with, for what goes on after the answer has begun.
+    pub fn gate(&self) -> web::Data<Gate> {
+        self.gate.clone()
+    }
+
+    /// The tenant's ledger as it is at this moment, so many entries at most.
+    pub async fn export(
+        &self,
+        filter: audit::Filter,
+        most: usize,
+        with_proofs: bool,
+        limit: Duration,
+        ended: impl FnOnce(store::Ending, u64) + Send + 'static,
+    ) -> Result<store::Export, StoreError> {
+        self.gate.store.export(self.ctx.tenant.clone(), filter, most, with_proofs, limit, ended).await
+    }
+
+    /// The client whose attempts are counted together.
+    pub fn origin(&self) -> String {
+        attempts::origin(self.ctx.ip.or(self.peer))
+    }
+
+    /// From where the request comes, where that is known.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.ctx.ip
+    }
+
+    /// Where time and randomness come from.
+    pub fn env(&self) -> &dyn Env {
+        &*self.gate.env
+    }
+
+    /// Looks for what stands outside of tenants: the tenant itself.
+    pub async fn look<T>(
+        &self,
+        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.gate.store.across(look).await
+    }
+
+    /// The caller's tenant.
+    pub async fn own_tenant(&self) -> Result<directory::Tenant, Problem> {
+        let id = self.tenant().clone();
+        let find = async |across: &mut Across| across.tenant(&id).await;
+        self.look(find).await?.ok_or_else(Problem::internal)
+    }
+
+    /// Counts an attempt against these limits, or refuses with 429.
+    pub async fn attempt(&self, limits: Vec<attempts::Limit>) -> Result<(), Problem> {
+        attempt(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), limits).await
+    }
+
+    /// Waits for something that is neither storage nor the client, without holding the request's slot.
+    pub async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
+        Ok(aside(self.slot.as_ref(), waiting).await?)
+    }
+
+    /// Refuses a caller who may no longer act, for work that goes on after the answer has begun.
+    pub async fn still_admitted(&self) -> Result<(), Problem> {
+        let (ctx, authority) = (self.ctx.clone(), self.authority.clone());
+        let check = async move |tx: &mut Tx| {
+            let found = tx.find_credential(authority.key()).await?;
+            authority.check(&ctx, tx, found).await
+        };
+        self.gate.store.read(self.ctx.tenant.clone(), check).await
+    }
+
+    /// Runs `work`, which changes nothing, on the caller's tenant.
+    ///
+    /// Where the request has a body, the caller's credential is read again first.
+    pub async fn read<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, WorkError<E>>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (gate, tenant) = (self.gate.clone(), self.ctx.tenant.clone());
+        let work = self.authorized(work);
+        if gate.store.finishes_alone() {
+            return gate.store.read(tenant, work).await;
+        }
+        let slot = self.slot.as_ref().and_then(Slot::held);
+        finish(slot, async move { gate.store.read(tenant, work).await }).await
+    }
+
+    /// The same work for a caller who may still act: where the request has a body, the credential is read again first.
+    fn authorized<T, E: From<StoreError>>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> impl AsyncFnOnce(&mut Tx) -> Result<T, WorkError<E>> + Send + 'static {
+        let ctx = self.ctx.clone();
+        let authority = self.has_body.then(|| self.authority.clone());
+        async move |tx: &mut Tx| {
+            if let Some(authority) = authority {
+                let found = tx.find_credential(authority.key()).await?;
+                authority.check(&ctx, tx, found).await.map_err(WorkError::denied)?;
+            }
+            work(&ctx, tx).await.map_err(WorkError::Failed)
+        }
+    }
+
+    /// Runs `work`, which changes nothing, as a scan: few of a tenant run at the same time, and one that takes too
+    /// long, or whose client is gone, is stopped. It waits and runs without the request's slot, so that a server full
+    /// of scans has slots for everybody else.
+    pub async fn scan<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, WorkError<E>>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let run = self.gate.store.scan(self.ctx.tenant.clone(), self.authorized(work));
+        aside(self.slot.as_ref(), Box::pin(run)).await?
+    }
+
+    /// Runs `work`, which changes nothing, as what it costs.
+    pub async fn search<T, E>(
+        &self,
+        cost: Cost,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, WorkError<E>>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match cost {
+            Cost::Indexed => self.read(work).await,
+            Cost::Scan => self.scan(work).await,
+        }
+    }
+}
+
+impl<P: WritePermission> Access<P> {
+    /// Runs `work` in one transaction on the caller's tenant, together with its audit entries.
+    ///
+    /// The transaction reads the caller's credential again and commits only if a new request with it would be let in
+    /// ([`WorkError::Denied`] otherwise). Once begun it runs to its end even when the client hangs up: no hang-up ever
+    /// cuts a change in half.
+    pub async fn write<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, WorkError<E>>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let failing = async move |ctx: &Ctx, tx: &mut Tx| work(ctx, tx).await.map_err(WorkError::Failed);
+        let by = By { authority: self.authority.clone(), deny: WorkError::denied };
+        write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
+    }
+
+    /// The same for a change whose work grows with the tenant. Few of a tenant run at the same time; the others wait
+    /// without the request's slot, so that a server full of them has slots for other tenants.
+    pub async fn write_large<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, WorkError<E>>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let turn = self.gate.store.large_change(&self.ctx.tenant);
+        let turn = aside(self.slot.as_ref(), turn).await??;
+        self.write(async move |ctx: &Ctx, tx: &mut Tx| {
+            let _turn = turn;
+            work(ctx, tx).await
+        })
+        .await
+    }
+}

@@ -1,0 +1,247 @@
+//! The door for those who are about to prove who they are.
+
+use std::future::{Ready, ready};
+
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, http::header::HeaderMap, web};
+use audit::{Audited, Unaudited};
+use credentials::attempts::{self, Limit, Taken};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
+use netpolicy::Surface;
+use sessions::{SessionId, SessionStore};
+use store::{Account, Across, Tx};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{
+    gate::Gate,
+    pass::{Arrival, user_agent},
+    work::{aside, attempt, enter, write},
+};
+use crate::{cookies, errors::Problem, load::Slot, network::Who, pipeline::Pipeline, signing_in};
+
+/// Somebody without a credential, on an operation that is about getting one.
+///
+/// What it leads to is what signing in needs: looking accounts up, counting attempts, and units of work in the
+/// tenant of an account. Handlers of `/api/auth` alone ask for it.
+pub struct Visitor {
+    gate: web::Data<Gate>,
+    arrival: Arrival,
+    slot: Option<Slot>,
+    user_agent: String,
+    /// The session that the browser has at the moment, if it has one of ours.
+    previous: Option<(TenantId, SessionId)>,
+}
+
+impl FromRequest for Visitor {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let arrival = request.extensions().get::<Arrival>().cloned();
+        let gate = request.app_data::<web::Data<Gate>>().cloned();
+        let slot = request.extensions().get::<Slot>().cloned();
+        let user_agent = user_agent(request.headers()).to_owned();
+        let pipeline = request.app_data::<web::Data<Pipeline>>();
+        ready(match (arrival, gate, pipeline) {
+            (Some(arrival), Some(gate), Some(pipeline)) => {
+                let previous = previous(pipeline, &gate, request.headers());
+                Ok(Self { gate, arrival, slot, user_agent, previous })
+            }
+            _ => Err(Problem::internal()),
+        })
+    }
+}
+
+/// The session that the cookies of a request name.
+fn previous(pipeline: &Pipeline, gate: &Gate, headers: &HeaderMap) -> Option<(TenantId, SessionId)> {
+    let sent = cookies::Sent::of(headers);
+    let claims = pipeline.read_cookie(&*gate.env, &sent.pairs()).ok()??;
+    Some((claims.text("tid")?.parse().ok()?, claims.text("sid")?.parse().ok()?))
+}
+
+impl Visitor {
+    /// Ends the session that the browser has, in the place of which another one has begun.
+    pub async fn end_previous(&self, begun: &SessionId) {
+        let Some((tenant, id)) = self.previous.clone().filter(|(_, id)| id != begun) else { return };
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let session = tx.session(&id).await?.filter(|session| session.revoked_at.is_none());
+            let Some(session) = session else {
+                return Ok(Audited::without((), Unaudited::NothingChanged));
+            };
+            signing_in::end_session(ctx, tx, &session.user, &id, "REPLACED").await
+        };
+        let ended: Result<(), sessions::Error> =
+            self.run(self.ctx(&tenant, Actor::system("sign-in")), work).await;
+        if let Err(error) = ended {
+            tracing::warn!(%error, "the session before a sign-in could not be ended");
+        }
+    }
+
+    /// Where time and randomness come from.
+    pub fn env(&self) -> &dyn Env {
+        &*self.gate.env
+    }
+
+    /// The same, for another thread.
+    pub fn shared_env(&self) -> std::sync::Arc<dyn Env> {
+        std::sync::Arc::clone(&self.gate.env)
+    }
+
+    /// The client's address where it is known.
+    pub fn ip(&self) -> Option<std::net::IpAddr> {
+        self.arrival.ip
+    }
+
+    /// Where attempts are counted to.
+    pub fn origin(&self) -> String {
+        attempts::origin(self.arrival.ip.or(self.arrival.peer))
+    }
+
+    /// What the client calls itself.
+    pub fn user_agent(&self) -> &str {
+        &self.user_agent
+    }
+
+    /// Looks for what must be found before the tenant is known.
+    pub async fn across<T>(
+        &self,
+        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.gate.store.across(look).await
+    }
+
+    /// Waits for the request's turn, which lasts until what it gives is dropped.
+    pub async fn in_turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let slot = self.slot.as_ref().ok_or_else(Problem::internal)?;
+        slot.in_turn().await.ok_or_else(Problem::unavailable)
+    }
+
+    /// Waits for something that is neither storage nor the client, without holding the request's slot.
+    pub async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
+        Ok(aside(self.slot.as_ref(), waiting).await?)
+    }
+
+    /// Lets a person in whose first factor is proved, or tells why not: 403, which is entered already.
+    pub async fn admit(&self, pipeline: &Pipeline, account: &Account) -> Result<Option<Problem>, Problem> {
+        let holder = &account.holder;
+        let ctx = self.gate.ctx(account.tenant.clone(), Actor::user(&holder.user), &self.arrival);
+        let (store, who) = (&self.gate.store, Who::of(holder));
+        let Err(mut problem) =
+            pipeline.networks.admit(store, &ctx, holder.network, Surface::SignIn, &who).await
+        else {
+            return Ok(None);
+        };
+        let Some(event) = problem.take_event() else { return Err(problem) };
+        if pipeline.refusals.is_new(&ctx, &event, self.arrival.ip) {
+            enter(self.gate.clone(), ctx, event);
+        }
+        Ok(Some(problem))
+    }
+
+    /// Takes an attempt from these limits, or refuses with 429.
+    pub async fn attempt(&self, limits: Vec<Limit>) -> Result<(), Problem> {
+        attempt(self.gate.clone(), self.slot.as_ref(), self.nobodys(), limits).await
+    }
+
+    /// Takes an attempt from the first limits, or refuses with 429; and then one from the others: whether they allow it.
+    pub async fn attempt_some(&self, limits: Vec<Limit>, others: Vec<Limit>) -> Result<bool, Problem> {
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let taken = attempts::take(tx, limits, ctx.now).await?;
+            let mut others_allow = false;
+            if taken == Taken::Yes {
+                others_allow = attempts::take(tx, others, ctx.now).await? == Taken::Yes;
+            }
+            Ok::<_, StoreError>(Audited::without((taken, others_allow), Unaudited::AttemptCounted))
+        };
+        match self.run(self.nobodys(), work).await? {
+            (Taken::Yes, others_allow) => Ok(others_allow),
+            (Taken::No { retry_after }, _) => Err(Problem::too_many_attempts(retry_after)),
+        }
+    }
+
+    /// Attempts are counted for all tenants together: the unit of work is nobody's.
+    fn nobodys(&self) -> Ctx {
+        self.gate.ctx(TenantId::new(self.env()), Actor::system("sign-in"), &self.arrival)
+    }
+
+    /// Runs `work` in one transaction of a tenant, together with its audit entries, as this person.
+    pub async fn write<T, E>(
+        &self,
+        tenant: &TenantId,
+        user: &UserId,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.run(self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival), work).await
+    }
+
+    /// The same as somebody else than a person.
+    pub async fn write_as<T, E>(
+        &self,
+        tenant: &TenantId,
+        actor: Actor,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.run(self.ctx(tenant, actor), work).await
+    }
+
+    /// The operation as units of work of a tenant see it.
+    pub fn ctx(&self, tenant: &TenantId, actor: Actor) -> Ctx {
+        self.gate.ctx(tenant.clone(), actor, &self.arrival)
+    }
+
+    /// What ties the answer to the log.
+    pub fn request_id(&self) -> &str {
+        &self.arrival.request_id
+    }
+
+    /// The same before it is known as whom.
+    pub async fn write_as_system<T, E>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.run(self.gate.ctx(tenant.clone(), Actor::system("sign-in"), &self.arrival), work).await
+    }
+
+    /// Runs `work`, which changes nothing, on a tenant.
+    pub async fn read<T, E>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.gate.store.read(tenant.clone(), work).await
+    }
+
+    /// Enters something in the ledger that nothing waits for: it is written when the answer is on its way.
+    pub fn enter(&self, tenant: &TenantId, user: &UserId, event: audit::Event) {
+        let ctx = self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival);
+        enter(self.gate.clone(), ctx, event);
+    }
+
+    async fn run<T, E>(
+        &self,
+        ctx: Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        write(self.gate.clone(), self.slot.as_ref(), ctx, None, work).await
+    }
+}

@@ -1,0 +1,143 @@
+//! Units of work: a change in one transaction with its audit entries, kept only if its caller may still act.
+
+use std::rc::Rc;
+
+use actix_web::web;
+use audit::{Audited, Event, Unaudited};
+use credentials::attempts;
+use kernel::{Ctx, StoreError};
+use store::Tx;
+
+use super::{authority::Authority, gate::Gate};
+use crate::{
+    errors::Problem,
+    load::{Slot, Work},
+    meter,
+};
+
+/// Waits for something that is neither storage nor the client, without holding the request's slot.
+pub(crate) async fn aside<T>(slot: Option<&Slot>, waiting: impl Future<Output = T>) -> Result<T, StoreError> {
+    let too_many = || StoreError::Unavailable("too many requests wait".into());
+    match slot {
+        Some(slot) => slot.yielded(waiting).await.ok_or_else(too_many),
+        None => Ok(waiting.await),
+    }
+}
+
+/// By what authority a unit of work is done, and what it fails with where that does not hold.
+pub(crate) struct By<E> {
+    pub(crate) authority: Authority,
+    pub(crate) deny: fn(Problem) -> E,
+}
+
+impl<E: From<StoreError>> By<E> {
+    async fn decide(&self, ctx: &Ctx, tx: &mut Tx) -> Result<(), E> {
+        let found = tx.credential().await?;
+        self.authority.check(ctx, tx, found).await.map_err(self.deny)
+    }
+
+    async fn decide_at_end(&self, ctx: &Ctx, tx: &mut Tx) -> Result<(), E> {
+        let Some(at_end) = tx.credential_at_end()? else { return Ok(()) };
+        self.authority.check_at_end(ctx, tx, at_end).await.map_err(self.deny)
+    }
+}
+
+/// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up. With an authority it is kept only
+/// if that still holds: where several transactions run at once, at its end.
+pub(crate) async fn write<T, E>(
+    gate: web::Data<Gate>,
+    slot: Option<&Slot>,
+    ctx: Ctx,
+    by: Option<By<E>>,
+    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    let runs_alone = gate.store.finishes_alone();
+    let credential = by.as_ref().map(|by| by.authority.key().clone());
+    let authorized = async move |ctx: &Ctx, tx: &mut Tx| {
+        let decides_first = runs_alone || by.as_ref().is_some_and(|by| !by.authority.decides_last);
+        if let Some(by) = by.as_ref().filter(|_| decides_first) {
+            by.decide(ctx, tx).await?;
+        }
+        let (value, events) = match work(ctx, tx).await {
+            Ok(audited) => audited.into_parts(),
+            Err(failed) => {
+                // A caller who may no longer act learns that, and nothing of what the work has found.
+                if let Some(by) = by.as_ref().filter(|_| !decides_first) {
+                    by.decide(ctx, tx).await?;
+                }
+                return Err(failed);
+            }
+        };
+        let codes: Vec<_> = events.iter().map(|event| event.code).collect();
+        tx.enter(ctx, events).await?;
+        if let Some(by) = &by {
+            by.decide_at_end(ctx, tx).await?;
+        }
+        Ok::<_, E>(Audited::without((value, codes), Unaudited::Entered))
+    };
+    let (value, codes) = if runs_alone {
+        Box::pin(gate.store.write_with(ctx, credential, authorized)).await?
+    } else {
+        finish(slot.and_then(Slot::held), async move {
+            Box::pin(gate.store.write_with(ctx, credential, authorized)).await
+        })
+        .await?
+    };
+    meter::entered(&codes);
+    Ok(value)
+}
+
+/// Takes an attempt from these limits, in a unit of work of its own, or refuses with 429.
+pub(crate) async fn attempt(
+    gate: web::Data<Gate>,
+    slot: Option<&Slot>,
+    ctx: Ctx,
+    limits: Vec<attempts::Limit>,
+) -> Result<(), Problem> {
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let taken = attempts::take(tx, limits, ctx.now).await?;
+        Ok::<_, StoreError>(Audited::without(taken, Unaudited::AttemptCounted))
+    };
+    match write(gate, slot, ctx, None, work).await? {
+        attempts::Taken::Yes => Ok(()),
+        attempts::Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
+    }
+}
+
+/// Runs a unit of work in a task of its own, which goes on when the handler that waits for it is dropped
+/// because its client hung up. So a connection comes back to the pool with nothing running on it, and as
+/// many units of work are under way as there are connections, however many clients hang up.
+pub(crate) async fn finish<T, E>(
+    slot: Option<Rc<Work>>,
+    work: impl Future<Output = Result<T, E>> + 'static,
+) -> Result<T, E>
+where
+    T: 'static,
+    E: From<StoreError> + 'static,
+{
+    let running = actix_web::rt::spawn(async move {
+        let done = work.await;
+        drop(slot);
+        done
+    });
+    running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
+}
+
+/// Enters something in the ledger that no answer waits for: it is written when that is on its way. The server does
+/// not end before.
+pub(crate) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
+    let entering = gate.entering.clone();
+    actix_web::rt::spawn(entering.track_future(entered(gate, ctx, event)));
+}
+
+/// The same, and waits for it.
+pub async fn entered(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
+    let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
+    if let Err(error) = write(gate, None, ctx, None, work).await {
+        tracing::error!(%error, "an entry could not be written");
+    }
+}

@@ -1,0 +1,162 @@
+//! The memory of all request bodies, and of each.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use metrics::{Counter, Gauge, counter, gauge};
+use tokio::sync::Notify;
+
+use super::{
+    limit::Refused,
+    ranking::{Body, Shares},
+};
+use crate::{
+    meter::{BODIES_BYTES, BODIES_BYTES_MAX, BODIES_REFUSED, BODIES_WAITING, count},
+    tally::Tally,
+};
+
+/// What the buffers of a connection hold that waits for a body: 8 KiB to read and 8 KiB to write.
+const CONNECTION: usize = 16 * 1024;
+/// The part of the memory that one address may hold.
+const ADDRESS_PART: usize = 4;
+/// The memory of all request bodies.
+pub(crate) struct Bodies {
+    shares: Mutex<Shares>,
+    meter: BodyMeter,
+    refusals: Tally,
+}
+
+impl Bodies {
+    /// With `memory` bytes in all, and `waiting` bodies that one address may keep waiting.
+    pub(crate) fn new(memory: usize, waiting: usize) -> Arc<Self> {
+        let shares = Shares::new(memory, memory / ADDRESS_PART, waiting);
+        Arc::new(Self {
+            shares: Mutex::new(shares),
+            meter: BodyMeter::new(memory),
+            refusals: Tally::default(),
+        })
+    }
+
+    /// Brings the gauges up to date.
+    pub(crate) fn measure(&self) {
+        let (waiting, bytes) = self.with(|shares| (shares.waiting(), shares.bytes()));
+        self.meter.measure(waiting, bytes);
+    }
+
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Shares) -> T) -> T {
+        work(&mut self.shares.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Counts a refusal, and tells the log of it once a second at most.
+    pub(crate) fn refuse(&self, reason: Refused, address: &str) {
+        self.meter.refused(reason);
+        if let Some(refused) = self.refusals.add() {
+            let (waiting, bytes) = self.with(|shares| (shares.waiting(), shares.bytes()));
+            let reason = reason.as_str();
+            tracing::warn!(refused, reason, address, waiting, bytes, "request bodies are refused");
+        }
+    }
+}
+
+/// The memory of one request body: given back when dropped, which is when its request is answered.
+pub(crate) struct BodyMemory {
+    bodies: Arc<Bodies>,
+    address: Arc<str>,
+    id: u64,
+    /// What is counted for it.
+    bytes: usize,
+    is_waiting: bool,
+    /// Notified when the body gives way to another.
+    pub(crate) evicted: Arc<Notify>,
+}
+
+impl BodyMemory {
+    pub(crate) fn new(bodies: Arc<Bodies>, address: Arc<str>) -> Self {
+        let id = bodies.with(Shares::next_id);
+        Self { bodies, address, id, bytes: 0, is_waiting: false, evicted: Arc::new(Notify::new()) }
+    }
+
+    /// Counts so many bytes more.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Refused> {
+        self.count(|shares, body, evicted| shares.grow(body, bytes, evicted))?;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Counts it among the bodies that are waited for.
+    pub(crate) fn start_waiting(&mut self) -> Result<(), Refused> {
+        let bytes = (self.bytes, CONNECTION);
+        self.count(|shares, body, evicted| shares.start_waiting(body, bytes, &self.evicted, evicted))?;
+        self.bytes += CONNECTION;
+        self.is_waiting = true;
+        Ok(())
+    }
+
+    fn count(
+        &self,
+        work: impl FnOnce(&mut Shares, &Body<'_>, &mut Vec<Arc<Notify>>) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        let body = Body { address: &self.address, id: self.id, is_waiting: self.is_waiting };
+        let mut evicted = Vec::new();
+        let counted = self.bodies.with(|shares| work(shares, &body, &mut evicted));
+        for one in evicted {
+            one.notify_one();
+        }
+        counted
+    }
+
+    /// Counts it as arrived, unless it had to give way.
+    pub(crate) fn finish_waiting(&mut self) -> Result<(), Refused> {
+        if self.is_waiting {
+            self.is_waiting = false;
+            let finished =
+                self.bodies.with(|shares| shares.finish_waiting(&self.address, self.id, CONNECTION));
+            // After an eviction nothing is counted any more.
+            self.bytes = finished.map_or(0, |()| self.bytes.saturating_sub(CONNECTION));
+            return finished.ok_or(Refused::Memory);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for BodyMemory {
+    fn drop(&mut self) {
+        let (address, id, bytes, is_waiting) = (&self.address, self.id, self.bytes, self.is_waiting);
+        self.bodies.with(|shares| {
+            if is_waiting {
+                shares.abandon(address, id);
+            } else {
+                shares.give_back(address, bytes);
+            }
+        });
+    }
+}
+
+/// What counts request bodies.
+struct BodyMeter {
+    waiting: Gauge,
+    bytes: Gauge,
+    refused: [(Refused, Counter); Refused::ALL.len()],
+}
+
+impl BodyMeter {
+    /// For bodies that may hold this much memory.
+    fn new(memory: usize) -> Self {
+        gauge!(BODIES_BYTES_MAX).set(count(memory));
+        let refused =
+            Refused::ALL.map(|reason| (reason, counter!(BODIES_REFUSED, "reason" => reason.as_str())));
+        Self { waiting: gauge!(BODIES_WAITING), bytes: gauge!(BODIES_BYTES), refused }
+    }
+
+    /// Sets the gauges.
+    fn measure(&self, waiting: usize, bytes: usize) {
+        self.waiting.set(count(waiting));
+        self.bytes.set(count(bytes));
+    }
+
+    /// Counts a refusal.
+    fn refused(&self, reason: Refused) {
+        if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == reason) {
+            counter.increment(1);
+        }
+    }
+}

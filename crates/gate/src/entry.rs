@@ -1,0 +1,372 @@
+//! The middleware that every request passes: finds the operation, proves the caller, and leaves on every
+//! answer what belongs on every answer. The order of refusals is the order of this file.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use actix_web::{
+    Error, HttpMessage, HttpResponse,
+    body::{BodySize, BoxBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    error::InternalError,
+    http::{
+        ConnectionType, Method,
+        header::{self, HeaderMap, HeaderName, HeaderValue},
+    },
+    middleware::Next,
+    web,
+};
+use credentials::attempts;
+use futures_util::FutureExt;
+use kernel::{Id, Kind};
+use tokio::time::timeout;
+
+use super::{
+    access::{self, Arrival, Gate},
+    bodies::{Incoming, Kept},
+    connections::Busy,
+    errors::{Cause, Entry, Problem},
+    operations::{self, Manner, Named, Operation},
+    pipeline::Pipeline,
+    probes,
+    shape::{Area, Shape},
+    trace::{self, TRACERESPONSE},
+    unsent,
+};
+
+/// How long an answer may take to begin.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(40);
+
+/// Marks ids of requests.
+enum Request {}
+impl Kind for Request {
+    const PREFIX: &'static str = "req";
+}
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const SPEC_VERSION: HeaderName = HeaderName::from_static("x-service-spec-version");
+const API_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+/// What pages may do.
+pub const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
+     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+
+/// The middleware.
+pub(crate) async fn enter(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let started = Instant::now();
+    let (area, shape) = (Area::of(request.path()), Shape::of(request.request()));
+    let (Some(pipeline), Some(gate)) =
+        (request.app_data::<web::Data<Pipeline>>().cloned(), request.app_data::<web::Data<Gate>>().cloned())
+    else {
+        return Ok(request.into_response(shape.answer(&Problem::internal())));
+    };
+    let peer = request.peer_addr().map(|peer| peer.ip());
+    let named = match request.path() {
+        operations::METRICS if !probes::is_local(peer, request.headers()) => Named::Nothing,
+        path => pipeline.operations.named(request.method(), path),
+    };
+    let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
+    let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Quiet);
+    // Probes are answered whatever the load: they matter most when it is high.
+    let patient = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Patient);
+    let slot = match (quiet, patient) {
+        (true, _) => None,
+        (false, true) => Some(pipeline.load.admit_patient()),
+        (false, false) => pipeline.load.admit(),
+    };
+    let ip = pipeline.client_address(peer, request.headers());
+    let incoming = Incoming::of(&mut request, &pipeline.bodies, || attempts::origin(ip.or(peer)));
+    let busy = Busy::of(&request);
+    if !quiet && slot.is_none() {
+        operation.as_ref().map_or(&pipeline.other, |operation| &operation.meter).refused(503);
+        pipeline.load.before_refusal().await;
+        let mut response = request.into_response(refuse_at_once(area, &pipeline));
+        keep(response.response_mut(), incoming, busy);
+        return Ok(response);
+    }
+    if let Some(slot) = &slot {
+        request.extensions_mut().insert(slot.clone());
+    }
+    let arrival = Arrival {
+        request_id: Id::<Request>::new(gate.env()).to_string(),
+        trace: trace::of(request.headers(), gate.env(), pipeline.records_traces),
+        peer,
+        ip,
+    };
+    let method = request.method().clone();
+    let _answering = pipeline.load.arrived();
+    let mut line = Line { operation, tenant: None, quiet };
+    let work = async {
+        let admitted = admit(&request, named, &pipeline, &gate, &arrival, &mut line.tenant).await;
+        match admitted {
+            Err(problem) => Ok(request.into_response(shape.answer(&problem))),
+            Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
+        }
+    };
+    let mut answered = withstand(work).await.map_err(|problem| shape.answer(&problem));
+    if let Some(slot) = &slot {
+        slot.free();
+    }
+    let response = match &mut answered {
+        Ok(response) => response.response_mut(),
+        Err(response) => response,
+    };
+    let status = response.status();
+    let took = started.elapsed();
+    line.operation
+        .as_ref()
+        .map_or(&pipeline.other, |operation| &operation.meter)
+        .answered(status.as_u16(), took);
+    let cause = response.extensions_mut().remove::<Cause>();
+    let entry = response.extensions_mut().remove::<Entry>();
+    finish(response.headers_mut(), area, &pipeline);
+    tell(response.headers_mut(), &arrival);
+    if pipeline.load.is_draining() {
+        response.head_mut().set_connection_type(ConnectionType::Close);
+    }
+    hold_until_sent(response, &pipeline, || attempts::origin(ip.or(peer)));
+    keep(response, incoming, busy);
+    if let (Some(Entry { event, ctx }), Ok(response)) = (entry, &answered)
+        && let Some(ctx) = ctx.or_else(|| access::passed(response.request()).map(|(_, ctx)| ctx))
+        && pipeline.refusals.is_new(&ctx, &event, arrival.ip)
+    {
+        access::enter(gate.clone(), ctx, event);
+    }
+    let told = Told { method: &method, status: status.as_u16(), took, cause };
+    line.say(&told, &arrival, &pipeline, &gate);
+    answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
+}
+
+/// What the log says of a request beside its answer.
+struct Line {
+    operation: Option<Arc<Operation>>,
+    tenant: Option<String>,
+    /// Whether there is to be none, unless something is wrong.
+    quiet: bool,
+}
+
+/// An answer as the log tells it.
+struct Told<'a> {
+    method: &'a Method,
+    status: u16,
+    took: Duration,
+    cause: Option<Cause>,
+}
+
+impl Line {
+    fn say(&self, told: &Told<'_>, arrival: &Arrival, pipeline: &Pipeline, gate: &Gate) {
+        if let Some(Cause(cause)) = &told.cause {
+            tracing::error!(
+                request_id = arrival.request_id,
+                trace_id = arrival.trace.trace_id(),
+                tenant = self.tenant,
+                route = self.template(),
+                status = told.status,
+                cause,
+                "failed"
+            );
+        }
+        if self.quiet {
+            return;
+        }
+        tracing::info!(
+            request_id = arrival.request_id,
+            trace_id = arrival.trace.trace_id(),
+            tenant = self.tenant,
+            method = told.method.as_str(),
+            route = self.template(),
+            status = told.status,
+            micros = u64::try_from(told.took.as_micros()).unwrap_or(u64::MAX),
+            ip = arrival.ip.map(|ip| ip.to_string()),
+            "answered"
+        );
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &pipeline.spans {
+            spans.answered(&super::spans::Answered {
+                trace: &arrival.trace,
+                method: told.method.as_str(),
+                route: self.template(),
+                status: told.status,
+                request_id: &arrival.request_id,
+                tenant: self.tenant.as_deref(),
+                ended: gate.env().now(),
+                took: told.took,
+            });
+        }
+        #[cfg(not(feature = "otlp"))]
+        let (_, _) = (pipeline, gate);
+    }
+
+    fn template(&self) -> &str {
+        self.operation.as_ref().map_or("-", |operation| &operation.template)
+    }
+}
+
+async fn admit(
+    request: &ServiceRequest,
+    named: Named,
+    pipeline: &Pipeline,
+    gate: &Gate,
+    arrival: &Arrival,
+    of: &mut Option<String>,
+) -> Result<(), Problem> {
+    let operation = match named {
+        Named::Operation(operation) => operation,
+        Named::OtherMethods(allow) => return Err(Problem::method_not_allowed(&allow)),
+        Named::Nothing => return Err(Problem::not_found()),
+    };
+    if operation.manner != Manner::FromElsewhere {
+        cross_site(request, pipeline)?;
+    }
+    if operation.public {
+        if Area::of(request.path()) == Area::Api {
+            request.extensions_mut().insert(arrival.clone());
+        }
+    } else {
+        let is_sign_out = operation.manner == Manner::SignOut;
+        let tenant = gate.authenticate(pipeline, request, request.headers(), arrival, is_sign_out).await?;
+        *of = Some(tenant.to_string());
+        if Area::of(request.path()) == Area::Scim {
+            pipeline.scim_rates.admit(&tenant, async || gate.tier(&tenant).await).await?;
+        }
+    }
+    // Nothing is called so, and PostgreSQL has no text with this character.
+    if request.path().contains("%00") && Area::of(request.path()) != Area::Scim {
+        return Err(Problem::not_found());
+    }
+    Ok(())
+}
+
+/// Refuses what a page of somebody else's has made a browser send along with our cookies (sign-in too).
+fn cross_site(request: &ServiceRequest, pipeline: &Pipeline) -> Result<(), Problem> {
+    let headers = request.headers();
+    let api = Area::of(request.path()) == Area::Api;
+    if !api || request.method().is_safe() || headers.contains_key(header::AUTHORIZATION) {
+        return Ok(());
+    }
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let fetch = text(HeaderName::from_static("sec-fetch-site"));
+    let site_fits = fetch.is_none_or(|fetch| fetch == "same-origin" || fetch == "none");
+    let origin_fits = text(header::ORIGIN).is_none_or(|origin| origin == pipeline.base_url);
+    if site_fits && origin_fits {
+        return Ok(());
+    }
+    Err(Problem::forbidden("CROSS_SITE", "this was sent by a page of another site"))
+}
+
+/// Answers for work that panics, takes too long or fails in a way nobody foresaw.
+async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Problem> {
+    match AssertUnwindSafe(timeout(ANSWERED_WITHIN, work)).catch_unwind().await {
+        Ok(Ok(Ok(done))) => Ok(done),
+        Ok(Ok(Err(error))) => Err(Problem::internal().because(&error)),
+        Ok(Err(_)) => Err(Problem::unavailable().because(&"it took too long")),
+        Err(_) => Err(Problem::internal().because(&"it panicked")),
+    }
+}
+
+/// Refuses what is too much with as little work as can be: no line, no id, a body that is made once.
+fn refuse_at_once(area: Area, pipeline: &Pipeline) -> HttpResponse {
+    let mut answer = area.refuse_at_once(&pipeline.overloaded);
+    finish(answer.headers_mut(), area, pipeline);
+    if pipeline.load.is_draining() {
+        answer.head_mut().set_connection_type(ConnectionType::Close);
+    }
+    answer
+}
+
+/// Lets the answer hold what has to live until it is sent: a body that was not read to its end, which closes the
+/// connection, and for an answer in parts the mark that its connection is in use.
+fn keep(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<Busy>) {
+    let unread = incoming.and_then(Incoming::unread);
+    let busy = busy.filter(|_| response.body().size() == BodySize::Stream);
+    if unread.is_some() || busy.is_some() {
+        let whole = std::mem::replace(response, HttpResponse::Ok().finish());
+        *response = whole.map_body(|_, body| Kept::with((unread, busy), body));
+    }
+}
+
+/// Counts a large answer for its client's address until it is sent.
+fn hold_until_sent(response: &mut HttpResponse, pipeline: &Pipeline, address: impl FnOnce() -> String) {
+    if !unsent::is_large(response.body()) {
+        return;
+    }
+    let whole = std::mem::replace(response, HttpResponse::Ok().finish());
+    *response = whole.map_body(|_, body| pipeline.unsent.count(address().into(), body));
+}
+
+/// What ties the answer to the log.
+fn tell(headers: &mut HeaderMap, arrival: &Arrival) {
+    if let Ok(id) = HeaderValue::from_str(&arrival.request_id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    if let Some(trace) = trace::response(&arrival.trace) {
+        headers.insert(TRACERESPONSE, trace);
+    }
+}
+
+fn finish(headers: &mut HeaderMap, area: Area, pipeline: &Pipeline) {
+    let policy = if area == Area::Pages { PAGE_POLICY } else { API_POLICY };
+    // A page that is answered where the API is says itself what it may do.
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    if area != Area::Pages {
+        headers.insert(SPEC_VERSION, pipeline.spec_version.clone());
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    if pipeline.https {
+        let year = HeaderValue::from_static("max-age=31536000; includeSubDomains");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix_web::{App, http::StatusCode, middleware::from_fn, test, web::get};
+
+    async fn guarded(
+        request: ServiceRequest,
+        next: Next<impl MessageBody + 'static>,
+    ) -> Result<ServiceResponse<BoxBody>, Error> {
+        let answered = withstand(next.call(request)).await;
+        answered.map(ServiceResponse::map_into_boxed_body).map_err(Error::from)
+    }
+
+    async fn status(path: &str) -> StatusCode {
+        let panics = || async {
+            assert!(!std::hint::black_box(true), "as it should");
+            HttpResponse::Ok().finish()
+        };
+        let hangs = || async {
+            std::future::pending::<()>().await;
+            HttpResponse::Ok().finish()
+        };
+        let app = App::new()
+            .wrap(from_fn(guarded))
+            .route("/panics", get().to(panics))
+            .route("/hangs", get().to(hangs))
+            .route("/answers", get().to(HttpResponse::Ok));
+        let app = test::init_service(app).await;
+        let request = test::TestRequest::with_uri(path).to_request();
+        match test::try_call_service(&app, request).await {
+            Ok(response) => response.status(),
+            Err(error) => error.as_response_error().status_code(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handler_that_panics_or_hangs_is_answered_for() {
+        assert_eq!(status("/answers").await, StatusCode::OK);
+        assert_eq!(status("/panics").await, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(status("/hangs").await, StatusCode::SERVICE_UNAVAILABLE);
+    }
+}

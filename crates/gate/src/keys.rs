@@ -1,0 +1,382 @@
+//! The keys of this installation, read again when a file that holds them changes.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::{Duration, Instant},
+};
+
+use audit::{EntryKeys, log::CheckpointKeys};
+use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
+use kernel::{Env, MasterKeys, SealingKeys, Secret, SigningKeys, SystemEnv, TenantId};
+use ring::digest::{Context, SHA256};
+use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
+use serde_json::{Map, Value};
+use sessions::{Claims, CookieKeys, CookieName, CookieSecret, NotASession};
+
+/// What signs, and what verifies what was signed before.
+pub struct Keys {
+    current: RwLock<Arc<Current>>,
+    /// Make and verify the MACs of audit entries: one ring, shared with the store.
+    entries: EntryKeys,
+    /// `None` in a process whose keys stay as they are.
+    followed: Option<Mutex<Followed>>,
+}
+
+struct Current {
+    ids: Vec<String>,
+    /// Of the keys themselves: one may be replaced under the same id.
+    digest: Vec<u8>,
+    cursors: SigningKeys,
+    challenges: SigningKeys,
+    step_ups: SigningKeys,
+    totp: SealingKeys,
+    saml: SealingKeys,
+    domains: SigningKeys,
+    cookies: CookieKeys,
+    checkpoints: CheckpointKeys,
+    entries: EntryKeys,
+    webhooks: Arc<webhooks::SecretKeys>,
+}
+
+struct Followed {
+    source: Box<dyn KeySource>,
+    looked: Option<Instant>,
+    problem: Option<String>,
+}
+
+/// Where keys come from that may change while the server runs.
+pub trait KeySource: Send {
+    /// The keys, if they have changed since the last look. What could not be read counts as changed at the next look.
+    fn changed(&mut self) -> Option<Result<NewKeys, String>>;
+}
+
+/// Keys that were read.
+pub struct NewKeys {
+    /// Keys that others are derived from, newest first.
+    pub masters: MasterKeys,
+    /// Secrets of session cookies, newest first.
+    pub auth: Vec<CookieSecret>,
+}
+
+/// How often the source is asked. A little less than the time between two looks of the server's.
+const EVERY: Duration = Duration::from_millis(900);
+
+impl Keys {
+    /// Keys that stay as they are.
+    pub fn fixed(masters: &MasterKeys, auth: &[CookieSecret]) -> Self {
+        let current = Current::derive(masters, auth);
+        let entries = EntryKeys::none();
+        entries.adopt(&current.entries);
+        Self { current: RwLock::new(Arc::new(current)), entries, followed: None }
+    }
+
+    /// These keys, followed by what their source has later.
+    pub fn followed(keys: &NewKeys, source: Box<dyn KeySource>) -> Self {
+        let followed = Followed { source, looked: None, problem: None };
+        Self { followed: Some(Mutex::new(followed)), ..Self::fixed(&keys.masters, &keys.auth) }
+    }
+
+    /// Asks the source for changes, at most once in [`EVERY`]. What cannot be read is said in the log, and
+    /// changes nothing; it is looked at again.
+    pub(crate) fn refresh(&self) {
+        let Some(followed) = &self.followed else { return };
+        // Whoever looks at the same moment waits for the outcome.
+        let mut followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if followed.looked.is_some_and(|at| at.elapsed() < EVERY) {
+            return;
+        }
+        followed.looked = Some(Instant::now());
+        match followed.source.changed() {
+            None => {}
+            Some(Ok(keys)) => {
+                followed.problem = None;
+                self.adopt(Current::derive(&keys.masters, &keys.auth));
+            }
+            Some(Err(problem)) if followed.problem.as_ref() == Some(&problem) => {}
+            Some(Err(problem)) => {
+                tracing::error!(problem, "the changed keys cannot be used; those known go on");
+                followed.problem = Some(problem);
+            }
+        }
+    }
+
+    fn adopt(&self, current: Current) {
+        if current.digest == self.current().digest {
+            return;
+        }
+        tracing::info!(newest = current.ids.first(), keys = current.ids.len(), "the keys have changed");
+        self.entries.adopt(&current.entries);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(current);
+    }
+
+    fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A cursor that this tenant alone can go on from: `key.cursor.signature`.
+    pub fn seal_cursor(&self, tenant: &TenantId, cursor: &str) -> Option<String> {
+        let current = self.current();
+        let signed = current.cursors.sign(&cursor_of(tenant, cursor))?;
+        Some(format!("{}.{cursor}.{}", signed.key, BASE64URL_NOPAD.encode(&signed.tag)))
+    }
+
+    /// The cursor that was sealed for this tenant, by any key there is.
+    pub fn open_cursor<'c>(&self, tenant: &TenantId, sealed: &'c str) -> Option<&'c str> {
+        let (key, rest) = sealed.split_once('.')?;
+        let (cursor, tag) = rest.rsplit_once('.')?;
+        let tag = BASE64URL_NOPAD.decode(tag.as_bytes()).ok()?;
+        if !self.current().cursors.knows(key) {
+            // Another instance may have read a new key a moment sooner.
+            self.refresh();
+        }
+        self.current().cursors.verify(key, &cursor_of(tenant, cursor), &tag).then_some(cursor)
+    }
+}
+
+/// The keys of checkpoints as they are at the moment.
+pub struct SealersKeys(Arc<Current>);
+
+impl std::ops::Deref for SealersKeys {
+    type Target = CheckpointKeys;
+
+    fn deref(&self) -> &CheckpointKeys {
+        &self.0.checkpoints
+    }
+}
+
+/// The keys of step-up tokens as they are at the moment.
+pub struct StepUpKeys(Arc<Current>);
+
+impl std::ops::Deref for StepUpKeys {
+    type Target = SigningKeys;
+
+    fn deref(&self) -> &SigningKeys {
+        &self.0.step_ups
+    }
+}
+
+/// What seals our private keys towards identity providers, as it is at the moment.
+pub struct ProviderKeys(Arc<Current>);
+
+fn place_of(provider: &ProviderId) -> Vec<u8> {
+    ["saml key", provider.as_str()].join("\0").into_bytes()
+}
+
+impl SealKey for ProviderKeys {
+    fn seal(&self, provider: &ProviderId, private: &Secret<Vec<u8>>) -> Result<String, KeyError> {
+        let sealed = self.0.saml.seal(&SystemEnv::default(), &place_of(provider), private.expose());
+        Ok(BASE64URL_NOPAD.encode(&sealed.ok_or(KeyError("sealed: there is no master key"))?))
+    }
+
+    fn open(&self, provider: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError> {
+        let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
+        let opened = bytes.and_then(|bytes| self.0.saml.open(&place_of(provider), &bytes));
+        opened.ok_or(KeyError("opened: the master key that sealed it is not there"))
+    }
+}
+
+impl Keys {
+    /// What seals our private keys towards identity providers.
+    pub fn saml(&self) -> ProviderKeys {
+        ProviderKeys(self.current())
+    }
+
+    /// What a tenant writes into the DNS to prove a domain.
+    pub fn domain_token(&self, tenant: &TenantId, domain: &EmailDomain) -> Option<String> {
+        let current = self.current();
+        let signed = current.domains.sign(&proof_of(tenant, domain))?;
+        Some(BASE32_NOPAD.encode(&signed.tag).to_ascii_lowercase())
+    }
+
+    /// Whether it is that, by any key there is.
+    pub fn is_domain_token(&self, tenant: &TenantId, domain: &EmailDomain, token: &str) -> bool {
+        let Ok(tag) = BASE32_NOPAD.decode(token.to_ascii_uppercase().as_bytes()) else { return false };
+        let (current, message) = (self.current(), proof_of(tenant, domain));
+        current.ids.iter().any(|key| current.domains.verify(key, &message, &tag))
+    }
+
+    /// The keys of the MACs of audit entries. They follow a rotation.
+    pub fn entry_keys(&self) -> EntryKeys {
+        self.entries.clone()
+    }
+
+    /// What signs checkpoints of audit logs, and what verifies them.
+    pub fn checkpoints(&self) -> SealersKeys {
+        SealersKeys(self.current())
+    }
+
+    /// What secrets of webhooks are derived from.
+    pub fn webhooks(&self) -> Arc<webhooks::SecretKeys> {
+        Arc::clone(&self.current().webhooks)
+    }
+
+    /// What signs step-up tokens.
+    pub fn newest_step_ups(&self) -> StepUpKeys {
+        StepUpKeys(self.current())
+    }
+
+    /// What may have signed this one.
+    pub(crate) fn step_ups(&self, token: &str) -> StepUpKeys {
+        if !token.split('.').nth(1).is_some_and(|key| self.current().step_ups.knows(key)) {
+            // Another instance may have read a new key a moment sooner.
+            self.refresh();
+        }
+        self.newest_step_ups()
+    }
+
+    /// A challenge that is kept by whoever asked for it: `key.text.signature`.
+    pub fn seal_challenge(&self, challenge: &[u8]) -> Option<String> {
+        let current = self.current();
+        let signed = current.challenges.sign(challenge)?;
+        let [text, tag] = [challenge, &signed.tag].map(|part| BASE64URL_NOPAD.encode(part));
+        Some(format!("{}.{text}.{tag}", signed.key))
+    }
+
+    /// The challenge that was sealed, by any key there is.
+    pub fn open_challenge(&self, sealed: &str) -> Option<Vec<u8>> {
+        let mut parts = sealed.split('.');
+        let (key, text, tag) = (parts.next()?, parts.next()?, parts.next()?);
+        let bytes = |part: &str| BASE64URL_NOPAD.decode(part.as_bytes()).ok();
+        let (text, tag) = (bytes(text)?, bytes(tag)?);
+        if parts.next().is_some() {
+            return None;
+        }
+        if !self.current().challenges.knows(key) {
+            self.refresh();
+        }
+        self.current().challenges.verify(key, &text, &tag).then_some(text)
+    }
+
+    /// Seals the secret of an authenticator app for its place.
+    pub fn seal_totp(&self, env: &dyn Env, place: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+        self.current().totp.seal(env, place, secret)
+    }
+
+    /// The secret of an authenticator app, sealed by any key there is.
+    pub fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
+        self.current().totp.open(place, sealed)
+    }
+
+    /// A session cookie, sealed with the newest secret.
+    pub(crate) fn mint_cookie(
+        &self,
+        env: &dyn Env,
+        name: CookieName,
+        claims: Map<String, Value>,
+        max_age: i64,
+    ) -> Option<String> {
+        self.current().cookies.mint(env, name, claims, max_age)
+    }
+
+    /// What the session cookie among these says.
+    pub(crate) fn read_cookie(
+        &self,
+        env: &dyn Env,
+        preferred: CookieName,
+        cookies: &[(&str, &str)],
+    ) -> Result<Option<Claims>, NotASession> {
+        let read = self.current().cookies.read(env, preferred, cookies);
+        if read.is_err() {
+            // Another instance may have read a new secret a moment sooner.
+            self.refresh();
+            return self.current().cookies.read(env, preferred, cookies);
+        }
+        read
+    }
+}
+
+fn proof_of(tenant: &TenantId, domain: &EmailDomain) -> Vec<u8> {
+    [tenant.as_str(), domain.as_str()].join("\0").into_bytes()
+}
+
+fn cursor_of(tenant: &TenantId, cursor: &str) -> Vec<u8> {
+    [tenant.as_str(), cursor].join("\0").into_bytes()
+}
+
+impl Current {
+    fn derive(masters: &MasterKeys, auth: &[CookieSecret]) -> Self {
+        let ids = masters.iter().map(|(id, _)| id.to_owned()).collect();
+        let mut digest = Context::new(&SHA256);
+        for (id, key) in masters.iter() {
+            digest.update(id.as_bytes());
+            digest.update(key.expose());
+        }
+        for secret in auth {
+            digest.update(secret.expose().as_bytes());
+            digest.update(b",");
+        }
+        Self {
+            ids,
+            digest: digest.finish().as_ref().to_vec(),
+            cursors: SigningKeys::derive(masters, "cursor"),
+            step_ups: SigningKeys::derive(masters, "step-up"),
+            challenges: SigningKeys::derive(masters, "challenge"),
+            totp: SealingKeys::derive(masters, "totp"),
+            saml: SealingKeys::derive(masters, "saml"),
+            domains: SigningKeys::derive(masters, "domain"),
+            cookies: CookieKeys::new(auth),
+            checkpoints: CheckpointKeys::derive(masters),
+            entries: EntryKeys::derive(masters),
+            webhooks: Arc::new(webhooks::SecretKeys::new(masters)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::{Id, SystemEnv, Tenant};
+
+    fn masters(keys: &[(&str, u8)]) -> MasterKeys {
+        let keys = keys.iter().map(|(id, byte)| ((*id).to_owned(), Secret::new(vec![*byte; 32])));
+        MasterKeys::new(keys.collect()).unwrap()
+    }
+
+    #[test]
+    fn a_cursor_is_of_one_tenant_and_survives_a_rotation() {
+        let env = SystemEnv::default();
+        let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
+        let sealed = Keys::fixed(&masters(&[("a", 1)]), &[]).seal_cursor(&ours, "x").unwrap();
+        let rotated = Keys::fixed(&masters(&[("b", 2), ("a", 1)]), &[]);
+        assert_eq!(rotated.open_cursor(&ours, &sealed), Some("x"));
+        assert_eq!(rotated.open_cursor(&theirs, &sealed), None);
+        assert!(rotated.seal_cursor(&ours, "x").unwrap().starts_with("b.x."));
+        let retired = Keys::fixed(&masters(&[("b", 2)]), &[]);
+        for odd in [sealed.as_str(), "", "x", "b.x", "b.x.", "b..", "b.x.AAAA", &sealed.replace("a.x", "a.y")]
+        {
+            assert_eq!(retired.open_cursor(&ours, odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_private_key_opens_at_its_provider_alone_and_survives_a_rotation() {
+        let env = SystemEnv::default();
+        let tenant = Id::<Tenant>::new(&env);
+        let [ours, other] = [ProviderId::new(&env, &tenant), ProviderId::new(&env, &tenant)];
+        let sealed =
+            Keys::fixed(&masters(&[("a", 1)]), &[]).saml().seal(&ours, &Secret::new(vec![5; 40])).unwrap();
+        let rotated = Keys::fixed(&masters(&[("b", 2), ("a", 1)]), &[]).saml();
+        assert_eq!(rotated.open(&ours, &sealed).unwrap().expose(), &vec![5; 40]);
+        assert!(rotated.open(&other, &sealed).is_err() && rotated.open(&ours, "").is_err());
+        assert!(Keys::fixed(&masters(&[("b", 2)]), &[]).saml().open(&ours, &sealed).is_err());
+        assert!(Keys::fixed(&MasterKeys::none(), &[]).saml().seal(&ours, &Secret::new(vec![5])).is_err());
+    }
+
+    #[test]
+    fn a_domain_is_proved_by_one_tenant_and_any_key() {
+        let env = SystemEnv::default();
+        let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
+        let domain: EmailDomain = "corp.example".parse().unwrap();
+        let token = Keys::fixed(&masters(&[("a", 1)]), &[]).domain_token(&ours, &domain).unwrap();
+        assert_eq!((token.len(), &token), (52, &token.to_ascii_lowercase()));
+        let rotated = Keys::fixed(&masters(&[("b", 2), ("a", 1)]), &[]);
+        assert!(rotated.is_domain_token(&ours, &domain, &token));
+        assert!(rotated.is_domain_token(&ours, &domain, &token.to_ascii_uppercase()));
+        assert!(!rotated.is_domain_token(&theirs, &domain, &token));
+        assert!(!rotated.is_domain_token(&ours, &"other.example".parse().unwrap(), &token));
+        let retired = Keys::fixed(&masters(&[("b", 2)]), &[]);
+        for odd in [token.as_str(), "", "x", &token[1..], &format!("{token}a"), "é"] {
+            assert!(!retired.is_domain_token(&ours, &domain, odd), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The path that every request takes, whatever it asks for.
+//!
+//! A [`server::Server`] takes connections. The middleware finds the operation in the OpenAPI document, limits what clients
+//! may cost, proves the caller and refuses with a [`errors::Problem`]. A handler names the permission that it needs as a
+//! parameter, [`access::Access`], which is the only way to the data.
+//!
+//! This crate knows no endpoint, no page and no setting: routes and keys are handed in.
+
+pub mod access;
+pub mod bodies;
+pub mod body;
+pub mod caller;
+pub mod connections;
+pub mod cookies;
+pub mod counters;
+pub mod entry;
+pub mod errors;
+pub mod keys;
+pub mod load;
+pub mod locations;
+pub mod meter;
+pub mod network;
+pub mod operations;
+pub mod permissions;
+pub mod pipeline;
+pub mod probes;
+pub mod rates;
+pub mod readiness;
+pub mod refusals;
+pub mod server;
+pub mod shape;
+pub mod signing_in;
+#[cfg(feature = "otlp")]
+pub mod spans;
+pub mod step_up;
+pub mod tally;
+pub mod tls;
+pub mod trace;
+pub mod unsent;
+pub mod upkeep;
+pub mod uses;
+pub mod watch;

@@ -1,0 +1,23 @@
+//! Where an address is, from a database in MaxMind's format.
+
+use std::{io, net::IpAddr, path::Path};
+
+use maxminddb::{Reader, geoip2::City};
+
+/// A database of places.
+pub(crate) struct Locations(Reader<Vec<u8>>);
+
+impl Locations {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let named = |error| io::Error::other(format!("geo_database: {}: {error}", path.display()));
+        Reader::open_readfile(path).map(Self).map_err(named)
+    }
+
+    /// `City, Country`, or what of it is known.
+    pub(crate) fn name(&self, address: IpAddr) -> Option<String> {
+        let found: City<'_> = self.0.lookup(address).ok()?.decode().ok()??;
+        let parts = [found.city.names.english, found.country.names.english];
+        let known: Vec<_> = parts.into_iter().flatten().collect();
+        (!known.is_empty()).then(|| known.join(", "))
+    }
+}

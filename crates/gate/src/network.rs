@@ -1,0 +1,133 @@
+//! From where a tenant may be reached: the policy at the door.
+//!
+//! What a tenant has set is found with each credential; its rules are kept here, ready to decide, until the version that
+//! comes with it is another. So a change is in force on the next request, on every instance, and a tenant without a
+//! policy waits for nothing.
+
+use std::sync::Arc;
+
+use audit::{Event, events::policies::NetworkPolicyBlocked};
+use directory::{Person, Role};
+use kernel::{Ctx, StoreError, TenantId};
+use moka::sync::Cache;
+use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
+use store::{Holder, NetworkMark, Store, Tx};
+
+use super::{errors::Problem, meter};
+
+/// Rules of all tenants that are kept ready, about.
+const KEPT: u64 = 1_000_000;
+
+/// Policies that are ready to decide.
+pub(crate) struct Networks(Cache<TenantId, Arc<Ready>>);
+
+struct Ready {
+    version: u64,
+    rules: u32,
+    policy: Policy,
+}
+
+impl Default for Networks {
+    fn default() -> Self {
+        let weigh = |_: &TenantId, ready: &Arc<Ready>| ready.rules.saturating_add(1);
+        Self(Cache::builder().max_capacity(KEPT).weigher(weigh).build())
+    }
+}
+
+impl Networks {
+    /// Lets a request in, or refuses it with 403.
+    pub(crate) async fn admit(
+        &self,
+        store: &Store,
+        ctx: &Ctx,
+        mark: NetworkMark,
+        surface: Surface,
+        who: &Who<'_>,
+    ) -> Result<(), Problem> {
+        // Nothing else is needed where nothing is looked at: not even room for it in what every request carries along.
+        if !mark.settings.looks_at(surface) {
+            return Ok(());
+        }
+        let ready = match self.0.get(&ctx.tenant).filter(|ready| ready.version == mark.version) {
+            Some(ready) => ready,
+            None => Box::pin(self.read(store, &ctx.tenant, mark)).await?,
+        };
+        decided(&ready.policy, ctx, surface, who)
+    }
+
+    async fn read(
+        &self,
+        store: &Store,
+        tenant: &TenantId,
+        mark: NetworkMark,
+    ) -> Result<Arc<Ready>, StoreError> {
+        let find = async |tx: &mut Tx| tx.network_rules().await;
+        let rules = store.read::<_, StoreError>(tenant.clone(), find).await?;
+        // Rules that are newer than the version are found again under theirs.
+        let ready = Arc::new(Ready {
+            version: mark.version,
+            rules: u32::try_from(rules.len()).unwrap_or(u32::MAX),
+            policy: Policy::new(mark.settings, &rules),
+        });
+        self.0.insert(tenant.clone(), Arc::clone(&ready));
+        Ok(ready)
+    }
+}
+
+/// Who wants to come in, as the ledger is told of a refusal.
+pub(crate) struct Who<'a> {
+    /// The id of the person or the token.
+    pub(crate) id: &'a str,
+    /// Whether the bypass of administrators is theirs.
+    pub(crate) admin: bool,
+}
+
+impl<'a> Who<'a> {
+    pub(crate) fn of(holder: &'a Holder) -> Self {
+        Self { id: holder.user.as_str(), admin: holder.role == Role::Admin }
+    }
+}
+
+/// Lets somebody in who has proved a first factor, before there is a ticket or a session, or refuses with 403.
+pub async fn admit_sign_in(ctx: &Ctx, tx: &mut Tx, person: &Person) -> Result<(), Problem> {
+    let settings = tx.network_settings().await?;
+    if !settings.looks_at(Surface::SignIn) {
+        return Ok(());
+    }
+    let policy = Policy::new(settings, &tx.network_rules().await?);
+    let who = Who { id: person.id.as_str(), admin: person.role == Role::Admin };
+    decided(&policy, ctx, Surface::SignIn, &who)
+}
+
+/// Decides once more, in the unit of work of a request that another policy has let in.
+pub(crate) async fn decide_again(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    mark: NetworkMark,
+    surface: Surface,
+    who: &Who<'_>,
+) -> Result<(), Problem> {
+    if !mark.settings.looks_at(surface) {
+        return Ok(());
+    }
+    let policy = Policy::new(mark.settings, &tx.network_rules().await?);
+    decided(&policy, ctx, surface, who)
+}
+
+fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &Who<'_>) -> Result<(), Problem> {
+    if policy.decide(ctx.ip, surface, who.admin).decision == Decision::Allow {
+        return Ok(());
+    }
+    meter::network_denied(surface.as_str());
+    let data =
+        NetworkPolicyBlocked { surface: surface.as_str(), credential: who.id.to_owned(), suppressed: None };
+    let event = Event::new(ctx.tenant.as_str(), &data);
+    Err(blocked().entered_by(ctx, event))
+}
+
+/// 403: says nothing of rules.
+fn blocked() -> Problem {
+    let message = "this tenant's network policy lets nobody in from this address; connect from a permitted network, \
+                   or ask an administrator";
+    Problem::denied("NETWORK_POLICY_BLOCKED", message)
+}

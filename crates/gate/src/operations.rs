@@ -1,0 +1,127 @@
+//! What can be asked: read from the API description, so that nothing exists that is not described.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use actix_web::http::{Method, header::HeaderValue};
+use matchit::Router;
+use serde_json::Value;
+
+use super::meter::Meter;
+
+/// The probes' paths, for the table of operations.
+pub(crate) const PROBES: [&str; 2] = ["/healthz", "/readyz"];
+/// Where the figures are, on the server's own address unless they have one.
+pub(crate) const METRICS: &str = "/metrics";
+
+/// How an operation is unlike the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// It is not.
+    Usual,
+    /// The log says of it only what went wrong.
+    Quiet,
+    /// It hashes a password: then it waits for its turn.
+    Patient,
+    /// Pages of other sites may send to it.
+    FromElsewhere,
+    /// It ends the session of its request, which no policy of the tenant forbids.
+    SignOut,
+}
+
+/// One operation of the description.
+pub(crate) struct Operation {
+    /// The path with its parameters' names, as in the description.
+    pub template: String,
+    /// Whether it needs no credential; then one that is sent is ignored.
+    pub public: bool,
+    /// How it is unlike the others.
+    pub manner: Manner,
+    /// What counts its answers.
+    pub meter: Meter,
+}
+
+/// What the address and the method name.
+pub(crate) enum Named {
+    /// An operation.
+    Operation(Arc<Operation>),
+    /// The address takes other methods: these.
+    OtherMethods(HeaderValue),
+    /// Nothing.
+    Nothing,
+}
+
+struct Address {
+    methods: BTreeMap<String, Arc<Operation>>,
+    allow: HeaderValue,
+}
+
+/// What is served beside probes and metrics.
+#[derive(Clone, Copy)]
+pub struct Routes<'a> {
+    /// The OpenAPI document.
+    pub document: &'a Value,
+    /// Pages for everybody.
+    pub open_pages: &'a [&'a str],
+    /// Pages for those who have a session.
+    pub signed_in_pages: &'a [&'a str],
+    /// Paths of the document whose operations are unlike the others.
+    pub manners: &'a [(&'a str, Manner)],
+}
+
+/// All operations by path and method.
+pub(crate) struct Operations(Router<Address>);
+
+impl Operations {
+    /// Reads what is served, and the paths of probes.
+    pub(crate) fn new(routes: Routes<'_>, probes: &[&str]) -> Result<Self, String> {
+        let Routes { document, open_pages, signed_in_pages, manners } = routes;
+        let mut router = Router::new();
+        let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
+        for (path, item) in paths {
+            let mut methods = BTreeMap::new();
+            for (method, operation) in item.as_object().into_iter().flatten() {
+                let Some(security) = operation.get("security").and_then(Value::as_array) else {
+                    return Err(format!("{method} {path} does not say which credential it needs"));
+                };
+                let public =
+                    security.iter().all(|one| one.as_object().is_some_and(serde_json::Map::is_empty));
+                let method = method.to_ascii_uppercase();
+                let statuses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
+                let statuses = statuses.filter_map(|(status, _)| status.parse().ok());
+                let meter = Meter::new(&method, path, statuses);
+                let manner = manners.iter().find(|(known, _)| known == path);
+                let manner = manner.map_or(Manner::Usual, |(_, manner)| *manner);
+                let operation = Operation { template: path.clone(), public, manner, meter };
+                methods.insert(method, Arc::new(operation));
+            }
+            insert(&mut router, path, methods)?;
+        }
+        for page in [open_pages, signed_in_pages, probes].concat() {
+            let (template, meter) = (page.to_owned(), Meter::new("GET", page, [200]));
+            let public = !signed_in_pages.contains(&page);
+            let manner = if probes.contains(&page) { Manner::Quiet } else { Manner::Usual };
+            let operation = Operation { template, public, manner, meter };
+            insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;
+        }
+        Ok(Self(router))
+    }
+
+    /// What the address and the method name.
+    pub(crate) fn named(&self, method: &Method, path: &str) -> Named {
+        let Ok(found) = self.0.at(path) else { return Named::Nothing };
+        match found.value.methods.get(method.as_str()) {
+            Some(operation) => Named::Operation(Arc::clone(operation)),
+            None => Named::OtherMethods(found.value.allow.clone()),
+        }
+    }
+}
+
+fn insert(
+    router: &mut Router<Address>,
+    path: &str,
+    methods: BTreeMap<String, Arc<Operation>>,
+) -> Result<(), String> {
+    let names = methods.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let allow = HeaderValue::from_str(&names).map_err(|error| format!("{path}: {error}"))?;
+    router.insert(path, Address { methods, allow }).map_err(|error| format!("{path}: {error}"))
+}

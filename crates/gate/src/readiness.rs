@@ -1,0 +1,35 @@
+//! Whether the database answers and takes changes.
+
+use std::time::{Duration, Instant};
+
+use store::Store;
+use tokio::{sync::Mutex, time::timeout};
+
+/// How long the database may take before it counts as away.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long its answer is good.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// What the database said last. It is asked on a connection of its own and once at a time, however many want to
+/// know: probes are let in without limit.
+#[derive(Default)]
+pub(crate) struct Readiness(Mutex<Option<(Instant, bool)>>);
+
+impl Readiness {
+    pub(crate) async fn is_well(&self, database: &Store) -> bool {
+        let mut known = self.0.lock().await;
+        if let Some((_, well)) = known.filter(|(at, _)| at.elapsed() < FRESH) {
+            return well;
+        }
+        let problem = match timeout(PATIENCE, database.check()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some(format!("no answer within {} s", PATIENCE.as_secs())),
+        };
+        if let Some(problem) = &problem {
+            tracing::warn!(problem, "not ready: the database does not answer or takes no changes");
+        }
+        *known = Some((Instant::now(), problem.is_none()));
+        problem.is_none()
+    }
+}

@@ -1,0 +1,311 @@
+//! A server from taking its address to the last answer.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use actix_web::{
+    App, HttpServer,
+    dev::{Server as ActixServer, ServerHandle},
+    middleware::from_fn,
+    web::{self, ServiceConfig},
+};
+use kernel::Env;
+use store::Store;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    time::{sleep, timeout},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    access::Gate,
+    entry,
+    pipeline::Pipeline,
+    probes,
+    tls::{Certificate, TlsFiles},
+    upkeep::Upkeep,
+};
+
+/// Connections that wait to be taken from the system.
+const BACKLOG: i32 = 2048;
+/// What the system buffers of a connection before the server reads it.
+const RECEIVE_BUFFER: usize = 64 * 1024;
+/// What a client may send by HTTP/2 that no handler has read yet, of one request and of all on a connection.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const CONNECTION_WINDOW: u32 = 256 * 1024;
+/// TLS handshakes of each worker at the same time: with fewer, a few hundred sockets that send nothing would keep
+/// everybody else waiting for 3 s, which is how long a handshake may take.
+const HANDSHAKES: usize = 4096;
+/// How long a connection that was taken in the last moment may need to reach its worker.
+const SETTLE: Duration = Duration::from_millis(100);
+/// How long the last answers may take to be sent once they are made.
+const LINGER: Duration = Duration::from_secs(10);
+/// How long requests under way may take when the server ends.
+const LAST_ANSWERS: Duration = Duration::from_secs(30);
+
+/// A listener that has its address. Connections wait until [`Listener::server`] answers them.
+pub struct Listener {
+    /// The address really bound.
+    pub address: SocketAddr,
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    socket: TcpListener,
+    certificate: Option<Arc<Certificate>>,
+    end: End,
+}
+
+/// How the server is told to end, and what it then does.
+struct End {
+    /// Heard from before the server says that it listens.
+    terminate: Signal,
+    interrupt: Signal,
+    drain: Duration,
+    /// The listener, to close it.
+    door: TcpListener,
+}
+
+/// What a server answers with.
+pub struct Service<F> {
+    /// Threads that answer requests.
+    pub workers: usize,
+    /// An address of their own for the metrics.
+    pub metrics: Option<SocketAddr>,
+    /// What all workers share.
+    pub pipeline: web::Data<Pipeline>,
+    /// The data.
+    pub store: Store,
+    /// Time and randomness.
+    pub env: Arc<dyn Env>,
+    /// Adds the routes and their data.
+    pub configure: F,
+}
+
+/// A server that accepts connections and does not answer yet.
+pub struct Server {
+    /// The address really bound.
+    pub address: SocketAddr,
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// The address of the metrics, if they have one of their own.
+    pub metrics_address: Option<SocketAddr>,
+    running: ActixServer,
+    metrics: Option<ActixServer>,
+    pipeline: web::Data<Pipeline>,
+    upkeep: Upkeep,
+    entering: TaskTracker,
+    end: End,
+}
+
+impl Listener {
+    /// Takes the address, and hears signals from now on.
+    pub fn bind(address: SocketAddr, tls: Option<&TlsFiles>, drain: Duration) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        rustix::net::listen(&listener, BACKLOG)?;
+        // Connections inherit it.
+        rustix::net::sockopt::set_socket_recv_buffer_size(&listener, RECEIVE_BUFFER)?;
+        let end = End {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            drain,
+            door: listener.try_clone()?,
+        };
+        Ok(Self {
+            address: listener.local_addr()?,
+            scheme: if tls.is_some() { "https" } else { "http" },
+            certificate: tls.map(Certificate::new).transpose()?,
+            socket: listener,
+            end,
+        })
+    }
+
+    /// The address that browsers open where no setting names it: passkeys need the name of a host, and this
+    /// machine's is `localhost`.
+    pub fn default_base_url(&self) -> String {
+        let Self { scheme, address, .. } = self;
+        if address.ip().is_loopback() {
+            format!("{scheme}://localhost:{}", address.port())
+        } else {
+            format!("{scheme}://{address}")
+        }
+    }
+
+    /// Prepares the workers.
+    pub fn server<F>(self, service: Service<F>) -> io::Result<Server>
+    where
+        F: Fn(&mut ServiceConfig) + Clone + Send + 'static,
+    {
+        let Self { address, scheme, socket, certificate, end } = self;
+        let Service { workers, metrics, pipeline, store, env, configure } = service;
+        // What a worker could not do, it could not do here either: then nothing starts.
+        let own = store.for_this_runtime().map_err(io::Error::other)?;
+        let upkeep = Upkeep::new(own, Arc::clone(&env), pipeline.clone(), certificate.clone());
+        let metrics = metrics.map(|address| serve_metrics(address, pipeline.clone())).transpose()?;
+        let (metrics_address, metrics) = metrics.unzip();
+        let store = Arc::new(store);
+        let entering = TaskTracker::new();
+        let tracker = entering.clone();
+        let (served, opening) = (pipeline.clone(), pipeline.clone());
+        let server = HttpServer::new(move || {
+            // A worker has a store of its own: a connection belongs to the runtime that drives it.
+            let gate = store
+                .for_this_runtime()
+                .map(|store| web::Data::new(Gate::new(store, Arc::clone(&env), tracker.clone())));
+            let app = App::new().app_data(served.clone());
+            let app = match gate {
+                Ok(gate) => app.app_data(gate),
+                Err(error) => {
+                    tracing::error!(%error, "this worker has no database and answers 500");
+                    app
+                }
+            };
+            app.wrap(from_fn(entry::enter))
+                .configure(configure.clone())
+                .configure(probes::routes)
+                .configure(probes::metrics_routes)
+        })
+        .workers(workers)
+        .disable_signals()
+        // A client that closes its connection is gone: what it asked for is dropped, and stops where it may.
+        .h1_allow_half_closed(false)
+        .client_request_timeout(Duration::from_secs(10))
+        .client_disconnect_timeout(Duration::from_secs(2))
+        .keep_alive(Duration::from_secs(75))
+        .max_connection_rate(HANDSHAKES)
+        .h2_initial_window_size(STREAM_WINDOW)
+        .h2_initial_connection_window_size(CONNECTION_WINDOW)
+        .on_connect(move |io, data| {
+            opening.connections.opened(io, data, |peer| opening.proxies.trusts(peer.to_canonical()));
+        })
+        .shutdown_timeout(LAST_ANSWERS.as_secs());
+        let server = match &certificate {
+            None => server.listen(socket)?,
+            Some(certificate) => server.listen_rustls_0_23(socket, certificate.config()?)?,
+        };
+        Ok(Server {
+            address,
+            scheme,
+            metrics_address,
+            running: server.run(),
+            metrics,
+            pipeline,
+            upkeep,
+            entering,
+            end,
+        })
+    }
+}
+
+/// A server of the metrics alone, and its address.
+fn serve_metrics(
+    address: SocketAddr,
+    pipeline: web::Data<Pipeline>,
+) -> io::Result<(SocketAddr, ActixServer)> {
+    let listener = TcpListener::bind(address)?;
+    let address = listener.local_addr()?;
+    tracing::info!(%address, "metrics have an address of their own");
+    let app = move || App::new().app_data(pipeline.clone()).configure(probes::metrics_routes);
+    Ok((address, HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run()))
+}
+
+impl Server {
+    /// Answers requests until SIGTERM or SIGINT, then finishes those under way, and runs `finish`.
+    ///
+    /// On SIGTERM it is first no longer ready, and clients are told to close their connections, while requests
+    /// are taken as before: whoever sends them has the time of the setting `drain_seconds` to go elsewhere.
+    /// SIGINT, or a second SIGTERM, does without that time.
+    pub async fn serve(self, closing: fn(), finish: impl AsyncFnOnce()) -> io::Result<()> {
+        let Self { running, metrics, pipeline, upkeep, entering, end, .. } = self;
+        let keeping_up = tokio::spawn({
+            let upkeep = upkeep.clone();
+            async move { upkeep.run().await }
+        });
+        let ending = CancellationToken::new();
+        let closing_refusals = tokio::spawn({
+            let (upkeep, ending) = (upkeep.clone(), ending.clone());
+            async move { upkeep.close_refusals(ending).await }
+        });
+        let metrics = metrics.map(|metrics| {
+            let handle = metrics.handle();
+            (handle, tokio::spawn(metrics))
+        });
+        let served = serve_and_end(running, &pipeline, &entering, end, closing).await;
+        keeping_up.abort();
+        upkeep.flush().await;
+        // Not aborted: what it has taken to write is written.
+        ending.cancel();
+        let _ended = closing_refusals.await;
+        upkeep.write_closing(pipeline.refusals.take_all()).await;
+        finish().await;
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &pipeline.spans {
+            spans.end();
+        }
+        if let Some((handle, serving)) = metrics {
+            handle.stop(false).await;
+            serving.await.map_err(io::Error::other)??;
+        }
+        served
+    }
+
+    /// What is being entered in the audit log while no answer waits for it.
+    pub fn entering(&self) -> TaskTracker {
+        self.entering.clone()
+    }
+
+    /// Ends the server from elsewhere in the process.
+    pub fn handle(&self) -> ServerHandle {
+        self.running.handle()
+    }
+}
+
+async fn serve_and_end(
+    server: ActixServer,
+    pipeline: &Pipeline,
+    entering: &TaskTracker,
+    mut end: End,
+    closing: fn(),
+) -> io::Result<()> {
+    let handle = server.handle();
+    let mut server = pin!(server);
+    let at_once = tokio::select! {
+        ended = &mut server => return ended,
+        _ = end.terminate.recv() => false,
+        _ = end.interrupt.recv() => true,
+    };
+    pipeline.load.drain();
+    tracing::info!(seconds = if at_once { 0 } else { end.drain.as_secs() }, "draining: not ready any more");
+    if !at_once {
+        tokio::select! {
+            ended = &mut server => return ended,
+            () = sleep(end.drain) => {}
+            _ = end.terminate.recv() => {}
+            _ = end.interrupt.recv() => {}
+        }
+    }
+    tracing::info!(answering = pipeline.load.answering(), "closing: requests under way are finished");
+    // The listener is closed while the workers work on: told to stop, they drop what was handed to them in the
+    // last moment. A connection that nobody has taken from the system by now is refused.
+    closing();
+    rustix::net::shutdown(&end.door, rustix::net::Shutdown::Read)?;
+    let last_answers = async {
+        sleep(SETTLE).await;
+        pipeline.load.until_idle().await;
+        entering.close();
+        entering.wait().await;
+    };
+    tokio::select! {
+        ended = &mut server => return ended,
+        _ = timeout(LAST_ANSWERS, last_answers) => {}
+    }
+    // Closes the connections on which nothing is asked. What is left after that are those that their clients
+    // keep open; the last answers are made and on their way.
+    let stopping = tokio::spawn(handle.stop(true));
+    let ended = timeout(LINGER, server).await.unwrap_or(Ok(()));
+    stopping.abort();
+    ended
+}

@@ -1,0 +1,96 @@
+//! A span for each request, sent to an OpenTelemetry collector by OTLP over HTTP.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use kernel::{Timestamp, TraceContext};
+use opentelemetry::{
+    InstrumentationScope, KeyValue, SpanId, TraceFlags, TraceId,
+    trace::{SpanContext, SpanKind, Status, TraceState},
+};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
+use opentelemetry_sdk::{
+    Resource,
+    trace::{BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor},
+};
+
+/// How long the last spans may take at the end.
+const FLUSH: Duration = Duration::from_secs(2);
+
+/// Where spans go. They are gathered by a thread of the library's and dropped when it falls behind.
+pub(crate) struct Spans(BatchSpanProcessor);
+
+/// What is said of a request: the names are OpenTelemetry's semantic conventions for HTTP.
+pub(crate) struct Answered<'a> {
+    pub(crate) trace: &'a TraceContext,
+    pub(crate) method: &'a str,
+    pub(crate) route: &'a str,
+    pub(crate) status: u16,
+    pub(crate) request_id: &'a str,
+    pub(crate) tenant: Option<&'a str>,
+    pub(crate) ended: Timestamp,
+    pub(crate) took: Duration,
+}
+
+impl Spans {
+    /// Sends them to `{endpoint}/v1/traces`.
+    pub(crate) fn new(endpoint: &str) -> Result<Self, String> {
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(format!("{endpoint}/v1/traces"))
+            .with_timeout(Duration::from_secs(5))
+            .build()
+            .map_err(|error| format!("otlp_endpoint: {error}"))?;
+        let mut processor = BatchSpanProcessor::builder(exporter).build();
+        let resource = Resource::builder_empty().with_service_name("gatehouse");
+        let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+        processor.set_resource(&resource.with_attribute(version).build());
+        Ok(Self(processor))
+    }
+
+    /// Sends the span of a request that has been answered, if its trace is recorded.
+    pub(crate) fn answered(&self, answered: &Answered<'_>) {
+        if !answered.trace.is_sampled() {
+            return;
+        }
+        let (trace, span, parent) = answered.trace.ids();
+        let context = SpanContext::new(
+            TraceId::from_bytes(trace),
+            SpanId::from_bytes(span),
+            TraceFlags::SAMPLED,
+            false,
+            TraceState::default(),
+        );
+        let ended = UNIX_EPOCH + Duration::from_millis(answered.ended.unix_millis().unsigned_abs());
+        let mut attributes = vec![
+            KeyValue::new("http.request.method", answered.method.to_owned()),
+            KeyValue::new("http.route", answered.route.to_owned()),
+            KeyValue::new("http.response.status_code", i64::from(answered.status)),
+            KeyValue::new("gatehouse.request_id", answered.request_id.to_owned()),
+        ];
+        attributes.extend(answered.tenant.map(|tenant| KeyValue::new("gatehouse.tenant", tenant.to_owned())));
+        let failed = answered.status >= 500;
+        self.0.on_end(SpanData {
+            span_context: context,
+            parent_span_id: parent.map_or(SpanId::INVALID, SpanId::from_bytes),
+            parent_span_is_remote: parent.is_some(),
+            span_kind: SpanKind::Server,
+            name: format!("{} {}", answered.method, answered.route).into(),
+            start_time: ended - answered.took,
+            end_time: ended,
+            attributes,
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
+            status: if failed { Status::error("") } else { Status::Unset },
+            instrumentation_scope: InstrumentationScope::builder("gatehouse").build(),
+        });
+    }
+
+    /// Sends those that are gathered.
+    pub(crate) fn end(&self) {
+        if let Err(problem) = self.0.shutdown_with_timeout(FLUSH) {
+            tracing::warn!(%problem, "the last spans were not sent");
+        }
+    }
+}

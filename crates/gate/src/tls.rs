@@ -1,0 +1,119 @@
+//! TLS by rustls, with a certificate that is read again when its files change.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use rustls::{
+    ServerConfig,
+    crypto::{self, CryptoProvider},
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
+};
+
+use super::meter;
+use crate::watch::Watch;
+
+/// Where the server's certificate is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate and those between it and the root, in PEM.
+    pub cert: PathBuf,
+    /// Its private key, in PEM.
+    pub key: PathBuf,
+}
+
+/// The certificate in use.
+#[derive(Debug)]
+pub(crate) struct Certificate {
+    files: TlsFiles,
+    current: RwLock<Arc<CertifiedKey>>,
+    watch: Mutex<Watched>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    files: Watch,
+    /// What the log was told of them last.
+    problem: Option<String>,
+}
+
+/// A certificate with its key, and when it ends.
+pub struct Loaded {
+    key: CertifiedKey,
+    /// Seconds since 1970.
+    pub ends: i64,
+}
+
+impl Certificate {
+    /// Reads it; one that cannot be used stops the start.
+    pub(crate) fn new(files: &TlsFiles) -> io::Result<Arc<Self>> {
+        let watch = Watch::new(vec![files.cert.clone(), files.key.clone()]);
+        let loaded = load(files).map_err(io::Error::other)?;
+        meter::certificate_ends(loaded.ends);
+        Ok(Arc::new(Self {
+            files: files.clone(),
+            current: RwLock::new(Arc::new(loaded.key)),
+            watch: Mutex::new(Watched { files: watch, problem: None }),
+        }))
+    }
+
+    /// What a server needs to speak TLS with it.
+    pub(crate) fn config(self: &Arc<Self>) -> io::Result<ServerConfig> {
+        let builder = ServerConfig::builder_with_provider(provider());
+        let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
+        let resolver: Arc<dyn ResolvesServerCert> = Arc::<Self>::clone(self);
+        Ok(builder.with_no_client_auth().with_cert_resolver(resolver))
+    }
+
+    /// Looks whether its files have changed. One that cannot be used is said in the log, and changes nothing.
+    pub(crate) fn refresh(&self) {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        if !watch.files.changed() {
+            return;
+        }
+        match load(&self.files) {
+            Ok(loaded) => {
+                meter::certificate_ends(loaded.ends);
+                watch.problem = None;
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded.key);
+                tracing::info!(ends = loaded.ends, "the certificate has changed");
+            }
+            Err(problem) => {
+                watch.files.forget();
+                if watch.problem.as_ref() != Some(&problem) {
+                    tracing::error!(problem, "the changed certificate cannot be used; the one known goes on");
+                    watch.problem = Some(problem);
+                }
+            }
+        }
+    }
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(crypto::ring::default_provider())
+}
+
+/// Reads a certificate and its key, which must fit; the problem names the file.
+pub fn load(files: &TlsFiles) -> Result<Loaded, String> {
+    let cert = |problem: &dyn std::fmt::Display| format!("tls_cert: {}: {problem}", files.cert.display());
+    let chain: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(&files.cert).map_err(|error| cert(&error))?.collect();
+    let chain = chain.map_err(|error| cert(&error))?;
+    let Some(first) = chain.first() else { return Err(cert(&"no certificate in it")) };
+    let (_, parsed) = x509_parser::parse_x509_certificate(first).map_err(|error| cert(&error))?;
+    let ends = parsed.validity().not_after.timestamp();
+    let problem = |problem: &dyn std::fmt::Display| format!("tls_key: {}: {problem}", files.key.display());
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| problem(&error))?;
+    let key = CertifiedKey::from_der(chain, key, &provider()).map_err(|error| problem(&error))?;
+    Ok(Loaded { key, ends })
+}

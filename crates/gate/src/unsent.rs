@@ -1,0 +1,269 @@
+//! Answers that wait for their clients to read them.
+//!
+//! A client may ask for large answers and read none. Their memory is counted by client address. When it is full, the address that
+//! holds the most gives way: its oldest answer is dropped, and its connection ends before the answer does.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
+
+use actix_web::{
+    body::{BodySize, BoxBody, MessageBody},
+    web::Bytes,
+};
+
+use metrics::{Counter, Gauge, counter, gauge};
+
+use super::{
+    meter::{UNSENT_BYTES, UNSENT_CUT, count},
+    tally::Tally,
+};
+
+/// Answers up to this many bytes are not counted: the system's buffers take them.
+const SMALL: u64 = 64 * 1024;
+/// Bytes that are handed over at once, so that the rest is known to be unsent.
+const PIECE: usize = 32 * 1024;
+/// Bytes of all unsent answers.
+pub(crate) const MEMORY: usize = 128 * 1024 * 1024;
+
+/// Large answers that are not sent yet.
+pub(crate) struct Unsent {
+    memory: usize,
+    held: Mutex<Held>,
+    meter: UnsentMeter,
+    cut: Tally,
+}
+
+#[derive(Default)]
+struct Held {
+    next_id: u64,
+    bytes: usize,
+    addresses: HashMap<Arc<str>, Address>,
+}
+
+/// The unsent answers of one client address, oldest first.
+#[derive(Default)]
+struct Address {
+    bytes: usize,
+    answers: BTreeMap<u64, Waiting>,
+}
+
+struct Waiting {
+    size: usize,
+    rest: Shared,
+}
+
+/// Whether an answer is counted.
+pub(crate) fn is_large(body: &BoxBody) -> bool {
+    matches!(body.size(), BodySize::Sized(size) if size > SMALL)
+}
+
+/// What is left of an answer; `None` once it was dropped.
+type Shared = Arc<Mutex<Option<Bytes>>>;
+
+impl Unsent {
+    /// With room for so many bytes.
+    pub(crate) fn new(memory: usize) -> Arc<Self> {
+        Arc::new(Self { memory, held: Mutex::default(), meter: UnsentMeter::new(), cut: Tally::default() })
+    }
+
+    /// Counts an answer until it is sent. One that is written as it is read from elsewhere is left as it is.
+    pub(crate) fn count(self: &Arc<Self>, address: Arc<str>, body: BoxBody) -> BoxBody {
+        match body.try_into_bytes() {
+            Ok(bytes) => BoxBody::new(self.hold(address, bytes)),
+            Err(body) => body,
+        }
+    }
+
+    fn hold(self: &Arc<Self>, address: Arc<str>, bytes: Bytes) -> Answer {
+        let size = bytes.len();
+        let rest = Arc::new(Mutex::new(Some(bytes)));
+        let mut held = lock(&self.held);
+        while held.bytes + size > self.memory && held.drop_one(&address, size) {
+            self.meter.cut();
+            if let Some(answers) = self.cut.add() {
+                tracing::warn!(
+                    answers,
+                    "answers that clients did not read were dropped: their memory was needed"
+                );
+            }
+        }
+        let id = held.add(&address, Waiting { size, rest: Arc::clone(&rest) });
+        drop(held);
+        Answer { unsent: Arc::clone(self), address, id, size, sent: 0, rest }
+    }
+
+    /// Sets the gauge.
+    pub(crate) fn measure(&self) {
+        self.meter.measure(lock(&self.held).bytes);
+    }
+}
+
+impl Held {
+    fn add(&mut self, address: &Arc<str>, answer: Waiting) -> u64 {
+        self.next_id += 1;
+        self.bytes += answer.size;
+        let of_address = self.addresses.entry(Arc::clone(address)).or_default();
+        of_address.bytes += answer.size;
+        of_address.answers.insert(self.next_id, answer);
+        self.next_id
+    }
+
+    /// Drops the oldest answer of the address that holds the most, the new one of `size` bytes counted. `false`: there is none.
+    fn drop_one(&mut self, new: &Arc<str>, size: usize) -> bool {
+        let of_new = self.addresses.get(new).map_or(0, |address| address.bytes) + size;
+        let most = self.addresses.iter().max_by_key(|(_, address)| address.bytes);
+        let Some(loser) = most.map(|(name, address)| if address.bytes > of_new { name } else { new }) else {
+            return false;
+        };
+        let loser = Arc::clone(loser);
+        let oldest = self.addresses.get(&loser).and_then(|address| address.answers.keys().next().copied());
+        oldest
+            .and_then(|id| self.remove(&loser, id))
+            .is_some_and(|answer| lock(&answer.rest).take().is_some())
+    }
+
+    fn remove(&mut self, address: &Arc<str>, id: u64) -> Option<Waiting> {
+        let of_address = self.addresses.get_mut(address)?;
+        let answer = of_address.answers.remove(&id)?;
+        of_address.bytes -= answer.size;
+        self.bytes -= answer.size;
+        if of_address.answers.is_empty() {
+            self.addresses.remove(address);
+        }
+        Some(answer)
+    }
+}
+
+/// An answer that is handed over in pieces.
+struct Answer {
+    unsent: Arc<Unsent>,
+    address: Arc<str>,
+    id: u64,
+    size: usize,
+    sent: usize,
+    rest: Shared,
+}
+
+/// Its memory was needed.
+#[derive(Debug, thiserror::Error)]
+#[error("the client did not read the answer, and its memory was needed")]
+struct Cut;
+
+impl MessageBody for Answer {
+    type Error = Cut;
+
+    fn size(&self) -> BodySize {
+        BodySize::Sized(self.size as u64)
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+        let piece = {
+            let rest = lock(&self.rest);
+            let Some(bytes) = rest.as_ref() else { return Poll::Ready(Some(Err(Cut))) };
+            // A copy: a part of it would keep all of it in memory.
+            let piece = bytes.get(self.sent..(self.sent + PIECE).min(bytes.len())).unwrap_or_default();
+            Bytes::copy_from_slice(piece)
+        };
+        if piece.is_empty() {
+            return Poll::Ready(None);
+        }
+        self.sent += piece.len();
+        Poll::Ready(Some(Ok(piece)))
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        lock(&self.unsent.held).remove(&self.address, self.id);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What counts large answers that are not sent yet.
+struct UnsentMeter {
+    bytes: Gauge,
+    cut: Counter,
+}
+
+impl UnsentMeter {
+    fn new() -> Self {
+        Self { bytes: gauge!(UNSENT_BYTES), cut: counter!(UNSENT_CUT) }
+    }
+
+    /// Sets the gauge.
+    fn measure(&self, bytes: usize) {
+        self.bytes.set(count(bytes));
+    }
+
+    /// Counts an answer that was dropped.
+    fn cut(&self) {
+        self.cut.increment(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(unsent: &Arc<Unsent>, address: &str, size: usize) -> Answer {
+        unsent.hold(address.into(), Bytes::from(vec![7; size]))
+    }
+
+    fn next(answer: &mut Answer) -> Option<Result<Bytes, Cut>> {
+        match Pin::new(answer).poll_next(&mut Context::from_waker(std::task::Waker::noop())) {
+            Poll::Ready(piece) => piece,
+            Poll::Pending => panic!("it waits for nothing"),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_handed_over_in_pieces_and_then_forgotten() {
+        let unsent = Unsent::new(MEMORY);
+        let mut answer = answer(&unsent, "a", 2 * PIECE + 1);
+        let mut sizes = Vec::new();
+        while let Some(piece) = next(&mut answer) {
+            sizes.push(piece.unwrap().len());
+        }
+        assert_eq!(sizes, [PIECE, PIECE, 1]);
+        assert_eq!(lock(&unsent.held).bytes, 2 * PIECE + 1);
+        drop(answer);
+        let held = lock(&unsent.held);
+        assert_eq!((held.bytes, held.addresses.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_address_that_holds_the_most_gives_way() {
+        let unsent = Unsent::new(10 * PIECE);
+        let mut of_others = answer(&unsent, "other", 2 * PIECE);
+        let mut held: Vec<_> = (0..8).map(|_| answer(&unsent, "attacker", PIECE)).collect();
+        // Another client is served, and the attacker loses the oldest.
+        let mut new = answer(&unsent, "new", PIECE);
+        assert!(matches!(next(&mut held[0]), Some(Err(Cut))));
+        assert!(matches!(next(&mut held[1]), Some(Ok(_))));
+        // The attacker's next ones cost the attacker.
+        held.push(answer(&unsent, "attacker", PIECE));
+        assert!(matches!(next(&mut held[1]), Some(Err(Cut))));
+        assert!(matches!((next(&mut of_others), next(&mut new)), (Some(Ok(_)), Some(Ok(_)))));
+        assert_eq!(lock(&unsent.held).bytes, 10 * PIECE);
+        held.clear();
+        assert_eq!(lock(&unsent.held).bytes, 3 * PIECE);
+    }
+
+    #[test]
+    fn answer_larger_than_all_the_memory_is_kept_where_there_is_nothing_to_drop() {
+        let unsent = Unsent::new(0);
+        let size = usize::try_from(SMALL).unwrap();
+        assert!(!is_large(&BoxBody::new(vec![7; size])));
+        let large = BoxBody::new(vec![7; size + 1]);
+        assert!(is_large(&large));
+        let body = unsent.count("a".into(), large);
+        assert_eq!((body.size(), lock(&unsent.held).bytes), (BodySize::Sized(SMALL + 1), size + 1));
+    }
+}

@@ -1,0 +1,81 @@
+//! When and from where credentials were last used: gathered here, written now and then, never in a request's path.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{PoisonError, RwLock},
+};
+
+use audit::{Audited, Unaudited};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId, Timestamp};
+use std::sync::Arc;
+use store::{Store, Tx, Use, UseOf};
+
+use super::caller::Caller;
+
+const MINUTE: i64 = 60_000;
+
+/// Uses since they were last written, by the credential's id.
+#[derive(Default)]
+pub(crate) struct LastUses(RwLock<HashMap<String, Noted>>);
+
+struct Noted {
+    tenant: TenantId,
+    last: Use,
+    written: bool,
+}
+
+impl LastUses {
+    /// Notes a use, once a minute and address.
+    pub(crate) fn note(&self, tenant: &TenantId, caller: &Caller, now: Timestamp, ip: Option<IpAddr>) {
+        let (of, id) = match caller {
+            Caller::Scim(token) => (UseOf::ScimToken, token.id.as_str()),
+            Caller::Session(signed) => (UseOf::Session, signed.session.id.as_str()),
+            Caller::Pat(by) => (UseOf::Pat, by.pat.id.as_str()),
+        };
+        let minute = now.unix_millis().div_euclid(MINUTE);
+        let same =
+            |noted: &Noted| noted.last.at.unix_millis().div_euclid(MINUTE) == minute && noted.last.ip == ip;
+        if self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).is_some_and(same) {
+            return;
+        }
+        let last = Use { of, id: id.to_owned(), at: now, ip };
+        let noted = Noted { tenant: tenant.clone(), last, written: false };
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), noted);
+    }
+
+    /// Writes what was noted, a unit of work for each tenant. What was written is remembered for its minute.
+    pub(crate) async fn flush(&self, store: &Store, env: &Arc<dyn Env>) -> Result<(), StoreError> {
+        let mut failed = None;
+        let mut due: HashMap<TenantId, Vec<Use>> = HashMap::new();
+        {
+            let now = env.now().unix_millis();
+            let mut noted = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            noted.retain(|_, use_| !use_.written || now - use_.last.at.unix_millis() < MINUTE);
+            for use_ in noted.values_mut().filter(|use_| !use_.written) {
+                use_.written = true;
+                due.entry(use_.tenant.clone()).or_default().push(use_.last.clone());
+            }
+        }
+        for (tenant, mut uses) in due {
+            // In one order everywhere, so that two never wait for each other.
+            uses.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+            let again: Vec<String> = uses.iter().map(|use_| use_.id.clone()).collect();
+            let ctx = Ctx::new(Arc::clone(env), tenant, Actor::system("last use"));
+            let work = async move |_: &Ctx, tx: &mut Tx| {
+                tx.note_uses(&uses).await?;
+                Ok::<_, StoreError>(Audited::without((), Unaudited::LastUse))
+            };
+            if let Err(error) = store.write(ctx, work).await {
+                let mut noted = self.0.write().unwrap_or_else(PoisonError::into_inner);
+                for id in again {
+                    if let Some(use_) = noted.get_mut(&id) {
+                        use_.written = false;
+                    }
+                }
+                failed = Some(error);
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}

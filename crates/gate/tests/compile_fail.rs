@@ -1,0 +1,94 @@
+//! What must not compile: ways around the door to the database.
+//!
+//! Each file of `tests/ui` is checked by the compiler against the libraries that were built for this test, so nothing is built
+//! a second time. A line that must fail ends in `//~` and the code of its error; a file without one must compile.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// What the files name beside the standard library.
+const LIBRARIES: [&str; 8] =
+    ["gate", "audit", "kernel", "scim_core", "actix_web", "store", "directory", "credentials"];
+
+/// The libraries as they were built with this test: built with other features, their types are others. Whoever builds the
+/// tests with arguments of their own names them in `CARGO_TEST_ARGUMENTS`.
+fn libraries() -> BTreeMap<String, PathBuf> {
+    let arguments = std::env::var("CARGO_TEST_ARGUMENTS").unwrap_or_else(|_| "--package gate".to_owned());
+    let built = Command::new(env!("CARGO"))
+        .args(["test", "--no-run", "--offline", "--locked", "--message-format", "json"])
+        .args(arguments.split(' '))
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let messages = String::from_utf8(built.stdout).unwrap();
+    let messages = messages.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let is_library = |message: &Value| {
+        message["reason"] == "compiler-artifact"
+            && message["profile"]["test"] == false
+            && message["target"]["kind"] == serde_json::json!(["lib"])
+    };
+    let name = |message: &Value| message["target"]["name"].as_str().unwrap().replace('-', "_");
+    let rlib = |message: &Value| {
+        let files = message["filenames"].as_array().unwrap().iter().filter_map(Value::as_str);
+        files.map(PathBuf::from).find(|file| file.extension().is_some_and(|extension| extension == "rlib"))
+    };
+    messages.filter(is_library).filter_map(|message| Some((name(&message), rlib(&message)?))).collect()
+}
+
+/// The errors of a file: line and code.
+fn errors(file: &Path, libraries: &BTreeMap<String, PathBuf>, out: &Path) -> Vec<(usize, String)> {
+    let mut compiler = Command::new("rustc");
+    compiler.args([
+        "--edition",
+        "2024",
+        "--crate-type",
+        "bin",
+        "--emit",
+        "metadata",
+        "--error-format",
+        "json",
+    ]);
+    compiler.args(["--cap-lints", "allow"]).arg("--out-dir").arg(out).arg(file);
+    for name in LIBRARIES {
+        let library = libraries.get(name).unwrap_or_else(|| panic!("{name} was not built"));
+        compiler.arg("--extern").arg(format!("{name}={}", library.display()));
+        compiler.arg("-L").arg(format!("dependency={}", library.parent().unwrap().display()));
+    }
+    let output = compiler.output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    let messages = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let error = |message: Value| {
+        let code = message["code"]["code"].as_str()?.to_owned();
+        let spans = message["spans"].as_array()?;
+        let span = spans.iter().find(|span| span["is_primary"] == true)?;
+        Some((usize::try_from(span["line_start"].as_u64()?).ok()?, code))
+    };
+    messages.filter(|message| message["level"] == "error").filter_map(error).collect()
+}
+
+/// The errors that a file says it has.
+fn expected(file: &Path) -> Vec<(usize, String)> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let told = |(index, line): (usize, &str)| Some((index + 1, line.split_once("//~ ")?.1.to_owned()));
+    text.lines().enumerate().filter_map(told).collect()
+}
+
+#[test]
+fn there_is_no_way_around_access() {
+    let libraries = libraries();
+    let out = tempfile::tempdir().unwrap();
+    let cases = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui")).unwrap();
+    let mut compiled = 0;
+    for case in cases {
+        let file = case.unwrap().path();
+        let expected = expected(&file);
+        compiled += usize::from(expected.is_empty());
+        assert_eq!(errors(&file, &libraries, out.path()), expected, "{}", file.display());
+    }
+    assert_eq!(compiled, 1, "one file shows how it is done right");
+}

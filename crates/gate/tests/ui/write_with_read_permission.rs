@@ -1,0 +1,10 @@
+//! A handler that asked for the permission to read, and writes.
+
+use audit::{Audited, Unaudited};
+use gate::{access::Access, permissions::ScimRead};
+
+async fn handler(access: Access<ScimRead>) -> Result<(), scim_core::Error> {
+    access.write(async |_, _| Ok(Audited::without((), Unaudited::NothingChanged))).await //~ E0599
+}
+
+fn main() {}
