@@ -9,6 +9,8 @@ pub enum Unaudited {
     NothingChanged,
     /// An attempt was counted; what came of it is entered by itself.
     AttemptCounted,
+    /// The statement belongs to a change that records itself.
+    PartOfChange,
     /// A step of a ceremony: its end is entered.
     StepTaken,
     /// When and from where a credential was last used.

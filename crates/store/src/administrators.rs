@@ -10,7 +10,7 @@ use kernel::{StoreError, Timestamp};
 
 use crate::{
     Tx,
-    conn::on,
+    db::read,
     schema::{factors, passwords, sessions, users},
     sessions::SessionRow,
 };
@@ -41,7 +41,6 @@ impl Tx {
         lifetime: Lifetime,
         now: Timestamp,
     ) -> Result<Vec<Administrator>, StoreError> {
-        self.flush().await?;
         let tenant = self.tenant.as_str().to_owned();
         let query = users::table
             .filter(users::tenant_id.eq(&tenant))
@@ -52,27 +51,27 @@ impl Tx {
             .order(users::id)
             .select((users::id, users::sign_in_email_key, users::break_glass))
             .limit(MOST);
-        let found: Vec<(String, Option<String>, bool)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let found: Vec<(String, Option<String>, bool)> = read!(self, c => query.load(c).await)?;
         let ids: Vec<String> = found.iter().map(|(id, ..)| id.clone()).collect();
         let query = passwords::table
             .filter(passwords::tenant_id.eq(&tenant))
             .filter(passwords::user_id.eq_any(ids.clone()))
             .select(passwords::user_id);
-        let with_password: Vec<String> = on!(&mut self.conn, c => query.load(c).await)?;
+        let with_password: Vec<String> = read!(self, c => query.load(c).await)?;
         let query = factors::table
             .filter(factors::tenant_id.eq(&tenant))
             .filter(factors::user_id.eq_any(ids.clone()))
             .filter(factors::kind.eq(FactorKind::Webauthn.as_str()))
             .filter(factors::verified_at.is_not_null())
             .select(factors::user_id);
-        let with_passkey: Vec<String> = on!(&mut self.conn, c => query.load(c).await)?;
+        let with_passkey: Vec<String> = read!(self, c => query.load(c).await)?;
         let query = sessions::table
             .filter(sessions::tenant_id.eq(&tenant))
             .filter(sessions::user_id.eq_any(ids))
             .filter(sessions::revoked_at.is_null())
             .filter(sessions::foreign_hash.is_not_null());
         let sessions: Vec<SessionRow> =
-            on!(&mut self.conn, c => query.select(SessionRow::as_select()).load(c).await)?;
+            read!(self, c => query.select(SessionRow::as_select()).load(c).await)?;
         let mut with_session = Vec::new();
         for session in sessions {
             let session = Session::try_from(session)?;

@@ -8,7 +8,7 @@ use kernel::StoreError;
 
 use crate::{
     Tx,
-    conn::{held, on},
+    db::{change, lock},
     json::{JsonText, json_text, read_json},
     kept::Kept,
     schema::tenants,
@@ -23,26 +23,23 @@ fn policy_of(kept: Option<JsonText>) -> Result<Policy, StoreError> {
 impl AttestationPolicyStore for Tx {
     async fn attestation_policy(&mut self) -> Result<Policy, StoreError> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::attestation_policy);
-        let kept: Option<Option<JsonText>> = held!(self, for_share, first, query)?;
+        let kept: Option<Option<JsonText>> = lock!(self, for_share, first, query)?;
         policy_of(kept.flatten())
     }
 
     async fn attestation_policy_to_change(&mut self) -> Result<Policy, StoreError> {
-        self.for_change()?;
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::attestation_policy);
-        let kept: Option<Option<JsonText>> = held!(self, for_update, first, query)?;
+        let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
         policy_of(kept.flatten())
     }
 
     async fn set_attestation_policy(&mut self, policy: &Policy) -> Result<(), StoreError> {
-        self.for_change()?;
         let text = json_text("tenants.attestation_policy", policy)?;
         let row = tenants::table.find(self.tenant.as_str());
         let query = Kept(diesel::update(row).set(tenants::attestation_policy.eq(text)));
-        if on!(&mut self.conn, c => query.execute(c).await)? != 1 {
+        if change!(self, c => query.execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a policy of a tenant that is not there"));
         }
-        self.note_change(true);
         Ok(())
     }
 }

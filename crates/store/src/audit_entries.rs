@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use kernel::{StoreError, TenantId, Timestamp};
 
 use crate::{
-    Tx, conn::on, entry_time::EntryTime, json::JsonText, schema::audit_entries, tx::Row, webhooks::FanOut,
+    Tx, db::Row, db::read, entry_time::EntryTime, json::JsonText, schema::audit_entries, webhooks::FanOut,
 };
 
 #[derive(Insertable, Queryable, Selectable)]
@@ -74,26 +74,23 @@ pub(crate) fn entry_mac(key: Option<String>, tag: Option<Vec<u8>>) -> Option<Ent
 #[async_trait]
 impl AuditStore for Tx {
     async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        self.for_change()?;
         if entries.iter().any(|entry| entry.tenant != self.tenant) {
             return Err(StoreError::Aborted("an entry of another tenant"));
         }
         for entry in entries {
             let stored = entry.stored(&self.entry_keys)?;
-            self.later(Row::Entry(Box::new(EntryRow::new(&self.tenant, stored))));
-            self.later(Row::FanOut(FanOut::from(entry)));
+            self.db.later(Row::Entry(Box::new(EntryRow::new(&self.tenant, stored))))?;
+            self.db.later(Row::FanOut(FanOut::from(entry)))?;
         }
         Ok(())
     }
 
     async fn latest(&mut self, limit: u32) -> Result<Vec<StoredEntry>, StoreError> {
-        self.flush().await?;
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .order(audit_entries::id.desc())
             .limit(i64::from(limit));
-        let rows: Vec<EntryRow> =
-            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        let rows: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
         Ok(rows.into_iter().map(StoredEntry::from).collect())
     }
 }

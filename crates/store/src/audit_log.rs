@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use audit::{
-    StoredEntry,
+    StoredEntry, Unaudited,
     log::{Batch, Checkpoint, Claimed, Frontier, Hash, Lease, Place, SealStore, TreeStore, Unsealed},
 };
 use chrono::NaiveDateTime;
@@ -18,7 +18,8 @@ use kernel::{StoreError, TenantId, Timestamp};
 use crate::{
     Across, Tx,
     audit_entries::{EntryRow, entry_mac},
-    conn::{Conn, held, on},
+    conn::{Conn, on},
+    db::{change_unaudited, lock, read, unaudited},
     error::{corrupt, store_error},
     kept::Kept,
     schema::{audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_subtrees, audit_unsealed},
@@ -106,7 +107,7 @@ impl Tx {
     /// Held until the end of a unit of work that changes.
     async fn log_row(&mut self) -> Result<Option<LogRow>, StoreError> {
         let query = audit_logs::table.find(self.tenant.as_str());
-        held!(self, for_update, first, query.select(LogRow::as_select()))
+        lock!(self, for_update, first, query.select(LogRow::as_select()))
     }
 
     /// The newest checkpoint as it is stored, and when it was made; `None` before there is one. Nobody has looked at its
@@ -116,8 +117,7 @@ impl Tx {
             .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
             .order(audit_checkpoints::size.desc())
             .select((audit_checkpoints::size, audit_checkpoints::note, audit_checkpoints::created_at));
-        let row: Option<(i64, String, NaiveDateTime)> =
-            on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let row: Option<(i64, String, NaiveDateTime)> = read!(self, c => query.first(c).await.optional())?;
         let Some((size, note, at)) = row else { return Ok(None) };
         // An old note under a larger size is not the newest.
         let is_of_size = |checkpoint: &Checkpoint| number(checkpoint.size) == size;
@@ -135,7 +135,7 @@ impl Tx {
             // Somebody else may have written a place that is none.
             .filter(audit_sealed::sequence.ge(0))
             .select((audit_sealed::sequence, audit_sealed::leaf));
-        let row: Option<(i64, Vec<u8>)> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let row: Option<(i64, Vec<u8>)> = read!(self, c => query.first(c).await.optional())?;
         row.map(|(sequence, leaf)| {
             Ok((place("audit_sealed.sequence", sequence)?, hash("audit_sealed.leaf", leaf)?))
         })
@@ -148,7 +148,7 @@ impl Tx {
         let columns = (audit_sealed::entry_id, audit_sealed::sequence);
         let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).filter(audit_sealed::sequence.ge(0));
         let query = query.select(columns);
-        let rows: Vec<(String, i64)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let rows: Vec<(String, i64)> = read!(self, c => query.load(c).await)?;
         rows.into_iter().map(|(id, sequence)| Ok((id, place("audit_sealed.sequence", sequence)?))).collect()
     }
 
@@ -156,7 +156,7 @@ impl Tx {
     pub async fn entry(&mut self, id: &str) -> Result<Option<StoredEntry>, StoreError> {
         let query = audit_entries::table.find((self.tenant.as_str(), id));
         let row: Option<EntryRow> =
-            on!(&mut self.conn, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
         Ok(row.map(StoredEntry::from))
     }
 
@@ -171,13 +171,14 @@ impl Tx {
                 audit_entries::mac_key,
                 audit_entries::mac,
             ));
-        on!(&mut self.conn, c => query.load(c).await)
+        read!(self, c => query.load(c).await)
     }
 
     async fn keep_places(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let tenant = self.tenant.as_str();
         let ids: Vec<&str> = batch.entries.iter().map(|sealed| sealed.id.as_str()).collect();
-        match &mut self.conn {
+        unaudited(Unaudited::Sealed);
+        match self.db.changing().await? {
             Conn::Postgres(pg) => {
                 let sequences: Vec<i64> =
                     batch.entries.iter().map(|sealed| number(sealed.sequence)).collect();
@@ -220,7 +221,6 @@ impl Tx {
 #[async_trait]
 impl SealStore for Tx {
     async fn claim(&mut self, lease: &Lease) -> Result<Option<Claimed>, StoreError> {
-        self.for_change()?;
         let mut row = self.log_row().await?;
         if row.is_none() {
             let first = (
@@ -231,7 +231,7 @@ impl SealStore for Tx {
                 audit_logs::lease_until.eq(lease.until.naive()),
             );
             let first = diesel::insert_into(audit_logs::table).values(first).on_conflict_do_nothing();
-            on!(&mut self.conn, c => first.execute(c).await)?;
+            change_unaudited!(self, Unaudited::Sealed, c => first.execute(c).await)?;
             row = self.log_row().await?;
         }
         let Some(row) = row else { return Err(StoreError::Aborted("a log that was made and is not there")) };
@@ -253,7 +253,7 @@ impl SealStore for Tx {
             .order(audit_unsealed::entry_id)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX))
             .select(audit_unsealed::entry_id);
-        let ids: Vec<String> = on!(&mut self.conn, c => waiting.load(c).await)?;
+        let ids: Vec<String> = read!(self, c => waiting.load(c).await)?;
         // Not joined: PostgreSQL would merge the two from their beginnings, and go past the whole ledger for a few.
         let rows = self.leaves_of(&ids).await?.into_iter();
         let mut rows: HashMap<String, LeafRow> = rows.map(|row| (row.0.clone(), row)).collect();
@@ -266,7 +266,6 @@ impl SealStore for Tx {
     }
 
     async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError> {
-        self.for_change()?;
         self.keep_places(batch).await?;
         let tenant = self.tenant.as_str().to_owned();
         for (Place { level, index }, hash) in &batch.nodes {
@@ -277,7 +276,7 @@ impl SealStore for Tx {
                 audit_subtrees::hash.eq(hash.as_slice()),
             );
             let insert = diesel::insert_into(audit_subtrees::table).values(row);
-            on!(&mut self.conn, c => insert.execute(c).await)?;
+            change_unaudited!(self, Unaudited::Sealed, c => insert.execute(c).await)?;
         }
         let checkpoint = (
             audit_checkpoints::tenant_id.eq(&tenant),
@@ -286,7 +285,7 @@ impl SealStore for Tx {
             audit_checkpoints::note.eq(&batch.note),
         );
         let insert = diesel::insert_into(audit_checkpoints::table).values(checkpoint);
-        on!(&mut self.conn, c => insert.execute(c).await)?;
+        change_unaudited!(self, Unaudited::Sealed, c => insert.execute(c).await)?;
         let log = (
             audit_logs::size.eq(number(batch.log.size())),
             audit_logs::frontier.eq(batch.log.to_bytes()),
@@ -295,7 +294,7 @@ impl SealStore for Tx {
             audit_logs::mac_start.eq(&batch.mac_start),
         );
         let update = Kept(diesel::update(audit_logs::table.find(&tenant)).set(log));
-        on!(&mut self.conn, c => update.execute(c).await)?;
+        change_unaudited!(self, Unaudited::Sealed, c => update.execute(c).await)?;
         Ok(())
     }
 }
@@ -311,7 +310,7 @@ impl TreeStore for Tx {
                 .filter(audit_sealed::sequence.lt(number(to)))
                 .order(audit_sealed::sequence)
                 .select((audit_sealed::sequence, audit_sealed::leaf));
-            on!(&mut self.conn, c => query.load(c).await)?
+            read!(self, c => query.load(c).await)?
         } else {
             let query = audit_subtrees::table
                 .filter(audit_subtrees::tenant_id.eq(tenant))
@@ -320,7 +319,7 @@ impl TreeStore for Tx {
                 .filter(audit_subtrees::number.lt(number(to)))
                 .order(audit_subtrees::number)
                 .select((audit_subtrees::number, audit_subtrees::hash));
-            on!(&mut self.conn, c => query.load(c).await)?
+            read!(self, c => query.load(c).await)?
         };
         rows.into_iter()
             .map(|(index, bytes)| {

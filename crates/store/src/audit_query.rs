@@ -18,7 +18,7 @@ use crate::{
     Tx,
     audit_entries::EntryRow,
     audit_log::{number, place},
-    conn::on,
+    db::read,
     filter::{Condition, Dialect},
     kept::Kept,
     schema::{audit_entries as rows, audit_logs, audit_sealed},
@@ -151,7 +151,7 @@ impl Tx {
             .filter(condition)
             .order((rows::created_at.desc(), rows::id.desc()))
             .limit(limit);
-        on!(&mut self.conn, c => query
+        read!(self, c => query
             .select((EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
             .load(c).await)
     }
@@ -168,11 +168,10 @@ impl Tx {
     ) -> Result<Vec<Listed>, StoreError> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.conn.dialect(), filter, By::Own(only(filter)), after, until))
+            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, until))
             .order((rows::created_at.desc(), rows::id.desc()))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
-        let found: Vec<EntryRow> =
-            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        let found: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
         Ok(found.into_iter().map(|row| listed((row, None))).collect())
     }
 
@@ -185,9 +184,9 @@ impl Tx {
     ) -> Result<usize, StoreError> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.conn.dialect(), filter, By::Own(only(filter)), after, until))
+            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, until))
             .count();
-        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        let count: i64 = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 }
@@ -205,7 +204,7 @@ impl AuditQueryStore for Tx {
         until: Option<&Position>,
         limit: usize,
     ) -> Result<Vec<Listed>, StoreError> {
-        let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.conn.dialect());
+        let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.db.dialect());
         // Of several codes each is found by its index, and of those the newest: together they would be sorted.
         let each = filter.is_of_few_codes();
         let mut found = Vec::new();
@@ -234,17 +233,16 @@ impl AuditQueryStore for Tx {
         };
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.conn.dialect(), filter, By::Own(only(filter)), after, None))
+            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, None))
             .order((rows::created_at.desc(), rows::id.desc()))
             .select((rows::created_at, rows::id))
             .offset(before);
-        let found: Option<(NaiveDateTime, String)> =
-            on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let found: Option<(NaiveDateTime, String)> = read!(self, c => query.first(c).await.optional())?;
         Ok(found.map(|(time, id)| Position { timestamp: Timestamp::from_naive(time), id }))
     }
 
     async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> Result<usize, StoreError> {
-        let text = match self.conn.dialect() {
+        let text = match self.db.dialect() {
             Dialect::Postgres => COUNT.to_owned(),
             Dialect::Sqlite => COUNT.replace(['$'], "?"),
         };
@@ -255,7 +253,7 @@ impl AuditQueryStore for Tx {
                 .bind::<sql_types::Timestamp, _>(to.naive())
                 .bind::<BigInt, _>(i64::try_from(most).unwrap_or(i64::MAX)),
         );
-        let counted: Counted = on!(&mut self.conn, c => query.get_result(c).await)?;
+        let counted: Counted = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(counted.count).unwrap_or_default())
     }
 
@@ -265,7 +263,7 @@ impl AuditQueryStore for Tx {
 
     async fn sealed_size(&mut self) -> Result<u64, StoreError> {
         let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::size);
-        let size: Option<i64> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let size: Option<i64> = read!(self, c => query.first(c).await.optional())?;
         place("audit_logs.size", size.unwrap_or_default())
     }
 
@@ -284,10 +282,10 @@ impl AuditQueryStore for Tx {
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::sequence.ge(number(from)))
             .filter(audit_sealed::sequence.lt(number(to)))
-            .filter(condition(self.conn.dialect(), filter, By::Nothing, None, None))
+            .filter(condition(self.db.dialect(), filter, By::Nothing, None, None))
             .order(audit_sealed::sequence)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
-        let found: Vec<(i64, EntryRow, Option<String>)> = on!(&mut self.conn, c => query
+        let found: Vec<(i64, EntryRow, Option<String>)> = read!(self, c => query
             .select((audit_sealed::sequence, EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
             .load(c).await)?;
         let one =

@@ -2,7 +2,7 @@
 //! kept is over. On PostgreSQL by a role of its own (docs/audit-log.md).
 
 use audit::{
-    StoredEntry,
+    StoredEntry, Unaudited,
     log::{CheckpointKey, GROUP, Removal, Retention, Statement, VerifyStore, is_covered, newest_removal},
 };
 use diesel::prelude::*;
@@ -13,7 +13,7 @@ use crate::{
     Tx,
     audit_entries::EntryRow,
     audit_log::{number, place},
-    conn::on,
+    db::{change, change_unaudited, read},
     error::corrupt,
     kept::Kept,
     schema::{audit_drops, audit_entries, audit_sealed, audit_statements, tenants},
@@ -26,19 +26,17 @@ impl Tx {
     /// Days that the tenant's entries are kept; `None`: for ever.
     pub async fn audit_days(&mut self) -> Result<Option<u32>, StoreError> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::audit_days);
-        let days: Option<Option<i64>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let days: Option<Option<i64>> = read!(self, c => query.first(c).await.optional())?;
         let days = days.flatten().map(u32::try_from).transpose();
         days.map_err(|error| corrupt("tenants.audit_days", error))
     }
 
     /// Sets how many.
     pub async fn set_audit_days(&mut self, days: Option<u32>) -> Result<(), StoreError> {
-        self.for_change()?;
         let days = days.map(i64::from);
         let row = tenants::table.find(self.tenant.as_str());
         let update = Kept(diesel::update(row).set(tenants::audit_days.eq(days)));
-        let changed = on!(&mut self.conn, c => update.execute(c).await)? == 1;
-        self.note_change(changed);
+        change!(self, c => update.execute(c).await)?;
         Ok(())
     }
 
@@ -49,7 +47,7 @@ impl Tx {
             .filter(audit_entries::action.eq(action))
             .order((audit_entries::created_at.desc(), audit_entries::id.desc()));
         let row: Option<EntryRow> =
-            on!(&mut self.conn, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
         Ok(row.map(StoredEntry::from))
     }
 
@@ -67,7 +65,6 @@ impl Tx {
         at: Timestamp,
         note: &str,
     ) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = (
             audit_statements::tenant_id.eq(self.tenant.as_str()),
             audit_statements::kind.eq(kind),
@@ -76,8 +73,7 @@ impl Tx {
             audit_statements::note.eq(note),
         );
         let insert = diesel::insert_into(audit_statements::table).values(row);
-        on!(&mut self.conn, c => insert.execute(c).await)?;
-        self.note_change(true);
+        change!(self, c => insert.execute(c).await)?;
         Ok(())
     }
 
@@ -88,7 +84,6 @@ impl Tx {
 
     /// Declares, by a signed statement, that entries are removed: from then on they may be. Whole groups of 256.
     pub async fn declare_dropped(&mut self, removal: &Removal, note: &str) -> Result<(), StoreError> {
-        self.for_change()?;
         let before = removal.before;
         if !before.is_multiple_of(GROUP) || before > self.log().await?.size() {
             return Err(StoreError::Aborted("what is dropped are groups that are sealed"));
@@ -102,7 +97,7 @@ impl Tx {
             audit_drops::created_at.eq(removal.at.naive()),
         );
         let insert = diesel::insert_into(audit_drops::table).values(row);
-        on!(&mut self.conn, c => insert.execute(c).await)?;
+        change_unaudited!(self, Unaudited::Announced, c => insert.execute(c).await)?;
         self.insert_statement(Removal::KIND, before, removal.at, note).await
     }
 
@@ -110,7 +105,6 @@ impl Tx {
     ///
     /// Only what a removal covers that one of these keys has signed: the entries are hashed again and compared with its root.
     pub async fn remove_dropped(&mut self, keys: &[CheckpointKey]) -> Result<u64, StoreError> {
-        self.for_change()?;
         let tenant = self.tenant.as_str().to_owned();
         let Some(removal) = newest_removal(self, &tenant, keys).await? else { return Ok(0) };
         let before = number(removal.before);
@@ -120,7 +114,7 @@ impl Tx {
             .filter(audit_sealed::sequence.lt(before))
             .order(audit_sealed::sequence)
             .select(audit_sealed::sequence);
-        let Some(first): Option<i64> = on!(&mut self.conn, c => first.first(c).await.optional())? else {
+        let Some(first): Option<i64> = read!(self, c => first.first(c).await.optional())? else {
             return Ok(0);
         };
         let end = before.min(first.saturating_add(number(KEPT_AT_ONCE)));
@@ -139,22 +133,21 @@ impl Tx {
         let entries = audit_entries::table
             .filter(audit_entries::tenant_id.eq(&tenant))
             .filter(audit_entries::id.eq_any(some().select(audit_sealed::entry_id)));
-        let removed = on!(&mut self.conn, c => diesel::delete(entries).execute(c).await)?;
-        on!(&mut self.conn, c => diesel::delete(some()).execute(c).await)?;
+        let removed =
+            change_unaudited!(self, Unaudited::Announced, c => diesel::delete(entries).execute(c).await)?;
+        change_unaudited!(self, Unaudited::Announced, c => diesel::delete(some()).execute(c).await)?;
         Ok(removed as u64)
     }
 
     /// Erases addresses from which somebody has acted, of some entries, and tells how many. What an address was committed
     /// to stays, without the key: whoever guesses it cannot confirm it.
     pub async fn erase_addresses(&mut self, actor: &str) -> Result<u64, StoreError> {
-        self.for_change()?;
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::actor_id.eq(actor))
             .filter(audit_entries::ip.is_not_null())
             .limit(number(KEPT_AT_ONCE));
-        let rows: Vec<EntryRow> =
-            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        let rows: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
         let count = rows.len() as u64;
         for entry in rows.into_iter().map(StoredEntry::from) {
             let none = || corrupt("audit_entries.salt", "an address without a salt");
@@ -165,8 +158,7 @@ impl Tx {
                 audit_entries::ip_commitment.eq(Some(entry.commitment().ok_or_else(none)?)),
             );
             let update = Kept(diesel::update(row).set(erased));
-            on!(&mut self.conn, c => update.execute(c).await)?;
-            self.note_change(true);
+            change!(self, c => update.execute(c).await)?;
         }
         Ok(count)
     }

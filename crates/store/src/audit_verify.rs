@@ -13,7 +13,7 @@ use crate::{
     Tx,
     audit_entries::EntryRow,
     audit_log::{LogRow, number, place},
-    conn::on,
+    db::read,
     error::corrupt,
     schema::{
         audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_statements,
@@ -29,7 +29,7 @@ impl VerifyStore for Tx {
     async fn log(&mut self) -> Result<Frontier, StoreError> {
         let query = audit_logs::table.find(self.tenant.as_str());
         let row: Option<LogRow> =
-            on!(&mut self.conn, c => query.select(LogRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(LogRow::as_select()).first(c).await.optional())?;
         row.map_or_else(|| Ok(Frontier::default()), |row| row.log())
     }
 
@@ -44,7 +44,7 @@ impl VerifyStore for Tx {
             .filter(audit_sealed::sequence.ge(number(from)))
             .filter(audit_sealed::sequence.lt(number(to)))
             .order(audit_sealed::sequence);
-        let rows: Vec<PlaceRow> = on!(&mut self.conn, c => query
+        let rows: Vec<PlaceRow> = read!(self, c => query
             .select((
                 audit_sealed::sequence,
                 audit_sealed::entry_id,
@@ -71,7 +71,7 @@ impl VerifyStore for Tx {
             .order(audit_checkpoints::size)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX))
             .select((audit_checkpoints::size, audit_checkpoints::note));
-        let rows: Vec<(i64, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let rows: Vec<(i64, String)> = read!(self, c => query.load(c).await)?;
         let is_any = !rows.is_empty();
         // What is no number sorts behind all numbers, and reads as one that is not after the last.
         let (mut last, mut read) = (number(after), Vec::new());
@@ -90,7 +90,7 @@ impl VerifyStore for Tx {
 
     async fn mac_start(&mut self) -> Result<Option<String>, StoreError> {
         let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::mac_start);
-        let note: Option<Option<String>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let note: Option<Option<String>> = read!(self, c => query.first(c).await.optional())?;
         Ok(note.flatten())
     }
 
@@ -99,7 +99,7 @@ impl VerifyStore for Tx {
             .filter(audit_drops::tenant_id.eq(self.tenant.as_str()))
             .order(audit_drops::before_sequence)
             .select(audit_drops::before_sequence);
-        let rows: Vec<i64> = on!(&mut self.conn, c => query.load(c).await)?;
+        let rows: Vec<i64> = read!(self, c => query.load(c).await)?;
         rows.into_iter().map(|before| place("audit_drops.before_sequence", before)).collect()
     }
 
@@ -109,7 +109,7 @@ impl VerifyStore for Tx {
             .filter(audit_statements::kind.eq(kind))
             .order(audit_statements::number)
             .select((audit_statements::number, audit_statements::note));
-        let rows: Vec<(i64, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let rows: Vec<(i64, String)> = read!(self, c => query.load(c).await)?;
         rows.into_iter().map(|(number, note)| Ok((place("audit_statements.number", number)?, note))).collect()
     }
 
@@ -120,15 +120,14 @@ impl VerifyStore for Tx {
             .order(audit_unsealed::entry_id)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX))
             .select(audit_unsealed::entry_id);
-        on!(&mut self.conn, c => query.load(c).await)
+        read!(self, c => query.load(c).await)
     }
 
     async fn entries_of(&mut self, ids: &[String]) -> Result<Vec<StoredEntry>, StoreError> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::id.eq_any(ids));
-        let rows: Vec<EntryRow> =
-            on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+        let rows: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
         Ok(rows.into_iter().map(StoredEntry::from).collect())
     }
 
@@ -139,7 +138,7 @@ impl VerifyStore for Tx {
             .order(audit_sealed::sequence)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX))
             .select(audit_sealed::entry_id);
-        on!(&mut self.conn, c => query.load(c).await)
+        read!(self, c => query.load(c).await)
     }
 
     async fn next_place(&mut self, from: u64, to: u64) -> Result<Option<u64>, StoreError> {
@@ -149,7 +148,7 @@ impl VerifyStore for Tx {
             .filter(audit_sealed::sequence.lt(number(to)))
             .order(audit_sealed::sequence)
             .select(audit_sealed::sequence);
-        let entry: Option<i64> = on!(&mut self.conn, c => entry.first(c).await.optional())?;
+        let entry: Option<i64> = read!(self, c => entry.first(c).await.optional())?;
         let group = audit_subtrees::table
             .filter(audit_subtrees::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_subtrees::level.eq(1))
@@ -157,7 +156,7 @@ impl VerifyStore for Tx {
             .filter(audit_subtrees::number.lt(number(to / GROUP)))
             .order(audit_subtrees::number)
             .select(audit_subtrees::number);
-        let group: Option<i64> = on!(&mut self.conn, c => group.first(c).await.optional())?;
+        let group: Option<i64> = read!(self, c => group.first(c).await.optional())?;
         let entry = entry.map(|entry| place("audit_sealed.sequence", entry)).transpose()?;
         let group = group.map(|group| place("audit_subtrees.number", group)).transpose()?;
         Ok(entry.into_iter().chain(group.map(|group| group.saturating_mul(GROUP))).min())
@@ -176,6 +175,6 @@ impl VerifyStore for Tx {
             .filter(diesel::dsl::not(diesel::dsl::exists(waiting)))
             .select(audit_entries::id)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
-        on!(&mut self.conn, c => query.load(c).await)
+        read!(self, c => query.load(c).await)
     }
 }

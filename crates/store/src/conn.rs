@@ -129,26 +129,6 @@ macro_rules! on_postgres {
 }
 pub(crate) use on_postgres;
 
-/// Runs a query of rows that are held until the end of a unit of work that changes: `$lock` where several
-/// write. SQLite has one writer, and who only reads holds nothing.
-macro_rules! held {
-    ($tx:expr, $lock:ident, $read:ident, $query:expr) => {
-        match (&mut $tx.conn, $tx.writable) {
-            ($crate::conn::Conn::Postgres(pg), true) => {
-                let result = {
-                    let (begin, mut conn) = pg.begin();
-                    let (begun, result) =
-                        futures_util::future::join(begin, async { $query.$lock().$read(&mut conn).await }).await;
-                    begun.and(result.optional())
-                };
-                pg.note(result).map_err($crate::error::store_error)
-            }
-            (conn, _) => $crate::conn::on!(conn, c => $query.$read(c).await.optional()),
-        }
-    };
-}
-pub(crate) use held;
-
 /// Runs SQLite's statements where they are asked for, without a hop to another thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inline;

@@ -16,8 +16,10 @@ use tokens::{Pat, ScimToken, TokenHash};
 
 use crate::{
     Across, Holder, Tx,
-    conn::{Conn, on},
+    conn::on,
+    db::read,
     error::store_error,
+    filter::Dialect,
     holders::{HolderRow, POLICIES, PoliciesRow},
     json::JsonText,
     kept::Kept,
@@ -149,7 +151,7 @@ impl Across {
 impl Tx {
     /// The credential of this key in the unit of work's tenant, as it is now.
     pub async fn find_credential(&mut self, key: &CredentialKey) -> Result<Option<Credential>, StoreError> {
-        let row = on!(&mut self.conn, c => find_row!(self.tenant, key, c))?;
+        let row = read!(self, c => find_row!(self.tenant, key, c))?;
         row.map(Credential::try_from).transpose()
     }
 
@@ -158,10 +160,7 @@ impl Tx {
     pub async fn credential(&mut self) -> Result<Option<Credential>, StoreError> {
         let Some(reread) = self.reread.clone() else { return Ok(None) };
         // Sent with the first statement; where there was none, now.
-        let begun = match &mut self.conn {
-            Conn::Postgres(pg) => pg.begun().await.map(drop).map_err(store_error),
-            Conn::Sqlite(_) => Ok(()),
-        };
+        let begun = self.db.begin().await;
         match reread.take().credential {
             Some(found) => found,
             None => begun.and(Err(StoreError::Aborted("the credential was not read again"))),
@@ -171,7 +170,7 @@ impl Tx {
     /// The same as [`Tx::enter`] has found it, where others can have changed it since the transaction began. `None` too
     /// where the unit of work has itself changed the credential or its holder: it has judged what it did.
     pub fn credential_at_end(&mut self) -> Result<Option<AtEnd>, StoreError> {
-        let (Conn::Postgres(_), Some(reread)) = (&self.conn, &self.reread) else { return Ok(None) };
+        let (Dialect::Postgres, Some(reread)) = (self.db.dialect(), &self.reread) else { return Ok(None) };
         let Found { credential, own } = reread.take();
         let Some(credential) = credential.transpose()?.flatten() else { return Ok(None) };
         Ok((!own.credential).then_some(AtEnd { credential, own_policies: own.policies }))
@@ -179,8 +178,8 @@ impl Tx {
 
     /// Reads the credential again where statements are not sent ahead.
     pub(crate) async fn reread_at_once(&mut self) -> Result<(), StoreError> {
-        if let (Some(reread), Conn::Sqlite(conn)) = (self.reread.clone(), &mut self.conn) {
-            let row = find_row!(reread.tenant, &reread.key, &mut *conn).map_err(store_error)?;
+        if let (Some(reread), Dialect::Sqlite) = (self.reread.clone(), self.db.dialect()) {
+            let row = read!(self, c => find_row!(reread.tenant, &reread.key, c))?;
             reread.keep(Ok(row));
         }
         Ok(())

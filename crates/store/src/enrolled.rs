@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::{
     Tx,
-    conn::on,
+    db::read,
     error::corrupt,
     json::{JsonText, read_json},
     schema::{factors, users},
@@ -97,7 +97,7 @@ impl Tx {
                 factors::passkey.assume_not_null(),
             ))
             .limit(limit);
-        let rows: Vec<Row> = on!(&mut self.conn, c => query.load(c).await)?;
+        let rows: Vec<Row> = read!(self, c => query.load(c).await)?;
         rows.into_iter().map(EnrolledPasskey::try_from).collect()
     }
 }

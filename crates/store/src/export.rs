@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::{
     Tx,
-    conn::on,
+    db::read,
     schema::{scim_tokens, users},
 };
 
@@ -320,9 +320,9 @@ impl Tx {
         if id.starts_with("sct_") {
             let row =
                 scim_tokens::table.filter(scim_tokens::tenant_id.eq(&tenant)).filter(scim_tokens::id.eq(id));
-            return on!(&mut self.conn, c => row.select(scim_tokens::name).first(c).await.optional());
+            return read!(self, c => row.select(scim_tokens::name).first(c).await.optional());
         }
         let row = users::table.find((&tenant, id)).filter(users::deleted_at.is_null());
-        on!(&mut self.conn, c => row.select(users::user_name).first(c).await.optional())
+        read!(self, c => row.select(users::user_name).first(c).await.optional())
     }
 }

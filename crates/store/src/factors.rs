@@ -1,6 +1,7 @@
 //! Second factors and recovery codes.
 
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use credentials::{Factor, FactorData, FactorId, FactorKind, FactorStore};
 use diesel::{dsl, prelude::*};
@@ -9,7 +10,7 @@ use kernel::{StoreError, Timestamp, UserId};
 
 use crate::{
     Tx,
-    conn::{held, on},
+    db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
     kept::Kept,
@@ -86,23 +87,23 @@ impl Tx {
         let own = (self.tenant.to_string(), user.to_string());
         let (tenant, user) = (own.0.as_str(), own.1.as_str());
         let password = passwords::table.find((tenant, user));
-        on!(&mut self.conn, c => dsl::delete(password).execute(c).await)?;
+        change!(self, c => dsl::delete(password).execute(c).await)?;
         let factors = factors::table.filter(factors::tenant_id.eq(tenant)).filter(factors::user_id.eq(user));
-        on!(&mut self.conn, c => dsl::delete(factors).execute(c).await)?;
+        change!(self, c => dsl::delete(factors).execute(c).await)?;
         let codes = recovery_codes::table
             .filter(recovery_codes::tenant_id.eq(tenant))
             .filter(recovery_codes::user_id.eq(user));
-        on!(&mut self.conn, c => dsl::delete(codes).execute(c).await)?;
+        change!(self, c => dsl::delete(codes).execute(c).await)?;
         let origins = known_origins::table
             .filter(known_origins::tenant_id.eq(tenant))
             .filter(known_origins::user_id.eq(user));
-        on!(&mut self.conn, c => dsl::delete(origins).execute(c).await)?;
+        change!(self, c => dsl::delete(origins).execute(c).await)?;
         let pats = personal_access_tokens::table
             .filter(personal_access_tokens::tenant_id.eq(tenant))
             .filter(personal_access_tokens::user_id.eq(user))
             .filter(personal_access_tokens::revoked_at.is_null());
         let revoked = personal_access_tokens::revoked_at.eq(at.naive());
-        on!(&mut self.conn, c => Kept(diesel::update(pats).set(revoked)).execute(c).await)?;
+        change!(self, c => Kept(diesel::update(pats).set(revoked)).execute(c).await)?;
         Ok(())
     }
 }
@@ -121,7 +122,7 @@ impl FactorStore for Tx {
             .filter(factors::tenant_id.eq(self.tenant.as_str()))
             .filter(factors::user_id.eq(user.as_str()));
         let rows: Option<Vec<FactorRow>> =
-            held!(self, for_update, load, query.select(FactorRow::as_select()))?;
+            lock!(self, for_update, load, query.select(FactorRow::as_select()))?;
         let rows = rows.unwrap_or_default();
         let mut factors = rows.into_iter().map(Factor::try_from).collect::<Result<Vec<_>, _>>()?;
         factors.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
@@ -133,12 +134,11 @@ impl FactorStore for Tx {
             .filter(factors::tenant_id.eq(self.tenant.as_str()))
             .filter(factors::credential_id.eq(credential));
         let row: Option<FactorRow> =
-            on!(&mut self.conn, c => query.select(FactorRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(FactorRow::as_select()).first(c).await.optional())?;
         row.map(Factor::try_from).transpose()
     }
 
     async fn insert_factor(&mut self, factor: &Factor) -> Result<bool, StoreError> {
-        self.for_change()?;
         let (sealed, last_step, credential_id) = match &factor.data {
             FactorData::Totp { sealed, last_step } => (Some(sealed.clone()), *last_step, None),
             FactorData::Passkey(passkey) => (None, 0, Some(passkey.credential_id().to_vec())),
@@ -158,14 +158,16 @@ impl FactorStore for Tx {
             credential_id,
         };
         let query = diesel::insert_into(factors::table).values(&row).on_conflict_do_nothing();
-        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
         // Until it is confirmed it proves nothing.
-        self.note_change(inserted && factor.is_verified());
-        Ok(inserted)
+        let inserted = if factor.is_verified() {
+            change!(self, c => query.execute(c).await)
+        } else {
+            change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)
+        };
+        Ok(inserted? == 1)
     }
 
     async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
-        self.for_change()?;
         let changes = FactorChanges {
             name: factor.name.clone(),
             verified_at: factor.verified_at.map(Timestamp::naive),
@@ -173,50 +175,44 @@ impl FactorStore for Tx {
             passkey: passkey_of(factor)?,
         };
         let row = factors::table.find((self.tenant.as_str(), factor.id.as_str()));
-        let updated =
-            on!(&mut self.conn, c => Kept(diesel::update(row).set(&changes)).execute(c).await)? == 1;
-        self.note_change(updated);
+        change!(self, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
         Ok(())
     }
 
     async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = factors::table
             .find((self.tenant.as_str(), factor.id.as_str()))
             .filter(factors::last_step.lt(step));
         let used = (factors::last_step.eq(step), factors::last_used_at.eq(at.naive()));
-        let used = on!(&mut self.conn, c => Kept(diesel::update(row).set(used)).execute(c).await)? == 1;
-        Ok(self.note_change(used))
+        let used = change!(self, c => Kept(diesel::update(row).set(used)).execute(c).await)? == 1;
+        Ok(used)
     }
 
     async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError> {
-        self.for_change()?;
         let used = (
             factors::last_used_at.eq(factor.last_used_at.map(Timestamp::naive)),
             factors::passkey.eq(passkey_of(factor)?),
         );
         let row = factors::table.find((self.tenant.as_str(), factor.id.as_str()));
-        on!(&mut self.conn, c => Kept(diesel::update(row).set(used)).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(used)).execute(c).await)?;
         Ok(())
     }
 
     async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError> {
-        self.for_change()?;
         let pending = factors::table
             .filter(factors::tenant_id.eq(self.tenant.as_str()))
             .filter(factors::user_id.eq(user.as_str()))
             .filter(factors::verified_at.is_null());
-        on!(&mut self.conn, c => dsl::delete(pending).execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(pending).execute(c).await)?;
         Ok(())
     }
 
     async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = factors::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(factors::user_id.eq(user.as_str()));
-        let deleted = on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1;
-        Ok(self.note_change(deleted))
+        let deleted = change!(self, c => dsl::delete(row).execute(c).await)? == 1;
+        Ok(deleted)
     }
 
     async fn unused_codes(&mut self, user: &UserId) -> Result<usize, StoreError> {
@@ -225,17 +221,15 @@ impl FactorStore for Tx {
             .filter(recovery_codes::user_id.eq(user.as_str()))
             .filter(recovery_codes::used_at.is_null())
             .count();
-        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        let count: i64 = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
-        self.for_change()?;
         let all = recovery_codes::table
             .filter(recovery_codes::tenant_id.eq(self.tenant.as_str()))
             .filter(recovery_codes::user_id.eq(user.as_str()));
-        let deleted = on!(&mut self.conn, c => dsl::delete(all).execute(c).await)?;
-        self.note_change(deleted > 0 || !hashes.is_empty());
+        change!(self, c => dsl::delete(all).execute(c).await)?;
         for hash in hashes {
             let row = CodeRow {
                 tenant_id: self.tenant.to_string(),
@@ -244,30 +238,28 @@ impl FactorStore for Tx {
                 used_at: None,
             };
             let query = diesel::insert_into(recovery_codes::table).values(&row);
-            on!(&mut self.conn, c => query.execute(c).await)?;
+            change!(self, c => query.execute(c).await)?;
         }
         Ok(())
     }
 
     async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = recovery_codes::table
             .find((self.tenant.as_str(), user.as_str(), &hash[..]))
             .filter(recovery_codes::used_at.is_null());
         let query = Kept(diesel::update(row).set(recovery_codes::used_at.eq(at.naive())));
-        let used = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        Ok(self.note_change(used))
+        let used = change!(self, c => query.execute(c).await)? == 1;
+        Ok(used)
     }
 
     async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError> {
         let row = wrong_codes::table.find((self.tenant.as_str(), user.as_str()));
         let count: Option<i64> =
-            on!(&mut self.conn, c => row.select(wrong_codes::in_a_row).first(c).await.optional())?;
+            read!(self, c => row.select(wrong_codes::in_a_row).first(c).await.optional())?;
         Ok(count.unwrap_or_default())
     }
 
     async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = (
             wrong_codes::tenant_id.eq(self.tenant.as_str()),
             wrong_codes::user_id.eq(user.as_str()),
@@ -276,14 +268,13 @@ impl FactorStore for Tx {
         let insert = diesel::insert_into(wrong_codes::table).values(row);
         let upsert = insert.on_conflict((wrong_codes::tenant_id, wrong_codes::user_id)).do_update();
         let query = Kept(upsert.set(wrong_codes::in_a_row.eq(wrong_codes::in_a_row + 1)));
-        on!(&mut self.conn, c => query.execute(c).await)?;
+        change_unaudited!(self, Unaudited::AttemptCounted, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = wrong_codes::table.find((self.tenant.as_str(), user.as_str()));
-        on!(&mut self.conn, c => dsl::delete(row).execute(c).await)?;
+        change_unaudited!(self, Unaudited::AttemptCounted, c => dsl::delete(row).execute(c).await)?;
         Ok(())
     }
 }

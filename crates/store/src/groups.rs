@@ -12,13 +12,13 @@ use diesel::{
     sql_types::{HasSqlType, Text},
 };
 use diesel_async::RunQueryDsl;
-use futures_util::future::join;
 use kernel::{GroupId, StoreError, Timestamp, UserId};
 use scim_core::{Found, Group, GroupStore, MemberChanges, MembersChanged, Query};
 
 use crate::{
     Tx,
-    conn::{Conn, on},
+    conn::Conn,
+    db::{change, lock, read},
     error::{corrupt, store_error},
     filter::{Dialect, Kind, Of},
     kept::Kept,
@@ -109,34 +109,38 @@ where
     Kept(parameters.iter().fold(query, |query, parameter| query.bind::<Text, _>(*parameter)))
 }
 
+async fn load_ids(conn: &mut Conn, text: &str, parameters: &[&str]) -> Result<Vec<UserId>, StoreError> {
+    let mut rows: Vec<Listed> = match conn {
+        Conn::Postgres(pg) => {
+            let result = bound(text, parameters).load(pg.begun().await.map_err(store_error)?).await;
+            pg.note(result)
+        }
+        Conn::Sqlite(c) => bound(&text.replace('$', "?"), parameters).load(c).await,
+    }
+    .map_err(store_error)?;
+    rows.sort_by(|one, other| one.id.cmp(&other.id));
+    rows.iter().map(|row| row.id.parse().map_err(|error| corrupt("users.id", error))).collect()
+}
+
 impl Tx {
     /// The ids that a statement answers, in order.
     async fn ids(&mut self, text: &str, parameters: &[&str]) -> Result<Vec<UserId>, StoreError> {
-        let mut rows: Vec<Listed> = match &mut self.conn {
-            Conn::Postgres(pg) => {
-                let result = bound(text, parameters).load(pg.begun().await.map_err(store_error)?).await;
-                pg.note(result)
-            }
-            Conn::Sqlite(c) => bound(&text.replace('$', "?"), parameters).load(c).await,
-        }
-        .map_err(store_error)?;
-        rows.sort_by(|one, other| one.id.cmp(&other.id));
-        rows.iter().map(|row| row.id.parse().map_err(|error| corrupt("users.id", error))).collect()
+        load_ids(self.db.reading().await?, text, parameters).await
+    }
+
+    /// The ids of the rows that a statement changes, in order.
+    async fn changed_ids(&mut self, text: &str, parameters: &[&str]) -> Result<Vec<UserId>, StoreError> {
+        let changed = load_ids(self.db.changing().await?, text, parameters).await;
+        self.db.note(changed)
     }
 
     async fn one_group(&mut self, id: &GroupId, hold: bool) -> Result<Option<Group>, StoreError> {
         let query = groups::table.find((self.tenant.as_str(), id.as_str()));
-        let row: Option<GroupRow> = match &mut self.conn {
-            Conn::Postgres(pg) if hold => {
-                let result = {
-                    let (begin, mut conn) = pg.begin();
-                    let locked = query.select(GroupRow::as_select()).for_update();
-                    let (begun, row) = join(begin, locked.first(&mut conn)).await;
-                    begun.and(row.optional())
-                };
-                pg.note(result).map_err(store_error)?
-            }
-            conn => on!(conn, c => query.select(GroupRow::as_select()).first(c).await.optional())?,
+        let row: Option<GroupRow> = if hold {
+            self.db.require_writable()?;
+            lock!(self, for_update, first, query.select(GroupRow::as_select()))?
+        } else {
+            read!(self, c => query.select(GroupRow::as_select()).first(c).await.optional())?
         };
         row.map(Group::try_from).transpose()
     }
@@ -149,19 +153,17 @@ impl GroupStore for Tx {
     }
 
     async fn group_for_update(&mut self, id: &GroupId) -> Result<Option<Group>, StoreError> {
-        self.for_change()?;
         self.one_group(id, true).await
     }
 
     async fn find_groups(&mut self, query: &Query) -> Result<Found<Group>, StoreError> {
-        self.flush().await?;
         let slice = Slice::of(query);
-        let of = Of { kind: Kind::Groups, dialect: self.conn.dialect(), tenant: &self.tenant };
+        let of = Of { kind: Kind::Groups, dialect: self.db.dialect(), tenant: &self.tenant };
         let count = groups::table.filter(of.matching(query.filter.as_ref())).count();
         let page = groups::table.filter(of.page(query.filter.as_ref(), &slice)).order(groups::id);
         let page = page.limit(slice.limit).offset(slice.offset);
         let (rows, total): (Vec<GroupRow>, _) =
-            load_and_count!(&mut self.conn, slice, page.select(GroupRow::as_select()), count)?;
+            load_and_count!(self.db.reading().await?, slice, page.select(GroupRow::as_select()), count)?;
         Ok(slice.found(total, rows.into_iter().map(Group::try_from).collect::<Result<Vec<_>, _>>()?))
     }
 
@@ -173,7 +175,7 @@ impl GroupStore for Tx {
             .order((group_members::group_id, group_members::user_id))
             .select((group_members::group_id, group_members::user_id))
             .limit(i64::from(limit));
-        let rows: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let rows: Vec<(String, String)> = read!(self, c => query.load(c).await)?;
         let parse = |(group, user): (String, String)| {
             let group = group.parse().map_err(|error| corrupt("group_members.group_id", error))?;
             Ok((group, user.parse().map_err(|error| corrupt("group_members.user_id", error))?))
@@ -182,7 +184,6 @@ impl GroupStore for Tx {
     }
 
     async fn insert_group(&mut self, group: &Group) -> Result<bool, StoreError> {
-        self.for_change()?;
         let tenant = self.tenant.clone();
         let row = NewGroupRow {
             tenant_id: tenant.as_str(),
@@ -191,28 +192,24 @@ impl GroupStore for Tx {
             changes: GroupChanges::of(group),
         };
         let query = diesel::insert_into(groups::table).values(row).on_conflict_do_nothing();
-        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        Ok(self.note_change(inserted))
+        let inserted = change!(self, c => query.execute(c).await)? == 1;
+        Ok(inserted)
     }
 
     async fn update_group(&mut self, group: &Group) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = groups::table.find((self.tenant.as_str(), group.id.as_str()));
         let changes = GroupChanges::of(group);
-        if on!(&mut self.conn, c => Kept(diesel::update(row).set(changes)).execute(c).await)? != 1 {
+        if change!(self, c => Kept(diesel::update(row).set(changes)).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a change of a group that the tenant does not have"));
         }
-        self.note_change(true);
         Ok(())
     }
 
     async fn delete_group(&mut self, id: &GroupId) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = groups::table.find((self.tenant.as_str(), id.as_str()));
-        if on!(&mut self.conn, c => diesel::delete(row).execute(c).await)? != 1 {
+        if change!(self, c => diesel::delete(row).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a deletion of a group that the tenant does not have"));
         }
-        self.note_change(true);
         Ok(())
     }
 
@@ -220,16 +217,15 @@ impl GroupStore for Tx {
         if users.is_empty() {
             return Ok(Vec::new());
         }
-        self.flush().await?;
         // In a change they are held, so that nobody joins who is deleted meanwhile.
-        let hold = match self.conn {
-            Conn::Postgres(_) if self.for_change().is_ok() => " FOR KEY SHARE OF users",
+        let hold = match self.db.dialect() {
+            Dialect::Postgres if self.db.is_writable() => " FOR KEY SHARE OF users",
             _ => "",
         };
         let text = format!(
             "SELECT users.id FROM users WHERE users.tenant_id = $1 AND users.deleted_at IS NULL \
              AND users.id IN (SELECT each.value FROM {}){hold}",
-            elements(self.conn.dialect(), "$2")
+            elements(self.db.dialect(), "$2")
         );
         let tenant = self.tenant.clone();
         let known = self.ids(&text, &[tenant.as_str(), &json(users.iter().map(UserId::as_str))]).await?;
@@ -242,8 +238,7 @@ impl GroupStore for Tx {
         group: &GroupId,
         changes: &MemberChanges,
     ) -> Result<MembersChanged, StoreError> {
-        self.for_change()?;
-        let (tenant, dialect) = (self.tenant.clone(), self.conn.dialect());
+        let (tenant, dialect) = (self.tenant.clone(), self.db.dialect());
         let elements = |parameter| elements(dialect, parameter);
         let joining = json(changes.join.iter().map(UserId::as_str));
         let mut changed = MembersChanged::default();
@@ -255,7 +250,7 @@ impl GroupStore for Tx {
                  AND user_id {who} (SELECT each.value FROM {}) RETURNING user_id AS id",
                 elements("$3")
             );
-            changed.left = self.ids(&text, &[tenant.as_str(), group.as_str(), list]).await?;
+            changed.left = self.changed_ids(&text, &[tenant.as_str(), group.as_str(), list]).await?;
         }
         if !changes.join.is_empty() {
             let text = format!(
@@ -263,7 +258,7 @@ impl GroupStore for Tx {
                  FROM {} WHERE 1 = 1 ON CONFLICT DO NOTHING RETURNING user_id AS id",
                 elements("$3")
             );
-            changed.joined = self.ids(&text, &[tenant.as_str(), group.as_str(), &joining]).await?;
+            changed.joined = self.changed_ids(&text, &[tenant.as_str(), group.as_str(), &joining]).await?;
             // Who is in a group for the first time is marked as such.
             let text = format!(
                 "UPDATE users SET has_groups = TRUE WHERE tenant_id = $1 AND NOT has_groups \
@@ -271,10 +266,10 @@ impl GroupStore for Tx {
                 elements("$2")
             );
             if !changed.joined.is_empty() {
-                self.ids(&text, &[tenant.as_str(), &json(changed.joined.iter().map(UserId::as_str))]).await?;
+                self.changed_ids(&text, &[tenant.as_str(), &json(changed.joined.iter().map(UserId::as_str))])
+                    .await?;
             }
         }
-        self.note_change(!changed.is_empty());
         Ok(changed)
     }
 }

@@ -19,6 +19,7 @@ mod audit_retention;
 mod audit_verify;
 mod conn;
 mod credential;
+mod db;
 mod enrolled;
 mod entry_time;
 mod error;

@@ -1,13 +1,19 @@
 //! Links of invitations and resets.
 
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use directory::{Link, LinkKind, LinkStore};
 use kernel::{StoreError, Timestamp, UserId};
 
-use crate::{Tx, conn::on, error::corrupt, schema::links};
+use crate::{
+    Tx,
+    db::{change, change_unaudited, read},
+    error::corrupt,
+    schema::links,
+};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = links, treat_none_as_default_value = false)]
@@ -35,15 +41,14 @@ impl LinkStore for Tx {
             role: Some(link.role.as_str().to_owned()),
         };
         let query = diesel::insert_into(links::table).values(&row);
-        on!(&mut self.conn, c => query.execute(c).await)?;
-        self.note_change(true);
+        change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn link(&mut self, hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
         let query = links::table.find((self.tenant.as_str(), &hash[..]));
         let row: Option<LinkRow> =
-            on!(&mut self.conn, c => query.select(LinkRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(LinkRow::as_select()).first(c).await.optional())?;
         // An older instance on the same database writes no role: its links are void.
         let Some((row, role)) = row.and_then(|row| row.role.clone().map(|role| (row, role))) else {
             return Ok(None);
@@ -59,17 +64,15 @@ impl LinkStore for Tx {
     }
 
     async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = links::table.find((self.tenant.as_str(), &hash[..]));
-        Ok(on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1)
+        Ok(change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(row).execute(c).await)? == 1)
     }
 
     async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError> {
-        self.for_change()?;
         let rows = links::table
             .filter(links::tenant_id.eq(self.tenant.as_str()))
             .filter(links::user_id.eq(user.as_str()));
-        on!(&mut self.conn, c => dsl::delete(rows).execute(c).await)?;
+        change_unaudited!(self, Unaudited::PartOfChange, c => dsl::delete(rows).execute(c).await)?;
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Tx,
-    conn::{held, on},
+    db::{change, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
     kept::Kept,
@@ -60,9 +60,8 @@ impl TryFrom<RuleRow> for Rule {
 impl Tx {
     /// What the tenant has set, held until the end of the unit of work.
     async fn network_mark_to_change(&mut self) -> Result<NetworkMark, StoreError> {
-        self.for_change()?;
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::network_policy);
-        let kept: Option<Option<JsonText>> = held!(self, for_update, first, query)?;
+        let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
         NetworkMark::of(kept.flatten())
     }
 
@@ -73,10 +72,9 @@ impl Tx {
         let text = json_text("tenants.network_policy", &mark)?;
         let row = tenants::table.find(self.tenant.as_str());
         let query = Kept(diesel::update(row).set(tenants::network_policy.eq(text)));
-        if on!(&mut self.conn, c => query.execute(c).await)? != 1 {
+        if change!(self, c => query.execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a policy of a tenant that is not there"));
         }
-        self.note_change(true);
         Ok(())
     }
 }
@@ -85,7 +83,7 @@ impl Tx {
 impl NetworkPolicyStore for Tx {
     async fn network_settings(&mut self) -> Result<Settings, StoreError> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::network_policy);
-        let kept: Option<Option<JsonText>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let kept: Option<Option<JsonText>> = read!(self, c => query.first(c).await.optional())?;
         NetworkMark::of(kept.flatten()).map(|mark| mark.settings)
     }
 
@@ -102,7 +100,7 @@ impl NetworkPolicyStore for Tx {
             .left_join(rows::table.on(rows::tenant_id.eq(tenants::id)))
             .filter(tenants::id.eq(self.tenant.as_str()))
             .order(rows::id);
-        let found: Vec<(Option<JsonText>, Option<RuleRow>)> = on!(&mut self.conn, c => query
+        let found: Vec<(Option<JsonText>, Option<RuleRow>)> = read!(self, c => query
             .select((tenants::network_policy, Option::<RuleRow>::as_select()))
             .load(c).await)?;
         let (mut kept, mut rules) = (None, Vec::new());
@@ -115,25 +113,24 @@ impl NetworkPolicyStore for Tx {
 
     async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError> {
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).order(rows::id);
-        let found: Vec<RuleRow> = on!(&mut self.conn, c => query.select(RuleRow::as_select()).load(c).await)?;
+        let found: Vec<RuleRow> = read!(self, c => query.select(RuleRow::as_select()).load(c).await)?;
         found.into_iter().map(Rule::try_from).collect()
     }
 
     async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError> {
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let found: Option<RuleRow> =
-            on!(&mut self.conn, c => row.select(RuleRow::as_select()).first(c).await.optional())?;
+            read!(self, c => row.select(RuleRow::as_select()).first(c).await.optional())?;
         found.map(Rule::try_from).transpose()
     }
 
     async fn count_network_rules(&mut self) -> Result<usize, StoreError> {
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).count();
-        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        let count: i64 = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     async fn insert_network_rule(&mut self, rule: &Rule) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = RuleRow {
             tenant_id: self.tenant.to_string(),
             id: rule.id.to_string(),
@@ -142,7 +139,7 @@ impl NetworkPolicyStore for Tx {
             created_at: rule.created_at.naive(),
         };
         let query = diesel::insert_into(rows::table).values(&row).on_conflict_do_nothing();
-        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        let inserted = change!(self, c => query.execute(c).await)? == 1;
         if inserted {
             self.set_network_mark(None).await?;
         }
@@ -150,18 +147,15 @@ impl NetworkPolicyStore for Tx {
     }
 
     async fn rename_network_rule(&mut self, rule: &Rule) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = rows::table.find((self.tenant.as_str(), rule.id.as_str()));
         let query = Kept(diesel::update(row).set(rows::label.eq(rule.label.as_str())));
-        let renamed = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        self.note_change(renamed);
+        change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn delete_network_rule(&mut self, id: &RuleId) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
-        if on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1 {
+        if change!(self, c => dsl::delete(row).execute(c).await)? == 1 {
             self.set_network_mark(None).await?;
         }
         Ok(())

@@ -8,7 +8,13 @@ use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
 use tokens::{Pat, PatId, PatStore, Scope, TokenHash, pat::Limits};
 
-use crate::{Tx, conn::on, error::corrupt, kept::Kept, schema::personal_access_tokens as rows};
+use crate::{
+    Tx,
+    db::{change, read},
+    error::corrupt,
+    kept::Kept,
+    schema::personal_access_tokens as rows,
+};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = rows, treat_none_as_default_value = false)]
@@ -62,7 +68,6 @@ pub fn pat_limits(policy: &SignInPolicy) -> Limits {
 #[async_trait]
 impl PatStore for Tx {
     async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = PatRow {
             tenant_id: self.tenant.to_string(),
             id: token.id.to_string(),
@@ -77,8 +82,7 @@ impl PatStore for Tx {
             last_used_ip: token.last_used_ip.map(|ip| ip.to_string()),
         };
         let query = diesel::insert_into(rows::table).values(&row);
-        on!(&mut self.conn, c => query.execute(c).await)?;
-        self.note_change(true);
+        change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
@@ -87,7 +91,7 @@ impl PatStore for Tx {
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
             .filter(rows::revoked_at.is_null());
-        let found: Vec<PatRow> = on!(&mut self.conn, c => query.select(PatRow::as_select()).load(c).await)?;
+        let found: Vec<PatRow> = read!(self, c => query.select(PatRow::as_select()).load(c).await)?;
         let mut tokens = found.into_iter().map(Pat::try_from).collect::<Result<Vec<_>, _>>()?;
         tokens.sort_by(|a, b| b.id.cmp(&a.id));
         Ok(tokens)
@@ -96,15 +100,14 @@ impl PatStore for Tx {
     async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<PatRow> =
-            on!(&mut self.conn, c => query.select(PatRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(PatRow::as_select()).first(c).await.optional())?;
         row.map(Pat::try_from).transpose()
     }
 
     async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError> {
-        self.for_change()?;
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
         let query = Kept(dsl::update(live).set(rows::revoked_at.eq(at.naive())));
-        let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        Ok(self.note_change(revoked))
+        let revoked = change!(self, c => query.execute(c).await)? == 1;
+        Ok(revoked)
     }
 }

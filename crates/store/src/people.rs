@@ -11,7 +11,7 @@ use stepup::StepUpStore;
 
 use crate::{
     Tx,
-    conn::{held, on},
+    db::{change, lock, read},
     error::corrupt,
     kept::Kept,
     schema::{sign_in_names, tenants, users},
@@ -159,17 +159,15 @@ impl PeopleStore for Tx {
     }
 
     async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
-        self.flush().await?;
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
-        let row: Option<PersonRow> = held!(self, for_update, first, query.select(PersonRow::as_select()))?;
+        let row: Option<PersonRow> = lock!(self, for_update, first, query.select(PersonRow::as_select()))?;
         row.map(Person::try_from).transpose()
     }
 
     async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
-        self.flush().await?;
         let query = sign_in_names::table.find((key, self.tenant.as_str())).select(sign_in_names::user_id);
-        let id: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
         id.map(|id| id.parse().map_err(|error| corrupt("sign_in_names.user_id", error))).transpose()
     }
 
@@ -180,13 +178,11 @@ impl PeopleStore for Tx {
             .filter(users::id.gt(after.map_or("", UserId::as_str)))
             .order(users::id)
             .limit(limit);
-        let rows: Vec<PersonRow> =
-            on!(&mut self.conn, c => query.select(PersonRow::as_select()).load(c).await)?;
+        let rows: Vec<PersonRow> = read!(self, c => query.select(PersonRow::as_select()).load(c).await)?;
         rows.into_iter().map(Person::try_from).collect()
     }
 
     async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
-        self.for_change()?;
         let Some(user) = self.user_for_update(&before.id).await? else {
             return Err(StoreError::Aborted("a change of a person that the tenant does not have"));
         };
@@ -205,8 +201,7 @@ impl PeopleStore for Tx {
         if (before.role, before.break_glass) != (after.role, after.break_glass) {
             let row = users::table.find((self.tenant.as_str(), after.id.as_str()));
             let set = (users::role.eq(after.role.as_str()), users::break_glass.eq(after.break_glass));
-            on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
-            self.note_change(true);
+            change!(self, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
         }
         if before.role != after.role {
             self.void_invitations(&after.id).await?;
@@ -224,9 +219,8 @@ impl PeopleStore for Tx {
     }
 
     async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
-        self.for_change()?;
         let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
-        let _held: Option<String> = held!(self, for_update, first, tenant)?;
+        let _held: Option<String> = lock!(self, for_update, first, tenant)?;
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             // Said in words, so that the index of administrators is seen to fit.
@@ -235,7 +229,7 @@ impl PeopleStore for Tx {
             .filter(users::deleted_at.is_null())
             .filter(users::id.ne(than.as_str()))
             .select(users::id);
-        let other: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let other: Option<String> = read!(self, c => query.first(c).await.optional())?;
         Ok(other.is_some())
     }
 }

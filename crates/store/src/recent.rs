@@ -11,7 +11,7 @@ use sessions::Lifetime;
 
 use crate::{
     Tx, UseOf,
-    conn::on,
+    db::read,
     error::corrupt,
     schema::{personal_access_tokens as pats, scim_tokens, sessions as rows, users},
 };
@@ -87,9 +87,9 @@ impl Tx {
             .order(scim_tokens::id.desc())
             .select((scim_tokens::id, scim_tokens::last_used_ip))
             .limit(MAX_RECENT);
-        let sessions: Vec<HeldRow> = on!(&mut self.conn, c => of_sessions.load(c).await)?;
-        let pats: Vec<HeldRow> = on!(&mut self.conn, c => of_people.load(c).await)?;
-        let providers: Vec<(String, Option<String>)> = on!(&mut self.conn, c => of_providers.load(c).await)?;
+        let sessions: Vec<HeldRow> = read!(self, c => of_sessions.load(c).await)?;
+        let pats: Vec<HeldRow> = read!(self, c => of_people.load(c).await)?;
+        let providers: Vec<(String, Option<String>)> = read!(self, c => of_providers.load(c).await)?;
         let sessions = sessions.into_iter().map(|row| Recent::held(UseOf::Session, row));
         let pats = pats.into_iter().map(|row| Recent::held(UseOf::Pat, row));
         let providers = providers.into_iter().map(|(id, ip)| {

@@ -7,7 +7,13 @@ use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp};
 use tokens::{ScimToken, ScimTokenId, ScimTokenStore, TokenHash};
 
-use crate::{Tx, conn::on, error::corrupt, kept::Kept, schema::scim_tokens};
+use crate::{
+    Tx,
+    db::{change, read},
+    error::corrupt,
+    kept::Kept,
+    schema::scim_tokens,
+};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = scim_tokens, treat_none_as_default_value = false)]
@@ -44,7 +50,6 @@ impl TryFrom<ScimTokenRow> for ScimToken {
 #[async_trait]
 impl ScimTokenStore for Tx {
     async fn insert_scim_token(&mut self, token: &ScimToken) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = ScimTokenRow {
             tenant_id: self.tenant.to_string(),
             id: token.id.to_string(),
@@ -57,15 +62,14 @@ impl ScimTokenStore for Tx {
             last_used_ip: token.last_used_ip.map(|ip| ip.to_string()),
         };
         let query = diesel::insert_into(scim_tokens::table).values(&row);
-        on!(&mut self.conn, c => query.execute(c).await)?;
-        self.note_change(true);
+        change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn scim_token(&mut self, id: &ScimTokenId) -> Result<Option<ScimToken>, StoreError> {
         let query = scim_tokens::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<ScimTokenRow> =
-            on!(&mut self.conn, c => query.select(ScimTokenRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(ScimTokenRow::as_select()).first(c).await.optional())?;
         row.map(ScimToken::try_from).transpose()
     }
 
@@ -75,17 +79,16 @@ impl ScimTokenStore for Tx {
             .filter(scim_tokens::revoked_at.is_null())
             .order(scim_tokens::id.desc());
         let rows: Vec<ScimTokenRow> =
-            on!(&mut self.conn, c => query.select(ScimTokenRow::as_select()).load(c).await)?;
+            read!(self, c => query.select(ScimTokenRow::as_select()).load(c).await)?;
         rows.into_iter().map(ScimToken::try_from).collect()
     }
 
     async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError> {
-        self.for_change()?;
         let live = scim_tokens::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(scim_tokens::revoked_at.is_null());
         let query = Kept(dsl::update(live).set(scim_tokens::revoked_at.eq(at.naive())));
-        let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        Ok(self.note_change(revoked))
+        let revoked = change!(self, c => query.execute(c).await)? == 1;
+        Ok(revoked)
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions.
 
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use credentials::{FactorStore, TicketStore};
 use diesel::prelude::*;
@@ -11,7 +12,7 @@ use stepup::StepUpStore;
 
 use crate::{
     Tx,
-    conn::{held, on},
+    db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
     kept::Kept,
@@ -90,8 +91,7 @@ impl Tx {
             .filter(rows::revoked_at.is_null())
             .filter(rows::id.ne(except.map_or("", |id| id.as_str())));
         let query = Kept(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
-        let ended = on!(&mut self.conn, c => query.execute(c).await)?;
-        self.note_change(ended > 0);
+        let ended = change!(self, c => query.execute(c).await)?;
         Ok(ended as u64)
     }
 }
@@ -99,7 +99,6 @@ impl Tx {
 #[async_trait]
 impl SessionStore for Tx {
     async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = SessionRow {
             tenant_id: self.tenant.to_string(),
             id: session.id.to_string(),
@@ -118,13 +117,13 @@ impl SessionStore for Tx {
             not_after: session.not_after.map(Timestamp::naive),
         };
         let query = diesel::insert_into(rows::table).values(&row).on_conflict_do_nothing();
-        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        Ok(self.note_change(inserted))
+        let inserted = change!(self, c => query.execute(c).await)? == 1;
+        Ok(inserted)
     }
 
     async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
-        let row: Option<SessionRow> = held!(self, for_update, first, query.select(SessionRow::as_select()))?;
+        let row: Option<SessionRow> = lock!(self, for_update, first, query.select(SessionRow::as_select()))?;
         row.map(Session::try_from).transpose()
     }
 
@@ -133,15 +132,13 @@ impl SessionStore for Tx {
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
             .filter(rows::revoked_at.is_null());
-        let rows: Vec<SessionRow> =
-            on!(&mut self.conn, c => query.select(SessionRow::as_select()).load(c).await)?;
+        let rows: Vec<SessionRow> = read!(self, c => query.select(SessionRow::as_select()).load(c).await)?;
         let mut sessions = rows.into_iter().map(Session::try_from).collect::<Result<Vec<_>, _>>()?;
         sessions.sort_by(|a, b| (b.last_seen_at, &b.id).cmp(&(a.last_seen_at, &a.id)));
         Ok(sessions)
     }
 
     async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
-        self.for_change()?;
         let changes = SessionChanges {
             signed_in_at: session.signed_in_at.naive(),
             last_seen_at: session.last_seen_at.naive(),
@@ -153,7 +150,7 @@ impl SessionStore for Tx {
             grace: session.grace.as_ref().map(|grace| json_text("sessions.grace", grace)).transpose()?,
         };
         let row = rows::table.find((self.tenant.as_str(), session.id.as_str()));
-        on!(&mut self.conn, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
         Ok(())
     }
 
@@ -163,29 +160,26 @@ impl SessionStore for Tx {
         new: &SessionId,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        self.for_change()?;
         self.end_step_ups(id.as_str(), at).await?;
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let query = Kept(diesel::update(row).set(rows::id.eq(new.as_str())));
-        let renamed = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        self.note_change(renamed);
+        change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
-        self.for_change()?;
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
         let query = Kept(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
-        let revoked = on!(&mut self.conn, c => query.execute(c).await)? == 1;
+        let revoked = change!(self, c => query.execute(c).await)? == 1;
         if revoked {
             self.end_step_ups(id.as_str(), at).await?;
         }
-        Ok(self.note_change(revoked))
+        Ok(revoked)
     }
 
     async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
         let query = users::table.find((self.tenant.as_str(), user.as_str())).select(users::sessions_after);
-        let until: Option<Option<NaiveDateTime>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let until: Option<Option<NaiveDateTime>> = read!(self, c => query.first(c).await.optional())?;
         Ok(until.flatten().map(Timestamp::from_naive))
     }
 
@@ -195,11 +189,9 @@ impl SessionStore for Tx {
         at: Timestamp,
         except: Option<&SessionId>,
     ) -> Result<u64, StoreError> {
-        self.for_change()?;
         let row = users::table.find((self.tenant.as_str(), user.as_str()));
         let query = Kept(diesel::update(row).set(users::sessions_after.eq(at.naive())));
-        on!(&mut self.conn, c => query.execute(c).await)?;
-        self.note_change(true);
+        change!(self, c => query.execute(c).await)?;
         self.drop_tickets(user).await?;
         self.drop_pending(user).await?;
         let ended = self.end_sessions(user, at, except).await?;

@@ -1,6 +1,7 @@
 //! What signing in has to remember: passwords, tickets, attempts, addresses.
 
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use credentials::{
     Familiarity, Salt, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
@@ -12,7 +13,8 @@ use kernel::{StoreError, Timestamp, UserId};
 
 use crate::{
     Tx,
-    conn::{Conn, held, on, on_postgres},
+    conn::{Conn, on_postgres},
+    db::{change, change_unaudited, lock, read, unaudited},
     error::{corrupt, store_error},
     json::{JsonText, json_text, read_json},
     kept::Kept,
@@ -45,11 +47,10 @@ struct AttemptRow {
 impl SignInStore for Tx {
     async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
         let query = passwords::table.find((self.tenant.as_str(), user.as_str())).select(passwords::hash);
-        on!(&mut self.conn, c => query.first(c).await.optional())
+        read!(self, c => query.first(c).await.optional())
     }
 
     async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = (
             passwords::tenant_id.eq(self.tenant.as_str()),
             passwords::user_id.eq(user.as_str()),
@@ -63,26 +64,24 @@ impl SignInStore for Tx {
         let insert = diesel::insert_into(passwords::table).values(row);
         let query = insert.on_conflict((passwords::tenant_id, passwords::user_id)).do_update().set(newer);
         let query = Kept(query);
-        on!(&mut self.conn, c => query.execute(c).await)?;
-        self.note_change(true);
+        change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError> {
-        self.for_change()?;
         let address = Salt::address(email_key);
         let row = (password_salts::address.eq(&address[..]), password_salts::salt.eq(&new.as_bytes()[..]));
         let query = diesel::insert_into(password_salts::table).values(row).on_conflict_do_nothing();
-        on!(&mut self.conn, c => query.execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)?;
         let query = password_salts::table.find(&address[..]).select(password_salts::salt);
-        let kept: Vec<u8> = on!(&mut self.conn, c => query.first(c).await)?;
+        let kept: Vec<u8> = read!(self, c => query.first(c).await)?;
         salt_of(&kept)
     }
 
     async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {
         let row = known_origins::table.find((self.tenant.as_str(), user.as_str(), origin));
         let known: Option<String> =
-            on!(&mut self.conn, c => row.select(known_origins::origin).first(c).await.optional())?;
+            read!(self, c => row.select(known_origins::origin).first(c).await.optional())?;
         Ok(known.is_some())
     }
 
@@ -92,7 +91,6 @@ impl SignInStore for Tx {
         origin: &str,
         at: Timestamp,
     ) -> Result<Familiarity, StoreError> {
-        self.for_change()?;
         let row = (
             known_origins::tenant_id.eq(self.tenant.as_str()),
             known_origins::user_id.eq(user.as_str()),
@@ -100,7 +98,7 @@ impl SignInStore for Tx {
             known_origins::seen_at.eq(at.naive()),
         );
         let query = diesel::insert_into(known_origins::table).values(row).on_conflict_do_nothing();
-        if on!(&mut self.conn, c => query.execute(c).await)? == 0 {
+        if change_unaudited!(self, Unaudited::LastUse, c => query.execute(c).await)? == 0 {
             return Ok(Familiarity::Known);
         }
         let others = known_origins::table
@@ -108,61 +106,55 @@ impl SignInStore for Tx {
             .filter(known_origins::user_id.eq(user.as_str()))
             .filter(known_origins::origin.ne(origin))
             .select(known_origins::origin);
-        let other: Option<String> = on!(&mut self.conn, c => others.first(c).await.optional())?;
+        let other: Option<String> = read!(self, c => others.first(c).await.optional())?;
         Ok(if other.is_some() { Familiarity::New } else { Familiarity::First })
     }
 
     async fn spend_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = (
             spent_challenges::tenant_id.eq(self.tenant.as_str()),
             spent_challenges::hash.eq(&hash[..]),
             spent_challenges::until.eq(until.naive()),
         );
         let query = diesel::insert_into(spent_challenges::table).values(row).on_conflict_do_nothing();
-        Ok(on!(&mut self.conn, c => query.execute(c).await)? == 1)
+        Ok(change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)? == 1)
     }
 
     async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
-        let kept: Option<Option<JsonText>> = held!(self, for_share, first, query)?;
+        let kept: Option<Option<JsonText>> = lock!(self, for_share, first, query)?;
         policy_of(kept.flatten())
     }
 
     async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError> {
-        self.for_change()?;
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
-        let kept: Option<Option<JsonText>> = held!(self, for_update, first, query)?;
+        let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
         policy_of(kept.flatten())
     }
 
     async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = tenants::table.find(self.tenant.as_str());
         let text = json_text("tenants.sign_in_policy", policy)?;
         let query = Kept(diesel::update(row).set(tenants::sign_in_policy.eq(text)));
-        on!(&mut self.conn, c => query.execute(c).await)?;
-        self.note_change(true);
+        change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn delete_password(&mut self, user: &UserId) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = passwords::table.find((self.tenant.as_str(), user.as_str()));
-        let deleted = on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1;
-        Ok(self.note_change(deleted))
+        let deleted = change!(self, c => dsl::delete(row).execute(c).await)? == 1;
+        Ok(deleted)
     }
 
     async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError> {
         let row = notices::table.find((self.tenant.as_str(), user.as_str())).select(notices::notice);
-        let kept: Option<String> = on!(&mut self.conn, c => row.first(c).await.optional())?;
+        let kept: Option<String> = read!(self, c => row.first(c).await.optional())?;
         // One text, the oldest first, separated by spaces.
         let all = kept.iter().flat_map(|kept| kept.split(' ')).map(str::to_owned);
         Ok(all.rev().collect())
     }
 
     async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
-        self.for_change()?;
         let mut kept = self.notices(user).await?;
         if kept.is_empty() {
             return Ok(None);
@@ -174,7 +166,6 @@ impl SignInStore for Tx {
     }
 
     async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
-        self.for_change()?;
         let mut kept = self.notices(user).await?;
         kept.reverse();
         kept.retain(|known| known != notice);
@@ -188,7 +179,7 @@ impl Tx {
     async fn keep_notices(&mut self, user: &UserId, notices: &[String]) -> Result<(), StoreError> {
         if notices.is_empty() {
             let row = notices::table.find((self.tenant.as_str(), user.as_str()));
-            on!(&mut self.conn, c => dsl::delete(row).execute(c).await)?;
+            change_unaudited!(self, Unaudited::Announced, c => dsl::delete(row).execute(c).await)?;
             return Ok(());
         }
         let row = (
@@ -199,7 +190,7 @@ impl Tx {
         let insert = diesel::insert_into(notices::table).values(row);
         let upsert = insert.on_conflict((notices::tenant_id, notices::user_id)).do_update();
         let query = Kept(upsert.set(notices::notice.eq(excluded(notices::notice))));
-        on!(&mut self.conn, c => query.execute(c).await)?;
+        change_unaudited!(self, Unaudited::Announced, c => query.execute(c).await)?;
         Ok(())
     }
 }
@@ -214,11 +205,11 @@ impl Tx {
     pub(crate) async fn inherit_salt(&mut self, before: &str, after: &str) -> Result<(), StoreError> {
         let (before, after) = (Salt::address(before), Salt::address(after));
         let query = password_salts::table.find(&before[..]).select(password_salts::salt);
-        let salt: Option<Vec<u8>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let salt: Option<Vec<u8>> = read!(self, c => query.first(c).await.optional())?;
         let Some(salt) = salt else { return Ok(()) };
         let row = (password_salts::address.eq(&after[..]), password_salts::salt.eq(salt));
         let query = diesel::insert_into(password_salts::table).values(row).on_conflict_do_nothing();
-        on!(&mut self.conn, c => query.execute(c).await)?;
+        change_unaudited!(self, Unaudited::PartOfChange, c => query.execute(c).await)?;
         Ok(())
     }
 }
@@ -231,7 +222,6 @@ pub(crate) fn policy_of(kept: Option<JsonText>) -> Result<SignInPolicy, StoreErr
 #[async_trait]
 impl TicketStore for Tx {
     async fn insert_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = TicketRow {
             tenant_id: self.tenant.to_string(),
             hash: ticket.hash.to_vec(),
@@ -242,13 +232,13 @@ impl TicketStore for Tx {
             wrong_answers: ticket.wrong_answers,
         };
         let query = diesel::insert_into(tickets::table).values(&row);
-        on!(&mut self.conn, c => query.execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn ticket(&mut self, hash: &[u8; 32]) -> Result<Option<Ticket>, StoreError> {
         let query = tickets::table.find((self.tenant.as_str(), &hash[..]));
-        let row: Option<TicketRow> = held!(self, for_update, first, query.select(TicketRow::as_select()))?;
+        let row: Option<TicketRow> = lock!(self, for_update, first, query.select(TicketRow::as_select()))?;
         let Some(row) = row else { return Ok(None) };
         Ok(Some(Ticket {
             hash: *hash,
@@ -261,26 +251,23 @@ impl TicketStore for Tx {
     }
 
     async fn take_ticket(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = tickets::table.find((self.tenant.as_str(), &hash[..]));
-        Ok(on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1)
+        Ok(change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(row).execute(c).await)? == 1)
     }
 
     async fn update_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = tickets::table.find((self.tenant.as_str(), &ticket.hash[..]));
         let state = json_text("tickets.state", &ticket.state)?;
         let changes = (tickets::state.eq(state), tickets::wrong_answers.eq(ticket.wrong_answers));
-        on!(&mut self.conn, c => Kept(diesel::update(row).set(changes)).execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => Kept(diesel::update(row).set(changes)).execute(c).await)?;
         Ok(())
     }
 
     async fn drop_tickets(&mut self, user: &UserId) -> Result<(), StoreError> {
-        self.for_change()?;
         let rows = tickets::table
             .filter(tickets::tenant_id.eq(self.tenant.as_str()))
             .filter(tickets::user_id.eq(user.as_str()));
-        on!(&mut self.conn, c => dsl::delete(rows).execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(rows).execute(c).await)?;
         Ok(())
     }
 }
@@ -288,13 +275,13 @@ impl TicketStore for Tx {
 #[async_trait]
 impl AttemptStore for Tx {
     async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError> {
-        self.for_change()?;
-        let found: Vec<(Vec<u8>, JsonText)> = match &mut self.conn {
+        unaudited(Unaudited::AttemptCounted);
+        let found: Vec<(Vec<u8>, JsonText)> = match self.db.changing().await? {
             // SQLite has one writer: nobody else is between reading and writing.
-            Conn::Sqlite(_) => {
+            Conn::Sqlite(c) => {
                 let wanted = keys.iter().map(|key| key.as_bytes().to_vec());
                 let query = attempts::table.filter(attempts::key.eq_any(wanted));
-                on!(&mut self.conn, c => query.select((attempts::key, attempts::times)).load(c).await)?
+                query.select((attempts::key, attempts::times)).load(c).await.map_err(store_error)?
             }
             Conn::Postgres(pg) => {
                 // Rows to hold, whoever comes first, in the order that keys come in everywhere.
@@ -319,7 +306,6 @@ impl AttemptStore for Tx {
     }
 
     async fn keep_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = |(key, times, until): &(AttemptKey, Vec<i64>, Timestamp)| {
             let times = json_text("attempts.times", times)?;
             Ok::<_, StoreError>(AttemptRow { key: key.as_bytes().to_vec(), times, until: until.naive() })
@@ -327,17 +313,18 @@ impl AttemptStore for Tx {
         let rows = kept.iter().map(row).collect::<Result<Vec<_>, _>>()?;
         let newer =
             (attempts::times.eq(excluded(attempts::times)), attempts::until.eq(excluded(attempts::until)));
-        match &mut self.conn {
+        unaudited(Unaudited::AttemptCounted);
+        match self.db.changing().await? {
             Conn::Postgres(pg) => {
                 let query = diesel::insert_into(attempts::table).values(&rows);
                 let query = Kept(query.on_conflict(attempts::key).do_update().set(newer));
                 on_postgres!(pg, c => query.execute(c).await).map_err(store_error)?;
             }
-            Conn::Sqlite(_) => {
+            Conn::Sqlite(c) => {
                 for row in &rows {
                     let query = diesel::insert_into(attempts::table).values(row);
                     let query = Kept(query.on_conflict(attempts::key).do_update().set(newer));
-                    on!(&mut self.conn, c => query.execute(c).await)?;
+                    query.execute(c).await.map_err(store_error)?;
                 }
             }
         }

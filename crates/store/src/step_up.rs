@@ -1,6 +1,7 @@
 //! Challenges that wait for an answer, and tokens that wait for their one use.
 
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
@@ -9,12 +10,12 @@ use stepup::{Challenge, ChallengeId, Factor, Grant, GrantId, Spent, StepUpStore}
 
 use crate::{
     Tx,
-    conn::{held, on},
+    db::Row,
+    db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
     kept::Kept,
     schema::{step_up_challenges as challenges, step_up_tokens as rows},
-    tx::Row,
 };
 
 #[derive(Insertable, Queryable, Selectable)]
@@ -79,33 +80,30 @@ pub(crate) use insert_grant;
 macro_rules! take_back {
     ($tx:expr, $at:expr, $of:expr) => {{
         let (tx, (asked, given)) = ($tx, $of);
-        tx.for_change()?;
-        tx.flush().await?;
         let asked = challenges::table.filter(challenges::tenant_id.eq(tx.tenant.as_str())).filter(asked);
-        on!(&mut tx.conn, c => dsl::delete(asked).execute(c).await)?;
+        change_unaudited!(tx, Unaudited::StepTaken, c => dsl::delete(asked).execute(c).await)?;
         let unused = rows::table
             .filter(rows::tenant_id.eq(tx.tenant.as_str()))
             .filter(given)
             .filter(rows::used_at.is_null())
             .filter(rows::revoked_at.is_null());
         let query = Kept(diesel::update(unused).set(rows::revoked_at.eq($at.naive())));
-        on!(&mut tx.conn, c => query.execute(c).await)
+        change_unaudited!(tx, Unaudited::StepTaken, c => query.execute(c).await)
     }};
 }
 
 #[async_trait]
 impl StepUpStore for Tx {
     async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> Result<(), StoreError> {
-        self.for_change()?;
         let of_session = challenges::table
             .filter(challenges::tenant_id.eq(self.tenant.as_str()))
             .filter(challenges::session_id.eq(challenge.session.as_str()));
         let newest_first = (challenges::created_at.desc(), challenges::id.desc());
         let older = of_session.select(challenges::id).order(newest_first).offset(live - 1);
-        let older: Vec<String> = on!(&mut self.conn, c => older.load(c).await)?;
+        let older: Vec<String> = read!(self, c => older.load(c).await)?;
         if !older.is_empty() {
             let query = dsl::delete(of_session.filter(challenges::id.eq_any(older)));
-            on!(&mut self.conn, c => query.execute(c).await)?;
+            change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)?;
         }
         let row = ChallengeRow {
             tenant_id: self.tenant.to_string(),
@@ -119,14 +117,14 @@ impl StepUpStore for Tx {
             wrong_answers: challenge.wrong_answers,
         };
         let query = diesel::insert_into(challenges::table).values(&row);
-        on!(&mut self.conn, c => query.execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn challenge(&mut self, id: &ChallengeId) -> Result<Option<Challenge>, StoreError> {
         let query = challenges::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<ChallengeRow> =
-            held!(self, for_update, first, query.select(ChallengeRow::as_select()))?;
+            lock!(self, for_update, first, query.select(ChallengeRow::as_select()))?;
         let Some(row) = row else { return Ok(None) };
         Ok(Some(Challenge {
             id: id.clone(),
@@ -141,21 +139,18 @@ impl StepUpStore for Tx {
     }
 
     async fn count_wrong_answer(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = challenges::table.find((self.tenant.as_str(), challenge.id.as_str()));
         let count = challenges::wrong_answers.eq(challenge.wrong_answers);
-        on!(&mut self.conn, c => Kept(diesel::update(row).set(count)).execute(c).await)?;
+        change_unaudited!(self, Unaudited::AttemptCounted, c => Kept(diesel::update(row).set(count)).execute(c).await)?;
         Ok(())
     }
 
     async fn take_challenge(&mut self, id: &ChallengeId) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = challenges::table.find((self.tenant.as_str(), id.as_str()));
-        Ok(on!(&mut self.conn, c => dsl::delete(row).execute(c).await)? == 1)
+        Ok(change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(row).execute(c).await)? == 1)
     }
 
     async fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = GrantRow {
             tenant_id: self.tenant.to_string(),
             id: grant.id.to_string(),
@@ -169,23 +164,19 @@ impl StepUpStore for Tx {
             used_at: None,
             revoked_at: None,
         };
-        self.later(Row::Grant(Box::new(row)));
-        self.note_change(true);
+        self.db.later(Row::Grant(Box::new(row)))?;
         Ok(())
     }
 
     async fn spend_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Spent, StoreError> {
-        self.for_change()?;
-        self.flush().await?;
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let unused = row.filter(rows::used_at.is_null()).filter(rows::revoked_at.is_null());
         let spend = Kept(diesel::update(unused).set(rows::used_at.eq(at.naive())));
-        if on!(&mut self.conn, c => spend.execute(c).await)? == 1 {
-            self.note_change(true);
+        if change!(self, c => spend.execute(c).await)? == 1 {
             return Ok(Spent::Now);
         }
         let used = row.select(rows::used_at);
-        let used: Option<Option<NaiveDateTime>> = on!(&mut self.conn, c => used.first(c).await.optional())?;
+        let used: Option<Option<NaiveDateTime>> = read!(self, c => used.first(c).await.optional())?;
         Ok(if used.flatten().is_some() { Spent::Already } else { Spent::Revoked })
     }
 
@@ -195,7 +186,6 @@ impl StepUpStore for Tx {
         purpose: &str,
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
-        self.flush().await?;
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
@@ -204,7 +194,7 @@ impl StepUpStore for Tx {
             .filter(rows::purpose.eq(purpose))
             .filter(rows::expires_at.gt(now.naive()))
             .order((rows::issued_at.desc(), rows::id.desc()));
-        let row = on!(&mut self.conn, c => query.select(GrantRow::as_select()).first(c).await.optional())?;
+        let row = read!(self, c => query.select(GrantRow::as_select()).first(c).await.optional())?;
         row.map(GrantRow::read).transpose()
     }
 
@@ -217,14 +207,13 @@ impl StepUpStore for Tx {
 impl Tx {
     /// Whether a session has proved its user's presence since `since`: a step-up token was issued to it then, used or not.
     pub async fn has_stepped_up(&mut self, session: &str, since: Timestamp) -> Result<bool, StoreError> {
-        self.flush().await?;
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::session_id.eq(session))
             .filter(rows::issued_at.gt(since.naive()))
             .filter(rows::revoked_at.is_null())
             .select(rows::id);
-        let found: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let found: Option<String> = read!(self, c => query.first(c).await.optional())?;
         Ok(found.is_some())
     }
 

@@ -219,7 +219,7 @@ impl Store {
             Backend::Postgres(postgres) => postgres.moment(tenant).await?,
             Backend::Sqlite(sqlite) => sqlite::moment(sqlite.path(), tenant)?,
         };
-        tx.without_limit().await?;
+        tx.db.without_limit().await?;
         work(&mut tx).await
     }
 

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use directory::{Tenant, TenantStore};
 use kernel::{StoreError, Timestamp};
 
-use crate::{Tx, conn::on, error::corrupt, schema::tenants};
+use crate::{Tx, db::change, error::corrupt, schema::tenants};
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = tenants, treat_none_as_default_value = false)]
@@ -36,7 +36,6 @@ impl TryFrom<TenantRow> for Tenant {
 #[async_trait]
 impl TenantStore for Tx {
     async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<bool, StoreError> {
-        self.for_change()?;
         if tenant.id != self.tenant {
             return Err(StoreError::Aborted("a tenant other than the unit of work's"));
         }
@@ -48,7 +47,7 @@ impl TenantStore for Tx {
             created_at: tenant.created_at.naive(),
         };
         let query = diesel::insert_into(tenants::table).values(&row).on_conflict_do_nothing();
-        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        Ok(self.note_change(inserted))
+        let inserted = change!(self, c => query.execute(c).await)? == 1;
+        Ok(inserted)
     }
 }

@@ -1,5 +1,6 @@
 //! When and from where credentials were last used, and what is no longer needed.
 
+use audit::Unaudited;
 use std::net::IpAddr;
 
 use diesel::{dsl, prelude::*};
@@ -8,7 +9,7 @@ use kernel::{StoreError, Timestamp};
 
 use crate::{
     Tx,
-    conn::on,
+    db::change_unaudited,
     kept::Kept,
     schema::{
         attempts, links, personal_access_tokens as pats, scim_tokens, sessions, spent_challenges,
@@ -43,7 +44,6 @@ pub struct Use {
 impl Tx {
     /// Writes when credentials of the tenant were last used; a use that is older than what is known changes nothing.
     pub async fn note_uses(&mut self, uses: &[Use]) -> Result<(), StoreError> {
-        self.for_change()?;
         for one in uses {
             let (tenant, id) = (self.tenant.to_string(), one.id.as_str());
             let (at, ip) = (one.at.naive(), one.ip.map(|ip| ip.to_string()));
@@ -51,17 +51,17 @@ impl Tx {
                 UseOf::Session => {
                     let row = sessions::table.find((&tenant, id)).filter(sessions::last_seen_at.lt(at));
                     let set = (sessions::last_seen_at.eq(at), sessions::ip.eq(ip));
-                    on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
                 }
                 UseOf::Pat => {
                     let row = pats::table.find((&tenant, id));
                     let set = (pats::last_used_at.eq(at), pats::last_used_ip.eq(ip));
-                    on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
                 }
                 UseOf::ScimToken => {
                     let row = scim_tokens::table.find((&tenant, id));
                     let set = (scim_tokens::last_used_at.eq(at), scim_tokens::last_used_ip.eq(ip));
-                    on!(&mut self.conn, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
                 }
             }
         }
@@ -70,22 +70,21 @@ impl Tx {
 
     /// Takes away what has ended by itself, of all tenants: attempts, tickets, links, challenges, tokens.
     pub async fn tidy(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        self.for_change()?;
         let hour = 60 * 60_000;
         let attempts = attempts::table.filter(attempts::until.lt(now.naive()));
-        on!(&mut self.conn, c => dsl::delete(attempts).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(attempts).execute(c).await)?;
         let spent = spent_challenges::table.filter(spent_challenges::until.lt(now.naive()));
-        on!(&mut self.conn, c => dsl::delete(spent).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(spent).execute(c).await)?;
         let tickets = tickets::table.filter(tickets::created_at.lt(now.plus_millis(-hour).naive()));
-        on!(&mut self.conn, c => dsl::delete(tickets).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(tickets).execute(c).await)?;
         let asked = step_up_challenges::table
             .filter(step_up_challenges::created_at.lt(now.plus_millis(-hour).naive()));
-        on!(&mut self.conn, c => dsl::delete(asked).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(asked).execute(c).await)?;
         let proofs =
             step_up_tokens::table.filter(step_up_tokens::expires_at.lt(now.plus_millis(-hour).naive()));
-        on!(&mut self.conn, c => dsl::delete(proofs).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(proofs).execute(c).await)?;
         let links = links::table.filter(links::created_at.lt(now.plus_millis(-100 * hour).naive()));
-        on!(&mut self.conn, c => dsl::delete(links).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(links).execute(c).await)?;
         Ok(())
     }
 }

@@ -254,7 +254,7 @@ async fn transaction<T, E: From<StoreError>>(
     let done = std::panic::AssertUnwindSafe(finish(ctx, held.holder()?, work)).catch_unwind().await;
     match done {
         Ok(Ok(value)) => {
-            let woken = held.holder().map(|tx| std::mem::take(&mut tx.woken))?;
+            let woken = held.holder().map(|tx| std::mem::take(&mut tx.db.woken))?;
             held.commit().await?;
             woken.tell(news, &ctx.tenant);
             Ok(value)
@@ -299,7 +299,7 @@ trait Holder {
 
 impl Holder for Tx {
     fn into_conn(self) -> Conn {
-        self.conn
+        Self::into_conn(self)
     }
 }
 
@@ -384,14 +384,11 @@ impl Held<Tx> {
     }
 
     fn transaction(&self) -> Transaction {
-        match &self.holder {
-            Some(Tx { conn: Conn::Postgres(pg), .. }) => pg.transaction,
-            _ => Transaction::None,
-        }
+        self.holder.as_ref().map_or(Transaction::None, |tx| tx.db.transaction())
     }
 
     async fn end(&mut self, statement: &str) -> Result<(), StoreError> {
-        let Some(Tx { conn: Conn::Postgres(pg), .. }) = &mut self.holder else { return Ok(()) };
-        pg.object.batch_execute(statement).await.map_err(store_error)
+        let Some(tx) = &mut self.holder else { return Ok(()) };
+        tx.db.end(statement).await
     }
 }

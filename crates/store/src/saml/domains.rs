@@ -10,6 +10,7 @@ use kernel::{StoreError, TenantId, Timestamp};
 use crate::{
     Across, Tx,
     conn::on,
+    db::{change, read},
     error::corrupt,
     kept::Kept,
     schema::{saml_provider_domains as of_providers, verified_domains as rows},
@@ -65,19 +66,17 @@ impl Across {
 impl DomainStore for Tx {
     async fn verified_domains(&mut self) -> Result<Vec<VerifiedDomain>, StoreError> {
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).order(rows::domain);
-        let found: Vec<DomainRow> =
-            on!(&mut self.conn, c => query.select(DomainRow::as_select()).load(c).await)?;
+        let found: Vec<DomainRow> = read!(self, c => query.select(DomainRow::as_select()).load(c).await)?;
         found.into_iter().map(VerifiedDomain::try_from).collect()
     }
 
     async fn domain_owner(&mut self, domain: &EmailDomain) -> Result<Option<TenantId>, StoreError> {
         let query = rows::table.find(domain.as_str()).select(rows::tenant_id);
-        let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let tenant: Option<String> = read!(self, c => query.first(c).await.optional())?;
         tenant.as_deref().map(tenant_id).transpose()
     }
 
     async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> Result<bool, StoreError> {
-        self.for_change()?;
         let is_rechecked = domain.method == Method::Dns;
         let due_at = is_rechecked.then(|| domain.verified_at.plus_millis(RECHECK_MILLIS).naive());
         let row = (
@@ -88,14 +87,13 @@ impl DomainStore for Tx {
             rows::due_at.eq(due_at),
         );
         let insert = Kept(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
-        let inserted = on!(&mut self.conn, c => insert.execute(c).await)? == 1;
-        Ok(self.note_change(inserted))
+        let inserted = change!(self, c => insert.execute(c).await)? == 1;
+        Ok(inserted)
     }
 
     async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> Result<bool, StoreError> {
-        self.for_change()?;
         let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
-        let deleted = on!(&mut self.conn, c => diesel::delete(ours).execute(c).await)? == 1;
-        Ok(self.note_change(deleted))
+        let deleted = change!(self, c => diesel::delete(ours).execute(c).await)? == 1;
+        Ok(deleted)
     }
 }

@@ -1,5 +1,6 @@
 //! What is over, and no longer needed to say why something is refused.
 
+use audit::Unaudited;
 use std::collections::BTreeMap;
 
 use chrono::NaiveDateTime;
@@ -10,6 +11,7 @@ use kernel::{StoreError, TenantId, Timestamp};
 use crate::{
     Across, Tx,
     conn::on,
+    db::change_unaudited,
     error::corrupt,
     schema::{saml_assertions as assertions, saml_requests as requests, saml_trials as trials},
 };
@@ -82,22 +84,21 @@ impl Across {
 impl Tx {
     /// Takes away what is over, as it was found. What is over stays so, and is nobody's to change.
     pub async fn purge_saml(&mut self, over: &SamlOver) -> Result<(), StoreError> {
-        self.for_change()?;
         if over.tenant != self.tenant {
             return Err(StoreError::Aborted("what is over of another tenant"));
         }
         let tenant = self.tenant.as_str().to_owned();
         for id in &over.requests {
             let row = requests::table.find((&tenant, id));
-            on!(&mut self.conn, c => diesel::delete(row).execute(c).await)?;
+            change_unaudited!(self, Unaudited::LookedAfter, c => diesel::delete(row).execute(c).await)?;
         }
         for id in &over.trials {
             let row = trials::table.find((&tenant, id));
-            on!(&mut self.conn, c => diesel::delete(row).execute(c).await)?;
+            change_unaudited!(self, Unaudited::LookedAfter, c => diesel::delete(row).execute(c).await)?;
         }
         for (provider, assertion) in &over.assertions {
             let row = assertions::table.find((&tenant, provider, assertion));
-            on!(&mut self.conn, c => diesel::delete(row).execute(c).await)?;
+            change_unaudited!(self, Unaudited::LookedAfter, c => diesel::delete(row).execute(c).await)?;
         }
         Ok(())
     }

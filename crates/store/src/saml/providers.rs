@@ -2,6 +2,7 @@
 
 use ::saml_sp::{EmailDomain, Provider, ProviderId, ProviderStore};
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -9,7 +10,7 @@ use kernel::{StoreError, Timestamp};
 
 use crate::{
     Tx,
-    conn::{held, on},
+    db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
     kept::Kept,
@@ -53,7 +54,7 @@ impl Tx {
             domains::provider_id.eq(id.as_str()),
         );
         let insert = diesel::insert_into(domains::table).values(row);
-        on!(&mut self.conn, c => insert.execute(c).await)?;
+        change!(self, c => insert.execute(c).await)?;
         Ok(())
     }
 }
@@ -65,36 +66,35 @@ impl ProviderStore for Tx {
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .order(rows::id)
             .select(rows::document);
-        let found: Vec<JsonText> = on!(&mut self.conn, c => query.load(c).await)?;
+        let found: Vec<JsonText> = read!(self, c => query.load(c).await)?;
         found.iter().map(read).collect()
     }
 
     async fn provider(&mut self, id: &ProviderId) -> Result<Option<Provider>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str())).select(rows::document);
-        let document: Option<JsonText> = held!(self, for_update, first, query)?;
+        let document: Option<JsonText> = lock!(self, for_update, first, query)?;
         document.as_ref().map(read).transpose()
     }
 
     async fn count_providers(&mut self) -> Result<usize, StoreError> {
-        if self.writable {
+        if self.db.is_writable() {
             // Who counts to add one waits for the others who do.
             let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
-            let _held: Option<String> = held!(self, for_update, first, tenant)?;
+            let _held: Option<String> = lock!(self, for_update, first, tenant)?;
         }
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).count();
-        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        let count: i64 = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     async fn provider_of_domain(&mut self, domain: &EmailDomain) -> Result<Option<ProviderId>, StoreError> {
         let query = domains::table.find((self.tenant.as_str(), domain.as_str())).select(domains::provider_id);
-        let id: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
         id.map(|id| id.parse().map_err(|error| corrupt("saml_provider_domains.provider_id", error)))
             .transpose()
     }
 
     async fn insert_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
-        self.for_change()?;
         if provider.id.tenant().as_ref() != Some(&self.tenant) {
             return Err(StoreError::Aborted("an identity provider of another tenant"));
         }
@@ -108,16 +108,14 @@ impl ProviderStore for Tx {
             rows::created_at.eq(provider.created_at.naive()),
         );
         let insert = diesel::insert_into(rows::table).values(row);
-        on!(&mut self.conn, c => insert.execute(c).await)?;
+        change!(self, c => insert.execute(c).await)?;
         for domain in &provider.email_domains {
             self.insert_domain(&provider.id, domain).await?;
         }
-        self.note_change(true);
         Ok(())
     }
 
     async fn update_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
-        self.for_change()?;
         let Some(was) = ProviderStore::provider(self, &provider.id).await? else {
             return Err(StoreError::Aborted("a change of an identity provider that is not there"));
         };
@@ -125,39 +123,41 @@ impl ProviderStore for Tx {
         let (document, expires_at, due_at) = changes(provider)?;
         let set = (rows::document.eq(document), rows::expires_at.eq(expires_at), rows::due_at.eq(due_at));
         let update = Kept(diesel::update(rows::table.find((&tenant, provider.id.as_str()))).set(set));
-        on!(&mut self.conn, c => update.execute(c).await)?;
+        change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)?;
         for domain in was.email_domains.iter().filter(|domain| !provider.email_domains.contains(domain)) {
             let delete = diesel::delete(domains::table.find((&tenant, domain.as_str())));
-            on!(&mut self.conn, c => delete.execute(c).await)?;
+            change!(self, c => delete.execute(c).await)?;
         }
         for domain in provider.email_domains.iter().filter(|domain| !was.email_domains.contains(domain)) {
             self.insert_domain(&provider.id, domain).await?;
         }
-        self.note_change(is_change(was, provider));
+        // Metadata that was read again without a change is no change of the provider.
+        if is_change(was, provider) {
+            self.db.require_entry();
+        }
         Ok(())
     }
 
     async fn delete_provider(&mut self, id: &ProviderId) -> Result<bool, StoreError> {
-        self.for_change()?;
         let (tenant, id) = (self.tenant.as_str().to_owned(), id.as_str());
         let row = rows::table.find((&tenant, id));
-        if on!(&mut self.conn, c => diesel::delete(row).execute(c).await)? == 0 {
+        if change!(self, c => diesel::delete(row).execute(c).await)? == 0 {
             return Ok(false);
         }
         let of_it = domains::table.filter(domains::tenant_id.eq(&tenant)).filter(domains::provider_id.eq(id));
-        on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
         let of_it =
             requests::table.filter(requests::tenant_id.eq(&tenant)).filter(requests::provider_id.eq(id));
-        on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
         let of_it = assertions::table
             .filter(assertions::tenant_id.eq(&tenant))
             .filter(assertions::provider_id.eq(id));
-        on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
         let of_it = trials::table.filter(trials::tenant_id.eq(&tenant)).filter(trials::provider_id.eq(id));
-        on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
         let of_it =
             subjects::table.filter(subjects::tenant_id.eq(&tenant)).filter(subjects::provider_id.eq(id));
-        on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
-        Ok(self.note_change(true))
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
+        Ok(true)
     }
 }

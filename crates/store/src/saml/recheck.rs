@@ -1,13 +1,16 @@
 //! Verified domains whose DNS record is due to be read again.
 
 use ::saml_sp::{DomainRecheck, EmailDomain};
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, TenantId, Timestamp};
 
 use super::domains::tenant_id;
-use crate::{Across, Tx, conn::on, error::corrupt, kept::Kept, schema::verified_domains as rows};
+use crate::{
+    Across, Tx, conn::on, db::change_unaudited, error::corrupt, kept::Kept, schema::verified_domains as rows,
+};
 
 impl Across {
     /// Returns domains that are due, those that have waited longest first, at most `limit`.
@@ -39,7 +42,6 @@ impl Tx {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<DomainRecheck>, StoreError> {
-        self.for_change()?;
         let due = rows::table
             .find(domain.as_str())
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
@@ -47,7 +49,7 @@ impl Tx {
             .filter(rows::due_at.le(now.naive()));
         let take = diesel::update(due).set(rows::due_at.eq(until.naive())).returning(rows::missing_since);
         let missing: Option<Option<NaiveDateTime>> =
-            on!(&mut self.conn, c => Kept(take).get_result(c).await.optional())?;
+            change_unaudited!(self, Unaudited::LookedAfter, c => Kept(take).get_result(c).await.optional())?;
         Ok(missing.map(|at| DomainRecheck { missing_since: at.map(Timestamp::from_naive), next_at: until }))
     }
 
@@ -57,13 +59,12 @@ impl Tx {
         domain: &EmailDomain,
         recheck: &DomainRecheck,
     ) -> Result<bool, StoreError> {
-        self.for_change()?;
         let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
         let set = (
             rows::due_at.eq(recheck.next_at.naive()),
             rows::missing_since.eq(recheck.missing_since.map(Timestamp::naive)),
         );
         let update = Kept(diesel::update(ours).set(set));
-        Ok(on!(&mut self.conn, c => update.execute(c).await)? == 1)
+        Ok(change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)? == 1)
     }
 }

@@ -2,6 +2,7 @@
 
 use ::saml_sp::{Claimed, ProviderId, Request, RequestId, RequestStore};
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -9,7 +10,7 @@ use kernel::{StoreError, Timestamp};
 
 use crate::{
     Tx,
-    conn::on,
+    db::{change_unaudited, read},
     error::corrupt,
     kept::Kept,
     schema::{saml_assertions as assertions, saml_requests as rows},
@@ -57,14 +58,13 @@ impl TryFrom<RequestRow> for Request {
 impl Tx {
     async fn request_row(&mut self, id: &RequestId) -> Result<Option<RequestRow>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
-        on!(&mut self.conn, c => query.select(RequestRow::as_select()).first(c).await.optional())
+        read!(self, c => query.select(RequestRow::as_select()).first(c).await.optional())
     }
 }
 
 #[async_trait]
 impl RequestStore for Tx {
     async fn insert_request(&mut self, request: &Request) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = RequestRow {
             tenant_id: self.tenant.to_string(),
             id: request.id.to_string(),
@@ -78,7 +78,7 @@ impl RequestStore for Tx {
             expires_at: request.expires_at.naive(),
             is_claimed: false,
         };
-        on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
         Ok(())
     }
 
@@ -93,7 +93,6 @@ impl RequestStore for Tx {
         browser: Option<&[u8; 32]>,
         now: Timestamp,
     ) -> Result<Claimed, StoreError> {
-        self.for_change()?;
         if let Some(browser) = browser {
             let open = rows::table
                 .find((self.tenant.as_str(), id.as_str()))
@@ -102,7 +101,7 @@ impl RequestStore for Tx {
                 .filter(rows::expires_at.gt(now.naive()))
                 .filter(rows::is_claimed.eq(false));
             let claim = diesel::update(open).set(rows::is_claimed.eq(true));
-            let row: Option<RequestRow> = on!(&mut self.conn, c => Kept(claim
+            let row: Option<RequestRow> = change_unaudited!(self, Unaudited::StepTaken, c => Kept(claim
                 .returning(RequestRow::as_returning()))
                 .get_result(c).await.optional())?;
             if let Some(row) = row {
@@ -124,7 +123,6 @@ impl RequestStore for Tx {
         assertion: &[u8; 32],
         until: Timestamp,
     ) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = (
             assertions::tenant_id.eq(self.tenant.as_str()),
             assertions::provider_id.eq(provider.as_str()),
@@ -132,6 +130,6 @@ impl RequestStore for Tx {
             assertions::expires_at.eq(until.naive()),
         );
         let insert = Kept(diesel::insert_into(assertions::table).values(row).on_conflict_do_nothing());
-        Ok(on!(&mut self.conn, c => insert.execute(c).await)? == 1)
+        Ok(change_unaudited!(self, Unaudited::StepTaken, c => insert.execute(c).await)? == 1)
     }
 }

@@ -2,12 +2,19 @@
 
 use ::saml_sp::{PinnedSubject, ProviderId, Subject, SubjectStore};
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
 
-use crate::{Tx, conn::on, error::corrupt, kept::Kept, schema::saml_subjects as rows};
+use crate::{
+    Tx,
+    db::{change, change_unaudited, read},
+    error::corrupt,
+    kept::Kept,
+    schema::saml_subjects as rows,
+};
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = rows)]
@@ -36,7 +43,7 @@ impl Tx {
         let theirs = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()));
-        on!(&mut self.conn, c => diesel::delete(theirs).execute(c).await)?;
+        change_unaudited!(self, Unaudited::PartOfChange, c => diesel::delete(theirs).execute(c).await)?;
         Ok(())
     }
 }
@@ -48,8 +55,7 @@ impl SubjectStore for Tx {
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
             .order(rows::provider_id);
-        let found: Vec<SubjectRow> =
-            on!(&mut self.conn, c => query.select(SubjectRow::as_select()).load(c).await)?;
+        let found: Vec<SubjectRow> = read!(self, c => query.select(SubjectRow::as_select()).load(c).await)?;
         found.into_iter().map(PinnedSubject::try_from).collect()
     }
 
@@ -61,12 +67,11 @@ impl SubjectStore for Tx {
         let query = rows::table
             .find((self.tenant.as_str(), provider.as_str(), &subject.as_bytes()[..]))
             .select(rows::user_id);
-        let user: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let user: Option<String> = read!(self, c => query.first(c).await.optional())?;
         user.map(|id| id.parse().map_err(|error| corrupt("saml_subjects.user_id", error))).transpose()
     }
 
     async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> Result<bool, StoreError> {
-        self.for_change()?;
         let row = (
             rows::tenant_id.eq(self.tenant.as_str()),
             rows::provider_id.eq(pinned.provider.as_str()),
@@ -75,17 +80,16 @@ impl SubjectStore for Tx {
             rows::pinned_at.eq(pinned.pinned_at.naive()),
         );
         let insert = Kept(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
-        let inserted = on!(&mut self.conn, c => insert.execute(c).await)? == 1;
-        Ok(self.note_change(inserted))
+        let inserted = change!(self, c => insert.execute(c).await)? == 1;
+        Ok(inserted)
     }
 
     async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> Result<bool, StoreError> {
-        self.for_change()?;
         let theirs = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
             .filter(rows::provider_id.eq(provider.as_str()));
-        let deleted = on!(&mut self.conn, c => diesel::delete(theirs).execute(c).await)? == 1;
-        Ok(self.note_change(deleted))
+        let deleted = change!(self, c => diesel::delete(theirs).execute(c).await)? == 1;
+        Ok(deleted)
     }
 }

@@ -2,6 +2,7 @@
 
 use ::saml_sp::{Trial, TrialId, TrialStore};
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     Tx,
-    conn::on,
+    db::{change_unaudited, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
     kept::Kept,
@@ -49,7 +50,6 @@ impl TryFrom<TrialRow> for Trial {
 #[async_trait]
 impl TrialStore for Tx {
     async fn insert_trial(&mut self, trial: &Trial) -> Result<(), StoreError> {
-        self.for_change()?;
         let row = TrialRow {
             tenant_id: self.tenant.to_string(),
             id: trial.id.to_string(),
@@ -59,22 +59,21 @@ impl TrialStore for Tx {
             expires_at: trial.expires_at.naive(),
             report: trial.report.as_ref().map(|report| json_text(REPORT, report)).transpose()?,
         };
-        on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
         Ok(())
     }
 
     async fn trial(&mut self, id: &TrialId) -> Result<Option<Trial>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<TrialRow> =
-            on!(&mut self.conn, c => query.select(TrialRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(TrialRow::as_select()).first(c).await.optional())?;
         row.map(Trial::try_from).transpose()
     }
 
     async fn report_trial(&mut self, id: &TrialId, report: &Value) -> Result<bool, StoreError> {
-        self.for_change()?;
         let waiting = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::report.is_null());
         let report = Some(json_text(REPORT, report)?);
         let update = Kept(diesel::update(waiting).set(rows::report.eq(report)));
-        Ok(on!(&mut self.conn, c => update.execute(c).await)? == 1)
+        Ok(change_unaudited!(self, Unaudited::StepTaken, c => update.execute(c).await)? == 1)
     }
 }

@@ -1,6 +1,7 @@
 //! Providers that somebody has to look after, and how long their certificates last.
 
 use ::saml_sp::{Provider, ProviderId};
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::{
     dsl::sql,
@@ -12,7 +13,8 @@ use kernel::{StoreError, TenantId, Timestamp};
 
 use super::providers;
 use crate::{
-    Across, Tx, conn::on, error::corrupt, json::JsonText, kept::Kept, schema::saml_providers as rows,
+    Across, Tx, conn::on, db::change_unaudited, error::corrupt, json::JsonText, kept::Kept,
+    schema::saml_providers as rows,
 };
 
 const THIRTY_DAYS: i64 = 30 * 24 * 3_600_000;
@@ -87,13 +89,13 @@ impl Tx {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<Provider>, StoreError> {
-        self.for_change()?;
         let due = rows::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(rows::due_at.is_not_null())
             .filter(rows::due_at.le(now.naive()));
         let take = diesel::update(due).set(rows::due_at.eq(until.naive())).returning(rows::document);
-        let document: Option<JsonText> = on!(&mut self.conn, c => Kept(take).get_result(c).await.optional())?;
+        let document: Option<JsonText> =
+            change_unaudited!(self, Unaudited::LookedAfter, c => Kept(take).get_result(c).await.optional())?;
         document.as_ref().map(providers::read).transpose()
     }
 }

@@ -252,7 +252,7 @@ fn savepoint<T, E: From<StoreError>>(
         Ok(None) => Err(WAITED.into()),
         Err(_) => Err(StoreError::Aborted("it panicked").into()),
     };
-    let woken = std::mem::take(&mut tx.woken);
+    let woken = std::mem::take(&mut tx.db.woken);
     let Conn::Sqlite(mut conn) = tx.into_conn() else {
         unreachable!("a SQLite unit of work has a SQLite connection")
     };

@@ -1,5 +1,6 @@
 //! Users as provisioning sees them.
 
+use audit::Unaudited;
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -13,13 +14,13 @@ use stepup::StepUpStore;
 
 use crate::{
     Tx,
-    conn::{held, on},
+    db::Row,
+    db::{change, change_unaudited, lock, read},
     error::corrupt,
     filter::{Kind, Of},
     kept::Kept,
     list::{Slice, load_and_count},
     schema::{group_members, groups, sign_in_names, user_emails, users},
-    tx::Row,
 };
 
 pub(crate) mod refold;
@@ -37,30 +38,30 @@ impl Tx {
         user: &User,
         role: &'static str,
     ) -> Result<bool, StoreError> {
-        self.for_change()?;
         let tenant = self.tenant.clone();
         let row = NewUserRow::of(&tenant, user, role)?;
         let query = diesel::insert_into(users::table).values(row).on_conflict_do_nothing();
-        let inserted = on!(&mut self.conn, c => query.execute(c).await)? == 1;
-        if self.note_change(inserted) {
-            self.index_emails(user);
-            self.index_sign_in_name(user);
+        let inserted = change!(self, c => query.execute(c).await)? == 1;
+        if inserted {
+            self.index_emails(user)?;
+            self.index_sign_in_name(user)?;
         }
         Ok(inserted)
     }
 
-    fn index_sign_in_name(&mut self, user: &User) {
+    fn index_sign_in_name(&mut self, user: &User) -> Result<(), StoreError> {
         if let Some(email_key) = sign_in_email_key(user) {
             let row =
                 SignInNameRow { email_key, tenant_id: self.tenant.to_string(), user_id: user.id.to_string() };
-            self.later(Row::SignInName(row));
+            self.db.later(Row::SignInName(row))?;
         }
+        Ok(())
     }
 
     async fn unindex_sign_in_name(&mut self, user: &User) -> Result<(), StoreError> {
         if let Some(key) = sign_in_email_key(user) {
             let row = sign_in_names::table.find((key, self.tenant.as_str()));
-            on!(&mut self.conn, c => diesel::delete(row).execute(c).await)?;
+            change_unaudited!(self, Unaudited::PartOfChange, c => diesel::delete(row).execute(c).await)?;
         }
         Ok(())
     }
@@ -78,7 +79,7 @@ impl Tx {
         self.drop_links(user).await
     }
 
-    fn index_emails(&mut self, user: &User) {
+    fn index_emails(&mut self, user: &User) -> Result<(), StoreError> {
         for (position, email) in (0..).zip(user.emails()) {
             let row = EmailRow {
                 tenant_id: self.tenant.to_string(),
@@ -86,15 +87,16 @@ impl Tx {
                 position,
                 value_key: fold(email.value),
             };
-            self.later(Row::Email(row));
+            self.db.later(Row::Email(row))?;
         }
+        Ok(())
     }
 
     async fn unindex_emails(&mut self, user: &UserId) -> Result<(), StoreError> {
         let emails = user_emails::table
             .filter(user_emails::tenant_id.eq(self.tenant.as_str()))
             .filter(user_emails::user_id.eq(user.as_str()));
-        on!(&mut self.conn, c => diesel::delete(emails).execute(c).await)?;
+        change_unaudited!(self, Unaudited::PartOfChange, c => diesel::delete(emails).execute(c).await)?;
         Ok(())
     }
 
@@ -123,7 +125,7 @@ impl Tx {
             .order((group_members::user_id, group_members::group_id))
             .select((group_members::user_id, groups::id, groups::display_name))
             .limit(most + 1);
-        let rows: Vec<(String, String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let rows: Vec<(String, String, String)> = read!(self, c => query.load(c).await)?;
         if i64::try_from(rows.len()).is_ok_and(|read| read > most) {
             return Ok(false);
         }
@@ -142,54 +144,48 @@ impl Tx {
 #[async_trait]
 impl UserStore for Tx {
     async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
-        self.flush().await?;
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> =
-            on!(&mut self.conn, c => query.select(UserRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(UserRow::as_select()).first(c).await.optional())?;
         self.with_groups(row).await
     }
 
     async fn user_for_update(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
-        self.for_change()?;
-        self.flush().await?;
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
-        let row: Option<UserRow> = held!(self, for_update, first, query.select(UserRow::as_select()))?;
+        let row: Option<UserRow> = lock!(self, for_update, first, query.select(UserRow::as_select()))?;
         self.held = row.as_ref().map(|row| row.id.clone());
         self.with_groups(row).await
     }
 
     async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError> {
-        self.flush().await?;
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             .filter(users::user_name_key.eq(key))
             .filter(users::deleted_at.is_null());
         let row: Option<UserRow> =
-            on!(&mut self.conn, c => query.select(UserRow::as_select()).first(c).await.optional())?;
+            read!(self, c => query.select(UserRow::as_select()).first(c).await.optional())?;
         self.with_groups(row).await
     }
 
     async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
-        self.flush().await?;
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             .filter(users::sign_in_email_key.eq(key))
             .select(users::id);
-        let id: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
         id.map(|id| id.parse().map_err(|error| corrupt("users.id", error))).transpose()
     }
 
     async fn find_users(&mut self, query: &Query, groups: bool) -> Result<Found<User>, StoreError> {
-        self.flush().await?;
         let slice = Slice::of(query);
-        let of = Of { kind: Kind::Users, dialect: self.conn.dialect(), tenant: &self.tenant };
+        let of = Of { kind: Kind::Users, dialect: self.db.dialect(), tenant: &self.tenant };
         let count = users::table.filter(of.matching(query.filter.as_ref())).count();
         let page = users::table.filter(of.page(query.filter.as_ref(), &slice)).order(users::id);
         let page = page.limit(slice.limit).offset(slice.offset);
         let (rows, total): (Vec<UserRow>, _) =
-            load_and_count!(&mut self.conn, slice, page.select(UserRow::as_select()), count)?;
+            load_and_count!(self.db.reading().await?, slice, page.select(UserRow::as_select()), count)?;
         let in_groups = rows.iter().any(|row| row.has_groups);
         let users = rows.into_iter().map(User::try_from).collect::<Result<Vec<_>, _>>()?;
         let mut found = slice.found(total, users);
@@ -204,7 +200,6 @@ impl UserStore for Tx {
     }
 
     async fn update_user(&mut self, before: &User, after: &User) -> Result<(), StoreError> {
-        self.for_change()?;
         let update = UserUpdate {
             tenant_id: self.tenant.to_string(),
             id: after.id.to_string(),
@@ -212,17 +207,15 @@ impl UserStore for Tx {
         };
         if self.held.as_deref() == Some(after.id.as_str()) {
             // It is there and stays there: the change may go with the entries.
-            self.later(Row::User(Box::new(update)));
+            self.db.later(Row::User(Box::new(update)))?;
         } else {
-            self.flush().await?;
-            if on!(&mut self.conn, c => update_user!(update, c))? != 1 {
+            if change!(self, c => update_user!(update, c))? != 1 {
                 return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
             }
         }
-        self.note_change(true);
         if sign_in_email_key(before) != sign_in_email_key(after) {
             self.unindex_sign_in_name(before).await?;
-            self.index_sign_in_name(after);
+            self.index_sign_in_name(after)?;
             if let (Some(old), Some(new)) = (sign_in_email_key(before), sign_in_email_key(after)) {
                 self.inherit_salt(&old, &new).await?;
             }
@@ -233,14 +226,12 @@ impl UserStore for Tx {
         }
         if before.attributes.get("emails") != after.attributes.get("emails") {
             self.unindex_emails(&after.id).await?;
-            self.index_emails(after);
+            self.index_emails(after)?;
         }
         Ok(())
     }
 
     async fn delete_user(&mut self, user: &User, at: Timestamp) -> Result<(), StoreError> {
-        self.for_change()?;
-        self.flush().await?;
         let row =
             users::table.find((self.tenant.as_str(), user.id.as_str())).filter(users::deleted_at.is_null());
         self.held = None;
@@ -251,10 +242,9 @@ impl UserStore for Tx {
             users::has_groups.eq(false),
             users::sessions_after.eq(at.naive()),
         );
-        if on!(&mut self.conn, c => Kept(diesel::update(row).set(gone)).execute(c).await)? != 1 {
+        if change!(self, c => Kept(diesel::update(row).set(gone)).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a deletion of a user that the tenant does not have"));
         }
-        self.note_change(true);
         self.unindex_emails(&user.id).await?;
         self.unindex_sign_in_name(user).await?;
         self.shut_out(&user.id, at).await?;
@@ -263,7 +253,7 @@ impl UserStore for Tx {
         let memberships = group_members::table
             .filter(group_members::tenant_id.eq(self.tenant.as_str()))
             .filter(group_members::user_id.eq(user.id.as_str()));
-        on!(&mut self.conn, c => diesel::delete(memberships).execute(c).await)?;
+        change!(self, c => diesel::delete(memberships).execute(c).await)?;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Checkpoints of audit logs, told to those who keep them elsewhere.
 
 use ::webhooks::{EventId, Payload, PayloadActor, PayloadResource};
-use audit::{EventData, events::audit_log::AuditCheckpointPublished, log::Checkpoint};
+use audit::{EventData, Unaudited, events::audit_log::AuditCheckpointPublished, log::Checkpoint};
 use chrono::NaiveDateTime;
 use data_encoding::BASE64;
 use diesel::prelude::*;
@@ -13,7 +13,8 @@ use super::deliveries::DeliveryRow;
 use crate::{
     Across, Tx,
     audit_log::number,
-    conn::{held, on},
+    conn::on,
+    db::{change_unaudited, lock, read},
     error::corrupt,
     kept::Kept,
     schema::{audit_logs, webhook_deliveries as rows, webhook_routes as routes},
@@ -46,11 +47,10 @@ impl Across {
 impl Tx {
     /// Tells the newest checkpoint to those who want to know, unless somebody else has meanwhile.
     pub async fn publish_checkpoint(&mut self, ctx: &Ctx, due_since: Timestamp) -> Result<(), StoreError> {
-        self.for_change()?;
         let tenant = self.tenant.as_str().to_owned();
         let log =
             audit_logs::table.find(&tenant).select((audit_logs::published_size, audit_logs::published_at));
-        let told: Option<(i64, Option<NaiveDateTime>)> = held!(self, for_update, first, log)?;
+        let told: Option<(i64, Option<NaiveDateTime>)> = lock!(self, for_update, first, log)?;
         let (Some((told, at)), Some((note, _))) = (told, self.newest_checkpoint().await?) else {
             return Ok(());
         };
@@ -78,20 +78,20 @@ impl Tx {
             .filter(routes::event_type.eq(CODE))
             .order(routes::subscription_id)
             .select(routes::subscription_id);
-        let subscriptions: Vec<String> = on!(&mut self.conn, c => query.load(c).await)?;
+        let subscriptions: Vec<String> = read!(self, c => query.load(c).await)?;
         for id in subscriptions {
             let id = id.parse().map_err(|error| corrupt("webhook_routes.subscription_id", error))?;
             let event = (event_id.clone(), CODE.to_owned());
             let row = DeliveryRow::fresh(ctx, &id, event, (1, Some(payload.clone())));
-            on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
-            self.woken.add(id, false);
+            change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+            self.db.wake(id, false);
         }
         let told = (
             audit_logs::published_size.eq(number(checkpoint.size)),
             audit_logs::published_at.eq(Some(ctx.now.naive())),
         );
         let update = Kept(diesel::update(audit_logs::table.find(&tenant)).set(told));
-        on!(&mut self.conn, c => update.execute(c).await)?;
+        change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::{
     Tx,
     audit_entries::EntryRow,
-    conn::on,
+    db::read,
     error::corrupt,
     schema::{audit_entries as entries, webhook_deliveries as rows},
 };
@@ -184,8 +184,7 @@ impl Tx {
             .filter(rows::subscription_id.eq(id.as_str()))
             .order(rows::id.desc())
             .limit(limit);
-        let found: Vec<DeliveryRow> =
-            on!(&mut self.conn, c => query.select(DeliveryRow::as_select()).load(c).await)?;
+        let found: Vec<DeliveryRow> = read!(self, c => query.select(DeliveryRow::as_select()).load(c).await)?;
         Ok(found.into_iter().map(Delivered::from).collect())
     }
 
@@ -195,7 +194,7 @@ impl Tx {
         id: &str,
     ) -> Result<Option<DeliveryRow>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), of.as_str(), id));
-        on!(&mut self.conn, c => query.select(DeliveryRow::as_select()).first(c).await.optional())
+        read!(self, c => query.select(DeliveryRow::as_select()).first(c).await.optional())
     }
 
     /// What is sent by an attempt, or was; `None` where there is no such attempt, or its event is not kept any more.
@@ -222,8 +221,7 @@ impl Tx {
             let query = entries::table
                 .filter(entries::tenant_id.eq(self.tenant.as_str()))
                 .filter(entries::id.eq_any(&ids));
-            let kept: Vec<EntryRow> =
-                on!(&mut self.conn, c => query.select(EntryRow::as_select()).load(c).await)?;
+            let kept: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
             bodies.extend(
                 kept.into_iter().map(audit::StoredEntry::from).map(|entry| (entry.id.clone(), entry)),
             );

@@ -1,6 +1,7 @@
 //! What was: events sent again, counts by the hour, and attempts whose time to be kept is over.
 
 use ::webhooks::{Key, Subscription, SubscriptionId};
+use audit::Unaudited;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreError, Timestamp};
@@ -9,12 +10,13 @@ use super::deliveries::{DeliveryRow, event_of};
 use crate::{
     Across, Tx,
     conn::on,
+    db::Row,
+    db::{change_unaudited, read},
     error::corrupt,
     schema::{
         audit_entries as entries, webhook_deliveries as rows, webhook_hours as hours,
         webhook_queues as queues, webhook_subscriptions as subscriptions,
     },
-    tx::Row,
 };
 
 /// Events that are sent again at once, at most.
@@ -71,8 +73,7 @@ impl Tx {
                 .order((entries::created_at, entries::id))
                 .limit(i64::try_from(most).unwrap_or(i64::MAX))
                 .select((entries::created_at, entries::id, entries::resource_id));
-            let some: Vec<(chrono::NaiveDateTime, String, String)> =
-                on!(&mut self.conn, c => query.load(c).await)?;
+            let some: Vec<(chrono::NaiveDateTime, String, String)> = read!(self, c => query.load(c).await)?;
             let other = some.into_iter().filter(|(.., about)| about != subscription.id.as_str());
             found.extend(other.map(|(at, entry, _)| Past { at: Timestamp::from_naive(at), entry, code }));
         }
@@ -88,17 +89,18 @@ impl Tx {
         id: &SubscriptionId,
         past: Vec<Past>,
     ) -> Result<Replayed, StoreError> {
-        self.for_change()?;
         let next_from = past.get(MAX_REPLAYED).map(|past| past.at);
         let some = past.into_iter().take(MAX_REPLAYED);
         let mut count = 0;
         for Past { entry, code, .. } in some {
             let row = DeliveryRow::fresh(ctx, id, (event_of(&entry), code.to_owned()), (1, None));
-            self.later(Row::Delivery(Box::new(row)));
+            self.db.later(Row::Delivery(Box::new(row)))?;
             count += 1;
         }
-        self.note_change(count > 0);
-        self.woken.add(id.clone(), false);
+        if count > 0 {
+            self.db.require_entry();
+        }
+        self.db.wake(id.clone(), false);
         Ok(Replayed { count, next_from })
     }
 
@@ -114,7 +116,7 @@ impl Tx {
             .filter(hours::hour.ge(from.naive()))
             .order(hours::hour)
             .select((hours::hour, hours::succeeded, hours::failed));
-        let found: Vec<(chrono::NaiveDateTime, i64, i64)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let found: Vec<(chrono::NaiveDateTime, i64, i64)> = read!(self, c => query.load(c).await)?;
         let hour = |(hour, succeeded, failed)| HourOfDeliveries {
             hour: Timestamp::from_naive(hour),
             succeeded,
@@ -126,10 +128,10 @@ impl Tx {
     /// Takes away attempts of a subscription that are 30 days old, or all of one that was removed, and that one at last.
     /// Whether there are more.
     pub async fn tidy_deliveries(&mut self, id: &SubscriptionId, now: Timestamp) -> Result<bool, StoreError> {
-        self.for_change()?;
         let tenant = self.tenant.as_str().to_owned();
         let subscription = subscriptions::table.find((&tenant, id.as_str()));
-        let is_deleted: Option<bool> = on!(&mut self.conn, c => subscription.select(subscriptions::is_deleted).first(c).await.optional())?;
+        let is_deleted: Option<bool> =
+            read!(self, c => subscription.select(subscriptions::is_deleted).first(c).await.optional())?;
         let is_deleted = is_deleted.unwrap_or(true);
         let before = if is_deleted { now.plus_millis(24 * 3_600_000) } else { now.plus_millis(-KEPT) };
         // Ids sort by time.
@@ -141,25 +143,25 @@ impl Tx {
             .order(rows::id)
             .limit(AWAY_AT_ONCE)
             .select(rows::id);
-        let ids: Vec<String> = on!(&mut self.conn, c => old.load(c).await)?;
+        let ids: Vec<String> = read!(self, c => old.load(c).await)?;
         if let Some(last) = ids.last() {
             let away = rows::table
                 .filter(rows::tenant_id.eq(&tenant))
                 .filter(rows::subscription_id.eq(id.as_str()))
                 .filter(rows::id.le(last));
-            on!(&mut self.conn, c => diesel::delete(away).execute(c).await)?;
+            change_unaudited!(self, Unaudited::Delivered, c => diesel::delete(away).execute(c).await)?;
         }
         let old = hours::table
             .filter(hours::tenant_id.eq(&tenant))
             .filter(hours::subscription_id.eq(id.as_str()))
             .filter(hours::hour.lt(before.naive()));
-        on!(&mut self.conn, c => diesel::delete(old).execute(c).await)?;
+        change_unaudited!(self, Unaudited::Delivered, c => diesel::delete(old).execute(c).await)?;
         let has_more = i64::try_from(ids.len()).is_ok_and(|count| count == AWAY_AT_ONCE);
         // A change that was under way when it was removed may have had a delivery for it: then it is there the next time.
         if is_deleted && ids.is_empty() {
             let queue = queues::table.find((&tenant, id.as_str()));
-            on!(&mut self.conn, c => diesel::delete(queue).execute(c).await)?;
-            on!(&mut self.conn, c => diesel::delete(subscription).execute(c).await)?;
+            change_unaudited!(self, Unaudited::Delivered, c => diesel::delete(queue).execute(c).await)?;
+            change_unaudited!(self, Unaudited::Delivered, c => diesel::delete(subscription).execute(c).await)?;
         }
         Ok(has_more)
     }

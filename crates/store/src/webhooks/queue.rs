@@ -1,6 +1,7 @@
 //! How a dispatcher finds subscriptions with something due, and takes them.
 
 use ::webhooks::{Key, Lease, Receiver, SubscriptionId, Taken};
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::{
     prelude::*,
@@ -13,6 +14,7 @@ use super::deliveries::DeliveryRow;
 use crate::{
     Across, Tx,
     conn::on,
+    db::{change_unaudited, read},
     error::corrupt,
     json::{JsonText, read_json},
     kept::Kept,
@@ -130,7 +132,6 @@ type ReceiverRow = (String, JsonText, Option<NaiveDateTime>, String);
 impl Tx {
     /// Takes a subscription by compare-and-set; whether it is ours now.
     pub async fn lease_webhook(&mut self, id: &SubscriptionId, lease: &Lease) -> Result<bool, StoreError> {
-        self.for_change()?;
         let now = lease.now.naive();
         let far = lease.now.plus_millis(2 * Lease::LENGTH).naive();
         let free = queues::table.find((self.tenant.as_str(), id.as_str())).filter(
@@ -141,7 +142,7 @@ impl Tx {
         );
         let ours = (queues::lease_owner.eq(&lease.owner), queues::lease_until.eq(lease.until.naive()));
         let update = Kept(diesel::update(free).set(ours));
-        Ok(on!(&mut self.conn, c => update.execute(c).await)? == 1)
+        Ok(change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)? == 1)
     }
 
     /// Gives subscriptions back.
@@ -151,12 +152,11 @@ impl Tx {
         owner: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.for_change()?;
         for id in ids {
             let ours =
                 queues::table.find((self.tenant.as_str(), id.as_str())).filter(queues::lease_owner.eq(owner));
             let update = Kept(diesel::update(ours).set(queues::lease_until.eq(now.naive())));
-            on!(&mut self.conn, c => update.execute(c).await)?;
+            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Tx {
             .filter(subscriptions::id.eq(id.as_str()))
             .filter(subscriptions::enabled.eq(true))
             .select((subscriptions::url, subscriptions::secrets, queues::failing_since, queues::lease_owner));
-        let found: Option<ReceiverRow> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let found: Option<ReceiverRow> = read!(self, c => query.first(c).await.optional())?;
         let Some((url, secrets, failing_since, owner)) = found else { return Ok(Taken::Nothing) };
         if owner != lease.owner {
             return Ok(Taken::Elsewhere);
@@ -212,6 +212,6 @@ impl Tx {
             .filter(rows::due_at.le(now.naive()))
             .order((rows::due_at, rows::id))
             .limit(i64::try_from(most).unwrap_or(i64::MAX));
-        on!(&mut self.conn, c => query.select(DeliveryRow::as_select()).load(c).await)
+        read!(self, c => query.select(DeliveryRow::as_select()).load(c).await)
     }
 }

@@ -1,5 +1,6 @@
 //! What comes of attempts, and what follows.
 
+use audit::Unaudited;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::webhooks::{Batch, Report, SubscriptionId};
@@ -13,7 +14,8 @@ use kernel::{StoreError, Timestamp};
 
 use crate::{
     Tx,
-    conn::{Conn, held, on},
+    conn::Conn,
+    db::{change_unaudited, lock, unaudited},
     error::store_error,
     kept::Kept,
     schema::{webhook_deliveries as rows, webhook_hours as hours, webhook_queues as queues},
@@ -44,7 +46,6 @@ struct RecordedId {
 impl Tx {
     /// Keeps outcomes, and the attempts that follow. Of an attempt that has one already nothing is kept.
     pub async fn record_webhooks(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        self.for_change()?;
         let recorded = self.keep_outcomes(&batch.reports).await?;
         let is_new = |(id, report): &&(SubscriptionId, Report)| {
             recorded.contains(&(id.to_string(), report.attempt.id.to_string()))
@@ -67,7 +68,7 @@ impl Tx {
         for (id, since) in &batch.failing_since {
             let row = queues::table.find((self.tenant.as_str(), id.as_str()));
             let update = Kept(diesel::update(row).set(queues::failing_since.eq(since.map(Timestamp::naive))));
-            on!(&mut self.conn, c => update.execute(c).await)?;
+            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         }
         for id in retried {
             self.set_next_retry(id).await?;
@@ -80,9 +81,9 @@ impl Tx {
         let tenant = self.tenant.as_str().to_owned();
         // Held by a statement of its own: the next one then sees what whoever held it before has committed.
         let queue = queues::table.find((&tenant, id.as_str())).select(queues::lease_owner);
-        let _held: Option<String> = held!(self, for_update, first, queue)?;
+        let _held: Option<String> = lock!(self, for_update, first, queue)?;
         let update = || diesel::sql_query(NEXT_RETRY).bind::<Text, _>(&tenant).bind::<Text, _>(id.as_str());
-        on!(&mut self.conn, c => Kept(update()).execute(c).await)?;
+        change_unaudited!(self, Unaudited::Delivered, c => Kept(update()).execute(c).await)?;
         Ok(())
     }
 
@@ -92,7 +93,7 @@ impl Tx {
         let nothing =
             (queues::failing_since.eq(None::<NaiveDateTime>), queues::next_retry.eq(None::<NaiveDateTime>));
         let update = Kept(diesel::update(row).set(nothing));
-        on!(&mut self.conn, c => update.execute(c).await)?;
+        change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         self.set_next_retry(id).await
     }
 
@@ -118,7 +119,7 @@ impl Tx {
                 .do_update()
                 .set(more),
         );
-        on!(&mut self.conn, c => upsert.execute(c).await)?;
+        change_unaudited!(self, Unaudited::Delivered, c => upsert.execute(c).await)?;
         Ok(())
     }
 
@@ -128,7 +129,8 @@ impl Tx {
         reports: &[(SubscriptionId, Report)],
     ) -> Result<BTreeSet<(String, String)>, StoreError> {
         let tenant = self.tenant.as_str().to_owned();
-        match &mut self.conn {
+        unaudited(Unaudited::Delivered);
+        match self.db.changing().await? {
             Conn::Postgres(pg) => {
                 let column = Columns::of(reports);
                 let query = diesel::sql_query(RECORD)
@@ -200,7 +202,7 @@ impl Tx {
                 rows::is_fresh,
                 rows::due_at,
             ));
-            on!(&mut self.conn, c => insert.execute(c).await)?;
+            change_unaudited!(self, Unaudited::Delivered, c => insert.execute(c).await)?;
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! Sending an event again because somebody asks for it.
 
 use ::webhooks::SubscriptionId;
+use audit::Unaudited;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreError};
 
 use super::deliveries::{Delivered, DeliveryRow};
-use crate::{Tx, conn::on, kept::Kept, schema::webhook_deliveries as rows};
+use crate::{Tx, db::change_unaudited, kept::Kept, schema::webhook_deliveries as rows};
 
 /// Attempts that are walked past to the newest one.
 const HOPS: usize = 50;
@@ -20,7 +21,6 @@ impl Tx {
         of: &SubscriptionId,
         id: &str,
     ) -> Result<Option<Delivered>, StoreError> {
-        self.for_change()?;
         let Some(mut last) = self.delivery(of, id).await? else { return Ok(None) };
         let mut before = None;
         for _ in 0..HOPS {
@@ -36,12 +36,12 @@ impl Tx {
         }
         let event = (last.event_id, last.event_type);
         let row = DeliveryRow::fresh(ctx, of, event, (last.attempt + 1, last.payload));
-        on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+        change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
         // Whoever asks by the same attempt once more does not have to walk past all of them.
         for known in [last.id.as_str(), id] {
             let link = rows::table.find((self.tenant.as_str(), of.as_str(), known));
             let link = Kept(diesel::update(link).set(rows::next_id.eq(Some(row.id.clone()))));
-            on!(&mut self.conn, c => link.execute(c).await)?;
+            change_unaudited!(self, Unaudited::Delivered, c => link.execute(c).await)?;
         }
         Ok(Some(self.told(of, row)))
     }
@@ -58,21 +58,20 @@ impl Tx {
         let now = Some(ctx.now.naive());
         let pending = rows::table.find((&tenant, of.as_str(), id)).filter(rows::due_at.is_not_null());
         let update = Kept(diesel::update(pending).set((rows::is_fresh.eq(true), rows::due_at.eq(now))));
-        if on!(&mut self.conn, c => update.execute(c).await)? != 1 {
+        if change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)? != 1 {
             return Ok(false);
         }
         if let Some(before) = before {
             let row = rows::table.find((&tenant, of.as_str(), before));
             let update = Kept(diesel::update(row).set(rows::next_at.eq(now)));
-            on!(&mut self.conn, c => update.execute(c).await)?;
+            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         }
         self.set_next_retry(of).await?;
         Ok(true)
     }
 
     fn told(&mut self, of: &SubscriptionId, row: DeliveryRow) -> Delivered {
-        self.note_change(true);
-        self.woken.add(of.clone(), false);
+        self.db.wake(of.clone(), false);
         row.into()
     }
 }

@@ -2,6 +2,7 @@
 
 use ::webhooks::{DisabledReason, Subscription, SubscriptionId, SubscriptionStore};
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -9,7 +10,8 @@ use kernel::{StoreError, TenantId, Timestamp};
 
 use crate::{
     Across, Tx,
-    conn::{held, on},
+    conn::on,
+    db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
     kept::Kept,
@@ -101,10 +103,10 @@ impl Tx {
                     routes::subscription_id.eq(id.as_str()),
                 );
                 let insert = Kept(diesel::insert_into(routes::table).values(row).on_conflict_do_nothing());
-                on!(&mut self.conn, c => insert.execute(c).await)?;
+                change_unaudited!(self, Unaudited::PartOfChange, c => insert.execute(c).await)?;
             } else {
                 let delete = diesel::delete(routes::table.find((&tenant, *code, id.as_str())));
-                on!(&mut self.conn, c => delete.execute(c).await)?;
+                change_unaudited!(self, Unaudited::PartOfChange, c => delete.execute(c).await)?;
             }
         }
         Ok(())
@@ -119,7 +121,7 @@ impl Tx {
             .filter(rows::is_deleted.eq(false))
             .order(rows::id)
             .select(rows::id);
-        let ids: Vec<String> = on!(&mut self.conn, c => behind.load(c).await)?;
+        let ids: Vec<String> = read!(self, c => behind.load(c).await)?;
         for id in ids {
             let id = id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?;
             // Read once more, and held: somebody may be changing it.
@@ -128,7 +130,7 @@ impl Tx {
                 let row = rows::table.find((self.tenant.as_str(), id.as_str()));
                 let routed = i64::try_from(types.len()).unwrap_or(i64::MAX);
                 let update = Kept(diesel::update(row).set(rows::routed.eq(routed)));
-                on!(&mut self.conn, c => update.execute(c).await)?;
+                change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)?;
             }
         }
         Ok(())
@@ -160,83 +162,76 @@ impl SubscriptionStore for Tx {
             .filter(rows::is_deleted.eq(false))
             .order(rows::id);
         let found: Vec<SubscriptionRow> =
-            on!(&mut self.conn, c => query.select(SubscriptionRow::as_select()).load(c).await)?;
+            read!(self, c => query.select(SubscriptionRow::as_select()).load(c).await)?;
         found.into_iter().map(Subscription::try_from).collect()
     }
 
     async fn subscription(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::is_deleted.eq(false));
         let row: Option<SubscriptionRow> =
-            held!(self, for_update, first, query.select(SubscriptionRow::as_select()))?;
+            lock!(self, for_update, first, query.select(SubscriptionRow::as_select()))?;
         row.map(Subscription::try_from).transpose()
     }
 
     async fn count_subscriptions(&mut self) -> Result<usize, StoreError> {
-        if self.writable {
+        if self.db.is_writable() {
             // Who counts to add one waits for the others who do.
             let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
-            let _held: Option<String> = held!(self, for_update, first, tenant)?;
+            let _held: Option<String> = lock!(self, for_update, first, tenant)?;
         }
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::is_deleted.eq(false))
             .count();
-        let count: i64 = on!(&mut self.conn, c => query.get_result(c).await)?;
+        let count: i64 = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     async fn insert_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
-        self.for_change()?;
         let types = types();
         let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
-        on!(&mut self.conn, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+        change!(self, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
         let queue = (
             queues::tenant_id.eq(&row.tenant_id),
             queues::subscription_id.eq(&row.id),
             queues::lease_owner.eq(""),
             queues::lease_until.eq(row.created_at),
         );
-        on!(&mut self.conn, c => diesel::insert_into(queues::table).values(queue).execute(c).await)?;
+        change!(self, c => diesel::insert_into(queues::table).values(queue).execute(c).await)?;
         self.route(&subscription.id, &types, wants(subscription)).await?;
-        self.note_change(true);
         Ok(())
     }
 
     async fn update_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
-        self.for_change()?;
         let types = types();
         let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
         let of_it = rows::table.find((&row.tenant_id, &row.id));
-        let was: Option<bool> =
-            on!(&mut self.conn, c => of_it.select(rows::enabled).first(c).await.optional())?;
+        let was: Option<bool> = read!(self, c => of_it.select(rows::enabled).first(c).await.optional())?;
         let update = Kept(diesel::update(of_it).set(&row));
-        on!(&mut self.conn, c => update.execute(c).await)?;
+        change!(self, c => update.execute(c).await)?;
         self.route(&subscription.id, &types, wants(subscription)).await?;
         if was != Some(subscription.enabled) {
             self.begin_anew(&subscription.id).await?;
         }
-        self.note_change(true);
-        self.woken.add(subscription.id.clone(), true);
+        self.db.wake(subscription.id.clone(), true);
         Ok(())
     }
 
     async fn delete_subscription(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
-        self.for_change()?;
         let tenant = self.tenant.as_str().to_owned();
         // Those too of types that this version of the program does not know.
         let of_it = routes::table
             .filter(routes::tenant_id.eq(&tenant))
             .filter(routes::subscription_id.eq(id.as_str()));
-        on!(&mut self.conn, c => diesel::delete(of_it).execute(c).await)?;
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
         let queue = queues::table.find((&tenant, id.as_str()));
-        on!(&mut self.conn, c => diesel::delete(queue).execute(c).await)?;
+        change!(self, c => diesel::delete(queue).execute(c).await)?;
         // Its deliveries are many, and are taken away bit by bit.
         let row = rows::table.find((&tenant, id.as_str()));
         let gone = (rows::is_deleted.eq(true), rows::enabled.eq(false));
         let update = Kept(diesel::update(row).set(gone));
-        on!(&mut self.conn, c => update.execute(c).await)?;
-        self.note_change(true);
-        self.woken.add(id.clone(), true);
+        change!(self, c => update.execute(c).await)?;
+        self.db.wake(id.clone(), true);
         Ok(())
     }
 }

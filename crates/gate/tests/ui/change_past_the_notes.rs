@@ -1,0 +1,18 @@
+//! A change whose statement is sent past the unit of work, which would not know that it needs an audit entry.
+
+use audit::{Audited, Unaudited};
+use gate::{
+    access::{Access, WorkError},
+    permissions::ScimWrite,
+};
+
+async fn handler(access: Access<ScimWrite>) -> Result<(), WorkError<scim_core::Error>> {
+    access
+        .write(async move |_, tx| {
+            let _connection = tx.db.changing().await?; //~ E0616
+            Ok(Audited::without((), Unaudited::NothingChanged))
+        })
+        .await
+}
+
+fn main() {}

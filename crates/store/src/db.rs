@@ -1,0 +1,308 @@
+//! The connection of a unit of work.
+//!
+//! It is private to this file, so nothing can be forgotten: [`read!`] writes the rows that wait before it reads,
+//! [`change!`] refuses to change anything in a unit of work for reading and notes that something has changed, which asks
+//! for an audit entry, and [`change_unaudited!`] says why it asks for none.
+
+use ::webhooks::SubscriptionId;
+use audit::Unaudited;
+use diesel::QueryResult;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::future::join;
+use kernel::StoreError;
+
+use crate::{
+    audit_entries::{self, EntryRow},
+    conn::{Conn, Transaction},
+    credential::Reread,
+    error::store_error,
+    filter::Dialect,
+    step_up::{self, GrantRow},
+    users::{self, EmailRow, SignInNameRow, UserUpdate},
+    webhooks::{self, DeliveryRow, FanOut, Told, Woken},
+};
+
+/// The connection of a unit of work, and what has become of it.
+pub(crate) struct Db {
+    conn: Conn,
+    is_writable: bool,
+    /// Whether a statement changed something, which asks for an entry.
+    changed: bool,
+    /// Whether rows that waited could not be written.
+    failed: bool,
+    /// Rows that nothing in the unit of work has seen yet: written together, at the latest before the commit.
+    pending: Vec<Row>,
+    /// Who is told once it is committed.
+    pub(crate) woken: Woken,
+}
+
+/// A row that waits for the next statement that could see it, or the end of the unit of work.
+pub(crate) enum Row {
+    Email(EmailRow),
+    SignInName(SignInNameRow),
+    User(Box<UserUpdate>),
+    Entry(Box<EntryRow>),
+    FanOut(FanOut),
+    Grant(Box<GrantRow>),
+    Delivery(Box<DeliveryRow>),
+}
+
+/// What a statement answers that may have changed something.
+pub(crate) trait Affected {
+    /// Whether it has.
+    fn is_any(&self) -> bool;
+}
+
+impl Affected for usize {
+    fn is_any(&self) -> bool {
+        *self > 0
+    }
+}
+
+impl<T> Affected for Vec<T> {
+    fn is_any(&self) -> bool {
+        !self.is_empty()
+    }
+}
+
+impl<T> Affected for Option<T> {
+    fn is_any(&self) -> bool {
+        self.is_some()
+    }
+}
+
+impl Db {
+    pub(crate) fn new(conn: Conn, is_writable: bool) -> Self {
+        Self {
+            conn,
+            is_writable,
+            changed: false,
+            failed: false,
+            pending: Vec::new(),
+            woken: Woken::default(),
+        }
+    }
+
+    /// Whose SQL it speaks.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.conn.dialect()
+    }
+
+    /// Whether the unit of work may change anything.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.is_writable
+    }
+
+    /// The connection, for a statement that changes nothing. Used by [`read!`] and [`lock!`].
+    pub(crate) async fn reading(&mut self) -> Result<&mut Conn, StoreError> {
+        self.flush().await?;
+        Ok(&mut self.conn)
+    }
+
+    /// The connection, for a statement that changes something. Used by [`change!`] and [`change_unaudited!`].
+    pub(crate) async fn changing(&mut self) -> Result<&mut Conn, StoreError> {
+        self.require_writable()?;
+        self.flush().await?;
+        Ok(&mut self.conn)
+    }
+
+    /// Refuses to change anything in a unit of work for reading.
+    pub(crate) fn require_writable(&self) -> Result<(), StoreError> {
+        if self.is_writable {
+            Ok(())
+        } else {
+            Err(StoreError::Aborted("a change in a unit of work for reading"))
+        }
+    }
+
+    /// Notes what a statement has changed, if anything.
+    pub(crate) fn note<T: Affected>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        self.changed |= result.as_ref().is_ok_and(Affected::is_any);
+        result
+    }
+
+    /// Says that what was done needs an entry, where the statements do not tell.
+    pub(crate) fn require_entry(&mut self) {
+        self.changed = true;
+    }
+
+    /// Says who is told once it is committed: a subscription that has work, or has changed.
+    pub(crate) fn wake(&mut self, id: SubscriptionId, has_changed: bool) {
+        self.woken.add(id, has_changed);
+    }
+
+    /// Writes a row with the next statements. What belongs to the audit log needs no entry there, everything else does.
+    pub(crate) fn later(&mut self, row: Row) -> Result<(), StoreError> {
+        self.require_writable()?;
+        self.changed |= !matches!(row, Row::Entry(_) | Row::FanOut(_) | Row::Delivery(_));
+        self.pending.push(row);
+        Ok(())
+    }
+
+    /// Whether it may be committed: nothing failed, and what changed has something for the audit log.
+    pub(crate) fn may_commit(&self, events: usize) -> Result<(), StoreError> {
+        if self.failed {
+            return Err(StoreError::Aborted("it went on after a failed statement"));
+        }
+        if self.changed && events == 0 {
+            return Err(StoreError::Aborted("a change without an audit entry"));
+        }
+        Ok(())
+    }
+
+    /// What has changed so far has its entries.
+    pub(crate) fn set_audited(&mut self) {
+        self.changed = false;
+    }
+
+    /// Writes the rows that wait: in one go where the database takes several statements at once.
+    pub(crate) async fn flush(&mut self) -> Result<(), StoreError> {
+        if self.pending.is_empty() { Ok(()) } else { self.write_pending(None).await }
+    }
+
+    /// The same, and reads the credential again with them.
+    pub(crate) async fn write_pending(&mut self, reread: Option<Reread>) -> Result<(), StoreError> {
+        let written = self.send_pending(reread).await;
+        self.failed |= written.is_err();
+        written
+    }
+
+    async fn send_pending(&mut self, reread: Option<Reread>) -> Result<(), StoreError> {
+        let rows = std::mem::take(&mut self.pending);
+        match &mut self.conn {
+            Conn::Postgres(pg) => {
+                let has_begun = pg.transaction != Transaction::Due;
+                let reread = reread.filter(|_| has_begun || !rows.is_empty());
+                if rows.is_empty() && reread.is_none() {
+                    return Ok(());
+                }
+                let conn: &AsyncPgConnection = pg.begun().await.map_err(store_error)?;
+                let read = async {
+                    match &reread {
+                        Some(reread) => reread.at_end(conn).await,
+                        None => Ok(()),
+                    }
+                };
+                let (written, read) = join(write_together(conn, &rows), read).await;
+                let result = written.and_then(|told| read.map(|()| told));
+                self.woken.told(&pg.note(result).map_err(store_error)?)?;
+            }
+            Conn::Sqlite(conn) => {
+                let mut told_of = Vec::new();
+                for row in &rows {
+                    match row {
+                        Row::Email(row) => users::insert_email!(row, conn),
+                        Row::SignInName(row) => users::insert_sign_in_name!(row, conn),
+                        Row::User(update) => users::update_user!(update, conn),
+                        Row::Entry(row) => audit_entries::insert_entry!(&**row, conn),
+                        Row::FanOut(row) => row.on_sqlite(conn).await.map(|told| {
+                            told_of.extend(told);
+                            0
+                        }),
+                        Row::Grant(row) => step_up::insert_grant!(row, conn),
+                        Row::Delivery(row) => webhooks::insert_delivery!(&**row, conn),
+                    }
+                    .map_err(store_error)?;
+                }
+                self.woken.told(&told_of)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends BEGIN where it is due.
+    pub(crate) async fn begin(&mut self) -> Result<(), StoreError> {
+        match &mut self.conn {
+            Conn::Postgres(pg) => pg.begun().await.map(drop).map_err(store_error),
+            Conn::Sqlite(_) => Ok(()),
+        }
+    }
+
+    /// How far its transaction is.
+    pub(crate) fn transaction(&self) -> Transaction {
+        match &self.conn {
+            Conn::Postgres(pg) => pg.transaction,
+            Conn::Sqlite(_) => Transaction::None,
+        }
+    }
+
+    /// Ends the transaction with this statement.
+    pub(crate) async fn end(&mut self, statement: &str) -> Result<(), StoreError> {
+        let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
+        pg.object.batch_execute(statement).await.map_err(store_error)
+    }
+
+    /// Lets statements take as long as they do, for whoever looks at everything.
+    pub(crate) async fn without_limit(&mut self) -> Result<(), StoreError> {
+        let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
+        let conn = pg.begun().await.map_err(store_error)?;
+        conn.batch_execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)
+    }
+
+    pub(crate) fn into_conn(self) -> Conn {
+        self.conn
+    }
+}
+
+/// Sends all rows before it waits for the first answer. Answers which subscriptions got a delivery.
+async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<Told>> {
+    let inserts = rows.iter().map(async |row| {
+        let mut conn = conn;
+        if let Row::FanOut(row) = row {
+            return row.on_postgres(conn).await;
+        }
+        match row {
+            Row::Email(row) => users::insert_email!(row, &mut conn),
+            Row::SignInName(row) => users::insert_sign_in_name!(row, &mut conn),
+            Row::User(update) => users::update_user!(update, &mut conn),
+            Row::Entry(row) => audit_entries::insert_entry!(&**row, &mut conn),
+            Row::FanOut(_) => Ok(0),
+            Row::Grant(row) => step_up::insert_grant!(row, &mut conn),
+            Row::Delivery(row) => webhooks::insert_delivery!(&**row, &mut conn),
+        }
+        .map(|_| Vec::new())
+    });
+    Ok(futures_util::future::try_join_all(inserts).await?.into_iter().flatten().collect())
+}
+
+/// Says why a change needs no entry.
+pub(crate) const fn unaudited(_: Unaudited) {}
+
+/// Runs a statement that changes nothing, one text on either database: `read!(tx, c => query.first(c).await.optional())`.
+macro_rules! read {
+    ($tx:expr, $c:ident => $query:expr) => {
+        $crate::conn::on!($tx.db.reading().await?, $c => $query)
+    };
+}
+
+/// Runs a statement that changes something, and notes it if it has: `change!(tx, c => query.execute(c).await)`.
+macro_rules! change {
+    ($tx:expr, $c:ident => $query:expr) => {{
+        let result = $crate::conn::on!($tx.db.changing().await?, $c => $query);
+        $tx.db.note(result)
+    }};
+}
+
+/// Runs a statement that changes something and needs no audit entry, for this reason.
+macro_rules! change_unaudited {
+    ($tx:expr, $reason:expr, $c:ident => $query:expr) => {{
+        $crate::db::unaudited($reason);
+        $crate::conn::on!($tx.db.changing().await?, $c => $query)
+    }};
+}
+
+/// Reads rows and locks them until the end of a unit of work that changes: `lock!(tx, for_update, first, query)`. SQLite has
+/// one writer, and a unit of work that only reads locks nothing.
+macro_rules! lock {
+    ($tx:expr, $lock:ident, $read:ident, $query:expr) => {{
+        let is_writable = $tx.db.is_writable();
+        match ($tx.db.reading().await?, is_writable) {
+            ($crate::conn::Conn::Postgres(pg), true) => {
+                $crate::conn::on_postgres!(pg, c => $query.$lock().$read(c).await.optional())
+                    .map_err($crate::error::store_error)
+            }
+            (conn, _) => $crate::conn::on!(conn, c => $query.$read(c).await.optional()),
+        }
+    }};
+}
+pub(crate) use {change, change_unaudited, lock, read};
