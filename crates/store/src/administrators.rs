@@ -12,7 +12,7 @@ use crate::{
     Tx,
     db::read,
     schema::{factors, passwords, sessions, users},
-    sessions::SessionRow,
+    session_row::SessionRow,
 };
 
 /// Administrators that are looked at, at most: of a tenant with more, one of these can sign in.

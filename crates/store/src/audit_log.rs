@@ -17,9 +17,9 @@ use kernel::{StoreError, TenantId, Timestamp};
 
 use crate::{
     Across, Tx,
-    audit_entries::{EntryRow, entry_mac},
     conn::{Conn, on},
     db::{change_unaudited, lock, read, unaudited},
+    entry_row::{EntryRow, entry_mac},
     error::{corrupt, store_error},
     kept::Kept,
     schema::{audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_subtrees, audit_unsealed},

@@ -16,10 +16,11 @@ use kernel::{StoreError, Timestamp};
 
 use crate::{
     Tx,
-    audit_entries::EntryRow,
     audit_log::{number, place},
     db::read,
-    filter::{Condition, Dialect},
+    dialect::Dialect,
+    entry_row::EntryRow,
+    filter::Condition,
     kept::Kept,
     schema::{audit_entries as rows, audit_logs, audit_sealed},
 };

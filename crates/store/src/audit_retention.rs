@@ -11,9 +11,9 @@ use kernel::{StoreError, Timestamp};
 
 use crate::{
     Tx,
-    audit_entries::EntryRow,
     audit_log::{number, place},
     db::{change, change_unaudited, read},
+    entry_row::EntryRow,
     error::corrupt,
     kept::Kept,
     schema::{audit_drops, audit_entries, audit_sealed, audit_statements, tenants},

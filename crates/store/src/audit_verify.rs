@@ -11,9 +11,9 @@ use kernel::StoreError;
 
 use crate::{
     Tx,
-    audit_entries::EntryRow,
     audit_log::{LogRow, number, place},
     db::read,
+    entry_row::EntryRow,
     error::corrupt,
     schema::{
         audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_statements,

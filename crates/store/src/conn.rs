@@ -1,20 +1,10 @@
 //! A connection to either database.
 
-use diesel::{QueryResult, sqlite::SqliteConnection};
-use diesel_async::{
-    AsyncPgConnection, SimpleAsyncConnection,
-    pooled_connection::deadpool::Object,
-    sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper},
-};
-use futures_util::{
-    FutureExt,
-    future::{BoxFuture, join},
-};
+use diesel::QueryResult;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection, pooled_connection::deadpool::Object};
+use futures_util::future::join;
 
-use crate::{credential::Reread, filter::Dialect};
-
-/// A connection whose every statement is finished when its future is made: it is used on threads that may block.
-pub(crate) type SqliteConn = SyncConnectionWrapper<SqliteConnection, Inline>;
+use crate::{dialect::Dialect, reread::Reread, sqlite_conn::SqliteConn};
 
 /// A connection to either database.
 pub(crate) enum Conn {
@@ -128,20 +118,3 @@ macro_rules! on_postgres {
     }};
 }
 pub(crate) use on_postgres;
-
-/// Runs SQLite's statements where they are asked for, without a hop to another thread.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Inline;
-
-impl SpawnBlocking for Inline {
-    fn spawn_blocking<'a, R: Send + 'static>(
-        &mut self,
-        task: impl FnOnce() -> R + Send + 'static,
-    ) -> BoxFuture<'a, Result<R, Box<dyn std::error::Error + Send + Sync + 'static>>> {
-        std::future::ready(Ok(task())).boxed()
-    }
-
-    fn get_runtime() -> Self {
-        Self
-    }
-}

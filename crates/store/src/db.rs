@@ -12,13 +12,13 @@ use futures_util::future::join;
 use kernel::StoreError;
 
 use crate::{
-    audit_entries::{self, EntryRow},
     conn::{Conn, Transaction},
-    credential::Reread,
+    dialect::Dialect,
+    entry_row::{self, EntryRow},
     error::store_error,
-    filter::Dialect,
-    step_up::{self, GrantRow},
-    users::{self, EmailRow, SignInNameRow, UserUpdate},
+    grant_row::{self, GrantRow},
+    reread::Reread,
+    users::rows::{self, EmailRow, SignInNameRow, UserUpdate},
     webhooks::{self, DeliveryRow, FanOut, Told, Woken},
 };
 
@@ -191,15 +191,15 @@ impl Db {
                 let mut told_of = Vec::new();
                 for row in &rows {
                     match row {
-                        Row::Email(row) => users::insert_email!(row, conn),
-                        Row::SignInName(row) => users::insert_sign_in_name!(row, conn),
-                        Row::User(update) => users::update_user!(update, conn),
-                        Row::Entry(row) => audit_entries::insert_entry!(&**row, conn),
+                        Row::Email(row) => rows::insert_email!(row, conn),
+                        Row::SignInName(row) => rows::insert_sign_in_name!(row, conn),
+                        Row::User(update) => rows::update_user!(update, conn),
+                        Row::Entry(row) => entry_row::insert_entry!(&**row, conn),
                         Row::FanOut(row) => row.on_sqlite(conn).await.map(|told| {
                             told_of.extend(told);
                             0
                         }),
-                        Row::Grant(row) => step_up::insert_grant!(row, conn),
+                        Row::Grant(row) => grant_row::insert_grant!(row, conn),
                         Row::Delivery(row) => webhooks::insert_delivery!(&**row, conn),
                     }
                     .map_err(store_error)?;
@@ -252,12 +252,12 @@ async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<V
             return row.on_postgres(conn).await;
         }
         match row {
-            Row::Email(row) => users::insert_email!(row, &mut conn),
-            Row::SignInName(row) => users::insert_sign_in_name!(row, &mut conn),
-            Row::User(update) => users::update_user!(update, &mut conn),
-            Row::Entry(row) => audit_entries::insert_entry!(&**row, &mut conn),
+            Row::Email(row) => rows::insert_email!(row, &mut conn),
+            Row::SignInName(row) => rows::insert_sign_in_name!(row, &mut conn),
+            Row::User(update) => rows::update_user!(update, &mut conn),
+            Row::Entry(row) => entry_row::insert_entry!(&**row, &mut conn),
             Row::FanOut(_) => Ok(0),
-            Row::Grant(row) => step_up::insert_grant!(row, &mut conn),
+            Row::Grant(row) => grant_row::insert_grant!(row, &mut conn),
             Row::Delivery(row) => webhooks::insert_delivery!(&**row, &mut conn),
         }
         .map(|_| Vec::new())

@@ -1,23 +1,20 @@
 //! Who holds a credential, found before the tenant is known: one statement each.
 
 use chrono::NaiveDateTime;
-use credentials::{Salt, SignInPolicy, StoredPassword};
+use credentials::{Salt, StoredPassword};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use directory::Role;
-use kernel::{StoreError, TenantId, Timestamp, UserId};
+use kernel::{StoreError, TenantId, Timestamp};
 
 use crate::{
     Across, Credential,
     conn::on,
     error::corrupt,
-    json::JsonText,
-    network::NetworkMark,
+    holder::{Holder, HolderRow, POLICIES, PoliciesRow, salt_of},
     schema::{
         known_origins, password_salts, passwords, sessions as session_rows, sign_in_names, tenants, users,
     },
-    sessions::SessionRow,
-    sign_in::{policy_of, salt_of},
+    session_row::SessionRow,
 };
 
 /// Accounts of one address that a sign-in without a tenant compares with. Tenants are made by the operator, so nobody
@@ -26,25 +23,6 @@ const MAX_ACCOUNTS: i64 = 1000;
 
 /// The greatest that a tenant's id can be, in every order of letters.
 const GREATEST: &str = "ten_zzzzzzzzzzzzzzzzzzzzzzzzzz";
-
-/// The person who holds a credential, as far as it decides what the credential opens.
-#[derive(Debug, Clone)]
-pub struct Holder {
-    /// Who.
-    pub user: UserId,
-    /// What they may do.
-    pub role: Role,
-    /// Whether they may sign in.
-    pub active: bool,
-    /// Whether they are no longer there at all.
-    pub deleted: bool,
-    /// Whether a password is accepted where the tenant requires single sign-on.
-    pub break_glass: bool,
-    /// What the tenant asks for.
-    pub policy: SignInPolicy,
-    /// From where the tenant may be reached.
-    pub network: NetworkMark,
-}
 
 /// What a password may open: a person of one tenant.
 #[derive(Debug, Clone)]
@@ -81,38 +59,8 @@ pub struct ForeignHolder {
     pub sessions_after: Option<Timestamp>,
 }
 
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = users)]
-pub(crate) struct HolderRow {
-    id: String,
-    role: String,
-    active: bool,
-    deleted_at: Option<NaiveDateTime>,
-    break_glass: bool,
-}
-
-/// What is read of a tenant with a credential.
-pub(crate) const POLICIES: (tenants::sign_in_policy, tenants::network_policy) =
-    (tenants::sign_in_policy, tenants::network_policy);
-
-/// A tenant's sign-in and network policy.
-pub(crate) type PoliciesRow = (Option<JsonText>, Option<JsonText>);
 type AccountRow = (HolderRow, PoliciesRow, (String, String, String), String, Option<String>);
 type ForeignRow = (HolderRow, PoliciesRow, String, Option<NaiveDateTime>);
-
-impl HolderRow {
-    pub(crate) fn with(self, (policy, network): PoliciesRow) -> Result<Holder, StoreError> {
-        Ok(Holder {
-            user: self.id.parse().map_err(|error| corrupt("users.id", error))?,
-            role: self.role.parse().map_err(|error| corrupt("users.role", error))?,
-            active: self.active,
-            deleted: self.deleted_at.is_some(),
-            break_glass: self.break_glass,
-            policy: policy_of(policy)?,
-            network: NetworkMark::of(network)?,
-        })
-    }
-}
 
 fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
     text.parse().map_err(|error| corrupt("tenants.id", error))

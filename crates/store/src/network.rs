@@ -6,33 +6,16 @@ use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
-use serde::{Deserialize, Serialize};
 
 use crate::{
     Tx,
     db::{change, lock, read},
     error::corrupt,
-    json::{JsonText, json_text, read_json},
+    json::{JsonText, json_text},
     kept::Kept,
+    network_mark::NetworkMark,
     schema::{network_rules as rows, tenants},
 };
-
-/// What a tenant has set, as it is found with each credential, and how often it or a rule has changed: who keeps the
-/// rules keeps them until that is another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct NetworkMark {
-    /// What the tenant has set, its rules aside.
-    pub settings: Settings,
-    /// Changes so far.
-    pub version: u64,
-}
-
-impl NetworkMark {
-    /// As it is kept; a tenant that never set anything has the default.
-    pub(crate) fn of(kept: Option<JsonText>) -> Result<Self, StoreError> {
-        kept.map_or_else(|| Ok(Self::default()), |text| read_json("tenants.network_policy", &text))
-    }
-}
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = rows, treat_none_as_default_value = false)]

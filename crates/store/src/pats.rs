@@ -1,69 +1,18 @@
 //! Personal access tokens.
 
 use async_trait::async_trait;
-use chrono::NaiveDateTime;
-use credentials::{PatPolicy, SignInPolicy};
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
-use tokens::{Pat, PatId, PatStore, Scope, TokenHash, pat::Limits};
+use tokens::{Pat, PatId, PatStore};
 
 use crate::{
     Tx,
     db::{change, read},
-    error::corrupt,
     kept::Kept,
     schema::personal_access_tokens as rows,
+    token_rows::PatRow,
 };
-
-#[derive(Insertable, Queryable, Selectable)]
-#[diesel(table_name = rows, treat_none_as_default_value = false)]
-pub(crate) struct PatRow {
-    tenant_id: String,
-    id: String,
-    pub(crate) user_id: String,
-    name: String,
-    scopes: String,
-    hash: Vec<u8>,
-    created_at: NaiveDateTime,
-    expires_at: Option<NaiveDateTime>,
-    revoked_at: Option<NaiveDateTime>,
-    last_used_at: Option<NaiveDateTime>,
-    last_used_ip: Option<String>,
-}
-
-impl TryFrom<PatRow> for Pat {
-    type Error = StoreError;
-
-    fn try_from(row: PatRow) -> Result<Self, StoreError> {
-        let scopes = row.scopes.split(' ').map(str::parse::<Scope>).collect::<Result<Vec<_>, _>>();
-        Ok(Self {
-            id: row.id.parse().map_err(|error| corrupt("personal_access_tokens.id", error))?,
-            user: row.user_id.parse().map_err(|error| corrupt("personal_access_tokens.user_id", error))?,
-            name: row.name,
-            scopes: scopes.map_err(|error| corrupt("personal_access_tokens.scopes", error))?,
-            hash: TokenHash::from_bytes(&row.hash)
-                .ok_or_else(|| corrupt("personal_access_tokens.hash", "not 32 bytes"))?,
-            created_at: Timestamp::from_naive(row.created_at),
-            expires_at: row.expires_at.map(Timestamp::from_naive),
-            revoked_at: row.revoked_at.map(Timestamp::from_naive),
-            last_used_at: row.last_used_at.map(Timestamp::from_naive),
-            last_used_ip: row.last_used_ip.and_then(|ip| ip.parse().ok()),
-        })
-    }
-}
-
-/// What a tenant's policy allows of its people's tokens.
-pub fn pat_limits(policy: &SignInPolicy) -> Limits {
-    let PatPolicy { max_days, allowed_scopes } = policy.pats();
-    let unlimited = Limits::default();
-    let allowed = match allowed_scopes {
-        // A scope that this version does not know allows nothing.
-        Some(names) => names.iter().filter_map(|name| name.parse().ok()).collect(),
-        None => unlimited.allowed,
-    };
-    Limits { max_days, allowed }
-}
 
 #[async_trait]
 impl PatStore for Tx {

@@ -1,51 +1,18 @@
 //! SCIM tokens.
 
 use async_trait::async_trait;
-use chrono::NaiveDateTime;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp};
-use tokens::{ScimToken, ScimTokenId, ScimTokenStore, TokenHash};
+use tokens::{ScimToken, ScimTokenId, ScimTokenStore};
 
 use crate::{
     Tx,
     db::{change, read},
-    error::corrupt,
     kept::Kept,
     schema::scim_tokens,
+    token_rows::ScimTokenRow,
 };
-
-#[derive(Insertable, Queryable, Selectable)]
-#[diesel(table_name = scim_tokens, treat_none_as_default_value = false)]
-pub(crate) struct ScimTokenRow {
-    tenant_id: String,
-    id: String,
-    name: String,
-    hash: Vec<u8>,
-    create_conflict: bool,
-    created_at: NaiveDateTime,
-    revoked_at: Option<NaiveDateTime>,
-    last_used_at: Option<NaiveDateTime>,
-    last_used_ip: Option<String>,
-}
-
-impl TryFrom<ScimTokenRow> for ScimToken {
-    type Error = StoreError;
-
-    fn try_from(row: ScimTokenRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.parse().map_err(|error| corrupt("scim_tokens.id", error))?,
-            name: row.name,
-            hash: TokenHash::from_bytes(&row.hash)
-                .ok_or_else(|| corrupt("scim_tokens.hash", "not 32 bytes"))?,
-            create_conflict: row.create_conflict,
-            created_at: Timestamp::from_naive(row.created_at),
-            revoked_at: row.revoked_at.map(Timestamp::from_naive),
-            last_used_at: row.last_used_at.map(Timestamp::from_naive),
-            last_used_ip: row.last_used_ip.and_then(|ip| ip.parse().ok()),
-        })
-    }
-}
 
 #[async_trait]
 impl ScimTokenStore for Tx {

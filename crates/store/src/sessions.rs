@@ -7,37 +7,17 @@ use credentials::{FactorStore, TicketStore};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
-use sessions::{Session, SessionId, SessionStore, Standing};
+use sessions::{Session, SessionId, SessionStore};
 use stepup::StepUpStore;
 
 use crate::{
     Tx,
     db::{change, change_unaudited, lock, read},
-    error::corrupt,
-    json::{JsonText, json_text, read_json},
+    json::{JsonText, json_text},
     kept::Kept,
     schema::{sessions as rows, users},
+    session_row::SessionRow,
 };
-
-#[derive(Insertable, Queryable, Selectable)]
-#[diesel(table_name = rows, treat_none_as_default_value = false)]
-pub(crate) struct SessionRow {
-    tenant_id: String,
-    id: String,
-    user_id: String,
-    created_at: NaiveDateTime,
-    signed_in_at: NaiveDateTime,
-    last_seen_at: NaiveDateTime,
-    ip: Option<String>,
-    device_label: String,
-    location: Option<String>,
-    standing: String,
-    methods: JsonText,
-    grace: Option<JsonText>,
-    foreign_hash: Option<Vec<u8>>,
-    revoked_at: Option<NaiveDateTime>,
-    not_after: Option<NaiveDateTime>,
-}
 
 #[derive(AsChangeset)]
 #[diesel(table_name = rows, treat_none_as_null = true)]
@@ -50,31 +30,6 @@ struct SessionChanges {
     standing: &'static str,
     methods: JsonText,
     grace: Option<JsonText>,
-}
-
-impl TryFrom<SessionRow> for Session {
-    type Error = StoreError;
-
-    fn try_from(row: SessionRow) -> Result<Self, StoreError> {
-        let foreign = row.foreign_hash.map(|hash| hash.as_slice().try_into());
-        Ok(Self {
-            id: row.id.parse().map_err(|error| corrupt("sessions.id", error))?,
-            user: row.user_id.parse().map_err(|error| corrupt("sessions.user_id", error))?,
-            created_at: Timestamp::from_naive(row.created_at),
-            signed_in_at: Timestamp::from_naive(row.signed_in_at),
-            last_seen_at: Timestamp::from_naive(row.last_seen_at),
-            ip: row.ip.and_then(|ip| ip.parse().ok()),
-            device_label: row.device_label,
-            location: row.location,
-            standing: Standing::parse(&row.standing)
-                .ok_or_else(|| corrupt("sessions.standing", &row.standing))?,
-            methods: read_json("sessions.methods", &row.methods)?,
-            grace: row.grace.map(|grace| read_json("sessions.grace", &grace)).transpose()?,
-            foreign: foreign.transpose().map_err(|_| corrupt("sessions.foreign_hash", "not 32 bytes"))?,
-            not_after: row.not_after.map(Timestamp::from_naive),
-            revoked_at: row.revoked_at.map(Timestamp::from_naive),
-        })
-    }
 }
 
 impl Tx {

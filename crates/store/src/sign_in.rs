@@ -16,6 +16,7 @@ use crate::{
     conn::{Conn, on_postgres},
     db::{change, change_unaudited, lock, read, unaudited},
     error::{corrupt, store_error},
+    holder::{policy_of, salt_of},
     json::{JsonText, json_text, read_json},
     kept::Kept,
     schema::{
@@ -195,10 +196,6 @@ impl Tx {
     }
 }
 
-pub(crate) fn salt_of(kept: &[u8]) -> Result<Salt, StoreError> {
-    Salt::from_bytes(kept).ok_or_else(|| corrupt("password_salts.salt", "not 16 bytes"))
-}
-
 impl Tx {
     /// Lets a sign-in address that has no salt yet use that of the address in whose place it comes: the password of an
     /// account whose address was changed goes on being compared.
@@ -212,11 +209,6 @@ impl Tx {
         change_unaudited!(self, Unaudited::PartOfChange, c => query.execute(c).await)?;
         Ok(())
     }
-}
-
-/// The policy as it is kept; a tenant that never set one has the default.
-pub(crate) fn policy_of(kept: Option<JsonText>) -> Result<SignInPolicy, StoreError> {
-    kept.map_or_else(|| Ok(SignInPolicy::default()), |text| read_json("tenants.sign_in_policy", &text))
 }
 
 #[async_trait]

@@ -6,13 +6,14 @@ use chrono::NaiveDateTime;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
-use stepup::{Challenge, ChallengeId, Factor, Grant, GrantId, Spent, StepUpStore};
+use stepup::{Challenge, ChallengeId, Grant, GrantId, Spent, StepUpStore};
 
 use crate::{
     Tx,
     db::Row,
     db::{change, change_unaudited, lock, read},
     error::corrupt,
+    grant_row::GrantRow,
     json::{JsonText, json_text, read_json},
     kept::Kept,
     schema::{step_up_challenges as challenges, step_up_tokens as rows},
@@ -31,50 +32,6 @@ struct ChallengeRow {
     created_at: NaiveDateTime,
     wrong_answers: i64,
 }
-
-#[derive(Insertable, Queryable, Selectable)]
-#[diesel(table_name = rows, treat_none_as_default_value = false)]
-pub(crate) struct GrantRow {
-    tenant_id: String,
-    id: String,
-    user_id: String,
-    session_id: String,
-    purpose: String,
-    factor: String,
-    ip: String,
-    issued_at: NaiveDateTime,
-    expires_at: NaiveDateTime,
-    used_at: Option<NaiveDateTime>,
-    revoked_at: Option<NaiveDateTime>,
-}
-
-impl GrantRow {
-    fn read(self) -> Result<Grant, StoreError> {
-        let bad = |column: &str, error: &dyn std::fmt::Display| corrupt(column, error);
-        Ok(Grant {
-            id: self.id.parse().map_err(|error| bad("step_up_tokens.id", &error))?,
-            user: self.user_id.parse().map_err(|error| bad("step_up_tokens.user_id", &error))?,
-            session: self.session_id,
-            purpose: self.purpose,
-            factor: Factor::parse(&self.factor).ok_or_else(|| bad("step_up_tokens.factor", &self.factor))?,
-            ip: self.ip.parse().map_err(|error| bad("step_up_tokens.ip", &error))?,
-            issued_at: Timestamp::from_naive(self.issued_at),
-            expires_at: Timestamp::from_naive(self.expires_at),
-        })
-    }
-}
-
-/// Inserts a token.
-macro_rules! insert_grant {
-    ($row:expr, $conn:expr) => {
-        diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::step_up_tokens::table).values(&**$row),
-            $conn,
-        )
-        .await
-    };
-}
-pub(crate) use insert_grant;
 
 /// Forgets the challenges and takes back the unused tokens whose rows fit: how many tokens that were.
 macro_rules! take_back {

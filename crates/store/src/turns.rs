@@ -8,7 +8,7 @@ use std::{
 use kernel::TenantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::figures::Waiting;
+use crate::waiting_line::Waiting;
 
 /// The turns of all tenants.
 pub(crate) struct Turns {

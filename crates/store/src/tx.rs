@@ -7,8 +7,8 @@ use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
     conn::Conn,
-    credential::{CredentialKey, Reread},
     db::Db,
+    reread::{CredentialKey, Reread},
 };
 
 /// A unit of work. It belongs to one tenant and sees nothing of any other; it implements the storage

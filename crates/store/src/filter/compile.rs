@@ -8,9 +8,10 @@ use scim_core::{
 };
 
 use super::{
-    Condition, Dialect,
+    Condition,
     places::{Place, Row, Scope, folded_json, json_path},
 };
+use crate::dialect::Dialect;
 use crate::list::Slice;
 
 /// Which table is filtered.

@@ -12,4 +12,4 @@ mod sql;
 
 pub(crate) use compile::{Kind, Of};
 pub use cost::Cost;
-pub(crate) use sql::{Condition, Dialect};
+pub(crate) use sql::Condition;

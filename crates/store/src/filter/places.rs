@@ -2,7 +2,7 @@
 
 use scim_core::schema::{AttrPath, Type};
 
-use super::Dialect;
+use crate::dialect::Dialect;
 
 /// What the names of a filter refer to.
 #[derive(Debug, Clone, Copy)]

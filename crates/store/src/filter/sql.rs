@@ -16,13 +16,6 @@ use diesel::{
     sql_types::{BigInt, Bool, HasSqlType, Text, Timestamp},
 };
 
-/// The functions and operators that differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    Postgres,
-    Sqlite,
-}
-
 /// A condition: text of ours, and values that are bound.
 #[derive(Debug, Clone)]
 pub(crate) struct Condition {

@@ -31,13 +31,14 @@ use crate::{
     Tx,
     across::Across,
     conn::{Conn, Pg, Transaction},
-    credential::CredentialKey,
     error::store_error,
     export,
-    figures::{Figures, Waiting},
+    figures::Figures,
     large_changes::LargeChanges,
+    reread::CredentialKey,
     scans::{self, Outcome, Scans, Turn},
     tx::finish,
+    waiting_line::Waiting,
 };
 
 /// How long a unit of work waits for a connection.

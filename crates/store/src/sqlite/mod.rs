@@ -1,6 +1,7 @@
 //! SQLite: one thread that writes, several connections that read.
 
 mod interrupt;
+mod opening;
 mod readers;
 mod wal;
 mod writer;
@@ -11,24 +12,28 @@ use std::{
 };
 
 use audit::EntryKeys;
-use diesel::{Connection, connection::SimpleConnection, sqlite::SqliteConnection};
-use futures_util::FutureExt;
+use diesel::connection::SimpleConnection;
 use kernel::{StoreError, TenantId};
 
+pub(crate) use self::opening::open;
 pub(crate) use self::wal::shrink_wal;
-use self::{readers::Readers, writer::Writer};
+use self::{
+    opening::{WAITED, at_once, open_reader},
+    readers::Readers,
+    writer::Writer,
+};
 use crate::{
     Tx,
     across::Across,
-    conn::{Conn, Inline, SqliteConn},
+    conn::Conn,
     error::store_error,
-    figures::{Figures, Waiting},
+    figures::Figures,
     large_changes::LargeChanges,
     migrate,
+    sqlite_conn::{Inline, SqliteConn},
     users::refold,
+    waiting_line::Waiting,
 };
-
-const WAITED: StoreError = StoreError::Aborted("it waited for something other than storage");
 
 /// A database file.
 pub(crate) struct Sqlite {
@@ -124,25 +129,4 @@ pub(crate) fn moment(path: &Path, tenant: TenantId) -> Result<Tx, StoreError> {
     let mut conn = open(path, "PRAGMA query_only = ON;")?;
     conn.batch_execute("BEGIN").map_err(store_error)?;
     Ok(Tx::reading(Conn::Sqlite(SqliteConn::with_runtime(conn, Inline)), tenant))
-}
-
-/// Runs a future that waits for nothing but SQLite, whose statements are done when they are asked for.
-fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
-    work.now_or_never()
-}
-
-pub(crate) fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
-    let unavailable = |error| StoreError::Unavailable(Box::new(error));
-    interrupt::install()?;
-    let mut conn = SqliteConnection::establish(&path.to_string_lossy()).map_err(unavailable)?;
-    let pragmas = format!(
-        "PRAGMA busy_timeout = 15000; PRAGMA synchronous = FULL; \
-         PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; {more}"
-    );
-    conn.batch_execute(&pragmas).map_err(store_error)?;
-    Ok(conn)
-}
-
-fn open_reader(path: &Path) -> Result<SqliteConn, StoreError> {
-    Ok(SqliteConn::with_runtime(open(path, "PRAGMA query_only = ON;")?, Inline))
 }

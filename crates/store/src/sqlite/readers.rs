@@ -16,15 +16,15 @@ use tokio::{
 };
 
 use super::{
-    WAITED, at_once,
     interrupt::{Limit, Stopped, within},
-    open_reader,
+    opening::{WAITED, at_once, open_reader},
 };
 use crate::{
     Tx,
-    conn::{Conn, SqliteConn},
-    figures::Waiting,
+    conn::Conn,
     scans::{self, Outcome, Scans, Turn},
+    sqlite_conn::SqliteConn,
+    waiting_line::Waiting,
 };
 
 /// Connections that read at the same time.

@@ -49,7 +49,7 @@ pub(crate) fn shrink_wal(database: &Path) {
     if size(database) <= LARGE {
         return;
     }
-    let shrunk = super::open(database, "PRAGMA busy_timeout = 500;").and_then(|mut conn| {
+    let shrunk = super::opening::open(database, "PRAGMA busy_timeout = 500;").and_then(|mut conn| {
         conn.batch_execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA wal_checkpoint(TRUNCATE)")
             .map_err(store_error)
     });

@@ -23,15 +23,10 @@ use diesel_async::SimpleAsyncConnection;
 use kernel::{Ctx, StoreError};
 use tokio::{sync::oneshot, time::timeout};
 
-use super::{WAITED, at_once};
+use super::opening::{WAITED, at_once};
 use crate::{
-    Tx,
-    conn::{Conn, SqliteConn},
-    credential::CredentialKey,
-    error::store_error,
-    figures::Waiting,
-    tx::finish,
-    webhooks::Woken,
+    Tx, conn::Conn, error::store_error, reread::CredentialKey, sqlite_conn::SqliteConn, tx::finish,
+    waiting_line::Waiting, webhooks::Woken,
 };
 
 /// Units of work that share one commit at most, so that the first does not wait for ever.

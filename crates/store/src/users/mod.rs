@@ -24,12 +24,11 @@ use crate::{
 };
 
 pub(crate) mod refold;
-mod rows;
+pub(crate) mod rows;
 
-pub(crate) use rows::{
-    EmailRow, SignInNameRow, UserRow, UserUpdate, insert_email, insert_sign_in_name, json_text, update_user,
-};
+use rows::{EmailRow, SignInNameRow, UserUpdate, update_user};
 use rows::{NewUserRow, UserChanges, sign_in_email_key};
+pub(crate) use rows::{UserRow, json_text};
 
 impl Tx {
     /// Keeps a new user in this role; `false` when its name or sign-in address is taken.

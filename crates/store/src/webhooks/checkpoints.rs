@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreError, TenantId, Timestamp};
 use serde_json::value::RawValue;
 
-use super::deliveries::DeliveryRow;
+use super::delivery_row::DeliveryRow;
 use crate::{
     Across, Tx,
     audit_log::number,

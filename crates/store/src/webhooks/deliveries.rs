@@ -2,53 +2,20 @@
 
 use std::collections::HashMap;
 
-use ::webhooks::{Attempt, DeliveryId, Payload, PayloadActor, PayloadResource, SubscriptionId};
-use chrono::NaiveDateTime;
+use ::webhooks::{Attempt, Payload, PayloadActor, PayloadResource, SubscriptionId};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{Ctx, StoreError, Timestamp};
+use kernel::{StoreError, Timestamp};
 use serde_json::value::RawValue;
 
+use super::delivery_row::{DeliveryRow, entry_of, event_of};
 use crate::{
     Tx,
-    audit_entries::EntryRow,
     db::read,
+    entry_row::EntryRow,
     error::corrupt,
     schema::{audit_entries as entries, webhook_deliveries as rows},
 };
-
-#[derive(Insertable, Queryable, Selectable)]
-#[diesel(table_name = rows, treat_none_as_default_value = false)]
-pub(crate) struct DeliveryRow {
-    pub(super) tenant_id: String,
-    pub(super) subscription_id: String,
-    pub(super) id: String,
-    pub(super) event_id: String,
-    pub(super) event_type: String,
-    pub(super) payload: Option<String>,
-    pub(super) attempt: i64,
-    pub(super) is_fresh: bool,
-    pub(super) due_at: Option<NaiveDateTime>,
-    http_status: Option<i64>,
-    error: Option<String>,
-    duration_ms: Option<i64>,
-    response_body: Option<Vec<u8>>,
-    attempted_at: Option<NaiveDateTime>,
-    pub(super) next_id: Option<String>,
-    next_at: Option<NaiveDateTime>,
-}
-
-/// The statement that keeps an attempt, for a connection of either database.
-macro_rules! insert_delivery {
-    ($row:expr, $conn:expr) => {
-        diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::webhook_deliveries::table).values($row),
-            $conn,
-        )
-        .await
-    };
-}
-pub(crate) use insert_delivery;
 
 /// How an attempt stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,45 +80,6 @@ impl From<DeliveryRow> for Delivered {
             next_attempt_at: row.due_at.or(row.next_at).map(Timestamp::from_naive),
         }
     }
-}
-
-impl DeliveryRow {
-    /// An attempt that is to be sent as soon as can be.
-    pub(super) fn fresh(
-        ctx: &Ctx,
-        subscription: &SubscriptionId,
-        (event_id, event_type): (String, String),
-        (attempt, payload): (i64, Option<String>),
-    ) -> Self {
-        Self {
-            tenant_id: ctx.tenant.to_string(),
-            subscription_id: subscription.to_string(),
-            id: DeliveryId::new(&*ctx.env).to_string(),
-            event_id,
-            event_type,
-            payload,
-            attempt,
-            is_fresh: true,
-            due_at: Some(ctx.now.naive()),
-            http_status: None,
-            error: None,
-            duration_ms: None,
-            response_body: None,
-            attempted_at: None,
-            next_id: None,
-            next_at: None,
-        }
-    }
-}
-
-/// The event that an entry is of.
-pub(super) fn event_of(entry_id: &str) -> String {
-    format!("evt_{}", entry_id.split_once('_').map_or("", |(_, key)| key))
-}
-
-/// The entry that an event is of.
-pub(super) fn entry_of(event_id: &str) -> String {
-    format!("aud_{}", event_id.split_once('_').map_or("", |(_, key)| key))
 }
 
 /// The id of an event, and what is sent of it.

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreError, Timestamp};
 
-use super::deliveries::{DeliveryRow, event_of};
+use super::delivery_row::{DeliveryRow, event_of};
 use crate::{
     Across, Tx,
     conn::on,

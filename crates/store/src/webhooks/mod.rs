@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod deliveries;
+mod delivery_row;
 mod fan_out;
 mod history;
 mod queue;
@@ -9,7 +10,7 @@ mod record;
 mod retry;
 mod subscriptions;
 
-pub(crate) use self::deliveries::{DeliveryRow, insert_delivery};
+pub(crate) use self::delivery_row::{DeliveryRow, insert_delivery};
 pub(crate) use self::fan_out::{FanOut, Told, Woken};
 pub use self::{
     deliveries::{Delivered, DeliveryStatus, event_payload},

@@ -10,7 +10,7 @@ use diesel::{
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp};
 
-use super::deliveries::DeliveryRow;
+use super::delivery_row::DeliveryRow;
 use crate::{
     Across, Tx,
     conn::on,

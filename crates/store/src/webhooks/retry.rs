@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreError};
 
-use super::deliveries::{Delivered, DeliveryRow};
+use super::{deliveries::Delivered, delivery_row::DeliveryRow};
 use crate::{Tx, db::change_unaudited, kept::Kept, schema::webhook_deliveries as rows};
 
 /// Attempts that are walked past to the newest one.

@@ -1,6 +1,6 @@
 //! In SQLite.
 
-use crate::conn::SqliteConn as Connection;
+use crate::sqlite_conn::SqliteConn as Connection;
 
 #[path = "all.rs"]
 mod all;

@@ -1,0 +1,39 @@
+//! Connections to a database file, and work on them that waits for nothing else.
+
+use std::path::Path;
+
+use diesel::{Connection, connection::SimpleConnection, sqlite::SqliteConnection};
+use futures_util::FutureExt;
+use kernel::StoreError;
+
+use super::interrupt;
+use crate::{
+    error::store_error,
+    sqlite_conn::{Inline, SqliteConn},
+};
+
+/// A unit of work has to do without anything that takes time of its own.
+pub(crate) const WAITED: StoreError = StoreError::Aborted("it waited for something other than storage");
+
+/// Runs a future that waits for nothing but SQLite, whose statements are done when they are asked for.
+pub(crate) fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
+    work.now_or_never()
+}
+
+/// Opens a file; `more` are further pragmas.
+pub(crate) fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
+    let unavailable = |error| StoreError::Unavailable(Box::new(error));
+    interrupt::install()?;
+    let mut conn = SqliteConnection::establish(&path.to_string_lossy()).map_err(unavailable)?;
+    let pragmas = format!(
+        "PRAGMA busy_timeout = 15000; PRAGMA synchronous = FULL; \
+         PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; {more}"
+    );
+    conn.batch_execute(&pragmas).map_err(store_error)?;
+    Ok(conn)
+}
+
+/// Opens a file for reading.
+pub(crate) fn open_reader(path: &Path) -> Result<SqliteConn, StoreError> {
+    Ok(SqliteConn::with_runtime(open(path, "PRAGMA query_only = ON;")?, Inline))
+}

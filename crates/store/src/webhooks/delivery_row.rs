@@ -1,0 +1,80 @@
+//! The row of an attempt.
+
+use ::webhooks::{DeliveryId, SubscriptionId};
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use kernel::Ctx;
+
+use crate::schema::webhook_deliveries as rows;
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = rows, treat_none_as_default_value = false)]
+pub(crate) struct DeliveryRow {
+    pub(crate) tenant_id: String,
+    pub(crate) subscription_id: String,
+    pub(crate) id: String,
+    pub(crate) event_id: String,
+    pub(crate) event_type: String,
+    pub(crate) payload: Option<String>,
+    pub(crate) attempt: i64,
+    pub(crate) is_fresh: bool,
+    pub(crate) due_at: Option<NaiveDateTime>,
+    pub(crate) http_status: Option<i64>,
+    pub(crate) error: Option<String>,
+    pub(crate) duration_ms: Option<i64>,
+    pub(crate) response_body: Option<Vec<u8>>,
+    pub(crate) attempted_at: Option<NaiveDateTime>,
+    pub(crate) next_id: Option<String>,
+    pub(crate) next_at: Option<NaiveDateTime>,
+}
+
+/// The statement that keeps an attempt, for a connection of either database.
+macro_rules! insert_delivery {
+    ($row:expr, $conn:expr) => {
+        diesel_async::RunQueryDsl::execute(
+            diesel::insert_into($crate::schema::webhook_deliveries::table).values($row),
+            $conn,
+        )
+        .await
+    };
+}
+pub(crate) use insert_delivery;
+
+impl DeliveryRow {
+    /// An attempt that is to be sent as soon as can be.
+    pub(crate) fn fresh(
+        ctx: &Ctx,
+        subscription: &SubscriptionId,
+        (event_id, event_type): (String, String),
+        (attempt, payload): (i64, Option<String>),
+    ) -> Self {
+        Self {
+            tenant_id: ctx.tenant.to_string(),
+            subscription_id: subscription.to_string(),
+            id: DeliveryId::new(&*ctx.env).to_string(),
+            event_id,
+            event_type,
+            payload,
+            attempt,
+            is_fresh: true,
+            due_at: Some(ctx.now.naive()),
+            http_status: None,
+            error: None,
+            duration_ms: None,
+            response_body: None,
+            attempted_at: None,
+            next_id: None,
+            next_at: None,
+        }
+    }
+}
+
+/// The event that an entry is of.
+pub(crate) fn event_of(entry_id: &str) -> String {
+    format!("evt_{}", entry_id.split_once('_').map_or("", |(_, key)| key))
+}
+
+/// The entry that an event is of.
+pub(crate) fn entry_of(event_id: &str) -> String {
+    format!("aud_{}", event_id.split_once('_').map_or("", |(_, key)| key))
+}
