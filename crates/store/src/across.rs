@@ -8,9 +8,9 @@ use tokens::{PatId, ScimTokenId};
 
 use crate::{
     conn::{Conn, on},
+    directory::tenants::TenantRow,
     error::{corrupt, store_error},
     schema::{personal_access_tokens as pats, scim_tokens, tenants},
-    tenants::TenantRow,
 };
 
 /// Looks across tenants.

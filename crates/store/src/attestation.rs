@@ -10,7 +10,7 @@ use crate::{
     Tx,
     db::{change, lock},
     json::{JsonText, json_text, read_json},
-    kept::Kept,
+    prepared::Kept,
     schema::tenants,
 };
 

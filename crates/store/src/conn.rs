@@ -4,7 +4,7 @@ use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection, pooled_connection::deadpool::Object};
 use futures_util::future::join;
 
-use crate::{dialect::Dialect, reread::Reread, sqlite_conn::SqliteConn};
+use crate::{authentication::reread::Reread, dialect::Dialect, sqlite_conn::SqliteConn};
 
 /// A connection to either database.
 pub(crate) enum Conn {

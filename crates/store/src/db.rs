@@ -12,13 +12,13 @@ use futures_util::future::join;
 use kernel::StoreError;
 
 use crate::{
+    audit::entry_row::{self, EntryRow},
+    authentication::reread::Reread,
     conn::{Conn, Transaction},
     dialect::Dialect,
-    entry_row::{self, EntryRow},
     error::store_error,
-    grant_row::{self, GrantRow},
-    reread::Reread,
-    users::rows::{self, EmailRow, SignInNameRow, UserUpdate},
+    scim_core::users::rows::{self, EmailRow, SignInNameRow, UserUpdate},
+    stepup::grant_row::{self, GrantRow},
     webhooks::{self, DeliveryRow, FanOut, Told, Woken},
 };
 

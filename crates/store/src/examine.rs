@@ -10,7 +10,7 @@ use diesel::{
 use diesel_async::AsyncPgConnection;
 use kernel::{StoreError, Timestamp};
 
-use crate::{DatabaseUrl, error::store_error, guards, migrate, postgres::Postgres, sqlite};
+use crate::{DatabaseUrl, audit::triggers, error::store_error, migrate, postgres::Postgres, sqlite};
 
 /// What a database says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +90,7 @@ async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> Result<Exa
     let query = diesel::sql_query(SETTINGS);
     let found: Settings =
         diesel_async::RunQueryDsl::get_result(query, &mut conn).await.map_err(store_error)?;
-    let guards = guards::of_server(&mut conn).await?;
+    let guards = triggers::of_server(&mut conn).await?;
     Ok(Examination {
         guards,
         version: found.version,
@@ -115,7 +115,7 @@ fn examine_file(path: &Path) -> Result<Examination, StoreError> {
     let behind = migrate::sqlite_is_behind(&mut conn)?;
     // A change of nothing, which is written to the log like any other.
     let refuses = conn.batch_execute("PRAGMA user_version = 0").err().map(|error| error.to_string());
-    let guards = if behind { Vec::new() } else { guards::of_file(&mut conn)? };
+    let guards = if behind { Vec::new() } else { triggers::of_file(&mut conn)? };
     Ok(Examination {
         guards,
         version: version.text,

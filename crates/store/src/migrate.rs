@@ -5,7 +5,7 @@ use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnecti
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use kernel::StoreError;
 
-use crate::{error::store_error, schema::users, users::refold};
+use crate::{error::store_error, schema::users, scim_core::users::refold};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");

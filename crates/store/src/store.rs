@@ -7,7 +7,9 @@ use audit::{Audited, EntryKeys, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    Across, CredentialKey, Ending, Export, Figures, TenantTurn, Tx, export, migrate,
+    Across, CredentialKey, Ending, Export, Figures, TenantTurn, Tx,
+    audit::export,
+    migrate,
     postgres::{Postgres, Target},
     sqlite::{self, Sqlite},
 };

@@ -6,9 +6,9 @@ use audit::{AuditStore, Audited, Entry, EntryKeys, Event};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
+    authentication::reread::{CredentialKey, Reread},
     conn::Conn,
     db::Db,
-    reread::{CredentialKey, Reread},
 };
 
 /// A unit of work. It belongs to one tenant and sees nothing of any other; it implements the storage

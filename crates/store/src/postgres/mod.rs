@@ -30,15 +30,17 @@ pub(crate) use self::connect::Target;
 use crate::{
     Tx,
     across::Across,
+    audit::export,
+    authentication::reread::CredentialKey,
     conn::{Conn, Pg, Transaction},
     error::store_error,
-    export,
-    figures::Figures,
-    large_changes::LargeChanges,
-    reread::CredentialKey,
-    scans::{self, Outcome, Scans, Turn},
+    limits::{
+        figures::Figures,
+        large_changes::LargeChanges,
+        scans::{self, Outcome, Scans, Turn},
+        waiting_line::Waiting,
+    },
     tx::finish,
-    waiting_line::Waiting,
 };
 
 /// How long a unit of work waits for a connection.

@@ -11,7 +11,7 @@ use kernel::StoreError;
 use tokio::time::sleep;
 
 use super::Postgres;
-use crate::{conn::on, error::store_error, kept::Kept};
+use crate::{conn::on, error::store_error, prepared::Kept};
 
 const CHANNEL: &str = "gatehouse_webhooks";
 /// So long others are waited for.

@@ -27,12 +27,10 @@ use crate::{
     across::Across,
     conn::Conn,
     error::store_error,
-    figures::Figures,
-    large_changes::LargeChanges,
+    limits::{figures::Figures, large_changes::LargeChanges, waiting_line::Waiting},
     migrate,
+    scim_core::users::refold,
     sqlite_conn::{Inline, SqliteConn},
-    users::refold,
-    waiting_line::Waiting,
 };
 
 /// A database file.

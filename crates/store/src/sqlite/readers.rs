@@ -22,9 +22,11 @@ use super::{
 use crate::{
     Tx,
     conn::Conn,
-    scans::{self, Outcome, Scans, Turn},
+    limits::{
+        scans::{self, Outcome, Scans, Turn},
+        waiting_line::Waiting,
+    },
     sqlite_conn::SqliteConn,
-    waiting_line::Waiting,
 };
 
 /// Connections that read at the same time.

@@ -25,8 +25,8 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::opening::{WAITED, at_once};
 use crate::{
-    Tx, conn::Conn, error::store_error, reread::CredentialKey, sqlite_conn::SqliteConn, tx::finish,
-    waiting_line::Waiting, webhooks::Woken,
+    Tx, authentication::reread::CredentialKey, conn::Conn, error::store_error, limits::waiting_line::Waiting,
+    sqlite_conn::SqliteConn, tx::finish, webhooks::Woken,
 };
 
 /// Units of work that share one commit at most, so that the first does not wait for ever.

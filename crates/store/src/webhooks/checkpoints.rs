@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 use super::delivery_row::DeliveryRow;
 use crate::{
     Across, Tx,
-    audit_log::number,
+    audit::log::number,
     conn::on,
     db::{change_unaudited, lock, read},
     error::corrupt,
-    kept::Kept,
+    prepared::Kept,
     schema::{audit_logs, webhook_deliveries as rows, webhook_routes as routes},
 };
 

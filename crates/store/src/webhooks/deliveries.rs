@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use super::delivery_row::{DeliveryRow, entry_of, event_of};
 use crate::{
     Tx,
+    audit::entry_row::EntryRow,
     db::read,
-    entry_row::EntryRow,
     error::corrupt,
     schema::{audit_entries as entries, webhook_deliveries as rows},
 };

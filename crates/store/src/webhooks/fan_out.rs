@@ -11,7 +11,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use kernel::{StoreError, TenantId};
 
 use super::delivery_row::event_of;
-use crate::{error::corrupt, kept::Kept, sqlite_conn::SqliteConn};
+use crate::{error::corrupt, prepared::Kept, sqlite_conn::SqliteConn};
 
 /// That an entry waits for its place in the log, and for whom it is a delivery. On PostgreSQL one statement: whoever is
 /// told of nothing costs no more than a look that finds nothing.

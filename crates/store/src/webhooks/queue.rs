@@ -17,7 +17,7 @@ use crate::{
     db::{change_unaudited, read},
     error::corrupt,
     json::{JsonText, read_json},
-    kept::Kept,
+    prepared::Kept,
     schema::{webhook_deliveries as rows, webhook_queues as queues, webhook_subscriptions as subscriptions},
 };
 

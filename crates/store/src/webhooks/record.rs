@@ -17,7 +17,7 @@ use crate::{
     conn::Conn,
     db::{change_unaudited, lock, unaudited},
     error::store_error,
-    kept::Kept,
+    prepared::Kept,
     schema::{webhook_deliveries as rows, webhook_hours as hours, webhook_queues as queues},
 };
 

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreError};
 
 use super::{deliveries::Delivered, delivery_row::DeliveryRow};
-use crate::{Tx, db::change_unaudited, kept::Kept, schema::webhook_deliveries as rows};
+use crate::{Tx, db::change_unaudited, prepared::Kept, schema::webhook_deliveries as rows};
 
 /// Attempts that are walked past to the newest one.
 const HOPS: usize = 50;

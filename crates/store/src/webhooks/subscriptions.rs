@@ -14,7 +14,7 @@ use crate::{
     db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
-    kept::Kept,
+    prepared::Kept,
     schema::{tenants, webhook_queues as queues, webhook_routes as routes, webhook_subscriptions as rows},
 };
 

@@ -1,0 +1,330 @@
+//! The tamper-evident log of each tenant: sealing, and the hashes of its tree.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use audit::{
+    StoredEntry, Unaudited,
+    log::{Batch, Checkpoint, Claimed, Frontier, Hash, Lease, Place, SealStore, TreeStore, Unsealed},
+};
+use chrono::NaiveDateTime;
+use diesel::{
+    prelude::*,
+    sql_types::{Array, BigInt, Binary, Text},
+};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, TenantId, Timestamp};
+
+use super::entry_row::{EntryRow, entry_mac};
+use crate::{
+    Across, Tx,
+    conn::{Conn, on},
+    db::{change_unaudited, lock, read, unaudited},
+    error::{corrupt, store_error},
+    prepared::Kept,
+    schema::{audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_subtrees, audit_unsealed},
+};
+
+/// Places of many entries, in one statement that stays prepared. PostgreSQL's alone.
+const SEAL: &str = "INSERT INTO audit_sealed (tenant_id, sequence, entry_id, leaf) \
+    SELECT $1, sealed.* FROM unnest($2, $3, $4) AS sealed";
+
+/// A place as a number of the database.
+pub(crate) fn number(place: u64) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX)
+}
+
+/// And back.
+pub(crate) fn place(column: &'static str, number: i64) -> Result<u64, StoreError> {
+    u64::try_from(number).map_err(|error| corrupt(column, error))
+}
+
+fn hash(column: &'static str, bytes: Vec<u8>) -> Result<Hash, StoreError> {
+    bytes.try_into().map_err(|_| corrupt(column, "not 32 bytes"))
+}
+
+/// How far a log is, and who goes on with it.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = audit_logs)]
+pub(crate) struct LogRow {
+    size: i64,
+    frontier: Vec<u8>,
+    lease_owner: String,
+    lease_until: NaiveDateTime,
+    mac_start: Option<String>,
+}
+
+impl LogRow {
+    pub(crate) fn log(&self) -> Result<Frontier, StoreError> {
+        let size = place("audit_logs.size", self.size)?;
+        Frontier::restore(size, &self.frontier)
+            .ok_or_else(|| corrupt("audit_logs.frontier", "not of a log of that size"))
+    }
+}
+
+/// A tenant with entries that wait for their place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Whose they are.
+    pub tenant: TenantId,
+    /// The first of them by its id.
+    pub first: String,
+    /// Who seals them, until when.
+    pub lease: Option<(String, Timestamp)>,
+}
+
+/// Id, hash, and the key and the bytes of the MAC. Nothing of it is trusted: somebody else may have written it.
+type LeafRow = (String, Option<Vec<u8>>, Option<String>, Option<Vec<u8>>);
+
+/// Tenant, entry, owner and end of the lease.
+type WaitingRow = (String, String, Option<(String, NaiveDateTime)>);
+
+impl Across {
+    /// The next tenant, in order of ids, with entries that wait for their place in its log.
+    pub async fn next_unsealed(&mut self, after: Option<&TenantId>) -> Result<Option<Waiting>, StoreError> {
+        let query = audit_unsealed::table
+            .left_join(audit_logs::table.on(audit_logs::tenant_id.eq(audit_unsealed::tenant_id)))
+            .filter(audit_unsealed::tenant_id.gt(after.map_or("", TenantId::as_str)))
+            .order((audit_unsealed::tenant_id, audit_unsealed::entry_id))
+            .select((
+                audit_unsealed::tenant_id,
+                audit_unsealed::entry_id,
+                (audit_logs::lease_owner, audit_logs::lease_until).nullable(),
+            ));
+        let row: Option<WaitingRow> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        row.map(|(tenant, first, lease)| {
+            Ok(Waiting {
+                first,
+                tenant: tenant.parse().map_err(|error| corrupt("audit_unsealed.tenant_id", error))?,
+                lease: lease.map(|(owner, until)| (owner, Timestamp::from_naive(until))),
+            })
+        })
+        .transpose()
+    }
+}
+
+impl Tx {
+    /// Held until the end of a unit of work that changes.
+    async fn log_row(&mut self) -> Result<Option<LogRow>, StoreError> {
+        let query = audit_logs::table.find(self.tenant.as_str());
+        lock!(self, for_update, first, query.select(LogRow::as_select()))
+    }
+
+    /// The newest checkpoint as it is stored, and when it was made; `None` before there is one. Nobody has looked at its
+    /// signature.
+    pub async fn newest_checkpoint(&mut self) -> Result<Option<(String, Timestamp)>, StoreError> {
+        let query = audit_checkpoints::table
+            .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
+            .order(audit_checkpoints::size.desc())
+            .select((audit_checkpoints::size, audit_checkpoints::note, audit_checkpoints::created_at));
+        let row: Option<(i64, String, NaiveDateTime)> = read!(self, c => query.first(c).await.optional())?;
+        let Some((size, note, at)) = row else { return Ok(None) };
+        // An old note under a larger size is not the newest.
+        let is_of_size = |checkpoint: &Checkpoint| number(checkpoint.size) == size;
+        if !Checkpoint::read(&note).is_ok_and(|checkpoint| is_of_size(&checkpoint)) {
+            return Err(corrupt("audit_checkpoints.note", "not of its size"));
+        }
+        Ok(Some((note, Timestamp::from_naive(at))))
+    }
+
+    /// The place of an entry of the tenant and its hash, once it is sealed.
+    pub async fn place_of(&mut self, id: &str) -> Result<Option<(u64, Hash)>, StoreError> {
+        let query = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::entry_id.eq(id))
+            // Somebody else may have written a place that is none.
+            .filter(audit_sealed::sequence.ge(0))
+            .select((audit_sealed::sequence, audit_sealed::leaf));
+        let row: Option<(i64, Vec<u8>)> = read!(self, c => query.first(c).await.optional())?;
+        row.map(|(sequence, leaf)| {
+            Ok((place("audit_sealed.sequence", sequence)?, hash("audit_sealed.leaf", leaf)?))
+        })
+        .transpose()
+    }
+
+    /// The places of entries of the tenant, of those that are sealed.
+    pub(crate) async fn places_of(&mut self, ids: &[&str]) -> Result<HashMap<String, u64>, StoreError> {
+        let of_tenant = audit_sealed::table.filter(audit_sealed::tenant_id.eq(self.tenant.as_str()));
+        let columns = (audit_sealed::entry_id, audit_sealed::sequence);
+        let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).filter(audit_sealed::sequence.ge(0));
+        let query = query.select(columns);
+        let rows: Vec<(String, i64)> = read!(self, c => query.load(c).await)?;
+        rows.into_iter().map(|(id, sequence)| Ok((id, place("audit_sealed.sequence", sequence)?))).collect()
+    }
+
+    /// The entry of this id.
+    pub async fn entry(&mut self, id: &str) -> Result<Option<StoredEntry>, StoreError> {
+        let query = audit_entries::table.find((self.tenant.as_str(), id));
+        let row: Option<EntryRow> =
+            read!(self, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
+        Ok(row.map(StoredEntry::from))
+    }
+
+    /// The hashes and MACs of entries of the tenant, as they were written.
+    async fn leaves_of(&mut self, ids: &[String]) -> Result<Vec<LeafRow>, StoreError> {
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::id.eq_any(ids))
+            .select((
+                audit_entries::id,
+                audit_entries::leaf.nullable(),
+                audit_entries::mac_key,
+                audit_entries::mac,
+            ));
+        read!(self, c => query.load(c).await)
+    }
+
+    async fn keep_places(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let tenant = self.tenant.as_str();
+        let ids: Vec<&str> = batch.entries.iter().map(|sealed| sealed.id.as_str()).collect();
+        unaudited(Unaudited::Sealed);
+        match self.db.changing().await? {
+            Conn::Postgres(pg) => {
+                let sequences: Vec<i64> =
+                    batch.entries.iter().map(|sealed| number(sealed.sequence)).collect();
+                let leaves: Vec<&[u8]> = batch.entries.iter().map(|sealed| sealed.leaf.as_slice()).collect();
+                let insert = diesel::sql_query(SEAL)
+                    .bind::<Text, _>(tenant)
+                    .bind::<Array<BigInt>, _>(sequences)
+                    .bind::<Array<Text>, _>(&ids)
+                    .bind::<Array<Binary>, _>(leaves);
+                let waited = audit_unsealed::table
+                    .filter(audit_unsealed::tenant_id.eq(tenant))
+                    .filter(audit_unsealed::entry_id.eq_any(&ids));
+                let conn = pg.begun().await.map_err(store_error)?;
+                let result = async {
+                    Kept(insert).execute(conn).await?;
+                    diesel::delete(waited).execute(conn).await
+                }
+                .await;
+                pg.note(result).map_err(store_error)?;
+            }
+            Conn::Sqlite(conn) => {
+                for sealed in &batch.entries {
+                    let row = (
+                        audit_sealed::tenant_id.eq(tenant),
+                        audit_sealed::sequence.eq(number(sealed.sequence)),
+                        audit_sealed::entry_id.eq(&sealed.id),
+                        audit_sealed::leaf.eq(sealed.leaf.as_slice()),
+                    );
+                    let insert = diesel::insert_into(audit_sealed::table).values(row);
+                    insert.execute(conn).await.map_err(store_error)?;
+                    let waited = audit_unsealed::table.find((tenant, &sealed.id));
+                    diesel::delete(waited).execute(conn).await.map_err(store_error)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl SealStore for Tx {
+    async fn claim(&mut self, lease: &Lease) -> Result<Option<Claimed>, StoreError> {
+        let mut row = self.log_row().await?;
+        if row.is_none() {
+            let first = (
+                audit_logs::tenant_id.eq(self.tenant.as_str()),
+                audit_logs::size.eq(0_i64),
+                audit_logs::frontier.eq(Vec::<u8>::new()),
+                audit_logs::lease_owner.eq(&lease.owner),
+                audit_logs::lease_until.eq(lease.until.naive()),
+            );
+            let first = diesel::insert_into(audit_logs::table).values(first).on_conflict_do_nothing();
+            change_unaudited!(self, Unaudited::Sealed, c => first.execute(c).await)?;
+            row = self.log_row().await?;
+        }
+        let Some(row) = row else { return Err(StoreError::Aborted("a log that was made and is not there")) };
+        let is_free = lease.may_take(&row.lease_owner, Timestamp::from_naive(row.lease_until));
+        if !is_free {
+            return Ok(None);
+        }
+        Ok(Some(Claimed { log: row.log()?, mac_start: row.mac_start }))
+    }
+
+    async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(self.newest_checkpoint().await?.map(|(note, _)| note))
+    }
+
+    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
+        let waiting = audit_unsealed::table
+            .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_unsealed::entry_id.gt(after.unwrap_or_default()))
+            .order(audit_unsealed::entry_id)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select(audit_unsealed::entry_id);
+        let ids: Vec<String> = read!(self, c => waiting.load(c).await)?;
+        // Not joined: PostgreSQL would merge the two from their beginnings, and go past the whole ledger for a few.
+        let rows = self.leaves_of(&ids).await?.into_iter();
+        let mut rows: HashMap<String, LeafRow> = rows.map(|row| (row.0.clone(), row)).collect();
+        let unsealed = |id: String| {
+            let (_, leaf, key, tag) = rows.remove(&id).unwrap_or_default();
+            let leaf = leaf.and_then(|leaf| leaf.try_into().ok());
+            Unsealed { id, leaf, mac: entry_mac(key, tag) }
+        };
+        Ok(ids.into_iter().map(unsealed).collect())
+    }
+
+    async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError> {
+        self.keep_places(batch).await?;
+        let tenant = self.tenant.as_str().to_owned();
+        for (Place { level, index }, hash) in &batch.nodes {
+            let row = (
+                audit_subtrees::tenant_id.eq(&tenant),
+                audit_subtrees::level.eq(i64::from(*level)),
+                audit_subtrees::number.eq(number(*index)),
+                audit_subtrees::hash.eq(hash.as_slice()),
+            );
+            let insert = diesel::insert_into(audit_subtrees::table).values(row);
+            change_unaudited!(self, Unaudited::Sealed, c => insert.execute(c).await)?;
+        }
+        let checkpoint = (
+            audit_checkpoints::tenant_id.eq(&tenant),
+            audit_checkpoints::size.eq(number(batch.log.size())),
+            audit_checkpoints::created_at.eq(batch.at.naive()),
+            audit_checkpoints::note.eq(&batch.note),
+        );
+        let insert = diesel::insert_into(audit_checkpoints::table).values(checkpoint);
+        change_unaudited!(self, Unaudited::Sealed, c => insert.execute(c).await)?;
+        let log = (
+            audit_logs::size.eq(number(batch.log.size())),
+            audit_logs::frontier.eq(batch.log.to_bytes()),
+            audit_logs::lease_owner.eq(&lease.owner),
+            audit_logs::lease_until.eq(lease.until.naive()),
+            audit_logs::mac_start.eq(&batch.mac_start),
+        );
+        let update = Kept(diesel::update(audit_logs::table.find(&tenant)).set(log));
+        change_unaudited!(self, Unaudited::Sealed, c => update.execute(c).await)?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl TreeStore for Tx {
+    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> Result<Vec<(u64, Hash)>, StoreError> {
+        let tenant = self.tenant.as_str().to_owned();
+        let rows: Vec<(i64, Vec<u8>)> = if level == 0 {
+            let query = audit_sealed::table
+                .filter(audit_sealed::tenant_id.eq(tenant))
+                .filter(audit_sealed::sequence.ge(number(from)))
+                .filter(audit_sealed::sequence.lt(number(to)))
+                .order(audit_sealed::sequence)
+                .select((audit_sealed::sequence, audit_sealed::leaf));
+            read!(self, c => query.load(c).await)?
+        } else {
+            let query = audit_subtrees::table
+                .filter(audit_subtrees::tenant_id.eq(tenant))
+                .filter(audit_subtrees::level.eq(i64::from(level)))
+                .filter(audit_subtrees::number.ge(number(from)))
+                .filter(audit_subtrees::number.lt(number(to)))
+                .order(audit_subtrees::number)
+                .select((audit_subtrees::number, audit_subtrees::hash));
+            read!(self, c => query.load(c).await)?
+        };
+        rows.into_iter()
+            .map(|(index, bytes)| {
+                Ok((place("audit_subtrees.number", index)?, hash("audit_subtrees.hash", bytes)?))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,11 @@
+//! The audit log: entries, its sealed form, searches, exports, retention.
+
+pub(crate) mod entries;
+pub(crate) mod entry_row;
+pub(crate) mod entry_time;
+pub(crate) mod export;
+pub(crate) mod log;
+pub(crate) mod query;
+pub(crate) mod retention;
+pub(crate) mod triggers;
+pub(crate) mod verify;

@@ -1,0 +1,298 @@
+//! Entries of the ledger as they are looked for.
+
+use std::time::Instant;
+
+use async_trait::async_trait;
+use audit::{AuditQueryStore, Filter, Listed, Position, StoredEntry};
+use chrono::NaiveDateTime;
+use diesel::{
+    dsl::sql,
+    prelude::*,
+    sql_query,
+    sql_types::{self, BigInt, Nullable, Text},
+};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use super::{
+    entry_row::EntryRow,
+    log::{number, place},
+};
+use crate::{
+    Tx,
+    db::read,
+    dialect::Dialect,
+    prepared::Kept,
+    schema::{audit_entries as rows, audit_logs, audit_sealed},
+    scim_core::filter::Condition,
+};
+
+/// What the one who acted is called: a person who is not deleted, or a SCIM token.
+const ACTOR_NAME: &str = "COALESCE(\
+    (SELECT users.user_name FROM users WHERE users.tenant_id = audit_entries.tenant_id \
+     AND users.id = audit_entries.actor_id AND users.deleted_at IS NULL), \
+    (SELECT scim_tokens.name FROM scim_tokens WHERE scim_tokens.tenant_id = audit_entries.tenant_id \
+     AND scim_tokens.id = audit_entries.actor_id))";
+
+/// Entries of a time, counted no further than asked for: an index alone knows them.
+const COUNT: &str = "SELECT count(*) AS count FROM (SELECT 1 FROM audit_entries \
+    WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 LIMIT $4) AS few";
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+/// By what entries are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By<'f> {
+    /// By what the filter says, and by this code.
+    Own(Option<&'f str>),
+    /// By something else: each is looked at.
+    Nothing,
+}
+
+/// What is looked for, and between which positions; of one code where `by` says so.
+///
+/// One column finds the entries, in order: the resource, or who acted, or one code, or else the time. What is asked
+/// beside it is looked at in each of them.
+fn condition(
+    dialect: Dialect,
+    filter: &Filter,
+    by: By<'_>,
+    after: Option<&Position>,
+    until: Option<&Position>,
+) -> Condition {
+    let mut condition = Condition::new();
+    condition.sql("1 = 1");
+    let action = if let By::Own(action) = by { action } else { None };
+    let single = [
+        ("resource_id", filter.resource_id.as_deref()),
+        ("actor_id", filter.actor.as_deref()),
+        ("action", action),
+    ];
+    let mut found = by == By::Nothing;
+    for (column, value) in single {
+        let Some(value) = value else { continue };
+        asks(&mut condition, dialect, column, found);
+        condition.sql(" = ");
+        condition.text(value);
+        found = true;
+    }
+    if let Some(kind) = &filter.resource_type {
+        asks(&mut condition, dialect, "resource_type", true);
+        condition.sql(" = ");
+        condition.text(kind);
+    }
+    if let (Some(actions), None) = (&filter.actions, action) {
+        asks(&mut condition, dialect, "action", true);
+        condition.sql(" IN (");
+        for (place, action) in actions.iter().enumerate() {
+            condition.sql(if place == 0 { "" } else { ", " });
+            condition.text(action);
+        }
+        condition.sql(")");
+    }
+    // A position says more than the time of the filter.
+    for (operator, time, position) in [(">=", filter.from, until), ("<", filter.to, after)] {
+        if let Some(time) = time.filter(|_| position.is_none()) {
+            asks(&mut condition, dialect, "created_at", by == By::Nothing);
+            condition.sql(&format!(" {operator} "));
+            condition.time(time.naive());
+        }
+    }
+    for (operator, position) in [("<", after), (">=", until)] {
+        if let Some(Position { timestamp, id }) = position {
+            condition.sql(&format!(" AND (audit_entries.created_at, audit_entries.id) {operator} ("));
+            condition.time(timestamp.naive());
+            condition.sql(", ");
+            condition.text(id);
+            condition.sql(")");
+        }
+    }
+    if let Some(text) = &filter.text {
+        let collation = if dialect == Dialect::Postgres { " COLLATE \"C\"" } else { "" };
+        condition.sql(&format!(
+            " AND lower((audit_entries.action || ' ' || audit_entries.resource_type || ' ' || \
+             audit_entries.resource_id || ' ' || CAST(audit_entries.metadata AS TEXT)){collation}) LIKE "
+        ));
+        condition.text(&format!("%{}%", escaped(text)));
+        condition.sql(" ESCAPE '!'");
+    }
+    condition.finish()
+}
+
+/// Names a column that is asked about; beside another one, so that SQLite does not find by it.
+fn asks(condition: &mut Condition, dialect: Dialect, column: &str, beside: bool) {
+    let beside = if beside && dialect == Dialect::Sqlite { "+" } else { "" };
+    condition.sql(&format!(" AND {beside}audit_entries.{column}"));
+}
+
+/// The only code that is looked for.
+fn only(filter: &Filter) -> Option<&str> {
+    match filter.actions.as_deref() {
+        Some([action]) => Some(action),
+        _ => None,
+    }
+}
+
+/// A text in a pattern of LIKE.
+fn escaped(text: &str) -> String {
+    text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
+}
+
+impl Tx {
+    /// The same for one code, or for those of the filter.
+    async fn listed(
+        &mut self,
+        condition: Condition,
+        limit: i64,
+    ) -> Result<Vec<(EntryRow, Option<String>)>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(condition)
+            .order((rows::created_at.desc(), rows::id.desc()))
+            .limit(limit);
+        read!(self, c => query
+            .select((EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
+            .load(c).await)
+    }
+}
+
+impl Tx {
+    /// Entries that match, newest first, without names.
+    pub(crate) async fn in_order(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        until: Option<&Position>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, until))
+            .order((rows::created_at.desc(), rows::id.desc()))
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        let found: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
+        Ok(found.into_iter().map(|row| listed((row, None))).collect())
+    }
+
+    /// How many entries match between two positions.
+    pub(crate) async fn count_of(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        until: Option<&Position>,
+    ) -> Result<usize, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, until))
+            .count();
+        let count: i64 = read!(self, c => query.get_result(c).await)?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+}
+
+fn listed((row, actor_name): (EntryRow, Option<String>)) -> Listed {
+    Listed { entry: StoredEntry::from(row), actor_name }
+}
+
+#[async_trait]
+impl AuditQueryStore for Tx {
+    async fn entries(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        until: Option<&Position>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.db.dialect());
+        // Of several codes each is found by its index, and of those the newest: together they would be sorted.
+        let each = filter.is_of_few_codes();
+        let mut found = Vec::new();
+        if each {
+            for action in filter.actions.iter().flatten() {
+                let condition = condition(dialect, filter, By::Own(Some(action)), after, until);
+                found.extend(self.listed(condition, most).await?.into_iter().map(listed));
+            }
+            found.sort_by_key(|listed: &Listed| std::cmp::Reverse(listed.position()));
+            found.truncate(limit);
+        } else {
+            let condition = condition(dialect, filter, By::Own(only(filter)), after, until);
+            found.extend(self.listed(condition, most).await?.into_iter().map(listed));
+        }
+        Ok(found)
+    }
+
+    async fn further(
+        &mut self,
+        filter: &Filter,
+        after: Option<&Position>,
+        count: usize,
+    ) -> Result<Option<Position>, StoreError> {
+        let Some(before) = count.checked_sub(1).and_then(|before| i64::try_from(before).ok()) else {
+            return Ok(None);
+        };
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, None))
+            .order((rows::created_at.desc(), rows::id.desc()))
+            .select((rows::created_at, rows::id))
+            .offset(before);
+        let found: Option<(NaiveDateTime, String)> = read!(self, c => query.first(c).await.optional())?;
+        Ok(found.map(|(time, id)| Position { timestamp: Timestamp::from_naive(time), id }))
+    }
+
+    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> Result<usize, StoreError> {
+        let text = match self.db.dialect() {
+            Dialect::Postgres => COUNT.to_owned(),
+            Dialect::Sqlite => COUNT.replace(['$'], "?"),
+        };
+        let query = Kept(
+            sql_query(text)
+                .bind::<Text, _>(self.tenant.as_str())
+                .bind::<sql_types::Timestamp, _>(from.naive())
+                .bind::<sql_types::Timestamp, _>(to.naive())
+                .bind::<BigInt, _>(i64::try_from(most).unwrap_or(i64::MAX)),
+        );
+        let counted: Counted = read!(self, c => query.get_result(c).await)?;
+        Ok(usize::try_from(counted.count).unwrap_or_default())
+    }
+
+    fn has_time(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until)
+    }
+
+    async fn sealed_size(&mut self) -> Result<u64, StoreError> {
+        let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::size);
+        let size: Option<i64> = read!(self, c => query.first(c).await.optional())?;
+        place("audit_logs.size", size.unwrap_or_default())
+    }
+
+    async fn sealed_entries(
+        &mut self,
+        filter: &Filter,
+        from: u64,
+        to: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Listed)>, StoreError> {
+        let query = audit_sealed::table
+            .inner_join(
+                rows::table
+                    .on(rows::tenant_id.eq(audit_sealed::tenant_id).and(rows::id.eq(audit_sealed::entry_id))),
+            )
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.ge(number(from)))
+            .filter(audit_sealed::sequence.lt(number(to)))
+            .filter(condition(self.db.dialect(), filter, By::Nothing, None, None))
+            .order(audit_sealed::sequence)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        let found: Vec<(i64, EntryRow, Option<String>)> = read!(self, c => query
+            .select((audit_sealed::sequence, EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
+            .load(c).await)?;
+        let one =
+            |(sequence, row, name)| Ok((place("audit_sealed.sequence", sequence)?, listed((row, name))));
+        found.into_iter().map(one).collect()
+    }
+}

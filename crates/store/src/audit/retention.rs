@@ -1,0 +1,167 @@
+//! What may be done to entries that were written: their addresses are erased, and they are dropped when their time to be
+//! kept is over. On PostgreSQL by a role of its own (docs/audit-log.md).
+
+use audit::{
+    StoredEntry, Unaudited,
+    log::{CheckpointKey, GROUP, Removal, Retention, Statement, VerifyStore, is_covered, newest_removal},
+};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use super::{
+    entry_row::EntryRow,
+    log::{number, place},
+};
+use crate::{
+    Tx,
+    db::{change, change_unaudited, read},
+    error::corrupt,
+    prepared::Kept,
+    schema::{audit_drops, audit_entries, audit_sealed, audit_statements, tenants},
+};
+
+/// Entries that are looked at, changed or removed in one unit of work.
+const KEPT_AT_ONCE: u64 = 4096;
+
+impl Tx {
+    /// Days that the tenant's entries are kept; `None`: for ever.
+    pub async fn audit_days(&mut self) -> Result<Option<u32>, StoreError> {
+        let query = tenants::table.find(self.tenant.as_str()).select(tenants::audit_days);
+        let days: Option<Option<i64>> = read!(self, c => query.first(c).await.optional())?;
+        let days = days.flatten().map(u32::try_from).transpose();
+        days.map_err(|error| corrupt("tenants.audit_days", error))
+    }
+
+    /// Sets how many.
+    pub async fn set_audit_days(&mut self, days: Option<u32>) -> Result<(), StoreError> {
+        let days = days.map(i64::from);
+        let row = tenants::table.find(self.tenant.as_str());
+        let update = Kept(diesel::update(row).set(tenants::audit_days.eq(days)));
+        change!(self, c => update.execute(c).await)?;
+        Ok(())
+    }
+
+    /// The newest entry of this code, whoever wrote it.
+    pub async fn newest_of_action(&mut self, action: &str) -> Result<Option<StoredEntry>, StoreError> {
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::action.eq(action))
+            .order((audit_entries::created_at.desc(), audit_entries::id.desc()));
+        let row: Option<EntryRow> =
+            read!(self, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
+        Ok(row.map(StoredEntry::from))
+    }
+
+    /// Sets how long entries are kept, with the signed statement that says so.
+    pub async fn set_retention(&mut self, retention: &Retention, note: &str) -> Result<(), StoreError> {
+        self.set_audit_days(retention.days).await?;
+        let number = self.statements(Retention::KIND).await?.last().map_or(0, |(number, _)| number + 1);
+        self.insert_statement(Retention::KIND, number, retention.at, note).await
+    }
+
+    async fn insert_statement(
+        &mut self,
+        kind: &str,
+        of: u64,
+        at: Timestamp,
+        note: &str,
+    ) -> Result<(), StoreError> {
+        let row = (
+            audit_statements::tenant_id.eq(self.tenant.as_str()),
+            audit_statements::kind.eq(kind),
+            audit_statements::number.eq(number(of)),
+            audit_statements::created_at.eq(at.naive()),
+            audit_statements::note.eq(note),
+        );
+        let insert = diesel::insert_into(audit_statements::table).values(row);
+        change!(self, c => insert.execute(c).await)?;
+        Ok(())
+    }
+
+    /// Before which place entries are removed, as it says.
+    pub async fn dropped(&mut self) -> Result<u64, StoreError> {
+        Ok(self.removals().await?.pop().unwrap_or_default())
+    }
+
+    /// Declares, by a signed statement, that entries are removed: from then on they may be. Whole groups of 256.
+    pub async fn declare_dropped(&mut self, removal: &Removal, note: &str) -> Result<(), StoreError> {
+        let before = removal.before;
+        if !before.is_multiple_of(GROUP) || before > self.log().await?.size() {
+            return Err(StoreError::Aborted("what is dropped are groups that are sealed"));
+        }
+        if removal.from != self.dropped().await? {
+            return Err(StoreError::Aborted("others have dropped entries meanwhile: try again"));
+        }
+        let row = (
+            audit_drops::tenant_id.eq(self.tenant.as_str()),
+            audit_drops::before_sequence.eq(number(before)),
+            audit_drops::created_at.eq(removal.at.naive()),
+        );
+        let insert = diesel::insert_into(audit_drops::table).values(row);
+        change_unaudited!(self, Unaudited::Announced, c => insert.execute(c).await)?;
+        self.insert_statement(Removal::KIND, before, removal.at, note).await
+    }
+
+    /// Removes some of what is dropped, and tells how many entries that were. The hashes of their groups stay.
+    ///
+    /// Only what a removal covers that one of these keys has signed: the entries are hashed again and compared with its root.
+    pub async fn remove_dropped(&mut self, keys: &[CheckpointKey]) -> Result<u64, StoreError> {
+        let tenant = self.tenant.as_str().to_owned();
+        let Some(removal) = newest_removal(self, &tenant, keys).await? else { return Ok(0) };
+        let before = number(removal.before);
+        let first = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(&tenant))
+            .filter(audit_sealed::sequence.ge(0))
+            .filter(audit_sealed::sequence.lt(before))
+            .order(audit_sealed::sequence)
+            .select(audit_sealed::sequence);
+        let Some(first): Option<i64> = read!(self, c => first.first(c).await.optional())? else {
+            return Ok(0);
+        };
+        let end = before.min(first.saturating_add(number(KEPT_AT_ONCE)));
+        let (from, to) = (place("audit_sealed.sequence", first)?, place("audit_sealed.sequence", end)?);
+        if !is_covered(self, &tenant, &removal, from, to).await? {
+            return Err(StoreError::Aborted(
+                "what is to be removed is not what was declared: gatehouse audit verify says more",
+            ));
+        }
+        let some = || {
+            audit_sealed::table
+                .filter(audit_sealed::tenant_id.eq(&tenant))
+                .filter(audit_sealed::sequence.ge(first))
+                .filter(audit_sealed::sequence.lt(end))
+        };
+        let entries = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(&tenant))
+            .filter(audit_entries::id.eq_any(some().select(audit_sealed::entry_id)));
+        let removed =
+            change_unaudited!(self, Unaudited::Announced, c => diesel::delete(entries).execute(c).await)?;
+        change_unaudited!(self, Unaudited::Announced, c => diesel::delete(some()).execute(c).await)?;
+        Ok(removed as u64)
+    }
+
+    /// Erases addresses from which somebody has acted, of some entries, and tells how many. What an address was committed
+    /// to stays, without the key: whoever guesses it cannot confirm it.
+    pub async fn erase_addresses(&mut self, actor: &str) -> Result<u64, StoreError> {
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::actor_id.eq(actor))
+            .filter(audit_entries::ip.is_not_null())
+            .limit(number(KEPT_AT_ONCE));
+        let rows: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
+        let count = rows.len() as u64;
+        for entry in rows.into_iter().map(StoredEntry::from) {
+            let none = || corrupt("audit_entries.salt", "an address without a salt");
+            let row = audit_entries::table.find((self.tenant.as_str(), &entry.id));
+            let erased = (
+                audit_entries::ip.eq(None::<String>),
+                audit_entries::salt.eq(None::<Vec<u8>>),
+                audit_entries::ip_commitment.eq(Some(entry.commitment().ok_or_else(none)?)),
+            );
+            let update = Kept(diesel::update(row).set(erased));
+            change!(self, c => update.execute(c).await)?;
+        }
+        Ok(count)
+    }
+}

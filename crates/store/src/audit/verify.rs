@@ -1,0 +1,182 @@
+//! What a verification of the audit log reads.
+
+use async_trait::async_trait;
+use audit::{
+    StoredEntry,
+    log::{Frontier, GROUP, SealedRow, VerifyStore},
+};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::StoreError;
+
+use super::{
+    entry_row::EntryRow,
+    log::{LogRow, number, place},
+};
+use crate::{
+    Tx,
+    db::read,
+    error::corrupt,
+    schema::{
+        audit_checkpoints, audit_drops, audit_entries, audit_logs, audit_sealed, audit_statements,
+        audit_subtrees, audit_unsealed,
+    },
+};
+
+/// Place, id, hash, and the entry if it is there.
+type PlaceRow = (i64, String, Vec<u8>, Option<EntryRow>);
+
+#[async_trait]
+impl VerifyStore for Tx {
+    async fn log(&mut self) -> Result<Frontier, StoreError> {
+        let query = audit_logs::table.find(self.tenant.as_str());
+        let row: Option<LogRow> =
+            read!(self, c => query.select(LogRow::as_select()).first(c).await.optional())?;
+        row.map_or_else(|| Ok(Frontier::default()), |row| row.log())
+    }
+
+    async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {
+        let query = audit_sealed::table
+            .left_join(
+                audit_entries::table.on(audit_entries::tenant_id
+                    .eq(audit_sealed::tenant_id)
+                    .and(audit_entries::id.eq(audit_sealed::entry_id))),
+            )
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.ge(number(from)))
+            .filter(audit_sealed::sequence.lt(number(to)))
+            .order(audit_sealed::sequence);
+        let rows: Vec<PlaceRow> = read!(self, c => query
+            .select((
+                audit_sealed::sequence,
+                audit_sealed::entry_id,
+                audit_sealed::leaf,
+                Option::<EntryRow>::as_select(),
+            ))
+            .load(c).await)?;
+        let row = |(sequence, id, leaf, entry): PlaceRow| {
+            Ok(SealedRow {
+                sequence: place("audit_sealed.sequence", sequence)?,
+                id,
+                // Of another length it is not what was sealed.
+                leaf: leaf.try_into().unwrap_or_default(),
+                entry: entry.map(StoredEntry::from),
+            })
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    async fn checkpoints(&mut self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, StoreError> {
+        let query = audit_checkpoints::table
+            .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_checkpoints::size.gt(number(after)))
+            .order(audit_checkpoints::size)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select((audit_checkpoints::size, audit_checkpoints::note));
+        let rows: Vec<(i64, String)> = read!(self, c => query.load(c).await)?;
+        let is_any = !rows.is_empty();
+        // What is no number sorts behind all numbers, and reads as one that is not after the last.
+        let (mut last, mut read) = (number(after), Vec::new());
+        for (size, note) in rows {
+            if size <= last {
+                break;
+            }
+            read.push((place("audit_checkpoints.size", size)?, note));
+            last = size;
+        }
+        if read.is_empty() && is_any {
+            return Err(corrupt("audit_checkpoints.size", "not a number"));
+        }
+        Ok(read)
+    }
+
+    async fn mac_start(&mut self) -> Result<Option<String>, StoreError> {
+        let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::mac_start);
+        let note: Option<Option<String>> = read!(self, c => query.first(c).await.optional())?;
+        Ok(note.flatten())
+    }
+
+    async fn removals(&mut self) -> Result<Vec<u64>, StoreError> {
+        let query = audit_drops::table
+            .filter(audit_drops::tenant_id.eq(self.tenant.as_str()))
+            .order(audit_drops::before_sequence)
+            .select(audit_drops::before_sequence);
+        let rows: Vec<i64> = read!(self, c => query.load(c).await)?;
+        rows.into_iter().map(|before| place("audit_drops.before_sequence", before)).collect()
+    }
+
+    async fn statements(&mut self, kind: &str) -> Result<Vec<(u64, String)>, StoreError> {
+        let query = audit_statements::table
+            .filter(audit_statements::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_statements::kind.eq(kind))
+            .order(audit_statements::number)
+            .select((audit_statements::number, audit_statements::note));
+        let rows: Vec<(i64, String)> = read!(self, c => query.load(c).await)?;
+        rows.into_iter().map(|(number, note)| Ok((place("audit_statements.number", number)?, note))).collect()
+    }
+
+    async fn waiting(&mut self, after: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        let query = audit_unsealed::table
+            .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_unsealed::entry_id.gt(after))
+            .order(audit_unsealed::entry_id)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select(audit_unsealed::entry_id);
+        read!(self, c => query.load(c).await)
+    }
+
+    async fn entries_of(&mut self, ids: &[String]) -> Result<Vec<StoredEntry>, StoreError> {
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::id.eq_any(ids));
+        let rows: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
+        Ok(rows.into_iter().map(StoredEntry::from).collect())
+    }
+
+    async fn outside(&mut self, size: u64, limit: usize) -> Result<Vec<String>, StoreError> {
+        let query = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.lt(0).or(audit_sealed::sequence.ge(number(size))))
+            .order(audit_sealed::sequence)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .select(audit_sealed::entry_id);
+        read!(self, c => query.load(c).await)
+    }
+
+    async fn next_place(&mut self, from: u64, to: u64) -> Result<Option<u64>, StoreError> {
+        let entry = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::sequence.ge(number(from)))
+            .filter(audit_sealed::sequence.lt(number(to)))
+            .order(audit_sealed::sequence)
+            .select(audit_sealed::sequence);
+        let entry: Option<i64> = read!(self, c => entry.first(c).await.optional())?;
+        let group = audit_subtrees::table
+            .filter(audit_subtrees::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_subtrees::level.eq(1))
+            .filter(audit_subtrees::number.ge(number(from / GROUP)))
+            .filter(audit_subtrees::number.lt(number(to / GROUP)))
+            .order(audit_subtrees::number)
+            .select(audit_subtrees::number);
+        let group: Option<i64> = read!(self, c => group.first(c).await.optional())?;
+        let entry = entry.map(|entry| place("audit_sealed.sequence", entry)).transpose()?;
+        let group = group.map(|group| place("audit_subtrees.number", group)).transpose()?;
+        Ok(entry.into_iter().chain(group.map(|group| group.saturating_mul(GROUP))).min())
+    }
+
+    async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let sealed = audit_sealed::table
+            .filter(audit_sealed::tenant_id.eq(audit_entries::tenant_id))
+            .filter(audit_sealed::entry_id.eq(audit_entries::id));
+        let waiting = audit_unsealed::table
+            .filter(audit_unsealed::tenant_id.eq(audit_entries::tenant_id))
+            .filter(audit_unsealed::entry_id.eq(audit_entries::id));
+        let query = audit_entries::table
+            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(diesel::dsl::not(diesel::dsl::exists(sealed)))
+            .filter(diesel::dsl::not(diesel::dsl::exists(waiting)))
+            .select(audit_entries::id)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        read!(self, c => query.load(c).await)
+    }
+}

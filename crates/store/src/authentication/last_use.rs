@@ -1,0 +1,90 @@
+//! When and from where credentials were last used, and what is no longer needed.
+
+use audit::Unaudited;
+use std::net::IpAddr;
+
+use diesel::{dsl, prelude::*};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use crate::{
+    Tx,
+    db::change_unaudited,
+    prepared::Kept,
+    schema::{
+        attempts, links, personal_access_tokens as pats, scim_tokens, sessions, spent_challenges,
+        step_up_challenges, step_up_tokens, tickets,
+    },
+};
+
+/// What was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UseOf {
+    /// A session.
+    Session,
+    /// A personal access token.
+    Pat,
+    /// A SCIM token.
+    ScimToken,
+}
+
+/// The last use of a credential.
+#[derive(Debug, Clone)]
+pub struct Use {
+    /// What was used.
+    pub of: UseOf,
+    /// The credential's id.
+    pub id: String,
+    /// When.
+    pub at: Timestamp,
+    /// From where, if that is known.
+    pub ip: Option<IpAddr>,
+}
+
+impl Tx {
+    /// Writes when credentials of the tenant were last used; a use that is older than what is known changes nothing.
+    pub async fn note_uses(&mut self, uses: &[Use]) -> Result<(), StoreError> {
+        for one in uses {
+            let (tenant, id) = (self.tenant.to_string(), one.id.as_str());
+            let (at, ip) = (one.at.naive(), one.ip.map(|ip| ip.to_string()));
+            match one.of {
+                UseOf::Session => {
+                    let row = sessions::table.find((&tenant, id)).filter(sessions::last_seen_at.lt(at));
+                    let set = (sessions::last_seen_at.eq(at), sessions::ip.eq(ip));
+                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                }
+                UseOf::Pat => {
+                    let row = pats::table.find((&tenant, id));
+                    let set = (pats::last_used_at.eq(at), pats::last_used_ip.eq(ip));
+                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                }
+                UseOf::ScimToken => {
+                    let row = scim_tokens::table.find((&tenant, id));
+                    let set = (scim_tokens::last_used_at.eq(at), scim_tokens::last_used_ip.eq(ip));
+                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away what has ended by itself, of all tenants: attempts, tickets, links, challenges, tokens.
+    pub async fn tidy(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let hour = 60 * 60_000;
+        let attempts = attempts::table.filter(attempts::until.lt(now.naive()));
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(attempts).execute(c).await)?;
+        let spent = spent_challenges::table.filter(spent_challenges::until.lt(now.naive()));
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(spent).execute(c).await)?;
+        let tickets = tickets::table.filter(tickets::created_at.lt(now.plus_millis(-hour).naive()));
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(tickets).execute(c).await)?;
+        let asked = step_up_challenges::table
+            .filter(step_up_challenges::created_at.lt(now.plus_millis(-hour).naive()));
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(asked).execute(c).await)?;
+        let proofs =
+            step_up_tokens::table.filter(step_up_tokens::expires_at.lt(now.plus_millis(-hour).naive()));
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(proofs).execute(c).await)?;
+        let links = links::table.filter(links::created_at.lt(now.plus_millis(-100 * hour).naive()));
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(links).execute(c).await)?;
+        Ok(())
+    }
+}

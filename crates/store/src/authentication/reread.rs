@@ -1,0 +1,239 @@
+//! The statement that reads a credential again, and what it has found.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use diesel::{QueryResult, dsl, prelude::*, sql_types::Bool};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::join;
+use kernel::{StoreError, TenantId};
+use sessions::{Session, SessionId};
+use tokens::{Pat, ScimToken, TokenHash};
+
+use super::holder::{Holder, HolderRow, POLICIES, PoliciesRow};
+use crate::{
+    error::store_error,
+    json::JsonText,
+    netpolicy::mark::NetworkMark,
+    prepared::Kept,
+    schema::{personal_access_tokens as pats, scim_tokens, sessions as session_rows, tenants, users},
+    sessions::row::SessionRow,
+    sqlite_conn::SqliteConn,
+    tokens::rows::{PatRow, ScimTokenRow, pat_limits},
+};
+
+/// What a credential is found by within its tenant.
+#[derive(Debug, Clone)]
+pub enum CredentialKey {
+    /// A session, by its id.
+    Session(SessionId),
+    /// A personal access token, by its hash.
+    Pat(TokenHash),
+    /// A SCIM token, by its hash.
+    ScimToken(TokenHash),
+}
+
+/// A credential as it is kept, revoked or not.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// A session and its user.
+    Session(Session, Holder),
+    /// A personal access token and its user.
+    Pat(Pat, Holder),
+    /// A SCIM token, and the network policy of its tenant.
+    ScimToken(ScimToken, NetworkMark),
+}
+
+/// The row of a credential.
+pub(crate) enum CredentialRow {
+    Session(SessionRow, HolderRow, PoliciesRow),
+    Pat(PatRow, HolderRow, PoliciesRow),
+    ScimToken(ScimTokenRow, Option<JsonText>),
+}
+
+impl TryFrom<CredentialRow> for Credential {
+    type Error = StoreError;
+
+    fn try_from(row: CredentialRow) -> Result<Self, StoreError> {
+        Ok(match row {
+            CredentialRow::Session(session, holder, policies) => {
+                Self::Session(session.try_into()?, holder.with(policies)?)
+            }
+            CredentialRow::Pat(pat, holder, policies) => {
+                let (pat, holder) = (Pat::try_from(pat)?, holder.with(policies)?);
+                // What the tenant allows today holds for tokens that were minted before.
+                Self::Pat(pat.within(&pat_limits(&holder.policy)), holder)
+            }
+            CredentialRow::ScimToken(token, network) => {
+                Self::ScimToken(token.try_into()?, NetworkMark::of(network)?)
+            }
+        })
+    }
+}
+
+/// The row of a session with its user and tenant.
+macro_rules! session_row {
+    ($tenant:expr, $id:expr) => {
+        session_rows::table
+            .inner_join(
+                users::table.on(users::tenant_id
+                    .eq(session_rows::tenant_id)
+                    .and(users::id.eq(session_rows::user_id))),
+            )
+            .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
+            .filter(session_rows::tenant_id.eq($tenant.as_str()))
+            .filter(session_rows::id.eq($id.as_str()))
+    };
+}
+
+/// The row of a personal access token with its user and tenant.
+macro_rules! pat_row {
+    ($tenant:expr, $hash:expr) => {
+        pats::table
+            .inner_join(
+                users::table.on(users::tenant_id.eq(pats::tenant_id).and(users::id.eq(pats::user_id))),
+            )
+            .inner_join(tenants::table.on(tenants::id.eq(pats::tenant_id)))
+            .filter(pats::tenant_id.eq($tenant.as_str()))
+            .filter(pats::hash.eq(&$hash.as_bytes()[..]))
+    };
+}
+
+/// Reads the row of a credential on a connection to either database.
+macro_rules! find_row {
+    ($tenant:expr, $key:expr, $conn:expr) => {
+        match $key {
+            CredentialKey::Session(id) => session_row!($tenant, id)
+                .select((SessionRow::as_select(), HolderRow::as_select(), POLICIES))
+                .first($conn)
+                .await
+                .optional()
+                .map(|row| row.map(|(session, holder, of)| CredentialRow::Session(session, holder, of))),
+            CredentialKey::Pat(hash) => pat_row!($tenant, hash)
+                .select((PatRow::as_select(), HolderRow::as_select(), POLICIES))
+                .first($conn)
+                .await
+                .optional()
+                .map(|row| row.map(|(pat, holder, of)| CredentialRow::Pat(pat, holder, of))),
+            CredentialKey::ScimToken(hash) => scim_tokens::table
+                .inner_join(tenants::table.on(tenants::id.eq(scim_tokens::tenant_id)))
+                .filter(scim_tokens::tenant_id.eq($tenant.as_str()))
+                .filter(scim_tokens::hash.eq(hash.as_bytes()))
+                .select((ScimTokenRow::as_select(), tenants::network_policy))
+                .first($conn)
+                .await
+                .optional()
+                .map(|row| row.map(|(token, network)| CredentialRow::ScimToken(token, network))),
+        }
+    };
+}
+
+/// Reads the row of a credential.
+pub(crate) trait ReadCredential {
+    fn read_credential(
+        &mut self,
+        tenant: &TenantId,
+        key: &CredentialKey,
+    ) -> impl Future<Output = QueryResult<Option<CredentialRow>>> + Send;
+}
+
+impl ReadCredential for &AsyncPgConnection {
+    async fn read_credential(
+        &mut self,
+        tenant: &TenantId,
+        key: &CredentialKey,
+    ) -> QueryResult<Option<CredentialRow>> {
+        find_row!(tenant, key, self)
+    }
+}
+
+impl ReadCredential for SqliteConn {
+    async fn read_credential(
+        &mut self,
+        tenant: &TenantId,
+        key: &CredentialKey,
+    ) -> QueryResult<Option<CredentialRow>> {
+        find_row!(tenant, key, self)
+    }
+}
+
+/// Rows of a credential that the transaction itself has changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OwnChanges {
+    /// Of the credential or its user.
+    pub(crate) credential: bool,
+    /// Of the tenant.
+    pub(crate) policies: bool,
+}
+
+/// A credential that a transaction reads again, and what was found last.
+#[derive(Clone)]
+pub(crate) struct Reread {
+    pub(crate) tenant: TenantId,
+    pub(crate) key: CredentialKey,
+    found: Arc<Mutex<Found>>,
+}
+
+#[derive(Default)]
+pub(crate) struct Found {
+    /// `None` before it was read, and once it was taken.
+    pub(crate) credential: Option<Result<Option<Credential>, StoreError>>,
+    pub(crate) own: OwnChanges,
+}
+
+impl Reread {
+    pub(crate) fn new(tenant: TenantId, key: CredentialKey) -> Self {
+        Self { tenant, key, found: Arc::default() }
+    }
+
+    /// Sends the statement on a connection whose transaction has begun, or is sent before. Where it has to be prepared
+    /// first, a statement that is sent with it may overtake it: what such work changes must not be what it is judged by.
+    pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
+        let mut conn = conn;
+        let row = conn.read_credential(&self.tenant, &self.key).await;
+        // The unit of work that asks for the credential gets this error; the statement that was sent with it, that nothing
+        // was done.
+        let sent = if row.is_ok() { Ok(()) } else { Err(diesel::result::Error::BrokenTransactionManager) };
+        self.keep(row.map_err(store_error));
+        sent
+    }
+
+    /// The same once more at the end, with what the transaction itself has changed.
+    pub(crate) async fn at_end(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
+        let (read, own) = join(self.on_postgres(conn), self.own_changes(conn)).await;
+        self.lock().own = own?;
+        read
+    }
+
+    async fn own_changes(&self, conn: &AsyncPgConnection) -> QueryResult<OwnChanges> {
+        let mut conn = conn;
+        let own_tenant = dsl::sql::<Bool>("tenants.xmin = pg_current_xact_id()::xid");
+        let found: Vec<(bool, bool)> = match &self.key {
+            CredentialKey::Session(id) => {
+                let own = dsl::sql::<Bool>("pg_current_xact_id()::xid IN (users.xmin, sessions.xmin)");
+                Kept(session_row!(self.tenant, id).select((own, own_tenant))).load(&mut conn).await?
+            }
+            CredentialKey::Pat(hash) => {
+                let own = dsl::sql::<Bool>(
+                    "pg_current_xact_id()::xid IN (users.xmin, personal_access_tokens.xmin)",
+                );
+                Kept(pat_row!(self.tenant, hash).select((own, own_tenant))).load(&mut conn).await?
+            }
+            // An identity provider changes neither its token nor policies.
+            CredentialKey::ScimToken(_) => Vec::new(),
+        };
+        let (credential, policies) = found.into_iter().next().unwrap_or_default();
+        Ok(OwnChanges { credential, policies })
+    }
+
+    pub(crate) fn keep(&self, row: Result<Option<CredentialRow>, StoreError>) {
+        self.lock().credential = Some(row.and_then(|row| row.map(Credential::try_from).transpose()));
+    }
+
+    pub(crate) fn take(&self) -> Found {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

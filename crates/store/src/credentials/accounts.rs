@@ -1,0 +1,195 @@
+//! Who holds a credential, found before the tenant is known: one statement each.
+
+use chrono::NaiveDateTime;
+use credentials::{Salt, StoredPassword};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, TenantId, Timestamp};
+
+use crate::{
+    Across, Credential,
+    authentication::holder::{Holder, HolderRow, POLICIES, PoliciesRow, salt_of},
+    conn::on,
+    error::corrupt,
+    schema::{
+        known_origins, password_salts, passwords, sessions as session_rows, sign_in_names, tenants, users,
+    },
+    sessions::row::SessionRow,
+};
+
+/// Accounts of one address that a sign-in without a tenant compares with. Tenants are made by the operator, so nobody
+/// else comes near it.
+const MAX_ACCOUNTS: i64 = 1000;
+
+/// The greatest that a tenant's id can be, in every order of letters.
+const GREATEST: &str = "ten_zzzzzzzzzzzzzzzzzzzzzzzzzz";
+
+/// What a password may open: a person of one tenant.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// Whose.
+    pub holder: Holder,
+    /// Where.
+    pub tenant: TenantId,
+    /// The tenant's short name.
+    pub slug: String,
+    /// The tenant's name.
+    pub tenant_name: String,
+    /// The password as it was hashed.
+    pub password: String,
+    /// Whether this address has signed the person in before.
+    pub known_origin: bool,
+}
+
+impl Account {
+    /// The password, for a comparison.
+    pub fn stored(&self) -> StoredPassword {
+        StoredPassword { tenant: self.tenant.clone(), hash: self.password.clone() }
+    }
+}
+
+/// Whom a neighbour's token is about.
+#[derive(Debug, Clone)]
+pub struct ForeignHolder {
+    /// Who.
+    pub holder: Holder,
+    /// Where.
+    pub tenant: TenantId,
+    /// Tokens that were issued until then are refused.
+    pub sessions_after: Option<Timestamp>,
+}
+
+type AccountRow = (HolderRow, PoliciesRow, (String, String, String), String, Option<String>);
+type ForeignRow = (HolderRow, PoliciesRow, String, Option<NaiveDateTime>);
+
+fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
+    text.parse().map_err(|error| corrupt("tenants.id", error))
+}
+
+impl Across {
+    /// The tenant of this short name or id.
+    pub async fn tenant_named(&mut self, name: &str) -> Result<Option<directory::Tenant>, StoreError> {
+        // PostgreSQL has no text with this character, so no tenant is called so.
+        if name.contains('\0') {
+            return Ok(None);
+        }
+        match name.parse() {
+            Ok(id) => self.tenant(&id).await,
+            Err(_) => self.tenant_of_slug(name).await,
+        }
+    }
+
+    /// The accounts of an address that have a password, in one tenant or in all, those first that have signed in from
+    /// `origin` before; and the salt that their passwords share.
+    pub async fn accounts(
+        &mut self,
+        email_key: &str,
+        tenant: Option<&TenantId>,
+        origin: &str,
+    ) -> Result<(Option<Salt>, Vec<Account>), StoreError> {
+        let query =
+            sign_in_names::table
+                .inner_join(users::table.on(
+                    users::tenant_id.eq(sign_in_names::tenant_id).and(users::id.eq(sign_in_names::user_id)),
+                ))
+                .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
+                .inner_join(
+                    passwords::table.on(passwords::tenant_id
+                        .eq(sign_in_names::tenant_id)
+                        .and(passwords::user_id.eq(sign_in_names::user_id))),
+                )
+                .left_join(
+                    known_origins::table.on(known_origins::tenant_id
+                        .eq(sign_in_names::tenant_id)
+                        .and(known_origins::user_id.eq(sign_in_names::user_id))
+                        .and(known_origins::origin.eq(origin))),
+                )
+                .filter(sign_in_names::email_key.eq(email_key))
+                .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
+                .filter(sign_in_names::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
+                .filter(users::deleted_at.is_null())
+                .order(sign_in_names::tenant_id)
+                .limit(MAX_ACCOUNTS);
+        let rows: Vec<AccountRow> = on!(&mut self.conn, c => query
+            .select((
+                HolderRow::as_select(),
+                POLICIES,
+                (tenants::id, tenants::slug, tenants::name),
+                passwords::hash,
+                known_origins::origin.nullable(),
+            ))
+            .load(c).await)?;
+        let account = |(holder, policy, (tenant, slug, tenant_name), password, origin): AccountRow| {
+            Ok(Account {
+                holder: holder.with(policy)?,
+                tenant: tenant_id(&tenant)?,
+                slug,
+                tenant_name,
+                password,
+                known_origin: origin.is_some(),
+            })
+        };
+        let mut accounts = rows.into_iter().map(account).collect::<Result<Vec<_>, StoreError>>()?;
+        accounts.sort_by_key(|account| !account.known_origin);
+        let address = Salt::address(email_key);
+        let query = password_salts::table.find(&address[..]).select(password_salts::salt);
+        let salt: Option<Vec<u8>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        Ok((salt.map(|salt| salt_of(&salt)).transpose()?, accounts))
+    }
+
+    /// The session that stands for a token of another issuer, revoked or not, and its tenant.
+    pub async fn foreign_session(
+        &mut self,
+        token_hash: &[u8; 32],
+        tenant: Option<&TenantId>,
+    ) -> Result<Option<(TenantId, Credential)>, StoreError> {
+        let query =
+            session_rows::table
+                .inner_join(users::table.on(
+                    users::tenant_id.eq(session_rows::tenant_id).and(users::id.eq(session_rows::user_id)),
+                ))
+                .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
+                .filter(session_rows::foreign_hash.eq(&token_hash[..]))
+                .filter(session_rows::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
+                .filter(session_rows::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
+                .order(session_rows::tenant_id);
+        let row: Option<(String, SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
+            .select((tenants::id, SessionRow::as_select(), HolderRow::as_select(), POLICIES))
+            .first(c).await.optional())?;
+        let Some((tenant, session, holder, policies)) = row else { return Ok(None) };
+        let credential = Credential::Session(session.try_into()?, holder.with(policies)?);
+        Ok(Some((tenant_id(&tenant)?, credential)))
+    }
+
+    /// The user of this address in a tenant, for a token of another issuer that has no session yet. Without a tenant it
+    /// must be the only user of that address.
+    pub async fn foreign_holder(
+        &mut self,
+        email_key: &str,
+        tenant: Option<&TenantId>,
+    ) -> Result<Option<ForeignHolder>, StoreError> {
+        let query =
+            sign_in_names::table
+                .inner_join(users::table.on(
+                    users::tenant_id.eq(sign_in_names::tenant_id).and(users::id.eq(sign_in_names::user_id)),
+                ))
+                .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
+                .filter(sign_in_names::email_key.eq(email_key))
+                .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
+                .filter(sign_in_names::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
+                .filter(users::deleted_at.is_null())
+                .order(sign_in_names::tenant_id)
+                .limit(2);
+        let mut rows: Vec<ForeignRow> = on!(&mut self.conn, c => query
+            .select((HolderRow::as_select(), POLICIES, tenants::id, users::sessions_after))
+            .load(c).await)?;
+        let (Some((holder, policy, tenant, sessions_after)), true) = (rows.pop(), rows.is_empty()) else {
+            return Ok(None);
+        };
+        Ok(Some(ForeignHolder {
+            holder: holder.with(policy)?,
+            tenant: tenant_id(&tenant)?,
+            sessions_after: sessions_after.map(Timestamp::from_naive),
+        }))
+    }
+}

@@ -1,0 +1,94 @@
+//! The administrators of a tenant, and what signs them in.
+
+use std::collections::HashSet;
+
+use ::sessions::{Lifetime, Session};
+use credentials::FactorKind;
+use diesel::{dsl, prelude::*, sql_types::Bool};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use crate::{
+    Tx,
+    db::read,
+    schema::{factors, passwords, sessions, users},
+    sessions::row::SessionRow,
+};
+
+/// Administrators that are looked at, at most: of a tenant with more, one of these can sign in.
+const MOST: i64 = 500;
+
+/// An active administrator, and what could sign them in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct Administrator {
+    /// The sign-in address, as [`kernel::Email::key`].
+    pub email_key: Option<String>,
+    /// Whether they may sign in by password where an identity provider is required.
+    pub break_glass: bool,
+    /// Whether they have a password.
+    pub has_password: bool,
+    /// Whether they have a verified passkey.
+    pub has_passkey: bool,
+    /// Whether they have a session in force by the token of a neighbouring service.
+    pub has_foreign_session: bool,
+}
+
+impl Tx {
+    /// The active administrators of the tenant, as this unit of work leaves them so far.
+    pub async fn administrators(
+        &mut self,
+        lifetime: Lifetime,
+        now: Timestamp,
+    ) -> Result<Vec<Administrator>, StoreError> {
+        let tenant = self.tenant.as_str().to_owned();
+        let query = users::table
+            .filter(users::tenant_id.eq(&tenant))
+            // Said in words, so that the index of administrators is seen to fit.
+            .filter(dsl::sql::<Bool>("users.role = 'ADMIN'"))
+            .filter(users::active.eq(true))
+            .filter(users::deleted_at.is_null())
+            .order(users::id)
+            .select((users::id, users::sign_in_email_key, users::break_glass))
+            .limit(MOST);
+        let found: Vec<(String, Option<String>, bool)> = read!(self, c => query.load(c).await)?;
+        let ids: Vec<String> = found.iter().map(|(id, ..)| id.clone()).collect();
+        let query = passwords::table
+            .filter(passwords::tenant_id.eq(&tenant))
+            .filter(passwords::user_id.eq_any(ids.clone()))
+            .select(passwords::user_id);
+        let with_password: Vec<String> = read!(self, c => query.load(c).await)?;
+        let query = factors::table
+            .filter(factors::tenant_id.eq(&tenant))
+            .filter(factors::user_id.eq_any(ids.clone()))
+            .filter(factors::kind.eq(FactorKind::Webauthn.as_str()))
+            .filter(factors::verified_at.is_not_null())
+            .select(factors::user_id);
+        let with_passkey: Vec<String> = read!(self, c => query.load(c).await)?;
+        let query = sessions::table
+            .filter(sessions::tenant_id.eq(&tenant))
+            .filter(sessions::user_id.eq_any(ids))
+            .filter(sessions::revoked_at.is_null())
+            .filter(sessions::foreign_hash.is_not_null());
+        let sessions: Vec<SessionRow> =
+            read!(self, c => query.select(SessionRow::as_select()).load(c).await)?;
+        let mut with_session = Vec::new();
+        for session in sessions {
+            let session = Session::try_from(session)?;
+            if !lifetime.is_over(&session, now) {
+                with_session.push(session.user.to_string());
+            }
+        }
+        let set = |ids: Vec<String>| ids.into_iter().collect::<HashSet<_>>();
+        let (with_password, with_passkey, with_session) =
+            (set(with_password), set(with_passkey), set(with_session));
+        let administrator = |(id, email_key, break_glass): (String, Option<String>, bool)| Administrator {
+            email_key,
+            break_glass,
+            has_password: with_password.contains(&id),
+            has_passkey: with_passkey.contains(&id),
+            has_foreign_session: with_session.contains(&id),
+        };
+        Ok(found.into_iter().map(administrator).collect())
+    }
+}

@@ -1,0 +1,6 @@
+//! Tenants, people, links.
+
+pub(crate) mod administrators;
+pub(crate) mod links;
+pub(crate) mod people;
+pub(crate) mod tenants;

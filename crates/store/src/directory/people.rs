@@ -1,0 +1,235 @@
+//! People as the directory knows them, kept where provisioning keeps its users.
+
+use async_trait::async_trait;
+use diesel::{dsl, prelude::*, sql_types::Bool};
+use diesel_async::RunQueryDsl;
+use directory::{PeopleStore, Person, PhoneNumber};
+use kernel::{Email, StoreError, Timestamp, UserId};
+use scim_core::{User, UserStore, fold, schema::ENTERPRISE_USER};
+use serde_json::{Map, Value, json};
+use stepup::StepUpStore;
+
+use crate::{
+    Tx,
+    db::{change, lock, read},
+    error::corrupt,
+    prepared::Kept,
+    schema::{sign_in_names, tenants, users},
+    scim_core::users::UserRow,
+};
+
+/// What of a person stands beside what provisioning knows.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = users)]
+struct PersonRow {
+    #[diesel(embed)]
+    user: UserRow,
+    role: String,
+    break_glass: bool,
+}
+
+impl TryFrom<PersonRow> for Person {
+    type Error = StoreError;
+
+    fn try_from(row: PersonRow) -> Result<Self, StoreError> {
+        let user = User::try_from(row.user)?;
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let phones = user.attributes.get("phoneNumbers").and_then(Value::as_array).into_iter().flatten();
+        let phone_numbers = phones
+            .filter_map(|phone| {
+                let value = phone.get("value")?.as_str()?.to_owned();
+                Some(PhoneNumber { value, kind: text(phone.get("type")) })
+            })
+            .collect();
+        let enterprise = user.attributes.get(ENTERPRISE_USER.id);
+        Ok(Self {
+            email: user.sign_in_email(),
+            display_name: text(user.attributes.get("displayName")),
+            title: text(user.attributes.get("title")),
+            department: text(enterprise.and_then(|members| members.get("department"))),
+            phone_numbers,
+            role: row.role.parse().map_err(|error| corrupt("users.role", error))?,
+            active: user.active,
+            break_glass: row.break_glass,
+            created_at: user.created,
+            updated_at: user.last_modified,
+            id: user.id,
+            user_name: user.user_name,
+        })
+    }
+}
+
+/// The provisioned user that this person is from now on: what the person does not show stays.
+fn provisioned(before: &User, person: &Person) -> User {
+    let mut attributes = before.attributes.map().clone();
+    set(&mut attributes, "displayName", person.display_name.as_deref());
+    set(&mut attributes, "title", person.title.as_deref());
+    let department = person.department.as_deref();
+    if department.is_some() || attributes.contains_key(ENTERPRISE_USER.id) {
+        let members = attributes.entry(ENTERPRISE_USER.id).or_insert_with(|| json!({}));
+        if let Some(members) = members.as_object_mut() {
+            set(members, "department", department);
+            if members.is_empty() {
+                attributes.remove(ENTERPRISE_USER.id);
+            }
+        }
+    }
+    let known = attributes.get("phoneNumbers").and_then(Value::as_array).cloned().unwrap_or_default();
+    let same = |phone: &Value, number: &PhoneNumber| {
+        phone.get("value").and_then(Value::as_str) == Some(&number.value)
+            && phone.get("type").and_then(Value::as_str) == number.kind.as_deref()
+    };
+    let phones: Vec<Value> = person
+        .phone_numbers
+        .iter()
+        .map(|number| {
+            known.iter().find(|phone| same(phone, number)).cloned().unwrap_or_else(|| json!(number))
+        })
+        .collect();
+    if phones.is_empty() {
+        attributes.remove("phoneNumbers");
+    } else {
+        attributes.insert("phoneNumbers".into(), phones.into());
+    }
+    if person.email != before.sign_in_email()
+        && let Some(email) = &person.email
+    {
+        set_sign_in_email(&mut attributes, email);
+    }
+    User {
+        id: before.id.clone(),
+        user_name: person.user_name.clone(),
+        external_id: before.external_id.clone(),
+        active: person.active,
+        attributes: attributes.into(),
+        created: before.created,
+        last_modified: person.updated_at,
+        groups: Vec::new(),
+    }
+}
+
+fn set(members: &mut Map<String, Value>, name: &str, value: Option<&str>) {
+    match value {
+        Some(value) => members.insert(name.to_owned(), value.into()),
+        None => members.remove(name),
+    };
+}
+
+/// Makes this the primary address; the one that was it goes.
+fn set_sign_in_email(attributes: &mut Map<String, Value>, email: &Email) {
+    let is = |email: &Value, name: &str| match name {
+        "primary" => email.get("primary").and_then(Value::as_bool).unwrap_or_default(),
+        _ => email.get("type").and_then(Value::as_str).is_some_and(|kind| kind.eq_ignore_ascii_case("work")),
+    };
+    let mut emails = attributes.get("emails").and_then(Value::as_array).cloned().unwrap_or_default();
+    let place = emails.iter().position(|email| is(email, "primary"));
+    let place = place.or_else(|| emails.iter().position(|email| is(email, "work")));
+    let place = place.or(if emails.is_empty() { None } else { Some(0) });
+    let new = json!({ "value": email.as_str(), "type": "work", "primary": true });
+    emails.retain(|kept| {
+        kept.get("value").and_then(Value::as_str) != Some(email.as_str()) || is(kept, "primary")
+    });
+    match place.and_then(|place| emails.get_mut(place)) {
+        Some(old) => *old = new,
+        None => emails.push(new),
+    }
+    attributes.insert("emails".into(), emails.into());
+}
+
+#[async_trait]
+impl PeopleStore for Tx {
+    async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError> {
+        let bare = User {
+            id: person.id.clone(),
+            user_name: person.user_name.clone(),
+            external_id: None,
+            active: person.active,
+            attributes: Map::new().into(),
+            created: person.created_at,
+            last_modified: person.created_at,
+            groups: Vec::new(),
+        };
+        let mut user = provisioned(&bare, person);
+        if let Some(email) = &person.email {
+            let mut attributes = user.attributes.into_map();
+            set_sign_in_email(&mut attributes, email);
+            user.attributes = attributes.into();
+        }
+        self.insert_user_as(&user, person.role.as_str()).await
+    }
+
+    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
+        let query =
+            users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
+        let row: Option<PersonRow> = lock!(self, for_update, first, query.select(PersonRow::as_select()))?;
+        row.map(Person::try_from).transpose()
+    }
+
+    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+        let query = sign_in_names::table.find((key, self.tenant.as_str())).select(sign_in_names::user_id);
+        let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
+        id.map(|id| id.parse().map_err(|error| corrupt("sign_in_names.user_id", error))).transpose()
+    }
+
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
+        let query = users::table
+            .filter(users::tenant_id.eq(self.tenant.as_str()))
+            .filter(users::deleted_at.is_null())
+            .filter(users::id.gt(after.map_or("", UserId::as_str)))
+            .order(users::id)
+            .limit(limit);
+        let rows: Vec<PersonRow> = read!(self, c => query.select(PersonRow::as_select()).load(c).await)?;
+        rows.into_iter().map(Person::try_from).collect()
+    }
+
+    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
+        let Some(user) = self.user_for_update(&before.id).await? else {
+            return Err(StoreError::Aborted("a change of a person that the tenant does not have"));
+        };
+        let changed = provisioned(&user, after);
+        let (old, new) = (user.sign_in_email(), changed.sign_in_email());
+        if let Some(new) = new.filter(|new| old.as_ref().map(Email::key) != Some(new.key()))
+            && self.user_of_sign_in_email(&new.key()).await?.is_some()
+        {
+            return Ok(false);
+        }
+        let renamed = fold(&user.user_name) != fold(&changed.user_name);
+        if renamed && self.user_of_name(&fold(&changed.user_name)).await?.is_some() {
+            return Ok(false);
+        }
+        self.update_user(&user, &changed).await?;
+        if (before.role, before.break_glass) != (after.role, after.break_glass) {
+            let row = users::table.find((self.tenant.as_str(), after.id.as_str()));
+            let set = (users::role.eq(after.role.as_str()), users::break_glass.eq(after.break_glass));
+            change!(self, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+        }
+        if before.role != after.role {
+            self.void_invitations(&after.id).await?;
+            // A step-up token was issued to somebody who could do more, or less.
+            self.revoke_grants(&after.id, after.updated_at).await?;
+        }
+        Ok(true)
+    }
+
+    async fn delete_person(&mut self, person: &Person, at: Timestamp) -> Result<(), StoreError> {
+        match self.user_for_update(&person.id).await? {
+            Some(user) => self.delete_user(&user, at).await,
+            None => Err(StoreError::Aborted("a deletion of a person that the tenant does not have")),
+        }
+    }
+
+    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
+        let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
+        let _held: Option<String> = lock!(self, for_update, first, tenant)?;
+        let query = users::table
+            .filter(users::tenant_id.eq(self.tenant.as_str()))
+            // Said in words, so that the index of administrators is seen to fit.
+            .filter(dsl::sql::<Bool>("users.role = 'ADMIN'"))
+            .filter(users::active.eq(true))
+            .filter(users::deleted_at.is_null())
+            .filter(users::id.ne(than.as_str()))
+            .select(users::id);
+        let other: Option<String> = read!(self, c => query.first(c).await.optional())?;
+        Ok(other.is_some())
+    }
+}

@@ -1,0 +1,20 @@
+//! What the database's connections and queues look like just now.
+
+use super::{scans::ScanFigures, waiting_line::Queue};
+
+/// Connections and queues of all runtimes that share a [`crate::Store`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Connections that are open.
+    pub open: usize,
+    /// Those of them that nobody uses.
+    pub idle: usize,
+    /// How many there may be.
+    pub max: usize,
+    /// What waits, and for what.
+    pub queues: Vec<Queue>,
+    /// Scans.
+    pub scans: ScanFigures,
+    /// Bytes of SQLite's write-ahead log.
+    pub wal_bytes: Option<u64>,
+}

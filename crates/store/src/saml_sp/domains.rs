@@ -1,0 +1,99 @@
+//! Domains that tenants have proved to be their own: one owner each.
+
+use ::saml_sp::{DomainStore, EmailDomain, Method, ProviderId, RECHECK_MILLIS, VerifiedDomain};
+use async_trait::async_trait;
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, TenantId, Timestamp};
+
+use crate::{
+    Across, Tx,
+    conn::on,
+    db::{change, read},
+    error::corrupt,
+    prepared::Kept,
+    schema::{saml_provider_domains as of_providers, verified_domains as rows},
+};
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = rows)]
+struct DomainRow {
+    domain: String,
+    method: String,
+    verified_at: NaiveDateTime,
+}
+
+impl TryFrom<DomainRow> for VerifiedDomain {
+    type Error = StoreError;
+
+    fn try_from(row: DomainRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            domain: row.domain.parse().map_err(|error| corrupt("verified_domains.domain", error))?,
+            method: Method::read(&row.method)
+                .ok_or_else(|| corrupt("verified_domains.method", &row.method))?,
+            verified_at: Timestamp::from_naive(row.verified_at),
+        })
+    }
+}
+
+pub(super) fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
+    text.parse().map_err(|error| corrupt("verified_domains.tenant_id", error))
+}
+
+impl Across {
+    /// Where people of a domain sign in: the tenant that has proved it to be its own, and which of that tenant's
+    /// identity providers speaks for it.
+    pub async fn provider_for_domain(
+        &mut self,
+        domain: &EmailDomain,
+    ) -> Result<Option<(TenantId, ProviderId)>, StoreError> {
+        let same = of_providers::tenant_id.eq(rows::tenant_id).and(of_providers::domain.eq(rows::domain));
+        let query = rows::table
+            .inner_join(of_providers::table.on(same))
+            .filter(rows::domain.eq(domain.as_str()))
+            .select((rows::tenant_id, of_providers::provider_id));
+        let found: Option<(String, String)> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let read = |(tenant, id): (String, String)| {
+            let id = id.parse().map_err(|error| corrupt("saml_provider_domains.provider_id", error))?;
+            Ok((tenant_id(&tenant)?, id))
+        };
+        found.map(read).transpose()
+    }
+}
+
+#[async_trait]
+impl DomainStore for Tx {
+    async fn verified_domains(&mut self) -> Result<Vec<VerifiedDomain>, StoreError> {
+        let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).order(rows::domain);
+        let found: Vec<DomainRow> = read!(self, c => query.select(DomainRow::as_select()).load(c).await)?;
+        found.into_iter().map(VerifiedDomain::try_from).collect()
+    }
+
+    async fn domain_owner(&mut self, domain: &EmailDomain) -> Result<Option<TenantId>, StoreError> {
+        let query = rows::table.find(domain.as_str()).select(rows::tenant_id);
+        let tenant: Option<String> = read!(self, c => query.first(c).await.optional())?;
+        tenant.as_deref().map(tenant_id).transpose()
+    }
+
+    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> Result<bool, StoreError> {
+        let is_rechecked = domain.method == Method::Dns;
+        let due_at = is_rechecked.then(|| domain.verified_at.plus_millis(RECHECK_MILLIS).naive());
+        let row = (
+            rows::domain.eq(domain.domain.as_str()),
+            rows::tenant_id.eq(self.tenant.as_str()),
+            rows::method.eq(domain.method.as_str()),
+            rows::verified_at.eq(domain.verified_at.naive()),
+            rows::due_at.eq(due_at),
+        );
+        let insert = Kept(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
+        let inserted = change!(self, c => insert.execute(c).await)? == 1;
+        Ok(inserted)
+    }
+
+    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> Result<bool, StoreError> {
+        let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
+        let deleted = change!(self, c => diesel::delete(ours).execute(c).await)? == 1;
+        Ok(deleted)
+    }
+}

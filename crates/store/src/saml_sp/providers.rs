@@ -1,0 +1,163 @@
+//! Identity providers and the domains they speak for.
+
+use ::saml_sp::{EmailDomain, Provider, ProviderId, ProviderStore};
+use async_trait::async_trait;
+use audit::Unaudited;
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp};
+
+use crate::{
+    Tx,
+    db::{change, change_unaudited, lock, read},
+    error::corrupt,
+    json::{JsonText, json_text, read_json},
+    prepared::Kept,
+    schema::{
+        saml_assertions as assertions, saml_provider_domains as domains, saml_providers as rows,
+        saml_requests as requests, saml_subjects as subjects, saml_trials as trials, tenants,
+    },
+};
+
+const DOCUMENT: &str = "saml_providers.document";
+
+/// What changes with a provider: itself, when its last certificate ends, and when somebody has to look after it.
+type Changes = (JsonText, Option<NaiveDateTime>, Option<NaiveDateTime>);
+
+fn changes(provider: &Provider) -> Result<Changes, StoreError> {
+    let expires_at = provider.expires_at().map(Timestamp::naive);
+    Ok((json_text(DOCUMENT, provider)?, expires_at, provider.due_at().map(Timestamp::naive)))
+}
+
+pub(super) fn read(document: &JsonText) -> Result<Provider, StoreError> {
+    read_json(DOCUMENT, document)
+}
+
+/// Whether there is more to it than that its metadata was looked at, or the end of a certificate was told.
+fn is_change(was: Provider, now: &Provider) -> bool {
+    let looked_after = Provider {
+        valid_until: now.valid_until,
+        refresh: now.refresh.clone(),
+        warned: now.warned,
+        updated_at: now.updated_at,
+        ..was
+    };
+    looked_after != *now
+}
+
+impl Tx {
+    async fn insert_domain(&mut self, id: &ProviderId, domain: &EmailDomain) -> Result<(), StoreError> {
+        let row = (
+            domains::tenant_id.eq(self.tenant.as_str()),
+            domains::domain.eq(domain.as_str()),
+            domains::provider_id.eq(id.as_str()),
+        );
+        let insert = diesel::insert_into(domains::table).values(row);
+        change!(self, c => insert.execute(c).await)?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ProviderStore for Tx {
+    async fn providers(&mut self) -> Result<Vec<Provider>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .order(rows::id)
+            .select(rows::document);
+        let found: Vec<JsonText> = read!(self, c => query.load(c).await)?;
+        found.iter().map(read).collect()
+    }
+
+    async fn provider(&mut self, id: &ProviderId) -> Result<Option<Provider>, StoreError> {
+        let query = rows::table.find((self.tenant.as_str(), id.as_str())).select(rows::document);
+        let document: Option<JsonText> = lock!(self, for_update, first, query)?;
+        document.as_ref().map(read).transpose()
+    }
+
+    async fn count_providers(&mut self) -> Result<usize, StoreError> {
+        if self.db.is_writable() {
+            // Who counts to add one waits for the others who do.
+            let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
+            let _held: Option<String> = lock!(self, for_update, first, tenant)?;
+        }
+        let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).count();
+        let count: i64 = read!(self, c => query.get_result(c).await)?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    async fn provider_of_domain(&mut self, domain: &EmailDomain) -> Result<Option<ProviderId>, StoreError> {
+        let query = domains::table.find((self.tenant.as_str(), domain.as_str())).select(domains::provider_id);
+        let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
+        id.map(|id| id.parse().map_err(|error| corrupt("saml_provider_domains.provider_id", error)))
+            .transpose()
+    }
+
+    async fn insert_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
+        if provider.id.tenant().as_ref() != Some(&self.tenant) {
+            return Err(StoreError::Aborted("an identity provider of another tenant"));
+        }
+        let (document, expires_at, due_at) = changes(provider)?;
+        let row = (
+            rows::tenant_id.eq(self.tenant.as_str()),
+            rows::id.eq(provider.id.as_str()),
+            rows::document.eq(document),
+            rows::expires_at.eq(expires_at),
+            rows::due_at.eq(due_at),
+            rows::created_at.eq(provider.created_at.naive()),
+        );
+        let insert = diesel::insert_into(rows::table).values(row);
+        change!(self, c => insert.execute(c).await)?;
+        for domain in &provider.email_domains {
+            self.insert_domain(&provider.id, domain).await?;
+        }
+        Ok(())
+    }
+
+    async fn update_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
+        let Some(was) = ProviderStore::provider(self, &provider.id).await? else {
+            return Err(StoreError::Aborted("a change of an identity provider that is not there"));
+        };
+        let tenant = self.tenant.as_str().to_owned();
+        let (document, expires_at, due_at) = changes(provider)?;
+        let set = (rows::document.eq(document), rows::expires_at.eq(expires_at), rows::due_at.eq(due_at));
+        let update = Kept(diesel::update(rows::table.find((&tenant, provider.id.as_str()))).set(set));
+        change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)?;
+        for domain in was.email_domains.iter().filter(|domain| !provider.email_domains.contains(domain)) {
+            let delete = diesel::delete(domains::table.find((&tenant, domain.as_str())));
+            change!(self, c => delete.execute(c).await)?;
+        }
+        for domain in provider.email_domains.iter().filter(|domain| !was.email_domains.contains(domain)) {
+            self.insert_domain(&provider.id, domain).await?;
+        }
+        // Metadata that was read again without a change is no change of the provider.
+        if is_change(was, provider) {
+            self.db.require_entry();
+        }
+        Ok(())
+    }
+
+    async fn delete_provider(&mut self, id: &ProviderId) -> Result<bool, StoreError> {
+        let (tenant, id) = (self.tenant.as_str().to_owned(), id.as_str());
+        let row = rows::table.find((&tenant, id));
+        if change!(self, c => diesel::delete(row).execute(c).await)? == 0 {
+            return Ok(false);
+        }
+        let of_it = domains::table.filter(domains::tenant_id.eq(&tenant)).filter(domains::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
+        let of_it =
+            requests::table.filter(requests::tenant_id.eq(&tenant)).filter(requests::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
+        let of_it = assertions::table
+            .filter(assertions::tenant_id.eq(&tenant))
+            .filter(assertions::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
+        let of_it = trials::table.filter(trials::tenant_id.eq(&tenant)).filter(trials::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
+        let of_it =
+            subjects::table.filter(subjects::tenant_id.eq(&tenant)).filter(subjects::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_it).execute(c).await)?;
+        Ok(true)
+    }
+}

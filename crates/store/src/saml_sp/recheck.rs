@@ -1,0 +1,71 @@
+//! Verified domains whose DNS record is due to be read again.
+
+use ::saml_sp::{DomainRecheck, EmailDomain};
+use audit::Unaudited;
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, TenantId, Timestamp};
+
+use super::domains::tenant_id;
+use crate::{
+    Across, Tx, conn::on, db::change_unaudited, error::corrupt, prepared::Kept,
+    schema::verified_domains as rows,
+};
+
+impl Across {
+    /// Returns domains that are due, those that have waited longest first, at most `limit`.
+    pub async fn domains_due(
+        &mut self,
+        now: Timestamp,
+        limit: i64,
+    ) -> Result<Vec<(TenantId, EmailDomain)>, StoreError> {
+        let query = rows::table
+            .filter(rows::due_at.is_not_null())
+            .filter(rows::due_at.le(now.naive()))
+            .order((rows::due_at, rows::domain))
+            .limit(limit)
+            .select((rows::tenant_id, rows::domain));
+        let found: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        let read = |(tenant, domain): &(String, String)| {
+            let domain = domain.parse().map_err(|error| corrupt("verified_domains.domain", error))?;
+            Ok((tenant_id(tenant)?, domain))
+        };
+        found.iter().map(read).collect()
+    }
+}
+
+impl Tx {
+    /// Takes a domain that is due, by compare-and-set: one instance has it until then, or until it is rescheduled.
+    pub async fn take_due_domain(
+        &mut self,
+        domain: &EmailDomain,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<DomainRecheck>, StoreError> {
+        let due = rows::table
+            .find(domain.as_str())
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::due_at.is_not_null())
+            .filter(rows::due_at.le(now.naive()));
+        let take = diesel::update(due).set(rows::due_at.eq(until.naive())).returning(rows::missing_since);
+        let missing: Option<Option<NaiveDateTime>> =
+            change_unaudited!(self, Unaudited::LookedAfter, c => Kept(take).get_result(c).await.optional())?;
+        Ok(missing.map(|at| DomainRecheck { missing_since: at.map(Timestamp::from_naive), next_at: until }))
+    }
+
+    /// Schedules the next look; `false` if the domain is this tenant's no more.
+    pub async fn reschedule_domain(
+        &mut self,
+        domain: &EmailDomain,
+        recheck: &DomainRecheck,
+    ) -> Result<bool, StoreError> {
+        let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
+        let set = (
+            rows::due_at.eq(recheck.next_at.naive()),
+            rows::missing_since.eq(recheck.missing_since.map(Timestamp::naive)),
+        );
+        let update = Kept(diesel::update(ours).set(set));
+        Ok(change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)? == 1)
+    }
+}

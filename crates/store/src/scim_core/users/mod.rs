@@ -1,0 +1,259 @@
+//! Users as provisioning sees them.
+
+use audit::Unaudited;
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use credentials::TicketStore;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use directory::LinkStore;
+use kernel::{StoreError, Timestamp, UserId};
+use scim_core::{Found, MAX_MEMBERSHIPS, Membership, Query, User, UserStore, fold};
+use stepup::StepUpStore;
+
+use super::{
+    filter::{Kind, Of},
+    list::{Slice, load_and_count},
+};
+use crate::{
+    Tx,
+    db::{Row, change, change_unaudited, lock, read},
+    error::corrupt,
+    prepared::Kept,
+    schema::{group_members, groups, sign_in_names, user_emails, users},
+};
+
+pub(crate) mod refold;
+pub(crate) mod rows;
+
+use rows::{EmailRow, SignInNameRow, UserUpdate, update_user};
+use rows::{NewUserRow, UserChanges, sign_in_email_key};
+pub(crate) use rows::{UserRow, json_text};
+
+impl Tx {
+    /// Keeps a new user in this role; `false` when its name or sign-in address is taken.
+    pub(crate) async fn insert_user_as(
+        &mut self,
+        user: &User,
+        role: &'static str,
+    ) -> Result<bool, StoreError> {
+        let tenant = self.tenant.clone();
+        let row = NewUserRow::of(&tenant, user, role)?;
+        let query = diesel::insert_into(users::table).values(row).on_conflict_do_nothing();
+        let inserted = change!(self, c => query.execute(c).await)? == 1;
+        if inserted {
+            self.index_emails(user)?;
+            self.index_sign_in_name(user)?;
+        }
+        Ok(inserted)
+    }
+
+    fn index_sign_in_name(&mut self, user: &User) -> Result<(), StoreError> {
+        if let Some(email_key) = sign_in_email_key(user) {
+            let row =
+                SignInNameRow { email_key, tenant_id: self.tenant.to_string(), user_id: user.id.to_string() };
+            self.db.later(Row::SignInName(row))?;
+        }
+        Ok(())
+    }
+
+    async fn unindex_sign_in_name(&mut self, user: &User) -> Result<(), StoreError> {
+        if let Some(key) = sign_in_email_key(user) {
+            let row = sign_in_names::table.find((key, self.tenant.as_str()));
+            change_unaudited!(self, Unaudited::PartOfChange, c => diesel::delete(row).execute(c).await)?;
+        }
+        Ok(())
+    }
+
+    /// Shuts a person out: sessions end, and what was about to become one.
+    pub(crate) async fn shut_out(&mut self, user: &UserId, at: Timestamp) -> Result<(), StoreError> {
+        self.end_sessions(user, at, None).await?;
+        self.revoke_grants(user, at).await?;
+        self.void_invitations(user).await
+    }
+
+    /// Voids what was issued for the address and role that a user had: links, and sign-ins between two steps.
+    pub(crate) async fn void_invitations(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.drop_tickets(user).await?;
+        self.drop_links(user).await
+    }
+
+    fn index_emails(&mut self, user: &User) -> Result<(), StoreError> {
+        for (position, email) in (0..).zip(user.emails()) {
+            let row = EmailRow {
+                tenant_id: self.tenant.to_string(),
+                user_id: user.id.to_string(),
+                position,
+                value_key: fold(email.value),
+            };
+            self.db.later(Row::Email(row))?;
+        }
+        Ok(())
+    }
+
+    async fn unindex_emails(&mut self, user: &UserId) -> Result<(), StoreError> {
+        let emails = user_emails::table
+            .filter(user_emails::tenant_id.eq(self.tenant.as_str()))
+            .filter(user_emails::user_id.eq(user.as_str()));
+        change_unaudited!(self, Unaudited::PartOfChange, c => diesel::delete(emails).execute(c).await)?;
+        Ok(())
+    }
+
+    /// The user of a row, with its groups.
+    async fn with_groups(&mut self, row: Option<UserRow>) -> Result<Option<User>, StoreError> {
+        let Some(row) = row else { return Ok(None) };
+        let has_groups = row.has_groups;
+        let mut user = User::try_from(row)?;
+        if has_groups {
+            self.add_groups(std::slice::from_mut(&mut user)).await?;
+        }
+        Ok(Some(user))
+    }
+
+    /// Reads the groups of these users, however many, by one statement; `false` when those of several are
+    /// too many to be read.
+    async fn add_groups(&mut self, users: &mut [User]) -> Result<bool, StoreError> {
+        let ids: Vec<_> = users.iter().map(|user| user.id.to_string()).collect();
+        let most = if users.len() > 1 { i64::from(MAX_MEMBERSHIPS) } else { i64::from(u32::MAX) };
+        let query = group_members::table
+            .inner_join(groups::table.on(
+                groups::tenant_id.eq(group_members::tenant_id).and(groups::id.eq(group_members::group_id)),
+            ))
+            .filter(group_members::tenant_id.eq(self.tenant.as_str()))
+            .filter(group_members::user_id.eq_any(ids))
+            .order((group_members::user_id, group_members::group_id))
+            .select((group_members::user_id, groups::id, groups::display_name))
+            .limit(most + 1);
+        let rows: Vec<(String, String, String)> = read!(self, c => query.load(c).await)?;
+        if i64::try_from(rows.len()).is_ok_and(|read| read > most) {
+            return Ok(false);
+        }
+        let mut places: HashMap<String, &mut User> =
+            users.iter_mut().map(|user| (user.id.to_string(), user)).collect();
+        for (user, group, display) in rows {
+            let group = group.parse().map_err(|error| corrupt("groups.id", error))?;
+            if let Some(user) = places.get_mut(&user) {
+                user.groups.push(Membership { group, display });
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl UserStore for Tx {
+    async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
+        let query =
+            users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
+        let row: Option<UserRow> =
+            read!(self, c => query.select(UserRow::as_select()).first(c).await.optional())?;
+        self.with_groups(row).await
+    }
+
+    async fn user_for_update(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
+        let query =
+            users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
+        let row: Option<UserRow> = lock!(self, for_update, first, query.select(UserRow::as_select()))?;
+        self.held = row.as_ref().map(|row| row.id.clone());
+        self.with_groups(row).await
+    }
+
+    async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError> {
+        let query = users::table
+            .filter(users::tenant_id.eq(self.tenant.as_str()))
+            .filter(users::user_name_key.eq(key))
+            .filter(users::deleted_at.is_null());
+        let row: Option<UserRow> =
+            read!(self, c => query.select(UserRow::as_select()).first(c).await.optional())?;
+        self.with_groups(row).await
+    }
+
+    async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+        let query = users::table
+            .filter(users::tenant_id.eq(self.tenant.as_str()))
+            .filter(users::sign_in_email_key.eq(key))
+            .select(users::id);
+        let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
+        id.map(|id| id.parse().map_err(|error| corrupt("users.id", error))).transpose()
+    }
+
+    async fn find_users(&mut self, query: &Query, groups: bool) -> Result<Found<User>, StoreError> {
+        let slice = Slice::of(query);
+        let of = Of { kind: Kind::Users, dialect: self.db.dialect(), tenant: &self.tenant };
+        let count = users::table.filter(of.matching(query.filter.as_ref())).count();
+        let page = users::table.filter(of.page(query.filter.as_ref(), &slice)).order(users::id);
+        let page = page.limit(slice.limit).offset(slice.offset);
+        let (rows, total): (Vec<UserRow>, _) =
+            load_and_count!(self.db.reading().await?, slice, page.select(UserRow::as_select()), count)?;
+        let in_groups = rows.iter().any(|row| row.has_groups);
+        let users = rows.into_iter().map(User::try_from).collect::<Result<Vec<_>, _>>()?;
+        let mut found = slice.found(total, users);
+        if groups && in_groups {
+            found.cut = !self.add_groups(&mut found.resources).await?;
+        }
+        Ok(found)
+    }
+
+    async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
+        self.insert_user_as(user, directory::Role::Member.as_str()).await
+    }
+
+    async fn update_user(&mut self, before: &User, after: &User) -> Result<(), StoreError> {
+        let update = UserUpdate {
+            tenant_id: self.tenant.to_string(),
+            id: after.id.to_string(),
+            changes: UserChanges::between(before, after)?,
+        };
+        if self.held.as_deref() == Some(after.id.as_str()) {
+            // It is there and stays there: the change may go with the entries.
+            self.db.later(Row::User(Box::new(update)))?;
+        } else {
+            if change!(self, c => update_user!(update, c))? != 1 {
+                return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
+            }
+        }
+        if sign_in_email_key(before) != sign_in_email_key(after) {
+            self.unindex_sign_in_name(before).await?;
+            self.index_sign_in_name(after)?;
+            if let (Some(old), Some(new)) = (sign_in_email_key(before), sign_in_email_key(after)) {
+                self.inherit_salt(&old, &new).await?;
+            }
+            self.void_invitations(&after.id).await?;
+        }
+        if before.active && !after.active {
+            self.shut_out(&after.id, after.last_modified).await?;
+        }
+        if before.attributes.get("emails") != after.attributes.get("emails") {
+            self.unindex_emails(&after.id).await?;
+            self.index_emails(after)?;
+        }
+        Ok(())
+    }
+
+    async fn delete_user(&mut self, user: &User, at: Timestamp) -> Result<(), StoreError> {
+        let row =
+            users::table.find((self.tenant.as_str(), user.id.as_str())).filter(users::deleted_at.is_null());
+        self.held = None;
+        let gone = (
+            users::deleted_at.eq(at.naive()),
+            users::active.eq(false),
+            users::sign_in_email_key.eq(None::<String>),
+            users::has_groups.eq(false),
+            users::sessions_after.eq(at.naive()),
+        );
+        if change!(self, c => Kept(diesel::update(row).set(gone)).execute(c).await)? != 1 {
+            return Err(StoreError::Aborted("a deletion of a user that the tenant does not have"));
+        }
+        self.unindex_emails(&user.id).await?;
+        self.unindex_sign_in_name(user).await?;
+        self.shut_out(&user.id, at).await?;
+        self.forget_credentials(&user.id, at).await?;
+        self.unpin_subjects(&user.id).await?;
+        let memberships = group_members::table
+            .filter(group_members::tenant_id.eq(self.tenant.as_str()))
+            .filter(group_members::user_id.eq(user.id.as_str()));
+        change!(self, c => diesel::delete(memberships).execute(c).await)?;
+        Ok(())
+    }
+}

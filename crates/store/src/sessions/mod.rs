@@ -1,0 +1,159 @@
+//! Sessions.
+
+pub(crate) mod row;
+
+use async_trait::async_trait;
+use audit::Unaudited;
+use chrono::NaiveDateTime;
+use credentials::{FactorStore, TicketStore};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp, UserId};
+use sessions::{Session, SessionId, SessionStore};
+use stepup::StepUpStore;
+
+use self::row::SessionRow;
+use crate::{
+    Tx,
+    db::{change, change_unaudited, lock, read},
+    json::{JsonText, json_text},
+    prepared::Kept,
+    schema::{sessions as rows, users},
+};
+
+#[derive(AsChangeset)]
+#[diesel(table_name = rows, treat_none_as_null = true)]
+struct SessionChanges {
+    signed_in_at: NaiveDateTime,
+    last_seen_at: NaiveDateTime,
+    ip: Option<String>,
+    device_label: String,
+    location: Option<String>,
+    standing: &'static str,
+    methods: JsonText,
+    grace: Option<JsonText>,
+}
+
+impl Tx {
+    /// Ends all sessions of a person but one, and what was about to become one.
+    pub(crate) async fn end_sessions(
+        &mut self,
+        user: &UserId,
+        at: Timestamp,
+        except: Option<&SessionId>,
+    ) -> Result<u64, StoreError> {
+        let live = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::revoked_at.is_null())
+            .filter(rows::id.ne(except.map_or("", |id| id.as_str())));
+        let query = Kept(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
+        let ended = change!(self, c => query.execute(c).await)?;
+        Ok(ended as u64)
+    }
+}
+
+#[async_trait]
+impl SessionStore for Tx {
+    async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
+        let row = SessionRow {
+            tenant_id: self.tenant.to_string(),
+            id: session.id.to_string(),
+            user_id: session.user.to_string(),
+            created_at: session.created_at.naive(),
+            signed_in_at: session.signed_in_at.naive(),
+            last_seen_at: session.last_seen_at.naive(),
+            ip: session.ip.map(|ip| ip.to_string()),
+            device_label: session.device_label.clone(),
+            location: session.location.clone(),
+            standing: session.standing.as_str().to_owned(),
+            methods: json_text("sessions.methods", &session.methods)?,
+            grace: session.grace.as_ref().map(|grace| json_text("sessions.grace", grace)).transpose()?,
+            foreign_hash: session.foreign.map(|hash| hash.to_vec()),
+            revoked_at: session.revoked_at.map(Timestamp::naive),
+            not_after: session.not_after.map(Timestamp::naive),
+        };
+        let query = diesel::insert_into(rows::table).values(&row).on_conflict_do_nothing();
+        let inserted = change!(self, c => query.execute(c).await)? == 1;
+        Ok(inserted)
+    }
+
+    async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        let query = rows::table.find((self.tenant.as_str(), id.as_str()));
+        let row: Option<SessionRow> = lock!(self, for_update, first, query.select(SessionRow::as_select()))?;
+        row.map(Session::try_from).transpose()
+    }
+
+    async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::revoked_at.is_null());
+        let rows: Vec<SessionRow> = read!(self, c => query.select(SessionRow::as_select()).load(c).await)?;
+        let mut sessions = rows.into_iter().map(Session::try_from).collect::<Result<Vec<_>, _>>()?;
+        sessions.sort_by(|a, b| (b.last_seen_at, &b.id).cmp(&(a.last_seen_at, &a.id)));
+        Ok(sessions)
+    }
+
+    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        let changes = SessionChanges {
+            signed_in_at: session.signed_in_at.naive(),
+            last_seen_at: session.last_seen_at.naive(),
+            ip: session.ip.map(|ip| ip.to_string()),
+            device_label: session.device_label.clone(),
+            location: session.location.clone(),
+            standing: session.standing.as_str(),
+            methods: json_text("sessions.methods", &session.methods)?,
+            grace: session.grace.as_ref().map(|grace| json_text("sessions.grace", grace)).transpose()?,
+        };
+        let row = rows::table.find((self.tenant.as_str(), session.id.as_str()));
+        change_unaudited!(self, Unaudited::StepTaken, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
+        Ok(())
+    }
+
+    async fn rename_session(
+        &mut self,
+        id: &SessionId,
+        new: &SessionId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.end_step_ups(id.as_str(), at).await?;
+        let row = rows::table.find((self.tenant.as_str(), id.as_str()));
+        let query = Kept(diesel::update(row).set(rows::id.eq(new.as_str())));
+        change!(self, c => query.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
+        let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
+        let query = Kept(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
+        let revoked = change!(self, c => query.execute(c).await)? == 1;
+        if revoked {
+            self.end_step_ups(id.as_str(), at).await?;
+        }
+        Ok(revoked)
+    }
+
+    async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+        let query = users::table.find((self.tenant.as_str(), user.as_str())).select(users::sessions_after);
+        let until: Option<Option<NaiveDateTime>> = read!(self, c => query.first(c).await.optional())?;
+        Ok(until.flatten().map(Timestamp::from_naive))
+    }
+
+    async fn revoke_sessions(
+        &mut self,
+        user: &UserId,
+        at: Timestamp,
+        except: Option<&SessionId>,
+    ) -> Result<u64, StoreError> {
+        let row = users::table.find((self.tenant.as_str(), user.as_str()));
+        let query = Kept(diesel::update(row).set(users::sessions_after.eq(at.naive())));
+        change!(self, c => query.execute(c).await)?;
+        self.drop_tickets(user).await?;
+        self.drop_pending(user).await?;
+        let ended = self.end_sessions(user, at, except).await?;
+        // What was proved with what signed the person in until now is worth nothing any more.
+        self.revoke_grants(user, at).await?;
+        Ok(ended)
+    }
+}

@@ -1,0 +1,5 @@
+//! Personal access tokens and SCIM tokens.
+
+pub(crate) mod pats;
+pub(crate) mod rows;
+pub(crate) mod scim_tokens;

@@ -1,0 +1,62 @@
+//! Personal access tokens.
+
+use async_trait::async_trait;
+use diesel::{dsl, prelude::*};
+use diesel_async::RunQueryDsl;
+use kernel::{StoreError, Timestamp, UserId};
+use tokens::{Pat, PatId, PatStore};
+
+use super::rows::PatRow;
+use crate::{
+    Tx,
+    db::{change, read},
+    prepared::Kept,
+    schema::personal_access_tokens as rows,
+};
+
+#[async_trait]
+impl PatStore for Tx {
+    async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError> {
+        let row = PatRow {
+            tenant_id: self.tenant.to_string(),
+            id: token.id.to_string(),
+            user_id: token.user.to_string(),
+            name: token.name.clone(),
+            scopes: token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "),
+            hash: token.hash.as_bytes().to_vec(),
+            created_at: token.created_at.naive(),
+            expires_at: token.expires_at.map(Timestamp::naive),
+            revoked_at: token.revoked_at.map(Timestamp::naive),
+            last_used_at: token.last_used_at.map(Timestamp::naive),
+            last_used_ip: token.last_used_ip.map(|ip| ip.to_string()),
+        };
+        let query = diesel::insert_into(rows::table).values(&row);
+        change!(self, c => query.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn pats_of(&mut self, user: &UserId) -> Result<Vec<Pat>, StoreError> {
+        let query = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::revoked_at.is_null());
+        let found: Vec<PatRow> = read!(self, c => query.select(PatRow::as_select()).load(c).await)?;
+        let mut tokens = found.into_iter().map(Pat::try_from).collect::<Result<Vec<_>, _>>()?;
+        tokens.sort_by(|a, b| b.id.cmp(&a.id));
+        Ok(tokens)
+    }
+
+    async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError> {
+        let query = rows::table.find((self.tenant.as_str(), id.as_str()));
+        let row: Option<PatRow> =
+            read!(self, c => query.select(PatRow::as_select()).first(c).await.optional())?;
+        row.map(Pat::try_from).transpose()
+    }
+
+    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError> {
+        let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
+        let query = Kept(dsl::update(live).set(rows::revoked_at.eq(at.naive())));
+        let revoked = change!(self, c => query.execute(c).await)? == 1;
+        Ok(revoked)
+    }
+}
