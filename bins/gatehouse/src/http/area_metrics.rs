@@ -34,8 +34,8 @@ const ATTEMPT_BUCKETS: [f64; 12] = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 /// Histograms of the areas.
 pub(super) const HISTOGRAMS: [Buckets; 1] = [(ATTEMPT_DURATION, &ATTEMPT_BUCKETS)];
 
-/// Describes them, and lets all counters begin at 0.
-pub(super) fn start() {
+/// Describes them.
+pub(super) fn describe() {
     describe_counter!(SEALED, "Entries of the ledger that got their place in its log.");
     describe_counter!(SEALING_FAILED, "Times that a log could not be sealed.");
     describe_gauge!(
@@ -71,7 +71,6 @@ pub(super) fn start() {
     );
     gauge!(UNAUTHENTICATED).set(0.0);
     gauge!(OLDEST_UNSEALED).set(0.0);
-    super::counters::register();
 }
 
 /// Counts entries that got their place in the log.

@@ -6,8 +6,8 @@ use saml_sp::Step;
 
 use super::{
     area_metrics::{
-        ATTEMPTS, ATTESTATION, QUEUE_FAILED, SAML_ANSWERED, SAML_BEGUN, SAML_READ, SEALED, SEALING_FAILED,
-        UNSIGNED,
+        self, ATTEMPTS, ATTESTATION, QUEUE_FAILED, SAML_ANSWERED, SAML_BEGUN, SAML_READ, SEALED,
+        SEALING_FAILED, UNSIGNED,
     },
     deliveries, saml,
 };
@@ -30,8 +30,9 @@ pub fn known_counters() -> Vec<KnownCounter> {
     counters
 }
 
-/// Lets all of them begin at 0.
-pub(super) fn register() {
+/// Describes what the areas count, and lets all counters begin at 0.
+pub(super) fn start() {
+    area_metrics::describe();
     for counter in known_counters() {
         counter.register();
     }

@@ -9,7 +9,7 @@ use utoipa_actix_web::AppExt;
 use super::routes;
 use gate::errors::SCIM_JSON;
 
-pub(in crate::http) mod values;
+pub(crate) mod values;
 
 #[derive(OpenApi)]
 #[openapi(

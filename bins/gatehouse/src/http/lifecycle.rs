@@ -8,20 +8,37 @@ use actix_web::{
 };
 use audit::{Audited, Unaudited};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use netpolicy::Proxies;
 use store::{Store, Tx};
 use tokio::{task::JoinHandle, time::interval};
 use tokio_util::task::TaskTracker;
 
-use super::{Site, area_metrics, deliveries::Deliveries, routes, saml::Caretaker, sealer::Sealer};
+use super::{
+    area_metrics,
+    auth::Auth,
+    counters,
+    deliveries::{Deliveries, Webhooks},
+    describe::document,
+    documents::Documents,
+    routes,
+    saml::{Caretaker, Saml},
+    sealer::Sealer,
+    settings::AuditLogs,
+    site::Site,
+};
 use crate::{
     config::{Role, Settings},
+    dns::Dns,
     logs,
+    mail::Mail,
     makers::Makers,
     pages,
 };
-use gate::keys::Keys;
 use gate::{
+    keys::Keys,
     meter,
+    operations::{Manner, Routes},
+    pipeline::{Pipeline, PipelineSettings},
     server::{Listener, Server, Service},
     shape::ProblemPage,
 };
@@ -62,14 +79,14 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     let Parts { keys, store, env } = parts;
     let listener = Listener::bind(settings.bind, settings.tls.as_ref(), settings.drain)?;
     let base_url = settings.base_url.clone().unwrap_or_else(|| listener.default_base_url());
-    meter::install(&area_metrics::HISTOGRAMS, area_metrics::start);
+    meter::install(&area_metrics::HISTOGRAMS, counters::start);
     let workers =
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
     let makers = Arc::new(Makers::new(&settings.makers, env.now()));
     area_metrics::makes(makers.count());
-    let site = web::Data::new(Site::new(settings, base_url, keys, watched, limit, makers)?);
+    let site = web::Data::new(site(settings, base_url, keys, watched, limit, makers)?);
     let chores = Chores {
         store: Arc::new(store.for_this_runtime().map_err(io::Error::other)?),
         env: Arc::clone(&env),
@@ -219,4 +236,71 @@ impl Chores {
             tracing::warn!(%error, "what has ended could not be taken away");
         }
     }
+}
+
+/// Composes what the routes share.
+fn site(
+    settings: &Settings,
+    base_url: String,
+    keys: Keys,
+    watched: Store,
+    limit: usize,
+    makers: Arc<Makers>,
+) -> io::Result<Site> {
+    let documents = Documents::new(document());
+    meter::build(documents.spec_version());
+    Ok(Site {
+        webhooks: Webhooks::new(&settings.webhooks).map_err(io::Error::other)?,
+        auth: Auth::new(settings, &base_url)?,
+        mail: Mail::new(settings, &base_url).map_err(io::Error::other)?,
+        audit: AuditLogs::new(settings),
+        makers,
+        dns: Dns::new(settings.dns_servers.clone()),
+        saml: Saml::new(settings.return_origins.clone()),
+        pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, &documents)?),
+        documents,
+    })
+}
+
+/// Operations that are unlike the others.
+const MANNERS: [(&str, Manner); 4] = [
+    ("/api/auth/sign-in", Manner::Patient),
+    ("/api/auth/links/redeem", Manner::Patient),
+    ("/api/saml/{providerId}/acs", Manner::FromElsewhere),
+    ("/api/auth/sign-out", Manner::SignOut),
+];
+
+fn pipeline(
+    settings: &Settings,
+    base_url: String,
+    keys: Keys,
+    watched: Store,
+    limit: usize,
+    documents: &Documents,
+) -> io::Result<Pipeline> {
+    let routes = if settings.role.answers() {
+        Routes {
+            document: documents.openapi_json(),
+            open_pages: &pages::OPEN,
+            signed_in_pages: &pages::SIGNED_IN,
+            manners: &MANNERS,
+        }
+    } else {
+        Routes { document: &serde_json::Value::Null, open_pages: &[], signed_in_pages: &[], manners: &[] }
+    };
+    let settings = PipelineSettings {
+        base_url,
+        proxies: Proxies { trusted: settings.trusted_proxies.clone(), header: settings.proxy_header },
+        max_in_flight: limit,
+        max_body_memory: settings.max_body_memory,
+        max_bodies_per_address: settings.max_bodies_per_address,
+        max_connections_per_address: settings.max_connections_per_address,
+        session_cookie: settings.session_cookie,
+        geo_database: settings.geo_database.clone(),
+        scim_rates: settings.scim_rates,
+        otlp_endpoint: settings.otlp_endpoint.clone(),
+        spec_version: documents.spec_version().to_owned(),
+        metrics_apart: settings.metrics_bind.is_some(),
+    };
+    Pipeline::new(settings, routes, keys, watched)
 }

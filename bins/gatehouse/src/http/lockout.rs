@@ -53,7 +53,7 @@ impl Lockout {
     }
 
     async fn under(policy: &SignInPolicy, site: &Site, ctx: &Ctx, tx: &mut Tx) -> Result<Self, Problem> {
-        let passkeys_work = site.passkeys().is_ok();
+        let passkeys_work = site.auth.passkeys().is_ok();
         let was_possible = what_is_missing(policy, passkeys_work, ctx, tx).await?.is_none();
         Ok(Self { passkeys_work, was_possible })
     }
@@ -75,7 +75,7 @@ pub(super) async fn guard_policy(
     ctx: &Ctx,
     tx: &mut Tx,
 ) -> Result<(), Problem> {
-    require_way_in(policy, site.passkeys().is_ok(), ctx, tx).await
+    require_way_in(policy, site.auth.passkeys().is_ok(), ctx, tx).await
 }
 
 /// What is missing under a policy for an administrator to be able to sign in, if anything is; for the command line, which

@@ -7,7 +7,7 @@ use askama::Template;
 use kernel::{Ctx, TenantId};
 use store::Tx;
 
-use super::{Shell, Who, draw};
+use super::{frame::Shell, frame::Who, frame::draw};
 use crate::http::Site;
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 

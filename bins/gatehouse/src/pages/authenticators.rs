@@ -8,7 +8,7 @@ use attestation::{Aaguid, AttestationPolicyStore, Authenticator, Group, Mode, Po
 use kernel::Ctx;
 use store::Tx;
 
-use super::{Shell, Who, draw};
+use super::{frame::Shell, frame::Who, frame::draw};
 use crate::http::{AttestationImpact, Site, impact_of};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 

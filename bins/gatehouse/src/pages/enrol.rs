@@ -7,8 +7,8 @@ use kernel::Ctx;
 use sessions::Standing;
 use store::Tx;
 
-use super::{Shell, Who, draw, next};
-use crate::http::{Site, query};
+use super::{frame::Shell, frame::Who, frame::draw, next};
+use crate::http::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::SigningIn, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/auth/enrol";

@@ -3,8 +3,8 @@
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 
-use super::{Shell, draw};
-use crate::http::{Site, query};
+use super::{frame::Shell, frame::draw};
+use crate::http::{Site, query::query};
 use gate::shape::AreaProblem;
 
 #[derive(Template)]
@@ -51,7 +51,7 @@ pub(super) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result
     let asked = |name: &str| query(&request, name);
     let page = Page {
         shell: Shell::new(&site, "Sign in", "login.js"),
-        next: site.place_after(asked("next").as_deref()),
+        next: super::next::place_after(&site, asked("next").as_deref()),
         tenant: asked("tenant").filter(|tenant| is_name(tenant)),
         reason: asked("reason").as_deref().and_then(reason),
         goes_on: ["continue", "resume"].into_iter().find(|how| asked(how).is_some()),

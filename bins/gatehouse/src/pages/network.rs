@@ -9,8 +9,8 @@ use kernel::Ctx;
 use netpolicy::{Mode, NetworkPolicyStore, Rule, Settings};
 use store::Tx;
 
-use super::{Shell, Who, draw, times::Moment};
-use crate::http::{Site, query};
+use super::{frame::Shell, frame::Who, frame::draw, times::Moment};
+use crate::http::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/settings/network";

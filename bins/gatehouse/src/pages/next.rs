@@ -2,6 +2,13 @@
 
 use url::Url;
 
+use crate::http::Site;
+
+/// Where a sign-in leads to that was to go there: a place of ours, or of an origin that the operator has named.
+pub(crate) fn place_after(site: &Site, asked: Option<&str>) -> String {
+    local_or_of(&site.pipeline.base_url, site.saml.return_origins(), asked)
+}
+
 /// The path of ours that `next` names; `/` for everything else.
 pub(crate) fn local(base_url: &str, next: Option<&str>) -> String {
     next.and_then(|next| resolve(base_url, next)).unwrap_or_else(|| "/".to_owned())

@@ -7,7 +7,7 @@ use actix_web::{
 use askama::Template;
 use url::Url;
 
-use super::{Shell, draw};
+use super::{frame::Shell, frame::draw};
 use crate::http::Site;
 use gate::{entry::PAGE_POLICY, errors::Problem};
 

@@ -9,7 +9,7 @@ use actix_web::{
 };
 use askama::Template;
 
-use super::Shell;
+use super::frame::Shell;
 use crate::http::Site;
 use gate::{entry::PAGE_POLICY, errors::Problem};
 

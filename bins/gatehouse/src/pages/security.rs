@@ -9,7 +9,7 @@ use sessions::{Session, SessionId, ip_prefix};
 use store::Tx;
 use tokens::{Pat, PatStore, Scope, pat::Limits};
 
-use super::{Shell, Who, draw, times::Moment};
+use super::{frame::Shell, frame::Who, frame::draw, times::Moment};
 use crate::http::{Site, known_as};
 use gate::{
     access::{Access, lifetime},

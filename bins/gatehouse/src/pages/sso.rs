@@ -6,8 +6,8 @@ use kernel::Ctx;
 use saml_sp::{Provider, ProviderId, ProviderStore, ServiceProvider};
 use store::Tx;
 
-use super::{Shell, Who, draw};
-use crate::http::{Site, query};
+use super::{frame::Shell, frame::Who, frame::draw};
+use crate::http::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/settings/sso";

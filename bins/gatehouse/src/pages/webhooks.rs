@@ -7,10 +7,12 @@ use kernel::Ctx;
 use store::Tx;
 
 use super::{
-    Shell, Who, draw,
     event_groups::{EventGroup, event_groups},
+    frame::Shell,
+    frame::Who,
+    frame::draw,
 };
-use crate::http::{Site, query};
+use crate::http::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(super) const PATH: &str = "/settings/webhooks";

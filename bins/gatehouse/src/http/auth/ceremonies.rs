@@ -49,7 +49,7 @@ impl Ceremonies<Tx> for SecondFactors<'_> {
     async fn begin(&self, _: &Ctx, tx: &mut Tx, _: &UserId) -> Result<Ceremony, Error> {
         let verified = self.verified(tx).await?;
         let passkeys: Vec<Passkey> = verified.iter().filter_map(Enrolled::passkey).cloned().collect();
-        let begun = self.site.passkeys().map_err(ceremony)?.begin_assertion(&passkeys);
+        let begun = self.site.auth.passkeys().map_err(ceremony)?.begin_assertion(&passkeys);
         let (options, pending) = begun.map_err(|error| ceremony(Problem::unforeseen(error)))?;
         let state = serde_json::to_value(&pending).map_err(|error| Error::Ceremony(error.into()))?;
         Ok(Ceremony { options, state })

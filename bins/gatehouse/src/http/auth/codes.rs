@@ -19,7 +19,7 @@ use gate::errors::Problem;
 /// What can be proved in a second step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(in crate::http) enum FactorName {
+pub(crate) enum FactorName {
     /// A passkey or security key.
     Webauthn,
     /// A code of an authenticator app.
@@ -29,7 +29,7 @@ pub(in crate::http) enum FactorName {
 }
 
 impl FactorName {
-    pub(in crate::http) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Webauthn => "WEBAUTHN",
             Self::Totp => "TOTP",
@@ -38,7 +38,7 @@ impl FactorName {
     }
 
     /// The kind of factor it is; a recovery code is none.
-    pub(in crate::http) fn kind(self) -> Option<FactorKind> {
+    pub(crate) fn kind(self) -> Option<FactorKind> {
         match self {
             Self::Webauthn => Some(FactorKind::Webauthn),
             Self::Totp => Some(FactorKind::Totp),
@@ -46,7 +46,7 @@ impl FactorName {
         }
     }
 
-    pub(in crate::http) fn method(self) -> Method {
+    pub(crate) fn method(self) -> Method {
         match self {
             Self::Webauthn => Method::Passkey,
             Self::Totp => Method::Totp,
@@ -55,7 +55,7 @@ impl FactorName {
     }
 
     /// What its attempts are taken from.
-    pub(in crate::http) fn limits(self, tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
+    pub(crate) fn limits(self, tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
         match self {
             Self::Webauthn => attempts::other("passkey", origin),
             Self::Totp => attempts::totp(tenant, user, origin),
@@ -65,7 +65,7 @@ impl FactorName {
 }
 
 /// What a person answers with.
-pub(in crate::http) enum Proof {
+pub(crate) enum Proof {
     /// A code of either kind.
     Code(String),
     /// The answer of an authenticator.
@@ -74,7 +74,7 @@ pub(in crate::http) enum Proof {
 
 impl Proof {
     /// The member that goes with the factor.
-    pub(in crate::http) fn of(
+    pub(crate) fn of(
         factor: FactorName,
         code: Option<String>,
         credential: Option<Value>,
@@ -94,7 +94,7 @@ impl Proof {
 
 /// Whether a person has proved a factor, one of those `verified`: it is used up by that, as far as it can be.
 #[expect(clippy::too_many_arguments, reason = "each is one thing that a proof needs")]
-pub(in crate::http) async fn proved(
+pub(crate) async fn proved(
     site: &web::Data<Site>,
     ctx: &Ctx,
     tx: &mut Tx,
@@ -152,17 +152,12 @@ async fn use_totp(
 }
 
 /// Where the secret of an app is sealed for: it opens for its own factor alone.
-pub(in crate::http) fn totp_place(ctx: &Ctx, factor: &FactorId) -> Vec<u8> {
+pub(crate) fn totp_place(ctx: &Ctx, factor: &FactorId) -> Vec<u8> {
     [ctx.tenant.as_str(), factor.as_str()].join("\0").into_bytes()
 }
 
 /// The step in which a code of this factor is good, if it is one of an authenticator app.
-pub(in crate::http) fn totp_step(
-    site: &Site,
-    ctx: &Ctx,
-    factor: &Factor,
-    code: &str,
-) -> Result<Option<i64>, Problem> {
+pub(crate) fn totp_step(site: &Site, ctx: &Ctx, factor: &Factor, code: &str) -> Result<Option<i64>, Problem> {
     let FactorData::Totp { sealed, last_step } = &factor.data else { return Ok(None) };
     let secret = site.pipeline.keys.open_totp(&totp_place(ctx, &factor.id), sealed);
     let secret = secret
@@ -171,7 +166,7 @@ pub(in crate::http) fn totp_step(
 }
 
 /// What an authenticator of this person has proved: whether it verified the person. `None`: nothing.
-pub(in crate::http) async fn asserted(
+pub(crate) async fn asserted(
     site: &Site,
     ctx: &Ctx,
     tx: &mut Tx,
@@ -187,7 +182,7 @@ pub(in crate::http) async fn asserted(
         return Ok(None);
     };
     let Some(passkey) = factor.passkey() else { return Ok(None) };
-    match site.passkeys()?.finish_assertion(pending, &assertion, passkey) {
+    match site.auth.passkeys()?.finish_assertion(pending, &assertion, passkey) {
         Ok(asserted) => {
             factor.data = FactorData::Passkey(Box::new(asserted.passkey));
             factor.last_used_at = Some(ctx.now);

@@ -26,7 +26,7 @@ use gate::{
 
 /// Where a sign-in comes from, as it is shown and counted.
 #[derive(Clone)]
-pub(in crate::http) struct Device {
+pub(crate) struct Device {
     label: String,
     location: Option<String>,
     /// `None` where the address is not known: then none becomes known.
@@ -34,11 +34,11 @@ pub(in crate::http) struct Device {
 }
 
 impl Device {
-    pub(in crate::http) fn of(site: &Site, visitor: &Visitor) -> Self {
+    pub(crate) fn of(site: &Site, visitor: &Visitor) -> Self {
         Self::new(site, visitor.user_agent(), visitor.ip())
     }
 
-    pub(in crate::http) fn new(site: &Site, user_agent: &str, ip: Option<std::net::IpAddr>) -> Self {
+    pub(crate) fn new(site: &Site, user_agent: &str, ip: Option<std::net::IpAddr>) -> Self {
         Self {
             label: device_label(user_agent),
             location: site.pipeline.locate(ip),
@@ -49,23 +49,23 @@ impl Device {
 
 /// What a ticket for a second factor remembers.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(in crate::http) struct Proved {
+pub(crate) struct Proved {
     /// What was proved so far.
-    pub(in crate::http) methods: Vec<Method>,
+    pub(crate) methods: Vec<Method>,
     /// What authenticators were asked.
-    pub(in crate::http) pending: Option<credentials::PendingAssertion>,
+    pub(crate) pending: Option<credentials::PendingAssertion>,
     /// The session that waits for the factor.
-    pub(in crate::http) session: Option<SessionId>,
+    pub(crate) session: Option<SessionId>,
     /// When the session is over at the latest: the identity provider says so.
     #[serde(default)]
-    pub(in crate::http) not_after: Option<Timestamp>,
+    pub(crate) not_after: Option<Timestamp>,
     /// Whether it began with a link: whoever has that is not told for the owner.
     #[serde(default)]
-    pub(in crate::http) by_link: bool,
+    pub(crate) by_link: bool,
 }
 
 /// How far a sign-in has come.
-pub(in crate::http) enum Step {
+pub(crate) enum Step {
     /// All the way.
     SignedIn(Box<Entered>),
     /// A second factor is asked for.
@@ -75,18 +75,18 @@ pub(in crate::http) enum Step {
 }
 
 /// A session that has begun.
-pub(in crate::http) struct Entered {
-    pub(in crate::http) session: Session,
-    pub(in crate::http) person: Person,
-    pub(in crate::http) absolute_days: i64,
+pub(crate) struct Entered {
+    pub(crate) session: Session,
+    pub(crate) person: Person,
+    pub(crate) absolute_days: i64,
     /// What the person is to be told.
-    pub(in crate::http) notice: Option<String>,
+    pub(crate) notice: Option<String>,
 }
 
 /// An answer of signing in. Which members there are depends on `status`.
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::http) struct SignInAnswer {
+pub(crate) struct SignInAnswer {
     /// `SIGNED_IN`, `MFA_REQUIRED`, `ENROLMENT_REQUIRED` or `TENANT_CHOICE`.
     #[schema(value_type = values::SignInStatus)]
     pub(super) status: &'static str,
@@ -114,7 +114,7 @@ pub(in crate::http) struct SignInAnswer {
 
 /// A tenant to choose.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(in crate::http) struct TenantName {
+pub(crate) struct TenantName {
     /// Its short name, to be sent back.
     pub(super) slug: String,
     /// Its name for people to read.
@@ -122,7 +122,7 @@ pub(in crate::http) struct TenantName {
 }
 
 /// After the first factor of a person of the unit of work's tenant: in, or what is asked for next.
-pub(in crate::http) async fn start(
+pub(crate) async fn start(
     site: &web::Data<Site>,
     ctx: &Ctx,
     tx: &mut Tx,
@@ -157,7 +157,7 @@ async fn to_ask(tx: &mut Tx, held: &Held) -> Result<Option<Vec<Factor>>, Problem
 
 /// Asks once more what a ticket waits for, of whoever has its text: it stays the ticket it is, with the answers that were
 /// wrong and the time that it has left.
-pub(in crate::http) async fn ask_again(
+pub(crate) async fn ask_again(
     site: &web::Data<Site>,
     tx: &mut Tx,
     held: &Held,
@@ -174,7 +174,7 @@ pub(in crate::http) async fn ask_again(
 }
 
 /// Whether a sign-in that was begun so may still come to its end: the tenant may have closed that way since.
-pub(in crate::http) fn still_open(held: &Held, methods: &[Method]) -> Result<(), Problem> {
+pub(crate) fn still_open(held: &Held, methods: &[Method]) -> Result<(), Problem> {
     let (policy, begun) = (&held.policy, methods.first());
     if begun == Some(&Method::Sso) && policy.sign_in_mode == SignInMode::CredentialsOnly {
         return Err(Problem::sso_not_allowed());
@@ -214,7 +214,7 @@ async fn asked(
     let mut webauthn = None;
     if of_kind(FactorKind::Webauthn) {
         let passkeys: Vec<Passkey> = factors.iter().filter_map(Factor::passkey).cloned().collect();
-        let begun = site.passkeys()?.begin_assertion(&passkeys);
+        let begun = site.auth.passkeys()?.begin_assertion(&passkeys);
         let (options, pending) = begun.map_err(Problem::unforeseen)?;
         names.push("WEBAUTHN");
         webauthn = Some(options);
@@ -230,7 +230,7 @@ async fn asked(
 }
 
 /// Begins the session, or completes the one that waits.
-pub(in crate::http) async fn enter(
+pub(crate) async fn enter(
     ctx: &Ctx,
     tx: &mut Tx,
     held: Held,
@@ -324,7 +324,7 @@ pub(in crate::http) async fn enter(
 
 impl Step {
     /// The session that has begun, or goes on.
-    pub(in crate::http) fn session(&self) -> Option<&SessionId> {
+    pub(crate) fn session(&self) -> Option<&SessionId> {
         match self {
             Self::SignedIn(entered) | Self::EnrolmentAsked { entered, .. } => Some(&entered.session.id),
             Self::FactorAsked { .. } => None,
@@ -332,7 +332,7 @@ impl Step {
     }
 
     /// Answers the visitor, with cookies where there is a session. A new session replaces the browser's previous one.
-    pub(in crate::http) async fn answer(
+    pub(crate) async fn answer(
         self,
         site: &Site,
         visitor: &Visitor,
@@ -385,7 +385,7 @@ impl Step {
 
 impl Entered {
     /// Adds the cookies of the session to an answer.
-    pub(in crate::http) fn set_cookies(
+    pub(crate) fn set_cookies(
         &self,
         site: &Site,
         env: &dyn Env,

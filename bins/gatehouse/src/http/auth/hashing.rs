@@ -20,7 +20,7 @@ const NICENESS: i32 = 10;
 type Work = Box<dyn FnOnce() + Send>;
 
 /// Passwords, hashed by so many threads at most that others are served meanwhile.
-pub(in crate::http) struct Hashing {
+pub(crate) struct Hashing {
     passwords: Passwords,
     queue: mpsc::Sender<Work>,
     waiting: Gauge,
@@ -28,7 +28,7 @@ pub(in crate::http) struct Hashing {
 
 impl Hashing {
     /// At this cost, on half of the processors.
-    pub(in crate::http) fn new(passwords: Passwords) -> io::Result<Self> {
+    pub(crate) fn new(passwords: Passwords) -> io::Result<Self> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let (queue, waiting) = mpsc::channel::<Work>();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -58,7 +58,7 @@ impl Hashing {
     }
 
     /// Compares with the stored passwords of a sign-in address: see [`Passwords::verify`].
-    pub(in crate::http) async fn verify(
+    pub(crate) async fn verify(
         &self,
         password: Secret<String>,
         salt: Option<Salt>,
@@ -68,7 +68,7 @@ impl Hashing {
     }
 
     /// What is stored for a password in a tenant.
-    pub(in crate::http) async fn hash(
+    pub(crate) async fn hash(
         &self,
         password: Secret<String>,
         salt: Salt,

@@ -1,5 +1,6 @@
 //! `/api/auth`: signing in, step by step, and out.
 
+mod area;
 mod ceremonies;
 mod codes;
 mod enter;
@@ -14,42 +15,17 @@ mod step_up;
 pub(super) mod ticket;
 mod verify;
 
-use std::io;
-
-use credentials::{Passkeys, Passwords};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::config::Settings;
-
 pub(super) use self::{
+    area::{Auth, NAME},
     codes::{FactorName, totp_place, totp_step},
     enter::{Device, Entered, Proved, Step, enter, start},
-    hashing::Hashing,
     resume::keep_ticket,
     sign_in::invalid_credentials,
     sign_out::Revoked,
     verify::factor_invalid,
 };
-
-/// What authenticator apps and passkeys call this installation.
-pub(super) const NAME: &str = "Gatehouse";
-
-/// What signing in needs beside the path of every request.
-pub(super) struct Auth {
-    pub(super) hashing: Hashing,
-    /// `None` where the address of the server cannot be that of a relying party.
-    pub(super) passkeys: Option<Passkeys>,
-}
-
-impl Auth {
-    pub(super) fn new(settings: &Settings, base_url: &str) -> io::Result<Self> {
-        let passkeys = Passkeys::new(NAME, base_url);
-        Ok(Self {
-            hashing: Hashing::new(Passwords::new(settings.password_cost))?,
-            passkeys: passkeys.map_err(|error| tracing::warn!(%error, "passkeys cannot be used")).ok(),
-        })
-    }
-}
 
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
     config

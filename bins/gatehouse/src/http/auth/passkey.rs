@@ -18,7 +18,7 @@ use super::{
     ticket,
     verify::factor_invalid,
 };
-use crate::http::{Site, sha256};
+use crate::http::{Site, digest::sha256};
 use gate::{
     access::Visitor,
     body::{Json, answer},
@@ -71,7 +71,7 @@ pub(super) async fn begin_passkey_sign_in(
     site: web::Data<Site>,
     visitor: Visitor,
 ) -> Result<HttpResponse, Problem> {
-    let begun = site.passkeys()?.begin_assertion(&[]);
+    let begun = site.auth.passkeys()?.begin_assertion(&[]);
     let (webauthn, pending) = begun.map_err(Problem::unforeseen)?;
     let until = visitor.env().now().plus_millis(LIVES).unix_millis();
     let challenge = serde_json::to_vec(&Challenge { until, pending });

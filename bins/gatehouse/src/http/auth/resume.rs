@@ -25,7 +25,7 @@ const PATH: &str = "/api/auth/sign-in/resume";
 const LIVES: u32 = 600;
 
 /// Gives the browser the ticket of a sign-in that goes on at the sign-in page.
-pub(in crate::http) fn keep_ticket(site: &Site, answer: &mut HttpResponse, ticket: &str) {
+pub(crate) fn keep_ticket(site: &Site, answer: &mut HttpResponse, ticket: &str) {
     let secure = if site.pipeline.https { "; Secure" } else { "" };
     let text = format!("{COOKIE}={ticket}; Path={PATH}; Max-Age={LIVES}; HttpOnly; SameSite=Lax{secure}");
     if let Ok(header) = HeaderValue::from_str(&text) {

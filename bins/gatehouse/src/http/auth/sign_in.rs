@@ -13,7 +13,7 @@ use super::{
     enter::{Device, Proved, SignInAnswer, Step, TenantName, start},
     ticket,
 };
-use crate::http::{Site, describe::values, sha256};
+use crate::http::{Site, describe::values, digest::sha256};
 use gate::{
     access::Visitor,
     body::{Json, answer},
@@ -65,7 +65,7 @@ struct Offer {
 }
 
 /// 401: alike for an unknown address, a wrong password and a disabled account.
-pub(in crate::http) fn invalid_credentials() -> Problem {
+pub(crate) fn invalid_credentials() -> Problem {
     Problem::refused("INVALID_CREDENTIALS", "the e-mail address or the password is wrong")
 }
 

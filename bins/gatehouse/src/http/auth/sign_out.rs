@@ -12,12 +12,12 @@ use gate::{access::Access, body::answer, cookies, errors::Problem, permissions::
 /// A session was ended.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::http) struct Revoked {
-    pub(in crate::http) revoked: bool,
+pub(crate) struct Revoked {
+    pub(crate) revoked: bool,
     /// Present and true where it was the session of the request: go to the sign-in page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(in crate::http) sign_out: Option<bool>,
+    pub(crate) sign_out: Option<bool>,
 }
 
 /// Sign out

@@ -18,7 +18,7 @@ use super::{
     codes::{FactorName, Proof},
     verify::factor_invalid,
 };
-use crate::http::{Site, describe::values, query};
+use crate::http::{Site, describe::values, query::query};
 use gate::{
     access::Access,
     body::{Json, answer},

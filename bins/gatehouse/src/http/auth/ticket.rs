@@ -9,15 +9,15 @@ use tokens::{RawToken, TokenKind};
 use gate::errors::Problem;
 
 /// 401: whatever is wrong with a ticket, the sign-in begins anew.
-pub(in crate::http) fn invalid() -> Problem {
+pub(crate) fn invalid() -> Problem {
     Problem::refused("TICKET_INVALID", "this sign-in has taken too long or was finished already; begin again")
 }
 
 /// The text of a new ticket.
-pub(in crate::http) struct Minted(pub(in crate::http) String);
+pub(crate) struct Minted(pub(crate) String);
 
 /// Makes a ticket of the unit of work's tenant.
-pub(in crate::http) async fn mint(
+pub(crate) async fn mint(
     ctx: &Ctx,
     tx: &mut Tx,
     kind: TicketKind,
@@ -31,14 +31,14 @@ pub(in crate::http) async fn mint(
 }
 
 /// Whose a ticket says it is, and what it is found by.
-pub(in crate::http) fn read(text: &str) -> Result<(TenantId, [u8; 32]), Problem> {
+pub(crate) fn read(text: &str) -> Result<(TenantId, [u8; 32]), Problem> {
     let raw =
         RawToken::parse(text).ok().and_then(|raw| raw.of_kind(TokenKind::Ticket)).ok_or_else(invalid)?;
     Ok((raw.tenant().clone(), *raw.hash().as_bytes()))
 }
 
 /// The live ticket of this hash and kind, held until the end of the unit of work.
-pub(in crate::http) async fn live(
+pub(crate) async fn live(
     ctx: &Ctx,
     tx: &mut Tx,
     hash: &[u8; 32],
@@ -49,7 +49,7 @@ pub(in crate::http) async fn live(
 }
 
 /// Counts a wrong answer.
-pub(in crate::http) async fn wrong(tx: &mut Tx, mut ticket: Ticket) -> Result<(), StoreError> {
+pub(crate) async fn wrong(tx: &mut Tx, mut ticket: Ticket) -> Result<(), StoreError> {
     ticket.wrong_answers += 1;
     tx.update_ticket(&ticket).await
 }

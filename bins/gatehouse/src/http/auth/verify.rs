@@ -42,7 +42,7 @@ struct VerifyBody {
 }
 
 /// 401: the code or assertion proves nothing.
-pub(in crate::http) fn factor_invalid() -> Problem {
+pub(crate) fn factor_invalid() -> Problem {
     Problem::refused("FACTOR_INVALID", "this is not a code or passkey that is good now; try again")
 }
 

@@ -9,7 +9,7 @@ use store::{Across, Tx};
 use tokio::time::{MissedTickBehavior, interval};
 use webhooks::Key;
 
-use super::{Deliveries, ctx};
+use super::{Deliveries, area::ctx};
 
 /// How often checkpoints are looked at.
 const EVERY: Duration = Duration::from_mins(1);

@@ -3,58 +3,24 @@
 //! Every instance does that works: a subscription is delivered to by the one that has its lease. What is committed here is told
 //! to the dispatcher at once, and to others where they are the ones who deliver; what nobody has told is found a second later.
 
+mod area;
 mod chores;
 mod queue;
 
 use std::sync::Arc;
 
 use actix_web::web;
-use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use kernel::{Env, StoreError};
 use store::Store;
 use tokio::sync::Notify;
-use webhooks::{
-    AttemptError, Dispatcher, HttpDeliver, Key, KeyError, Limits, News, Report, Seen,
-    client::{Client, ClientSettings, Guard, SetupError},
-};
+use webhooks::{AttemptError, Dispatcher, HttpDeliver, Key, KeyError, Limits, News, Report, Seen};
 
+pub(super) use self::area::Webhooks;
 use self::queue::StoreQueue;
 use super::{Site, area_metrics};
-use crate::config::WebhookSettings;
 
 /// Subscriptions that are delivered to at the same time, of one tenant, for each delivery to one.
 const OF_A_TENANT: usize = 16;
-
-/// What requests and deliveries have in common.
-pub(super) struct Webhooks {
-    settings: WebhookSettings,
-    /// For tests of subscriptions.
-    pub(super) client: Client,
-    /// Who receivers are told that they are called by.
-    pub(super) user_agent: &'static str,
-}
-
-impl Webhooks {
-    pub(super) fn new(settings: &WebhookSettings) -> Result<Self, SetupError> {
-        let user_agent = concat!("Gatehouse/", env!("CARGO_PKG_VERSION"));
-        Ok(Self { client: client(settings)?, settings: settings.clone(), user_agent })
-    }
-
-    /// A client for another runtime.
-    pub(super) fn another_client(&self) -> Result<Client, SetupError> {
-        client(&self.settings)
-    }
-}
-
-/// A client belongs to the runtime that uses it.
-fn client(settings: &WebhookSettings) -> Result<Client, SetupError> {
-    let guard = Guard::new(settings.allow_cidrs.clone(), settings.allow_http);
-    Client::new(guard, ClientSettings::default())
-}
-
-/// A unit of work of deliveries.
-fn ctx(env: &Arc<dyn Env>, tenant: &TenantId) -> Ctx {
-    Ctx::new(Arc::clone(env), tenant.clone(), Actor::system("webhooks"))
-}
 
 /// Delivers, and does what else has to be done for webhooks.
 pub(super) struct Deliveries {
@@ -72,8 +38,8 @@ impl Deliveries {
 
     /// Delivers until it is told to end, and finishes what is under way.
     pub(super) async fn run(&self) {
-        let settings = &self.site.webhooks.settings;
-        let client = match client(settings) {
+        let settings = self.site.webhooks.settings();
+        let client = match self.site.webhooks.another_client() {
             Ok(client) => client,
             Err(error) => {
                 tracing::error!(%error, "webhooks are not delivered");

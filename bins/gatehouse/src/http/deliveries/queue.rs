@@ -11,7 +11,7 @@ use kernel::{Ctx, Env, StoreError, TenantId, Timestamp};
 use store::{Across, Store, Tx};
 use webhooks::{Batch, Key, Lease, Queue, Taken};
 
-use super::ctx;
+use super::area::ctx;
 use gate::meter;
 
 /// Subscriptions of one look at most.

@@ -20,7 +20,7 @@ macro_rules! strings {
     ($($(#[doc = $doc:literal])+ $name:ident = $keywords:expr;)+) => {
         $(
             $(#[doc = $doc])+
-            pub(in crate::http) struct $name;
+            pub(crate) struct $name;
 
             impl PartialSchema for $name {
                 fn schema() -> RefOr<Schema> {

@@ -25,7 +25,7 @@ use gate::{
 /// A factor as its person is shown it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::http) struct ShownFactor {
+pub(crate) struct ShownFactor {
     /// `fac_…`
     id: String,
     /// `WEBAUTHN` or `TOTP`.
@@ -58,7 +58,7 @@ pub(in crate::http) struct ShownFactor {
 }
 
 impl ShownFactor {
-    pub(in crate::http) fn of(factor: &Factor) -> Self {
+    pub(crate) fn of(factor: &Factor) -> Self {
         let passkey = factor.passkey();
         Self {
             id: factor.id.to_string(),
@@ -87,8 +87,8 @@ struct FactorList {
 
 /// Something is gone.
 #[derive(Serialize, ToSchema)]
-pub(in crate::http) struct Deleted {
-    pub(in crate::http) deleted: bool,
+pub(crate) struct Deleted {
+    pub(crate) deleted: bool,
 }
 
 /// A new name.

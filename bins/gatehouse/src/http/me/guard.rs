@@ -81,15 +81,12 @@ fn owes(signed: &Signed, session: &Session) -> bool {
 }
 
 /// The session as it is now, and whose it is, held until the end of the unit of work.
-pub(in crate::http) async fn hold(tx: &mut Tx, signed: &Signed) -> Result<(Held, Session), Problem> {
+pub(crate) async fn hold(tx: &mut Tx, signed: &Signed) -> Result<(Held, Session), Problem> {
     Ok((signing_in::hold(tx, &signed.session.user).await?, unrevoked(tx, signed).await?))
 }
 
 /// The same for an act that may take away what an administrator signs in with: of two such acts the second waits for the first.
-pub(in crate::http) async fn hold_to_remove(
-    tx: &mut Tx,
-    signed: &Signed,
-) -> Result<(Held, Session), Problem> {
+pub(crate) async fn hold_to_remove(tx: &mut Tx, signed: &Signed) -> Result<(Held, Session), Problem> {
     Ok((signing_in::hold_to_remove(tx, &signed.session.user).await?, unrevoked(tx, signed).await?))
 }
 

@@ -91,7 +91,8 @@ pub(super) async fn begin_passkey(
         let present: Vec<_> = factors.iter().filter_map(Factor::passkey).cloned().collect();
         let handle = user_handle(&ctx.tenant, &session.user);
         let attestation = attestation::conveyance(&tx.attestation_policy().await?);
-        let ceremony = place.passkeys()?.begin_registration(&handle, account, shown, &present, attestation);
+        let ceremony =
+            place.auth.passkeys()?.begin_registration(&handle, account, shown, &present, attestation);
         let (webauthn, registration) = ceremony.map_err(Problem::unforeseen)?;
         let pending = Pending { session: session.id.clone(), begun, registration };
         let state = serde_json::to_value(&pending).map_err(Problem::unforeseen)?;
@@ -144,7 +145,8 @@ pub(super) async fn verify_passkey(
         if session != signed.session.id || !tx.take_ticket(&hash).await? {
             return Err(ticket::invalid());
         }
-        let made = place.passkeys()?.finish_registration(&registration, &credential, &*place.makers, ctx.now);
+        let made =
+            place.auth.passkeys()?.finish_registration(&registration, &credential, &*place.makers, ctx.now);
         let passkey = match made {
             Ok(passkey) => passkey,
             Err(credentials::CeremonyError::Malformed(why)) => {

@@ -18,7 +18,7 @@ use gate::{
 /// A telephone number to keep.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::http) struct NewPhone {
+pub(crate) struct NewPhone {
     #[schema(value_type = values::PhoneValue)]
     value: String,
     /// `work`, `mobile`, …
@@ -29,7 +29,7 @@ pub(in crate::http) struct NewPhone {
 
 /// A telephone number.
 #[derive(Serialize, ToSchema)]
-pub(in crate::http) struct Phone {
+pub(crate) struct Phone {
     value: String,
     /// `work`, `mobile`, …
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ struct TenantShown {
 
 /// Absent, null, or a value.
 #[derive(Debug, Clone, Default)]
-pub(in crate::http) enum Patched<T> {
+pub(crate) enum Patched<T> {
     /// It stays as it is.
     #[default]
     Absent,
@@ -83,7 +83,7 @@ pub(in crate::http) enum Patched<T> {
 impl<T> Patched<T> {
     /// As the directory takes it.
     #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-    pub(in crate::http) fn into_change(self) -> Option<Option<T>> {
+    pub(crate) fn into_change(self) -> Option<Option<T>> {
         match self {
             Self::Absent => None,
             Self::Null => Some(None),
@@ -111,7 +111,7 @@ struct MeBody {
 }
 
 /// As the directory has them.
-pub(in crate::http) fn phone_numbers(phones: Vec<NewPhone>) -> Vec<PhoneNumber> {
+pub(crate) fn phone_numbers(phones: Vec<NewPhone>) -> Vec<PhoneNumber> {
     phones.into_iter().map(|phone| PhoneNumber { value: phone.value, kind: phone.kind }).collect()
 }
 

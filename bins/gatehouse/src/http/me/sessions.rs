@@ -25,7 +25,7 @@ const HEARTBEAT: u32 = 300;
 /// A session as its person is shown it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::http) struct ShownSession {
+pub(crate) struct ShownSession {
     /// `ses_…`
     id: String,
     /// Such as "Chrome on macOS".
@@ -48,7 +48,7 @@ pub(in crate::http) struct ShownSession {
 
 impl ShownSession {
     /// As it is shown to whoever has the session `own`.
-    pub(in crate::http) fn of(session: &Session, own: Option<&SessionId>) -> Self {
+    pub(crate) fn of(session: &Session, own: Option<&SessionId>) -> Self {
         Self {
             id: session.id.to_string(),
             device_label: session.device_label.clone(),
@@ -63,9 +63,9 @@ impl ShownSession {
 
 /// A person's sessions.
 #[derive(Serialize, ToSchema)]
-pub(in crate::http) struct SessionList {
+pub(crate) struct SessionList {
     /// Newest activity first; revoked ones are not listed.
-    pub(in crate::http) sessions: Vec<ShownSession>,
+    pub(crate) sessions: Vec<ShownSession>,
 }
 
 /// The session goes on.

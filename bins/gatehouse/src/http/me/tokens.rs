@@ -30,7 +30,7 @@ use gate::{
 /// A personal access token as its person is shown it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::http) struct ShownPat {
+pub(crate) struct ShownPat {
     /// `ptk_…`
     id: String,
     name: String,
@@ -54,7 +54,7 @@ pub(in crate::http) struct ShownPat {
 }
 
 impl ShownPat {
-    pub(in crate::http) fn of(pat: &Pat, token: Option<String>) -> Self {
+    pub(crate) fn of(pat: &Pat, token: Option<String>) -> Self {
         Self {
             id: pat.id.to_string(),
             name: pat.name.clone(),
@@ -70,14 +70,14 @@ impl ShownPat {
 
 /// A person's tokens.
 #[derive(Serialize, ToSchema)]
-pub(in crate::http) struct PatList {
+pub(crate) struct PatList {
     /// Those in force, newest first.
     tokens: Vec<ShownPat>,
 }
 
 impl PatList {
     /// The tokens that are in force under a tenant's policy, as far as it allows them.
-    pub(in crate::http) fn of(found: Vec<Pat>, policy: &SignInPolicy, now: Timestamp) -> Self {
+    pub(crate) fn of(found: Vec<Pat>, policy: &SignInPolicy, now: Timestamp) -> Self {
         let limits = store::pat_limits(policy);
         let allowed = found.into_iter().map(|pat| pat.within(&limits));
         let tokens = allowed.filter(|pat| pat.is_live(now)).map(|pat| ShownPat::of(&pat, None)).collect();

@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 
 use super::{
     admit::{Answer, Ended, admit, refused, tried_by},
-    browser, provider_of,
+    browser,
+    provider::{provider_of, service_of},
     report::{Outcome, report},
-    service_of,
 };
 use crate::{
     http::{

@@ -19,7 +19,7 @@ use super::report::{Outcome, report};
 use crate::http::{
     Site,
     auth::{Device, Proved, Step, enter, start},
-    sha256,
+    digest::sha256,
 };
 use gate::{errors::Problem, network, signing_in::Held};
 

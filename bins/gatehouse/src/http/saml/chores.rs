@@ -34,19 +34,19 @@ pub(super) const ROUNDS: usize = 100;
 const BREATH: Duration = Duration::from_millis(20);
 
 /// Looks after identity providers.
-pub(in crate::http) struct Caretaker {
+pub(crate) struct Caretaker {
     pub(super) store: Arc<Store>,
     pub(super) env: Arc<dyn Env>,
     pub(super) site: web::Data<Site>,
 }
 
 impl Caretaker {
-    pub(in crate::http) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
+    pub(crate) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
         Self { store, env, site }
     }
 
     /// For ever.
-    pub(in crate::http) async fn run(&self) {
+    pub(crate) async fn run(&self) {
         let client = match self.site.webhooks.another_client() {
             Ok(client) => client,
             Err(error) => {

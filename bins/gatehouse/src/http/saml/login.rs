@@ -8,7 +8,10 @@ use saml_sp::{Begun, Intent, Provider, RequestStore, TrialId, TrialStore};
 use store::Tx;
 use utoipa::IntoParams;
 
-use super::{browser, provider_of, service_of};
+use super::{
+    browser,
+    provider::{provider_of, service_of},
+};
 use crate::{
     http::{Site, area_metrics, query},
     pages,
@@ -52,12 +55,12 @@ pub(super) async fn saml_login(
 ) -> Result<HttpResponse, Problem> {
     let (tenant, provider) = provider_of(&visitor, &id).await?;
     visitor.attempt(attempts::federated(&visitor.origin())).await?;
-    let relay_state = query(&request, "relayState").filter(|place| place.len() <= MAX_RELAY_STATE);
-    let trial = match query(&request, "test") {
+    let relay_state = query::query(&request, "relayState").filter(|place| place.len() <= MAX_RELAY_STATE);
+    let trial = match query::query(&request, "test") {
         Some(test) => Some(waiting(&visitor, &tenant, &provider, &test).await?),
         None => None,
     };
-    let return_to = site.place_after(relay_state.as_deref());
+    let return_to = crate::pages::next::place_after(&site, relay_state.as_deref());
     let service = service_of(&site, &provider.id);
     let begun = begun(&site, &visitor, &provider, Intent { return_to, trial }).await?;
     let request = begun.request.clone();

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, get, http::header, web};
 
-use super::{provider_of, service_of};
+use super::provider::{provider_of, service_of};
 use crate::http::Site;
 use gate::{access::Visitor, errors::Problem};
 

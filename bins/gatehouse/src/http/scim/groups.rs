@@ -12,7 +12,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use super::{
     super::Site,
     answers::{Answer, gone, list, one, unsealed, write_group},
-    root,
+    root::root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
 };
 use crate::events;

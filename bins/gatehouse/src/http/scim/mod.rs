@@ -2,6 +2,7 @@
 
 mod answers;
 mod groups;
+mod root;
 mod search;
 mod service;
 mod shapes;
@@ -9,17 +10,10 @@ mod users;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::Site;
-
 pub(super) fn routes(config: &mut ServiceConfig<'_>) {
     config
         .configure(service::routes)
         .configure(users::routes)
         .configure(groups::routes)
         .configure(search::routes);
-}
-
-/// The address of the SCIM root, which resources' locations begin with.
-fn root(site: &Site) -> String {
-    format!("{}/api/scim/v2", site.pipeline.base_url)
 }

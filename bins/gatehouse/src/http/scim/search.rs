@@ -14,7 +14,7 @@ use super::{
     super::Site,
     answers::{Answer, list, unsealed, write_group, write_user},
     groups::by_group,
-    root,
+    root::root,
     shapes::{ScimList, ScimSearch},
 };
 use gate::{access::Access, body::ScimJson, permissions::ScimRead};

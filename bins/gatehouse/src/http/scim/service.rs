@@ -9,7 +9,7 @@ use scim_core::{
 use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::{super::Site, root, shapes::ScimList};
+use super::{super::Site, root::root, shapes::ScimList};
 use gate::{
     access::Access,
     body::scim_answer,

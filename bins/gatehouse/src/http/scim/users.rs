@@ -14,7 +14,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use super::{
     super::Site,
     answers::{Answer, gone, list, one, unsealed, write_user},
-    root,
+    root::root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
 };
 use crate::events;

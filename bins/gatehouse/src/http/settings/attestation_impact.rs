@@ -9,7 +9,7 @@ use serde::Serialize;
 use store::{EnrolledPasskey, Tx};
 use utoipa::ToSchema;
 
-use super::attestation_policy::{KnownAuthenticator, PolicyShape};
+use super::attestation_shapes::{KnownAuthenticator, PolicyShape};
 use crate::http::{Site, attestation::asked_today, describe::values};
 use gate::{
     access::Access,

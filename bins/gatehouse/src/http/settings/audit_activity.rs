@@ -7,7 +7,7 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::query;
+use crate::http::query::query;
 use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
 
 /// Entries that are counted of a day at most.

@@ -1,10 +1,5 @@
 //! `GET /api/settings/audit-log/export`: the ledger as a file.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
-
 use actix_web::{
     HttpRequest, HttpResponse, get,
     http::header::{self, HeaderName, HeaderValue},
@@ -15,7 +10,7 @@ use audit::{
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
 };
 use futures_util::stream;
-use kernel::{Ctx, TenantId, Timestamp};
+use kernel::Ctx;
 use serde::Serialize;
 use store::{Ending, Export, Exported, Proof, Tx};
 use tokio::sync::oneshot;
@@ -25,8 +20,7 @@ use super::{
     audit_log::{AuditFilter, ShownEntry, by_sequence, filter},
     audit_proofs::{commitment, encoded},
 };
-use crate::config::Settings;
-use crate::http::{Site, describe::values, query};
+use crate::http::{Site, describe::values, query::query};
 use gate::{
     access::{Access, Gate, entered},
     errors::Problem,
@@ -35,10 +29,6 @@ use gate::{
 
 /// Entries of one export at most.
 const MOST: usize = 50_000;
-/// Exports of one tenant at the same time at most.
-const OF_TENANT: usize = 2;
-/// Exports of all tenants on one instance at the same time at most: each has a connection of its own.
-const OF_ALL: usize = 8;
 /// When to try again, in seconds.
 const LATER: u64 = 10;
 /// Bytes that are handed over at once, about.
@@ -151,65 +141,6 @@ impl ProvedEntry {
         let path = encoded(&proof.path);
         let proof = EntryProof { sequence: proof.sequence, path, ip_salt, ip_commitment };
         Ok(Self { entry: ShownEntry::try_from(listed)?, proof })
-    }
-}
-
-/// What the audit log's routes share on this instance.
-pub(in crate::http) struct AuditLogs {
-    exports: Exports,
-    /// How long an export may take.
-    export_limit: std::time::Duration,
-    /// Until when entries without a MAC are sealed.
-    pub(in crate::http) accept_missing_macs_until: Option<Timestamp>,
-}
-
-impl AuditLogs {
-    pub(in crate::http) fn new(settings: &Settings) -> Self {
-        Self {
-            exports: Exports::default(),
-            export_limit: settings.export_limit,
-            accept_missing_macs_until: settings.audit_accept_missing_macs_until,
-        }
-    }
-}
-
-/// Who exports at the moment, on this instance.
-#[derive(Clone, Default)]
-struct Exports(Arc<Mutex<BTreeMap<TenantId, Vec<String>>>>);
-
-impl Exports {
-    /// A place for one, if there is one.
-    fn take(&self, tenant: &TenantId, user: &str) -> Option<Place> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.values().map(Vec::len).sum::<usize>() >= OF_ALL {
-            return None;
-        }
-        let own = all.entry(tenant.clone()).or_default();
-        if own.len() >= OF_TENANT || own.iter().any(|other| other == user) {
-            return None;
-        }
-        own.push(user.to_owned());
-        Some(Place { of: self.clone(), tenant: tenant.clone(), user: user.to_owned() })
-    }
-}
-
-/// Given back when it is dropped: when reading has ended, not when somebody has gone.
-struct Place {
-    of: Exports,
-    tenant: TenantId,
-    user: String,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut all = self.of.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(own) = all.get_mut(&self.tenant) else { return };
-        if let Some(place) = own.iter().position(|user| *user == self.user) {
-            own.swap_remove(place);
-        }
-        if own.is_empty() {
-            all.remove(&self.tenant);
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use store::{Cost, Tx};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::{Site, describe::values, paging::Page, query, sha256};
+use crate::http::{Site, describe::values, digest::sha256, paging::Page, query::query};
 use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
 
 /// What entries are looked for; all that is said applies.

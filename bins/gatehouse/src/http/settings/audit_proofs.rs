@@ -15,7 +15,7 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::{Site, query};
+use crate::http::{Site, query::query};
 use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
 
 /// The newest checkpoint of the log.

@@ -2,7 +2,9 @@
 
 mod attestation_impact;
 mod attestation_policy;
+mod attestation_shapes;
 mod audit_activity;
+mod audit_area;
 mod audit_export;
 mod audit_log;
 mod audit_proofs;
@@ -29,11 +31,12 @@ mod webhook_secrets;
 mod webhook_test;
 mod webhooks;
 
-pub(super) use self::audit_export::AuditLogs;
+pub(super) use self::audit_area::AuditLogs;
 pub(crate) use self::{
     attestation_impact::{AttestationImpact, impact_of},
     network_policy::change as change_network_policy,
-    saml_shown::{Around, ShownProvider},
+    saml_findings::Around,
+    saml_shown::ShownProvider,
     sign_in_policy::{change as change_policy, check as check_policy},
 };
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::http::{describe::values, query};
+use crate::http::{describe::values, query::query};
 use gate::{
     access::Access,
     body::{Json, answer},

@@ -1,17 +1,36 @@
 //! What is odd about an identity provider as it is set up: told with it, and checked first by a test.
 
 use crate::http::describe::values;
-use credentials::SignInMode;
-use kernel::Timestamp;
-use saml_sp::{Certificate, Provider, Source};
-use serde::Serialize;
-use utoipa::ToSchema;
+use std::collections::BTreeSet;
 
-use super::saml_shown::Around;
+use credentials::{SignInMode, SignInStore};
+use kernel::{StoreError, Timestamp};
+use saml_sp::{Certificate, DomainStore, EmailDomain, Provider, Source};
+use serde::Serialize;
+use store::Tx;
+use utoipa::ToSchema;
 
 /// Days before the end of something at which it is told.
 const SOON_DAYS: i64 = 30;
 const DAY: i64 = 86_400_000;
+
+/// What a provider is seen beside.
+#[derive(Debug, Clone)]
+pub(crate) struct Around {
+    /// Domains that the tenant has proved.
+    pub(super) verified: BTreeSet<EmailDomain>,
+    /// Which way in is open.
+    pub(super) mode: SignInMode,
+}
+
+impl Around {
+    /// As it is in this unit of work. In one that changes, before a provider is held: whoever holds the tenant's policy
+    /// and a provider takes them in this order.
+    pub(crate) async fn of(tx: &mut Tx) -> Result<Self, StoreError> {
+        let verified = tx.verified_domains().await?.into_iter().map(|domain| domain.domain).collect();
+        Ok(Self { verified, mode: tx.sign_in_policy().await?.sign_in_mode })
+    }
+}
 
 /// How it is with something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]

@@ -11,7 +11,8 @@ use utoipa::ToSchema;
 
 use super::{
     saml_body::{ProviderBody, known, new_key, no_other_side},
-    saml_shown::{Around, ShownProvider},
+    saml_findings::Around,
+    saml_shown::ShownProvider,
 };
 use crate::{
     events::{provider_changed, provider_created},

@@ -7,10 +7,7 @@ use kernel::Ctx;
 use saml_sp::{ProviderStore, Source};
 use store::Tx;
 
-use super::{
-    saml_providers::id_of,
-    saml_shown::{Around, ShownProvider},
-};
+use super::{saml_findings::Around, saml_providers::id_of, saml_shown::ShownProvider};
 use crate::{events::provider_changed, http::Site, metadata};
 use gate::{access::Access, body::answer, errors::Problem, permissions::AdministerInPerson};
 

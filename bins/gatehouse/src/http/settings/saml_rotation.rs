@@ -6,11 +6,7 @@ use kernel::Ctx;
 use saml_sp::{ProviderError, ProviderStore};
 use store::Tx;
 
-use super::{
-    saml_body::new_key,
-    saml_providers::id_of,
-    saml_shown::{Around, ShownProvider},
-};
+use super::{saml_body::new_key, saml_findings::Around, saml_providers::id_of, saml_shown::ShownProvider};
 use crate::{
     events::{rotation_completed, rotation_started},
     http::Site,

@@ -1,34 +1,12 @@
 //! Identity providers as administrators are shown them.
 
 use crate::http::describe::values;
-use std::collections::BTreeSet;
-
-use credentials::{SignInMode, SignInStore};
-use kernel::{StoreError, Timestamp};
-use saml_sp::{AttributeMapping, Certificate, DomainStore, EmailDomain, Provider, ServiceProvider, Source};
+use kernel::Timestamp;
+use saml_sp::{AttributeMapping, Certificate, Provider, ServiceProvider, Source};
 use serde::Serialize;
-use store::Tx;
 use utoipa::ToSchema;
 
-use super::saml_findings::{Status, warnings};
-
-/// What a provider is seen beside.
-#[derive(Debug, Clone)]
-pub(crate) struct Around {
-    /// Domains that the tenant has proved.
-    pub(super) verified: BTreeSet<EmailDomain>,
-    /// Which way in is open.
-    pub(super) mode: SignInMode,
-}
-
-impl Around {
-    /// As it is in this unit of work. In one that changes, before a provider is held: whoever holds the tenant's policy
-    /// and a provider takes them in this order.
-    pub(crate) async fn of(tx: &mut Tx) -> Result<Self, StoreError> {
-        let verified = tx.verified_domains().await?.into_iter().map(|domain| domain.domain).collect();
-        Ok(Self { verified, mode: tx.sign_in_policy().await?.sign_in_mode })
-    }
-}
+use super::saml_findings::{Around, Status, warnings};
 
 /// A certificate, of either side.
 #[derive(Serialize, ToSchema)]

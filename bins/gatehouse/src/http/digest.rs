@@ -1,0 +1,10 @@
+//! Digests of what is looked up or compared.
+
+use ring::digest;
+
+/// SHA-256.
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
+    hash
+}

@@ -1,0 +1,56 @@
+//! The description of the API and the catalog of events, made once.
+
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+use super::document::Document;
+
+const JSON: &str = "application/json";
+
+/// The two documents, made once.
+pub(crate) struct Documents {
+    value: Value,
+    pub(crate) openapi: Document,
+    pub(crate) events: Document,
+    spec_version: String,
+    /// The page that shows them, from its first request on.
+    pub(crate) reference: OnceLock<Document>,
+}
+
+impl Documents {
+    /// Makes both. `value` is the OpenAPI description.
+    pub(crate) fn new(value: Value) -> Self {
+        let (openapi, hash) = Document::new(JSON, value.to_string());
+        let (events, _) = Document::new(JSON, events().to_string());
+        Self { value, openapi, events, spec_version: format!("1.0.0+{hash}"), reference: OnceLock::new() }
+    }
+
+    pub(crate) fn openapi_json(&self) -> &Value {
+        &self.value
+    }
+
+    pub(crate) fn spec_version(&self) -> &str {
+        &self.spec_version
+    }
+}
+
+/// The catalog: `{version, events: [{type, description, resourceType, schema, example}]}`.
+pub fn events() -> Value {
+    let catalog = audit::events::catalog();
+    let events: Vec<_> = catalog
+        .specs()
+        .iter()
+        .map(|spec| {
+            json!({
+                "type": spec.code,
+                "description": spec.description,
+                "resourceType": spec.resource_type,
+                "schema": spec.schema,
+                "example": spec.example,
+            })
+        })
+        .collect();
+    let (_, hash) = Document::new(JSON, json!(events).to_string());
+    json!({ "version": format!("1.0.0+{hash}"), "events": events })
+}

@@ -1,0 +1,9 @@
+//! The query of an address.
+
+use actix_web::HttpRequest;
+
+/// The value of this name in the query of an address.
+pub(crate) fn query(request: &HttpRequest, name: &str) -> Option<String> {
+    let pairs = form_urlencoded::parse(request.query_string().as_bytes());
+    pairs.into_iter().find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
+}

@@ -1,0 +1,74 @@
+//! What the audit log's routes share on this instance: exports under way, and their limits.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use kernel::{TenantId, Timestamp};
+
+use crate::config::Settings;
+
+/// Exports of one tenant at the same time at most.
+const OF_TENANT: usize = 2;
+/// Exports of all tenants on one instance at the same time at most: each has a connection of its own.
+const OF_ALL: usize = 8;
+/// What the audit log's routes share on this instance.
+pub(crate) struct AuditLogs {
+    pub(crate) exports: Exports,
+    /// How long an export may take.
+    pub(crate) export_limit: Duration,
+    /// Until when entries without a MAC are sealed.
+    pub(crate) accept_missing_macs_until: Option<Timestamp>,
+}
+
+impl AuditLogs {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            exports: Exports::default(),
+            export_limit: settings.export_limit,
+            accept_missing_macs_until: settings.audit_accept_missing_macs_until,
+        }
+    }
+}
+
+/// Who exports at the moment, on this instance.
+#[derive(Clone, Default)]
+pub(crate) struct Exports(Arc<Mutex<BTreeMap<TenantId, Vec<String>>>>);
+
+impl Exports {
+    /// A place for one, if there is one.
+    pub(crate) fn take(&self, tenant: &TenantId, user: &str) -> Option<Place> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.values().map(Vec::len).sum::<usize>() >= OF_ALL {
+            return None;
+        }
+        let own = all.entry(tenant.clone()).or_default();
+        if own.len() >= OF_TENANT || own.iter().any(|other| other == user) {
+            return None;
+        }
+        own.push(user.to_owned());
+        Some(Place { of: self.clone(), tenant: tenant.clone(), user: user.to_owned() })
+    }
+}
+
+/// Given back when it is dropped: when reading has ended, not when somebody has gone.
+pub(crate) struct Place {
+    of: Exports,
+    tenant: TenantId,
+    user: String,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut all = self.of.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = all.get_mut(&self.tenant) else { return };
+        if let Some(place) = own.iter().position(|user| *user == self.user) {
+            own.swap_remove(place);
+        }
+        if own.is_empty() {
+            all.remove(&self.tenant);
+        }
+    }
+}
