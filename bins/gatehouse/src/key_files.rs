@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    config::{Raw, SECRETS, Settings, Source},
+    config::{AuthSecrets, Raw, SECRETS, Settings, Source},
     secrets,
 };
 use gate::{
@@ -29,7 +29,7 @@ pub(crate) fn follow(raw: &Raw, settings: &Settings, config: Option<&Path>) -> K
 }
 
 fn keys_of(settings: &Settings) -> NewKeys {
-    let auth = settings.auth_secret.as_ref().map(secrets::AuthSecrets::newest_first);
+    let auth = settings.auth_secret.as_ref().map(AuthSecrets::newest_first);
     NewKeys { masters: settings.master_keys(), auth: auth.unwrap_or_default().to_vec() }
 }
 

@@ -16,7 +16,7 @@ use sessions::SessionStore;
 use store::Tx;
 use tokens::{RawToken, TokenKind};
 
-use crate::http::Site;
+use crate::api::Site;
 use gate::errors::Problem;
 
 /// Checks a new password of a person, against the names that whoever guesses it knows.

@@ -2,6 +2,7 @@
 //!
 //! Each file of `tests/ui` is checked by the compiler against the libraries that were built for this test, so nothing is built
 //! a second time. A line that must fail ends in `//~` and the code of its error; a file without one must compile.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests speak by panicking")]
 
 use std::{
     collections::BTreeMap,
@@ -17,6 +18,7 @@ const LIBRARIES: [&str; 8] =
 
 /// The libraries as they were built with this test: built with other features, their types are others. Whoever builds the
 /// tests with arguments of their own names them in `CARGO_TEST_ARGUMENTS`.
+#[expect(clippy::disallowed_methods, reason = "it is no setting of the server's")]
 fn libraries() -> BTreeMap<String, PathBuf> {
     let arguments = std::env::var("CARGO_TEST_ARGUMENTS").unwrap_or_else(|_| "--package gate".to_owned());
     let built = Command::new(env!("CARGO"))

@@ -1,5 +1,6 @@
 //! `gatehouse audit`
 
+mod keys;
 mod retention;
 
 use std::{
@@ -12,21 +13,22 @@ use std::{
 use audit::{
     Audited, EntryKeys, Event, Unaudited,
     events::audit_log::AuditAddressesErased,
-    log::{Checkpoint, CheckpointKey, CheckpointKeys, Finding, VerifyKeys, verify, verify_export},
+    log::{Checkpoint, CheckpointKey, Finding, VerifyKeys, verify, verify_export},
 };
 use clap::Subcommand;
 use kernel::{Ctx, Env, StoreError, UserId};
 use serde_json::json;
 use store::Tx;
 
-use super::{Office, Report, Result};
+use self::keys::own;
+use super::{office::Office, report::Report, report::Result};
 use crate::{
     config::{Raw, Settings},
     secrets,
 };
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Look whether a tenant's audit log, or an export of it, is what was sealed. Exit status 1 if it is not
     Verify {
         /// The tenant's slug, to verify the database
@@ -83,7 +85,7 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
+pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
     let folder = raw.settings()?.data_dir;
     secrets::read_kept(&folder, raw)?;
     let settings = raw.settings()?;
@@ -110,11 +112,6 @@ pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
         }
         Command::Erase { tenant, user } => erase(&tenant, &user, &office).await,
     }
-}
-
-fn own(settings: &Settings) -> CheckpointKeys {
-    let masters = settings.master_keys();
-    CheckpointKeys::derive(&masters)
 }
 
 /// The keys that are said, or else those of the installation.

@@ -6,17 +6,17 @@ use clap::Args;
 use serde_json::json;
 use store::DatabaseUrl;
 
-use super::{Report, Result};
+use super::{report::Report, report::Result};
 use crate::config::Settings;
 
 #[derive(Args)]
-pub(super) struct Command {
+pub(crate) struct Command {
     /// The file to write, which must not exist
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 }
 
-pub(super) fn run(command: &Command, settings: &Settings) -> Result<Report> {
+pub(crate) fn run(command: &Command, settings: &Settings) -> Result<Report> {
     let DatabaseUrl::Sqlite(path) = &settings.database_url else {
         return Err("on PostgreSQL use pg_dump --format=custom; see docs/operations.md".into());
     };

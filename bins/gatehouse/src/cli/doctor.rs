@@ -1,87 +1,34 @@
 //! `gatehouse doctor`: looks at everything that an installation needs, and says what to do about what is wrong.
 
 mod audit_logs;
+mod findings;
 
 use std::{
     collections::BTreeSet,
     net::TcpListener,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use audit::EntryKeys;
 use kernel::Env;
 use rustix::process::{Resource, getrlimit};
-use serde_json::{Value, json};
 use store::{Across, DatabaseUrl, Examination, Store};
 use tokio::time::timeout;
 
-use super::Report;
+use self::findings::{Findings, PATIENCE};
+use super::report::Report;
 use crate::{
     config::{Raw, SECRETS, Settings, Source},
     makers, secrets,
 };
 use gate::tls;
 
-/// How bad it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Status {
-    Ok,
-    /// It works, and will or may do harm.
-    Warn,
-    /// It does not work.
-    Fail,
-}
+/// How far the database's clock may be from ours, in milliseconds.
+const SKEW: u64 = 2000;
 
-impl Status {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
-    }
-}
-
-#[derive(Default)]
-struct Findings(Vec<(&'static str, Status, String)>);
-
-impl Findings {
-    fn ok(&mut self, check: &'static str, says: impl Into<String>) {
-        self.0.push((check, Status::Ok, says.into()));
-    }
-
-    fn warn(&mut self, check: &'static str, says: impl Into<String>) {
-        self.0.push((check, Status::Warn, says.into()));
-    }
-
-    fn fail(&mut self, check: &'static str, says: impl Into<String>) {
-        self.0.push((check, Status::Fail, says.into()));
-    }
-
-    /// Warns of each problem, or says that all is well.
-    fn unless(&mut self, check: &'static str, problems: Vec<String>, well: impl Into<String>) {
-        if problems.is_empty() {
-            self.ok(check, well);
-        }
-        for problem in problems {
-            self.warn(check, problem);
-        }
-    }
-
-    fn report(self) -> Report {
-        let failed = self.0.iter().any(|(_, status, _)| *status == Status::Fail);
-        let entry = |(check, status, says): &(&str, Status, String)| json!({ "check": check, "status": status.word(), "message": says });
-        let json: Vec<Value> = self.0.iter().map(entry).collect();
-        let line =
-            |(check, status, says): &(&str, Status, String)| format!("{:<5} {check}: {says}", status.word());
-        let lines: Vec<_> = self.0.iter().map(line).collect();
-        Report { json: json!({ "ok": !failed, "checks": json }), lines: lines.join("\n"), failed }
-    }
-}
-
-pub(super) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
+pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
     let mut findings = Findings::default();
     let settings = raw.settings().and_then(|settings| {
         secrets::read_kept(&settings.data_dir, &mut raw)?;
@@ -159,11 +106,6 @@ fn folder(findings: &mut Findings, folder: &Path) {
     }
     findings.unless("data folder", problems, format!("{shown} is private and has room"));
 }
-
-/// How far the database's clock may be from ours, in milliseconds.
-const SKEW: u64 = 2000;
-/// How long the database may take to say what it is.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     const CHECK: &str = "database";

@@ -10,10 +10,10 @@ use saml_sp::{DomainError, DomainStore, EmailDomain, Method};
 use serde_json::json;
 use store::Tx;
 
-use super::{Office, Report, Result};
+use super::{office::Office, report::Report, report::Result};
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Take it as proved that a domain is a tenant's: people with its addresses are led to that tenant's identity provider
     Verify {
         /// The tenant's slug
@@ -40,7 +40,7 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(command: Command, office: &Office) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Office) -> Result<Report> {
     match command {
         Command::Verify { tenant, domain } => verify(&tenant, domain, office).await,
         Command::List { tenant } => list(&tenant, office).await,

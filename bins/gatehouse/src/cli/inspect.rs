@@ -4,16 +4,16 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use store::DatabaseUrl;
 
-use super::{Report, Result};
+use super::{report::Report, report::Result};
 use crate::config::{LogFormat, Raw};
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Check all settings and print them, without secrets
     Check,
 }
 
-pub(super) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
+pub(crate) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
     let settings = raw.settings()?;
     let shared = matches!(settings.database_url, DatabaseUrl::Postgres(_));
     let secret = |set: bool| match (set, shared) {
@@ -53,6 +53,6 @@ pub(super) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
 }
 
 /// A document: the same text for machines and, indented, for people.
-pub(super) fn document(document: &Value) -> Report {
+pub(crate) fn document(document: &Value) -> Report {
     Report::new(document.clone(), serde_json::to_string_pretty(document).unwrap_or_default())
 }

@@ -13,14 +13,14 @@ use data_encoding::HEXLOWER;
 use kernel::{Env, Id, Kind};
 use serde_json::{Map, Value, json};
 
-use super::{Report, Result};
+use super::{report::Report, report::Result};
 use crate::{
     config::{Raw, Source},
     secrets::{self, AUTH_BYTES, MASTER_BYTES},
 };
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Say which keys there are, without showing them
     List,
     /// Put a new key first: it signs from now on, and all verify
@@ -42,7 +42,7 @@ pub(super) enum Command {
 }
 
 #[derive(Args)]
-pub(super) struct Which {
+pub(crate) struct Which {
     /// Only this one of the two
     #[arg(long, value_enum)]
     only: Option<Setting>,
@@ -158,7 +158,7 @@ impl Ring {
     }
 }
 
-pub(super) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
+pub(crate) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
     match command {
         Command::List => Ok(report(&rings(&gathered(config)?, None)?, &[])),
         Command::Rotate { prepare, promote, which } => {

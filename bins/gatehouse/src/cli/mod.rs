@@ -9,7 +9,9 @@ mod doctor;
 mod domains;
 mod inspect;
 mod keys;
+mod office;
 mod policies;
+mod report;
 mod saml;
 mod serve;
 mod tenants;
@@ -19,17 +21,16 @@ mod webhooks;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
-use ::audit::{Audited, EntryKeys};
+use ::audit::EntryKeys;
 use clap::{Parser, Subcommand};
-use directory::Tenant;
-use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
-use serde_json::Value;
-use store::{Store, Tx};
+use kernel::{Env, SystemEnv};
+use store::Store;
 
-use crate::{
-    config::{Raw, Settings},
-    secrets,
+use self::{
+    office::{Office, make_data_dir},
+    report::{Report, Result},
 };
+use crate::config::{Raw, Settings};
 
 /// The gate of a multi-tenant workforce platform.
 #[derive(Parser)]
@@ -91,22 +92,6 @@ enum Command {
     Config(inspect::Command),
 }
 
-/// What a command answers: an object for `--json`, and lines for people.
-struct Report {
-    json: Value,
-    lines: String,
-    /// Whether what it says is that something is wrong.
-    failed: bool,
-}
-
-impl Report {
-    fn new(json: Value, lines: impl Into<String>) -> Self {
-        Self { json, lines: lines.into(), failed: false }
-    }
-}
-
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
-
 /// Runs the program.
 pub async fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -138,8 +123,8 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
     }
     let report = match cli.command {
         Command::Serve(_) | Command::Webhooks(_) => return Ok(None),
-        Command::Openapi => inspect::document(&crate::http::document()),
-        Command::Events => inspect::document(&crate::http::events()),
+        Command::Openapi => inspect::document(&crate::api::document()),
+        Command::Events => inspect::document(&crate::api::events()),
         Command::Config(command) => inspect::run(&command, &mut raw)?,
         Command::Migrate => migrate(&raw.settings()?).await?,
         Command::Tenant(command) => tenants::run(command, &Office::open(&mut raw, env).await?).await?,
@@ -165,64 +150,4 @@ async fn migrate(settings: &Settings) -> Result<Report> {
     let applied = Store::open(&settings.database_url, 1, EntryKeys::none())?.migrate().await?;
     let lines = if applied.is_empty() { "the schema is up to date".into() } else { applied.join("\n") };
     Ok(Report::new(serde_json::json!({ "applied": applied }), lines))
-}
-
-/// SQLite makes the file, not the folder.
-fn make_data_dir(settings: &Settings) -> std::io::Result<()> {
-    match &settings.database_url {
-        store::DatabaseUrl::Sqlite(path) => match path.parent() {
-            Some(folder) => secrets::make_folder(folder),
-            None => Ok(()),
-        },
-        store::DatabaseUrl::Postgres(_) => Ok(()),
-    }
-}
-
-/// The operator at work: the database, and units of work as SYSTEM.
-struct Office {
-    store: Store,
-    env: Arc<dyn Env>,
-}
-
-impl Office {
-    /// Opens the database, which must be at the present schema, with the keys of this installation: entries of the audit log
-    /// need a MAC. On SQLite they are made where there are none yet, as by the first start of the server.
-    async fn open(raw: &mut Raw, env: Arc<dyn Env>) -> Result<Self> {
-        let settings = raw.settings()?;
-        match &settings.database_url {
-            store::DatabaseUrl::Sqlite(_) if !raw.has("master_key") => {
-                secrets::keep_in(&settings.data_dir, raw, &*env)?;
-            }
-            _ => secrets::read_kept(&settings.data_dir, raw)?,
-        }
-        Self::open_with(&raw.settings()?, env).await
-    }
-
-    /// The same with the keys of these settings. Without a master key it can read, and write nothing.
-    async fn open_with(settings: &Settings, env: Arc<dyn Env>) -> Result<Self> {
-        make_data_dir(settings)?;
-        let masters = settings.master_keys();
-        let store = Store::open(&settings.database_url, 1, EntryKeys::derive(&masters))?;
-        if store.is_behind().await? {
-            return Err("the database is behind this program: run gatehouse migrate first".into());
-        }
-        Ok(Self { store, env })
-    }
-
-    async fn tenant(&self, slug: &str) -> Result<Tenant> {
-        let found = self.store.across(async |across| across.tenant_of_slug(slug).await).await?;
-        found.ok_or_else(|| format!("--tenant: there is no tenant {slug}").into())
-    }
-
-    async fn write<T, E>(
-        &self,
-        tenant: &TenantId,
-        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> std::result::Result<Audited<T>, E> + Send + 'static,
-    ) -> std::result::Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        self.store.write(Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("cli")), work).await
-    }
 }

@@ -8,11 +8,11 @@ use kernel::Ctx;
 use netpolicy::{By, Mode, NetworkPolicyStore, Settings};
 use store::Tx;
 
-use super::{Office, Report, Result};
-use crate::http::{change_network_policy, change_policy, check_policy, missing_to_sign_in};
+use super::{office::Office, report::Report, report::Result};
+use crate::api::{change_network_policy, change_policy, check_policy, missing_to_sign_in};
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Set the sign-in policy of a tenant; warns where no administrator could sign in under it
     SignIn {
         /// The tenant's slug
@@ -28,7 +28,7 @@ pub(super) enum Command {
 }
 
 #[derive(Subcommand)]
-pub(super) enum Network {
+pub(crate) enum Network {
     /// Let everybody in from everywhere again: for whoever is locked out. The rules stay
     Off {
         /// The tenant's slug
@@ -37,7 +37,7 @@ pub(super) enum Network {
     },
 }
 
-pub(super) async fn run(command: Command, office: &Office) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Office) -> Result<Report> {
     match command {
         Command::SignIn { tenant, file } => sign_in(&tenant, &file, office).await,
         Command::Network(Network::Off { tenant }) => network_off(&tenant, office).await,

@@ -13,17 +13,17 @@ use serde_json::json;
 use store::Tx;
 use webhooks::client::{Client, ClientSettings, Guard};
 
-use super::{Office, Report, Result};
+use super::{office::Office, report::Report, report::Result};
 use crate::{
+    api::{Around, ShownProvider},
     config::{Raw, Settings},
     events::{provider_changed, provider_created, rotation_completed, rotation_started},
-    http::{Around, ShownProvider},
     metadata,
 };
 use gate::keys::Keys;
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Add an identity provider by its metadata
     Add {
         /// The tenant's slug
@@ -63,7 +63,7 @@ pub(super) enum Command {
 /// Where metadata is.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct From {
+pub(crate) struct From {
     /// A file with metadata; - for standard input
     #[arg(long, value_name = "FILE")]
     metadata: Option<String>,
@@ -74,13 +74,13 @@ pub(super) struct From {
 
 /// One of them.
 #[derive(Args)]
-pub(super) struct Which {
+pub(crate) struct Which {
     /// The id, sso_…
     #[arg(long)]
     id: ProviderId,
 }
 
-pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
+pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
     let desk = Desk { office: Office::open(raw, env).await?, settings: raw.settings()? };
     match command {
         Command::Add { tenant, name, from, email_domains } => {

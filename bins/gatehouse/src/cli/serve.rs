@@ -5,17 +5,17 @@ use std::{io::Write, path::Path, sync::Arc};
 use kernel::Env;
 use store::{DatabaseUrl, Store};
 
-use super::{Result, make_data_dir};
-use crate::{config::Raw, http, key_files, logs, secrets};
+use super::{office::make_data_dir, report::Result};
+use crate::{config::Raw, key_files, logs, secrets, server};
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// What this instance does: `api`, `worker` or `all`
     #[arg(long)]
     role: Option<String>,
 }
 
-pub(super) async fn run(
+pub(crate) async fn run(
     mut raw: Raw,
     arguments: &Arguments,
     config: Option<&Path>,
@@ -48,8 +48,8 @@ pub(super) async fn run(
     if store.is_behind().await? {
         return Err("the database is behind this program: run gatehouse migrate first".into());
     }
-    let parts = http::Parts { keys, store, env };
-    let bound = http::bind(&settings, parts).map_err(|error| format!("bind {}: {error}", settings.bind))?;
+    let parts = server::Parts { keys, store, env };
+    let bound = server::bind(&settings, parts).map_err(|error| format!("bind {}: {error}", settings.bind))?;
     println!("listening on {}://{}", bound.scheme, bound.address);
     std::io::stdout().flush()?;
     bound.serve().await?;

@@ -5,10 +5,10 @@ use clap::Subcommand;
 use directory::{NewTenant, Tenant, Tier};
 use serde_json::json;
 
-use super::{Office, Report, Result};
+use super::{office::Office, report::Report, report::Result};
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Make a tenant
     Create {
         /// Short name in addresses: 2 to 63 characters of a-z, 0-9 and inner hyphens
@@ -23,7 +23,7 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(command: Command, office: &Office) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Office) -> Result<Report> {
     let Command::Create { slug, name, tier } = command;
     let tenant = Tenant::new(&*office.env, NewTenant { slug, name, tier })?;
     let made = tenant.clone();

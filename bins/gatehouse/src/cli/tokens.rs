@@ -15,11 +15,11 @@ use kernel::{Email, Env};
 use serde_json::json;
 use tokens::{NewScimToken, PatId, PatStore, RawToken, ScimTokenId, Scope, pat::NewPat};
 
-use super::{Office, Report, Result, users::find};
-use crate::{config::Raw, http::pat_created};
+use super::{office::Office, report::Report, report::Result, users::find};
+use crate::{api::pat_created, config::Raw};
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Mint a SCIM token; the raw token is shown once
     Scim {
         /// The tenant's slug
@@ -60,7 +60,7 @@ pub(super) enum Command {
     Inspect,
 }
 
-pub(super) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
+pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
     match command {
         Command::Inspect => inspect(),
         Command::Scim { tenant, name, create_conflict } => {

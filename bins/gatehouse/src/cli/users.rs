@@ -16,11 +16,11 @@ use kernel::{Ctx, Email, Secret, UserId};
 use serde_json::json;
 use store::Tx;
 
-use super::{Office, Report, Result};
+use super::{office::Office, report::Report, report::Result};
 use crate::{config::Settings, people};
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Make a person
     Create {
         #[command(flatten)]
@@ -64,7 +64,7 @@ pub(super) enum Command {
 
 /// A person of a tenant.
 #[derive(Args)]
-pub(super) struct Who {
+pub(crate) struct Who {
     /// The tenant's slug
     #[arg(long)]
     tenant: String,
@@ -74,13 +74,13 @@ pub(super) struct Who {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Switch {
+pub(crate) enum Switch {
     On,
     Off,
 }
 
 /// The person of this address.
-pub(super) async fn find(office: &Office, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
+pub(crate) async fn find(office: &Office, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
     let tenant = office.tenant(tenant).await?;
     let (id, key) = (tenant.id.clone(), email.key());
     let look = async move |tx: &mut Tx| directory::PeopleStore::user_of_email(tx, &key).await;
@@ -89,7 +89,7 @@ pub(super) async fn find(office: &Office, tenant: &str, email: &Email) -> Result
     Ok((tenant, user))
 }
 
-pub(super) async fn run(command: Command, office: &Office, settings: &Settings) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Office, settings: &Settings) -> Result<Report> {
     match command {
         Command::Create { who, role, password_stdin } => {
             let password = if password_stdin { Some(password_from_stdin()?) } else { None };

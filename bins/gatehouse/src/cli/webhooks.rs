@@ -17,7 +17,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{Office, Result};
+use super::{office::Office, report::Result};
 
 /// How often is looked for events.
 const EVERY: Duration = Duration::from_millis(250);
@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_millis(250);
 const AT_ONCE: usize = 100;
 
 #[derive(Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Send events to a program on this machine as they happen, signed, until Ctrl-C: for development
     ///
     /// A server has to run on the same database: it gives events their place, about a second after they happen. What is not
@@ -46,7 +46,7 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(command: Command, office: &Office, as_json: bool) -> Result<()> {
+pub(crate) async fn run(command: Command, office: &Office, as_json: bool) -> Result<()> {
     let Command::Listen { forward, tenant, events, secret } = command;
     let tenant = of_slug(office, tenant.as_deref()).await?;
     let secret = match secret {

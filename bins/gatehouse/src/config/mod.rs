@@ -1,7 +1,9 @@
 //! Settings: a TOML file, then `GATEHOUSE_…` variables over it. Each key stands once, in [`KEYS`].
 
+mod error;
 mod keys;
 mod raw;
+mod secrets;
 
 use std::{
     fmt,
@@ -20,10 +22,11 @@ use sessions::CookieName;
 use store::DatabaseUrl;
 
 pub use self::{
+    error::Error,
     keys::{FILE_VARIABLE, KEYS, Key, PREFIX, SECRETS},
     raw::{Raw, Source},
+    secrets::{AuthSecrets, MasterKeys},
 };
-use crate::secrets::{AuthSecrets, MasterKeys};
 pub use gate::tls::TlsFiles;
 
 /// What [`KEYS`] says of `scim_rates`.
@@ -175,21 +178,6 @@ impl Settings {
     /// The master keys, newest first; none where none is set.
     pub(crate) fn master_keys(&self) -> kernel::MasterKeys {
         self.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default()
-    }
-}
-
-/// A setting that cannot be used: which, and what to write.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Error(String);
-
-impl Error {
-    pub(crate) fn new(problem: String) -> Self {
-        Self(problem)
-    }
-
-    fn of(name: &str, problem: impl fmt::Display) -> Self {
-        Self(format!("{name} ({PREFIX}{}): {problem}", name.to_ascii_uppercase()))
     }
 }
 

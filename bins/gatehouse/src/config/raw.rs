@@ -7,7 +7,10 @@ use std::{
 
 use kernel::Secret;
 
-use super::{Error, FILE_VARIABLE, KEYS, PREFIX, SECRETS};
+use super::{
+    error::Error,
+    keys::{FILE_VARIABLE, KEYS, PREFIX, SECRETS},
+};
 
 /// Settings as text, before they are checked.
 #[derive(Default)]
@@ -113,7 +116,7 @@ impl Raw {
         self.text(name)
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.text.expose().as_str())
     }
 }

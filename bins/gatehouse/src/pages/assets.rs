@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 
-use crate::http::Document;
+use crate::api::Document;
 use gate::{errors::Problem, shape::AreaProblem};
 
 const CSS: &str = "text/css; charset=utf-8";
@@ -74,7 +74,7 @@ static DOCUMENTS: LazyLock<Vec<Document>> =
 
 /// Asked for anew each time and sent when it has changed: pages and their modules are never of two versions.
 #[get("/assets/{file}")]
-pub(super) async fn asset(
+pub(crate) async fn asset(
     request: HttpRequest,
     file: web::Path<String>,
 ) -> Result<HttpResponse, AreaProblem> {

@@ -8,10 +8,10 @@ use kernel::{Ctx, TenantId};
 use store::Tx;
 
 use super::{frame::Shell, frame::Who, frame::draw};
-use crate::http::Site;
+use crate::api::Site;
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
-pub(super) const PATH: &str = "/settings/audit-log";
+pub(crate) const PATH: &str = "/settings/audit-log";
 
 #[derive(Template)]
 #[template(path = "audit_log.html")]
@@ -32,7 +32,7 @@ struct Kind {
 
 /// The page of the audit log. Its entries are looked up by the page itself, as they are searched.
 #[get("/settings/audit-log")]
-pub(super) async fn audit_log(
+pub(crate) async fn audit_log(
     site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     request: HttpRequest,

@@ -9,10 +9,10 @@ use kernel::Ctx;
 use store::Tx;
 
 use super::{frame::Shell, frame::Who, frame::draw};
-use crate::http::{AttestationImpact, Site, impact_of};
+use crate::api::{AttestationImpact, Site, impact_of};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
-pub(super) const PATH: &str = "/settings/authenticators";
+pub(crate) const PATH: &str = "/settings/authenticators";
 
 #[derive(Template)]
 #[template(path = "authenticators.html")]
@@ -53,7 +53,7 @@ struct MakeRow {
 
 /// The page of the attestation policy.
 #[get("/settings/authenticators")]
-pub(super) async fn authenticators(
+pub(crate) async fn authenticators(
     site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     request: HttpRequest,

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 use serde_json::Value;
 
-use crate::http::{Document, Site};
+use crate::api::{Document, Site};
 use gate::errors::Problem;
 
 #[derive(Template)]
@@ -75,7 +75,7 @@ struct Event {
 
 /// The reference of the API. It is the same for everybody, so it is rendered once.
 #[get("/developers")]
-pub(super) async fn developers(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(crate) async fn developers(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     if let Some(page) = site.documents.reference.get() {
         return Ok(page.answer(&request));
     }

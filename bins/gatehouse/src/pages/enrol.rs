@@ -8,10 +8,10 @@ use sessions::Standing;
 use store::Tx;
 
 use super::{frame::Shell, frame::Who, frame::draw, next};
-use crate::http::{Site, query::query};
+use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::SigningIn, shape::AreaProblem};
 
-pub(super) const PATH: &str = "/auth/enrol";
+pub(crate) const PATH: &str = "/auth/enrol";
 
 #[derive(Template)]
 #[template(path = "enrol.html")]
@@ -25,7 +25,7 @@ struct Page<'a> {
 
 /// The page for a session that has to enrol a factor.
 #[get("/auth/enrol")]
-pub(super) async fn enrol(
+pub(crate) async fn enrol(
     site: web::Data<Site>,
     access: Access<SigningIn>,
     request: HttpRequest,

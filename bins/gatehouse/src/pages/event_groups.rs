@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Types of events that belong together.
-pub(super) struct EventGroup {
-    pub(super) name: String,
+pub(crate) struct EventGroup {
+    pub(crate) name: String,
     /// What means these types and no other, and what is added to them later.
-    pub(super) glob: String,
-    pub(super) kinds: Vec<EventKind>,
+    pub(crate) glob: String,
+    pub(crate) kinds: Vec<EventKind>,
 }
 
 /// One type.
-pub(super) struct EventKind {
-    pub(super) code: &'static str,
-    pub(super) description: &'static str,
+pub(crate) struct EventKind {
+    pub(crate) code: &'static str,
+    pub(crate) description: &'static str,
 }
 
 /// Begins all codes.
@@ -41,7 +41,7 @@ const NAMES: [(&str, &str); 17] = [
 ];
 
 /// All types of the catalog, in groups by the first word of their codes; in the order of what these are called.
-pub(super) fn event_groups() -> Vec<EventGroup> {
+pub(crate) fn event_groups() -> Vec<EventGroup> {
     let catalog = audit::events::catalog();
     let first = |code: &'static str| {
         let rest = code.strip_prefix(PREFIX).unwrap_or(code);

@@ -6,33 +6,33 @@ use directory::Role;
 use gate::errors::Problem;
 use sessions::SessionId;
 
-use crate::http::Site;
+use crate::api::Site;
 
 /// What every page has.
-pub(super) struct Shell<'a> {
-    pub(super) title: &'a str,
+pub(crate) struct Shell<'a> {
+    pub(crate) title: &'a str,
     /// What browsers must see before the path, or nothing that changes something is accepted.
-    pub(super) base_url: &'a str,
+    pub(crate) base_url: &'a str,
     /// The module that brings the page to life.
-    pub(super) script: &'static str,
+    pub(crate) script: &'static str,
     /// Its path, where there are ways to others.
-    pub(super) here: &'static str,
+    pub(crate) here: &'static str,
     /// Who is signed in.
-    pub(super) person: Option<Who>,
+    pub(crate) person: Option<Who>,
 }
 
 /// Who is signed in, as the head of a page says it.
-pub(super) struct Who {
-    pub(super) name: String,
-    pub(super) tenant: String,
+pub(crate) struct Who {
+    pub(crate) name: String,
+    pub(crate) tenant: String,
     /// Whether the settings are theirs.
-    pub(super) admin: bool,
+    pub(crate) admin: bool,
     /// Which session the page was drawn for: an open page notices when it is another.
-    pub(super) session: String,
+    pub(crate) session: String,
 }
 
 impl Who {
-    pub(super) fn of(person: &directory::Person, tenant: &directory::Tenant, session: &SessionId) -> Self {
+    pub(crate) fn of(person: &directory::Person, tenant: &directory::Tenant, session: &SessionId) -> Self {
         let name = person.display_name.clone().unwrap_or_else(|| person.account().to_owned());
         let admin = person.role == Role::Admin;
         Self { name, tenant: tenant.name.clone(), admin, session: session.to_string() }
@@ -40,13 +40,13 @@ impl Who {
 }
 
 impl<'a> Shell<'a> {
-    pub(super) fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
+    pub(crate) fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
         Self { title, base_url: &site.pipeline.base_url, script, here: "", person: None }
     }
 }
 
 /// A page about a person: kept nowhere.
-pub(super) fn draw(page: &impl Template) -> Result<HttpResponse, Problem> {
+pub(crate) fn draw(page: &impl Template) -> Result<HttpResponse, Problem> {
     let text = page.render().map_err(Problem::unforeseen)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-store"))

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 
 use super::{frame::Shell, frame::draw};
-use crate::http::{Site, query::query};
+use crate::api::{Site, query::query};
 use gate::shape::AreaProblem;
 
 #[derive(Template)]
@@ -47,7 +47,7 @@ fn is_name(tenant: &str) -> bool {
 
 /// The sign-in page. Whatever credentials come along are not looked at.
 #[get("/auth/login")]
-pub(super) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, AreaProblem> {
     let asked = |name: &str| query(&request, name);
     let page = Page {
         shell: Shell::new(&site, "Sign in", "login.js"),

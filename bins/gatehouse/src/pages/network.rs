@@ -10,10 +10,10 @@ use netpolicy::{Mode, NetworkPolicyStore, Rule, Settings};
 use store::Tx;
 
 use super::{frame::Shell, frame::Who, frame::draw, times::Moment};
-use crate::http::{Site, query::query};
+use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
-pub(super) const PATH: &str = "/settings/network";
+pub(crate) const PATH: &str = "/settings/network";
 
 /// Ranges that are shown at once.
 const SHOWN: usize = 100;
@@ -51,7 +51,7 @@ struct Found {
 
 /// The page of the network policy.
 #[get("/settings/network")]
-pub(super) async fn network(
+pub(crate) async fn network(
     site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     request: HttpRequest,

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::http::Site;
+use crate::api::Site;
 
 /// Where a sign-in leads to that was to go there: a place of ours, or of an origin that the operator has named.
 pub(crate) fn place_after(site: &Site, asked: Option<&str>) -> String {

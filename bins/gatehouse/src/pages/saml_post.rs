@@ -8,7 +8,7 @@ use askama::Template;
 use url::Url;
 
 use super::{frame::Shell, frame::draw};
-use crate::http::Site;
+use crate::api::Site;
 use gate::{entry::PAGE_POLICY, errors::Problem};
 
 #[derive(Template)]

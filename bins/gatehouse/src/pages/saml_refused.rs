@@ -10,7 +10,7 @@ use actix_web::{
 use askama::Template;
 
 use super::frame::Shell;
-use crate::http::Site;
+use crate::api::Site;
 use gate::{entry::PAGE_POLICY, errors::Problem};
 
 #[derive(Template)]

@@ -10,7 +10,7 @@ use store::Tx;
 use tokens::{Pat, PatStore, Scope, pat::Limits};
 
 use super::{frame::Shell, frame::Who, frame::draw, times::Moment};
-use crate::http::{Site, known_as};
+use crate::api::{Site, known_as};
 use gate::{
     access::{Access, lifetime},
     errors::Problem,
@@ -18,7 +18,7 @@ use gate::{
     shape::AreaProblem,
 };
 
-pub(super) const PATH: &str = "/account/security";
+pub(crate) const PATH: &str = "/account/security";
 
 #[derive(Template)]
 #[template(path = "security.html")]
@@ -102,7 +102,7 @@ struct Found {
 
 /// The page of one's own account.
 #[get("/account/security")]
-pub(super) async fn security(
+pub(crate) async fn security(
     site: web::Data<Site>,
     access: Access<OwnAccount>,
     request: HttpRequest,

@@ -7,10 +7,10 @@ use saml_sp::{Provider, ProviderId, ProviderStore, ServiceProvider};
 use store::Tx;
 
 use super::{frame::Shell, frame::Who, frame::draw};
-use crate::http::{Site, query::query};
+use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
-pub(super) const PATH: &str = "/settings/sso";
+pub(crate) const PATH: &str = "/settings/sso";
 
 /// All of them.
 #[derive(Template)]
@@ -94,7 +94,7 @@ fn guessed(entity_id: &str) -> &'static str {
 /// The pages of single sign-on: the list, `?new`, `?provider=sso_…` (with `&test=try_…` what came of a test) and its
 /// `&view=setup` and `&view=settings`. What is in them is asked of the API by the pages themselves.
 #[get("/settings/sso")]
-pub(super) async fn sso(
+pub(crate) async fn sso(
     site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     request: HttpRequest,

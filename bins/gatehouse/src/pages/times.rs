@@ -3,9 +3,9 @@
 use kernel::Timestamp;
 
 /// A point in time: for programs, and to read.
-pub(super) struct Moment {
-    pub(super) iso: String,
-    pub(super) text: String,
+pub(crate) struct Moment {
+    pub(crate) iso: String,
+    pub(crate) text: String,
 }
 
 impl From<Timestamp> for Moment {

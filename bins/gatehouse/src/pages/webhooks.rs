@@ -12,10 +12,10 @@ use super::{
     frame::Who,
     frame::draw,
 };
-use crate::http::{Site, query::query};
+use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
-pub(super) const PATH: &str = "/settings/webhooks";
+pub(crate) const PATH: &str = "/settings/webhooks";
 
 /// All of them.
 #[derive(Template)]
@@ -54,7 +54,7 @@ struct Settings<'a> {
 /// The pages of webhooks: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`. What is in them is asked of the API by
 /// the pages themselves.
 #[get("/settings/webhooks")]
-pub(super) async fn webhooks(
+pub(crate) async fn webhooks(
     site: web::Data<Site>,
     access: Access<AdministerInPerson>,
     request: HttpRequest,

@@ -142,8 +142,8 @@ fn a_token_is_inspected_without_a_database() {
 #[test]
 fn documents_are_the_served_ones() {
     let process = Process::new(&[]);
-    assert_eq!(process.json(&["openapi"]), gatehouse::http::document());
-    assert_eq!(process.json(&["events"]), gatehouse::http::events());
+    assert_eq!(process.json(&["openapi"]), gatehouse::api::document());
+    assert_eq!(process.json(&["events"]), gatehouse::api::events());
 }
 
 #[test]

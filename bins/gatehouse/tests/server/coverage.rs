@@ -53,7 +53,7 @@ pub(crate) struct Operation {
 }
 
 pub(crate) fn operations() -> Vec<Operation> {
-    let document = gatehouse::http::document();
+    let document = gatehouse::api::document();
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
@@ -416,7 +416,7 @@ fn never_minted(tenant: &Tenant, kind: tokens::TokenKind) -> String {
 
 #[test]
 fn every_kind_of_credential_is_listed() {
-    let document = gatehouse::http::document();
+    let document = gatehouse::api::document();
     let schemes: BTreeSet<_> =
         document["components"]["securitySchemes"].as_object().unwrap().keys().cloned().collect();
     let used: BTreeSet<_> = operations().into_iter().flat_map(|operation| operation.credentials).collect();

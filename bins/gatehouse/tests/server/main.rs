@@ -14,6 +14,7 @@ mod cli;
 mod coverage;
 mod hostile;
 mod limits;
+mod module_graph;
 mod operator;
 mod pages;
 mod parallel;

@@ -23,7 +23,7 @@ fn the_reference_is_drawn_from_the_document() {
     on_both(|server| {
         let page = server.anonymous().get("/developers");
         assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
-        let document = gatehouse::http::document();
+        let document = gatehouse::api::document();
         for (path, item) in document["paths"].as_object().unwrap() {
             assert!(page.text.contains(&format!("<code>{path}</code>")), "{path}");
             for operation in item.as_object().unwrap().values() {

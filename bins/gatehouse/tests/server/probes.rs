@@ -96,7 +96,7 @@ fn every_counter_begins_at_zero() {
     let text = Caller::anonymous(server.address).get("/metrics").text;
     let mut expected: Vec<String> = Vec::new();
     let mut names = Vec::new();
-    for counter in gatehouse::http::known_counters() {
+    for counter in gatehouse::counters::known_counters() {
         names.push(counter.name);
         match counter.label {
             None => expected.push(format!("{} 0", counter.name)),
@@ -114,7 +114,7 @@ fn every_counter_begins_at_zero() {
     // Every counter that the code names is among them, or is that of the answers.
     let code = concat!(
         include_str!("../../../../crates/gate/src/meter.rs"),
-        include_str!("../../src/http/area_metrics.rs")
+        include_str!("../../src/area_metrics.rs")
     );
     for name in code.split('"').filter(|word| word.starts_with("gatehouse_") && word.ends_with("_total")) {
         let is_answers = name == "gatehouse_http_requests_total";

@@ -14,9 +14,12 @@ use kernel::{Ctx, StoreError, Timestamp};
 use serde_json::json;
 use store::Tx;
 
-use super::own;
+use super::keys::own;
 use crate::{
-    cli::{Office, Report, Result},
+    cli::{
+        office::Office,
+        report::{Report, Result},
+    },
     config::Settings,
 };
 
@@ -30,7 +33,7 @@ const NOT_LATER: StoreError = StoreError::Aborted(
     "the clock says that it is not later than the retention that was set last: set it right first",
 );
 
-pub(super) async fn retain(
+pub(crate) async fn retain(
     tenant: &str,
     days: Option<u32>,
     settings: &Settings,
@@ -80,7 +83,7 @@ struct Plan {
 
 /// Declares first what is dropped, in the log and signed; then removes it piece by piece. What a run before has left is
 /// removed too. Nothing is removed from a log that is not what was sealed: the rest would prove less.
-pub(super) async fn drop_old(
+pub(crate) async fn drop_old(
     tenant: &str,
     retired: &[String],
     settings: &Settings,

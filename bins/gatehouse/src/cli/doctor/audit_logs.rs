@@ -8,7 +8,7 @@ use kernel::{Env, StoreError, TenantId, Timestamp};
 use store::{Across, DatabaseUrl, Store, Tx};
 use tokio::time::timeout;
 
-use super::{Findings, PATIENCE};
+use super::findings::{Findings, PATIENCE};
 use crate::config::Settings;
 
 const CHECK: &str = "audit log";
@@ -26,7 +26,7 @@ struct Waiting {
     oldest: Option<Timestamp>,
 }
 
-pub(super) async fn look(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
+pub(crate) async fn look(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     let masters = settings.master_keys();
     let keys = EntryKeys::derive(&masters);
     let there = match &settings.database_url {

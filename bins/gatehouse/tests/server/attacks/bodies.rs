@@ -21,7 +21,7 @@ const BODY_DECIDES: [&str; 6] = [
 ];
 
 fn described(operation: &Operation) -> Value {
-    let document = gatehouse::http::document();
+    let document = gatehouse::api::document();
     document["paths"][&operation.path][operation.method.to_lowercase()].clone()
 }
 
@@ -142,7 +142,7 @@ fn an_array_is_no_object_in_any_body() {
     on_both(|server: &Server| {
         let world = World::new(server, "acme");
         let sender = Sender::new(&world);
-        let document = gatehouse::http::document();
+        let document = gatehouse::api::document();
         let mut tried = 0;
         for operation in operations() {
             let Some((kind, schema)) = media(&operation) else { continue };
@@ -206,7 +206,7 @@ fn a_missing_field_is_named_first() {
     on_both(|server: &Server| {
         let world = World::new(server, "acme");
         let sender = Sender::new(&world);
-        let document = gatehouse::http::document();
+        let document = gatehouse::api::document();
         for operation in operations() {
             let Some((kind, schema)) = media(&operation) else { continue };
             let schema = resolved(&document, &schema);

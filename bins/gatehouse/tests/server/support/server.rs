@@ -17,7 +17,7 @@ use directory::{NewPerson, NewTenant, Role, Tier};
 use gate::keys::Keys;
 use gatehouse::{
     config::Raw,
-    http::{self, Parts},
+    server::{self, Parts},
 };
 use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
 use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, Verified};
@@ -182,7 +182,7 @@ impl Server {
         }
         let bound = {
             let _inside = runtime.enter();
-            http::bind(&raw.settings().unwrap(), parts(&database, &env)).unwrap()
+            server::bind(&raw.settings().unwrap(), parts(&database, &env)).unwrap()
         };
         let (address, handle) = (bound.address, bound.handle());
         let metrics_address = bound.metrics_address;
@@ -277,7 +277,7 @@ impl Server {
         }
         let bound = {
             let _inside = self.runtime.enter();
-            http::bind(&raw.settings().unwrap(), parts(&self.database, &self.env)).unwrap()
+            server::bind(&raw.settings().unwrap(), parts(&self.database, &self.env)).unwrap()
         };
         let (address, handle) = (bound.address, bound.handle());
         let serving = self.runtime.handle().clone();

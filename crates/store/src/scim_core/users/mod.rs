@@ -208,10 +208,8 @@ impl UserStore for Tx {
         if self.held.as_deref() == Some(after.id.as_str()) {
             // It is there and stays there: the change may go with the entries.
             self.db.later(Row::User(Box::new(update)))?;
-        } else {
-            if change!(self, c => update_user!(update, c))? != 1 {
-                return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
-            }
+        } else if change!(self, c => update_user!(update, c))? != 1 {
+            return Err(StoreError::Aborted("a change of a user that the tenant does not have"));
         }
         if sign_in_email_key(before) != sign_in_email_key(after) {
             self.unindex_sign_in_name(before).await?;

@@ -167,6 +167,7 @@ async fn who_counts_to_add_one_waits_for_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::large_futures, reason = "one after the other, and once")]
 async fn what_an_administrator_changes_asks_for_an_entry() {
     on_both(async |world: World| {
         let one = provider(&*world.env, &world.ctx().tenant, &["a.example"]);

@@ -78,7 +78,7 @@ fn the_spec_version_names_the_document() {
 
 #[test]
 fn the_checked_in_document_is_the_served_one() {
-    let served = serde_json::to_string_pretty(&gatehouse::http::document()).unwrap();
+    let served = serde_json::to_string_pretty(&gatehouse::api::document()).unwrap();
     let kept = include_str!("../../../../../../docs/openapi.json");
     assert!(
         kept.trim_end() == served,
@@ -88,7 +88,7 @@ fn the_checked_in_document_is_the_served_one() {
 
 #[test]
 fn every_reference_in_the_document_resolves() {
-    let document = gatehouse::http::document();
+    let document = gatehouse::api::document();
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["info"]["version"], "1.0.0");
     let text = document.to_string();
@@ -102,7 +102,7 @@ fn every_reference_in_the_document_resolves() {
 
 #[test]
 fn the_catalog_describes_every_event_with_an_example() {
-    let catalog = gatehouse::http::events();
+    let catalog = gatehouse::api::events();
     let events = catalog["events"].as_array().unwrap();
     assert_eq!(events.len(), audit::events::catalog().specs().len());
     for event in events {

@@ -1,0 +1,70 @@
+//! Which authenticators may be enrolled: the policy at the moment of enrolment.
+
+use attestation::{Asked, AttestationPolicyStore, Mode, Policy, Reason};
+use audit::{Event, events::policies::AttestationPolicyBlocked};
+use credentials::{Aaguid, Attestation, Passkey, Trust};
+use kernel::{Ctx, UserId};
+use store::{EnrolledPasskey, Tx};
+
+use crate::area_metrics;
+use crate::makers::Makers;
+use gate::errors::Problem;
+
+/// What a passkey is to the policy.
+///
+/// That an authenticator is not built into a device is its browser's word alone: then what is known of its make decides.
+fn asked(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, proved: bool) -> Asked {
+    Asked {
+        aaguid: attestation::Aaguid(aaguid.0),
+        is_platform: is_platform.filter(|platform| *platform),
+        backup_eligible: Some(backup_eligible),
+        proved,
+    }
+}
+
+/// The same of one that is enrolled, if it were enrolled today: who is not trusted any more proves nothing.
+pub(crate) fn asked_today(passkey: &EnrolledPasskey, makers: &Makers) -> Asked {
+    let proved = passkey.trust == Trust::Trusted && makers.can_prove(passkey.aaguid);
+    asked(passkey.aaguid, passkey.is_platform, passkey.backup_eligible, proved)
+}
+
+/// What the make of a passkey is called, where the catalog knows it.
+pub(crate) fn known_as(passkey: &Passkey) -> Option<&'static str> {
+    attestation::find(attestation::Aaguid(passkey.aaguid.0)).map(|known| known.name)
+}
+
+/// What is asked of an authenticator that is about to be enrolled.
+pub(crate) fn conveyance(policy: &Policy) -> Attestation {
+    match policy.mode {
+        Mode::Off => Attestation::None,
+        Mode::Allowlist => Attestation::Direct,
+    }
+}
+
+/// Lets a passkey be enrolled, or refuses it with 403.
+pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passkey) -> Result<(), Problem> {
+    let proved = passkey.trust == Trust::Trusted;
+    let asked = asked(passkey.aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
+    let verdict = tx.attestation_policy().await?.decide(&asked);
+    let Some(reason) = verdict.reason() else { return Ok(()) };
+    area_metrics::attestation_denied(reason.as_str());
+    let data = AttestationPolicyBlocked {
+        user: user.to_string(),
+        aaguid: passkey.aaguid.to_string(),
+        trust: passkey.trust.as_str(),
+        backup_eligible: passkey.backup_eligible(),
+        is_platform_authenticator: passkey.is_platform,
+        reasons: verdict.reasons.iter().map(|reason| reason.as_str()).collect(),
+        suppressed: None,
+    };
+    let message = match reason {
+        Reason::AllowlistNoMatch => "this authenticator is not allowed here",
+        Reason::SyncedPasskeyDenied => "passkeys that can be copied to other devices are not allowed here",
+        Reason::PlatformAuthenticatorDenied => {
+            "authenticators that are built into a device are not allowed here"
+        }
+    };
+    let message = format!("{message}; use another one, or ask an administrator which ones may be");
+    let refused = Problem::denied("ATTESTATION_POLICY_BLOCKED", message).reason(reason.as_str());
+    Err(refused.entered(Event::new(ctx.tenant.as_str(), &data)))
+}

@@ -1,0 +1,93 @@
+//! Hashing passwords beside everything else: few at a time, on threads that serve nobody.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+};
+
+use credentials::{Passwords, Salt, StoredPassword, Verdict};
+use kernel::{Secret, TenantId};
+use metrics::Gauge;
+use tokio::sync::oneshot;
+
+use crate::area_metrics;
+use gate::errors::Problem;
+
+/// How much less than others these threads ask of the processors when both want them (see `nice(1)`).
+const NICENESS: i32 = 10;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Passwords, hashed by so many threads at most that others are served meanwhile.
+pub(crate) struct Hashing {
+    passwords: Passwords,
+    queue: mpsc::Sender<Work>,
+    waiting: Gauge,
+}
+
+impl Hashing {
+    /// At this cost, on half of the processors.
+    pub(crate) fn new(passwords: Passwords) -> io::Result<Self> {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let (queue, waiting) = mpsc::channel::<Work>();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..(processors / 2).max(1) {
+            let waiting = Arc::clone(&waiting);
+            thread::Builder::new().name("hashing".into()).spawn(move || hash_in_turn(&waiting))?;
+        }
+        Ok(Self { passwords, queue, waiting: area_metrics::passwords_waiting() })
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Passwords) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (done, waits) = oneshot::channel();
+        let (passwords, waiting) = (self.passwords, self.waiting.clone());
+        waiting.increment(1.0);
+        let work = move || {
+            waiting.decrement(1.0);
+            // Nobody may be waiting any more: then it is not hashed for nothing.
+            if !done.is_closed() {
+                let _nobody = done.send(work(passwords));
+            }
+        };
+        self.queue.send(Box::new(work)).map_err(Problem::unforeseen)?;
+        waits.await.map_err(Problem::unforeseen)
+    }
+
+    /// Compares with the stored passwords of a sign-in address: see [`Passwords::verify`].
+    pub(crate) async fn verify(
+        &self,
+        password: Secret<String>,
+        salt: Option<Salt>,
+        stored: Vec<StoredPassword>,
+    ) -> Result<Vec<Verdict>, Problem> {
+        self.run(move |passwords| passwords.verify(&password, salt.as_ref(), &stored)).await
+    }
+
+    /// What is stored for a password in a tenant.
+    pub(crate) async fn hash(
+        &self,
+        password: Secret<String>,
+        salt: Salt,
+        tenant: TenantId,
+    ) -> Result<String, Problem> {
+        let hashed = self.run(move |passwords| passwords.hash(&password, &salt, &tenant)).await?;
+        hashed.map_err(Problem::unforeseen)
+    }
+}
+
+/// One of the threads: until the server is gone.
+fn hash_in_turn(waiting: &Mutex<mpsc::Receiver<Work>>) {
+    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS) {
+        tracing::warn!(%error, "hashing cannot give way to others");
+    }
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(work) = next else { return };
+        // A panic is the answer of one request, not the end of the thread.
+        let _told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    }
+}

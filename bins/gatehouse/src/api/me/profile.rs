@@ -1,0 +1,175 @@
+//! `/api/me`
+
+use actix_web::{HttpResponse, get, patch};
+use directory::{Person, PhoneNumber, ProfileChanges, Role};
+use kernel::{Ctx, Email};
+use serde::{Deserialize, Deserializer, Serialize};
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::{api::openapi::values, people};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{ReadProfile, WriteProfile},
+};
+
+/// A telephone number to keep.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewPhone {
+    #[schema(value_type = values::PhoneValue)]
+    value: String,
+    /// `work`, `mobile`, …
+    #[serde(rename = "type")]
+    #[schema(value_type = Option<values::PhoneKind>)]
+    kind: Option<String>,
+}
+
+/// A telephone number.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Phone {
+    value: String,
+    /// `work`, `mobile`, …
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    kind: Option<String>,
+}
+
+/// One's own profile.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Me {
+    /// `usr_…`
+    id: String,
+    user_name: String,
+    #[schema(required)]
+    email: Option<String>,
+    #[schema(required)]
+    display_name: Option<String>,
+    #[schema(required)]
+    title: Option<String>,
+    #[schema(required)]
+    department: Option<String>,
+    phone_numbers: Vec<Phone>,
+    /// `ADMIN` or `MEMBER`.
+    #[schema(value_type = values::UserRole)]
+    role: &'static str,
+    tenant: TenantShown,
+}
+
+/// A tenant as its people are shown it.
+#[derive(Serialize, ToSchema)]
+struct TenantShown {
+    /// `ten_…`
+    id: String,
+    slug: String,
+    name: String,
+}
+
+/// Absent, null, or a value.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Patched<T> {
+    /// It stays as it is.
+    #[default]
+    Absent,
+    /// It goes.
+    Null,
+    /// It becomes this.
+    Value(T),
+}
+
+impl<T> Patched<T> {
+    /// As the directory takes it.
+    #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+    pub(crate) fn into_change(self) -> Option<Option<T>> {
+        match self {
+            Self::Absent => None,
+            Self::Null => Some(None),
+            Self::Value(value) => Some(Some(value)),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patched<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map_or(Self::Null, Self::Value))
+    }
+}
+
+/// What one may change of oneself.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct MeBody {
+    #[serde(default)]
+    #[schema(value_type = Option<values::PersonText>)]
+    display_name: Patched<String>,
+    /// All of them; they take the place of those there were.
+    #[schema(max_items = 10)]
+    phone_numbers: Option<Vec<NewPhone>>,
+}
+
+/// As the directory has them.
+pub(crate) fn phone_numbers(phones: Vec<NewPhone>) -> Vec<PhoneNumber> {
+    phones.into_iter().map(|phone| PhoneNumber { value: phone.value, kind: phone.kind }).collect()
+}
+
+impl Me {
+    fn of(person: Person, tenant: directory::Tenant) -> Self {
+        Self {
+            id: person.id.to_string(),
+            email: person.email.as_ref().map(Email::to_string),
+            user_name: person.user_name,
+            display_name: person.display_name,
+            title: person.title,
+            department: person.department,
+            phone_numbers: shown_phones(person.phone_numbers),
+            role: Role::as_str(person.role),
+            tenant: TenantShown { id: tenant.id.to_string(), slug: tenant.slug, name: tenant.name },
+        }
+    }
+}
+
+fn shown_phones(numbers: Vec<PhoneNumber>) -> Vec<Phone> {
+    numbers.into_iter().map(|number| Phone { value: number.value, kind: number.kind }).collect()
+}
+
+/// Read one's own profile
+#[utoipa::path(
+    tag = "Profile",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["read:profile"])),
+    responses((status = 200, description = "Who one is.", body = Me))
+)]
+#[get("/api/me")]
+pub(crate) async fn get_me(access: Access<ReadProfile>) -> Result<HttpResponse, Problem> {
+    let user = access.caller().user().clone();
+    let work = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
+    let person = access.read(work).await?;
+    Ok(answer(&Me::of(person, access.own_tenant().await?)))
+}
+
+/// Change one's own profile
+#[utoipa::path(
+    tag = "Profile",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["write:profile"])),
+    responses(
+        (status = 200, description = "Who one is now.", body = Me),
+        (status = 400, description = "A field is malformed or unknown."),
+    )
+)]
+#[patch("/api/me")]
+pub(crate) async fn patch_me(
+    access: Access<WriteProfile>,
+    body: Json<MeBody>,
+) -> Result<HttpResponse, Problem> {
+    let user = access.caller().user().clone();
+    let changes = ProfileChanges {
+        display_name: body.0.display_name.into_change(),
+        phone_numbers: body.0.phone_numbers.map(phone_numbers),
+        ..ProfileChanges::default()
+    };
+    let work = async move |ctx: &Ctx, tx: &mut Tx| people::change_profile(ctx, tx, &user, changes).await;
+    let person = access.write(work).await?;
+    Ok(answer(&Me::of(person, access.own_tenant().await?)))
+}

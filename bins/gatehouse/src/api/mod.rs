@@ -1,0 +1,45 @@
+//! The endpoints: folder = URL.
+
+mod attestation;
+pub(crate) mod auth;
+pub(crate) mod developers;
+mod digest;
+mod document;
+pub(crate) mod documents;
+mod lockout;
+mod me;
+pub(crate) mod openapi;
+mod paging;
+mod people;
+pub(crate) mod query;
+pub(crate) mod saml;
+mod scim;
+pub(crate) mod settings;
+pub(crate) mod site;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(crate) use self::site::Site;
+pub(crate) use self::{
+    attestation::known_as,
+    document::Document,
+    lockout::missing as missing_to_sign_in,
+    me::tokens::created as pat_created,
+    settings::{
+        Around, AttestationImpact, ShownProvider, change_network_policy, change_policy, check_policy,
+        impact_of,
+    },
+};
+pub use self::{documents::events, openapi::document};
+
+/// Every operation of the API. What is not here does not exist.
+pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .configure(developers::routes)
+        .configure(auth::routes)
+        .configure(saml::routes)
+        .configure(me::routes)
+        .configure(people::routes)
+        .configure(settings::routes)
+        .configure(scim::routes);
+}

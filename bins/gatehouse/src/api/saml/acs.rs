@@ -1,0 +1,313 @@
+//! `POST /api/saml/{providerId}/acs`: the assertion consumer service.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header},
+    post, web,
+};
+use audit::{Audited, Unaudited};
+use kernel::{Actor, Ctx, TenantId};
+use saml_sp::{Against, Examined, Provider, ProviderStore, Reason, Refusal, RequestId, Source, TrialStore};
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::{
+    admit::{Answer, Ended, admit, refused, tried_by},
+    browser,
+    provider::{provider_of, service_of},
+    report::{Outcome, report},
+};
+use crate::{
+    api::{
+        Site,
+        auth::{Device, Step, keep_ticket},
+    },
+    area_metrics, pages,
+};
+use gate::{access::Visitor, body::Form, errors::Problem};
+
+/// Metadata at an address is read again at most so often because of a signature that fails.
+const PATIENCE: i64 = 5 * 60_000;
+
+/// What an identity provider's page sends.
+#[derive(ToSchema)]
+#[schema(as = SamlResponseForm)]
+#[expect(dead_code, reason = "read by name: for the description alone")]
+struct ResponseForm {
+    /// Base64 of the Response, 1 MiB at most.
+    #[schema(rename = "SAMLResponse")]
+    saml_response: String,
+    /// The key that the request came with.
+    #[schema(rename = "RelayState")]
+    relay_state: Option<String>,
+}
+
+/// Take the identity provider's answer
+///
+/// Leads on to where the sign-in was to go, with a session; or to the sign-in page, where a second factor is owed. What
+/// is refused is said in a page for people, or in the envelope with `Accept: application/json`.
+#[utoipa::path(
+    tag = "SAML",
+    security(()),
+    params(("providerId" = String, Path, description = "sso_…")),
+    request_body(content = ResponseForm, content_type = "application/x-www-form-urlencoded"),
+    responses(
+        (status = 303, description = "Signed in, or a second factor is owed; of a test, its report."),
+        (status = 401, description = "SAML_REFUSED; after all checks NOT_PROVISIONED, SSO_NOT_ALLOWED or ACCOUNT_DISABLED."),
+        (status = 403, description = "NETWORK_POLICY_BLOCKED from elsewhere."),
+        (status = 404, description = "There is no identity provider of this id."),
+        (status = 429, description = "Too many answers came from this address."),
+    )
+)]
+#[post("/api/saml/{providerId}/acs")]
+pub(crate) async fn saml_acs(
+    site: web::Data<Site>,
+    visitor: Visitor,
+    request: HttpRequest,
+    id: web::Path<String>,
+    form: Form,
+) -> Result<HttpResponse, Problem> {
+    let (tenant, provider) = provider_of(&visitor, &id).await?;
+    site.saml.admit(&visitor.origin())?;
+    let field = form.only("SAMLResponse").unwrap_or_default().to_owned();
+    let mut examined = examined(&site, &visitor, &provider, field).await?;
+    let said = examined.says_it_answers.clone();
+    let kept = said.as_ref().and_then(|says| browser::kept(request.headers(), says));
+    let outcome = std::mem::replace(&mut examined.outcome, Err(nothing()));
+    let ended = match (outcome, examined.claims.take()) {
+        (Ok(answers), Some(claims)) => {
+            let answer = Answer {
+                provider: provider.clone(),
+                browser: browser::kept(request.headers(), &answers),
+                answers,
+                claims,
+                passed: examined.passed,
+                relay_state: form.only("RelayState").map(str::to_owned),
+            };
+            let (place, device) = (site.clone(), Device::of(&site, &visitor));
+            let work = async move |ctx: &Ctx, tx: &mut Tx| admit(&place, ctx, tx, answer, &device).await;
+            Box::pin(visitor.write_as(&tenant, Actor::saml(provider.id.as_str()), work)).await?
+        }
+        (outcome, claims) => {
+            let refusal = outcome.err().unwrap_or_else(nothing);
+            let of = Of { visitor: &visitor, tenant: &tenant, provider: &provider };
+            of.read_metadata_soon(&refusal).await;
+            examined.claims = claims;
+            match of.tried(&examined, &refusal, said.as_ref(), kept).await? {
+                Some(trial) => Ended::Tried(trial),
+                None => Ended::Refused { refusal, is_entered: false },
+            }
+        }
+    };
+    let mut answer = answered(&site, &visitor, &request, (&tenant, &provider), ended).await?;
+    if let Some(says) = &said {
+        browser::release(&site, &mut answer, says, &service_of(&site, &provider.id).acs_url);
+    }
+    Ok(answer)
+}
+
+fn nothing() -> Refusal {
+    Refusal::new(Reason::Missing, "nothing was looked at")
+}
+
+/// All checks that need no storage, away from the threads that serve.
+async fn examined(
+    site: &web::Data<Site>,
+    visitor: &Visitor,
+    provider: &Provider,
+    field: String,
+) -> Result<Examined, Problem> {
+    let (service, provider) = (service_of(site, &provider.id), provider.clone());
+    let (seal, now) = (site.pipeline.keys.saml(), visitor.env().now());
+    let work = move || {
+        // A key that cannot be opened decrypts nothing: that is said where something is encrypted.
+        let keys: Vec<_> = provider.keys.all().filter_map(|key| key.open(&seal, &provider.id).ok()).collect();
+        let against = Against { provider: &provider, service: &service, keys: &keys, now };
+        let started = std::time::Instant::now();
+        let examined = saml_sp::examine(&field, &against);
+        area_metrics::saml_examined(started.elapsed());
+        examined
+    };
+    visitor.aside(site.saml.compute(work)).await?
+}
+
+/// A response that was not believed, and whose it is.
+struct Of<'a> {
+    visitor: &'a Visitor,
+    tenant: &'a TenantId,
+    provider: &'a Provider,
+}
+
+impl Of<'_> {
+    /// The identity provider may have a new key: where its metadata has an address, that is looked at soon.
+    async fn read_metadata_soon(&self, refusal: &Refusal) {
+        let by_key = matches!(refusal.reason, Reason::BadSignature | Reason::NoCertificate);
+        let at_address = matches!(self.provider.source, Source::MetadataUrl(_));
+        if !by_key || !at_address {
+            return;
+        }
+        let now = self.visitor.env().now();
+        let soon = move |provider: &Provider| {
+            let refresh = &provider.refresh;
+            let looked = refresh.read_at.max(refresh.failed.as_ref().map(|(at, _)| *at));
+            let soon = looked.map_or(now, |at| at.plus_millis(PATIENCE)).max(now);
+            refresh.next_at.is_none_or(|next| soon < next).then_some(soon)
+        };
+        // Whoever sends many that fail makes nothing wait: it is written once.
+        if soon(self.provider).is_none() {
+            return;
+        }
+        let id = self.provider.id.clone();
+        let work = async move |_: &Ctx, tx: &mut Tx| {
+            if let Some(mut provider) = tx.provider(&id).await?
+                && let Some(at) = soon(&provider)
+            {
+                provider.refresh.next_at = Some(at);
+                tx.update_provider(&provider).await?;
+            }
+            Ok::<_, Problem>(Audited::without((), Unaudited::NothingChanged))
+        };
+        if let Err(problem) = self.visitor.write_as(self.tenant, Actor::system("saml"), work).await {
+            tracing::warn!(%problem, "metadata could not be set down to be read again");
+        }
+    }
+
+    /// The test that it was for, told; if it was for one, and this browser has begun it.
+    async fn tried(
+        &self,
+        examined: &Examined,
+        refusal: &Refusal,
+        says: Option<&RequestId>,
+        kept: Option<String>,
+    ) -> Result<Option<String>, Problem> {
+        let (Some(says), Some(kept)) = (says.cloned(), kept) else { return Ok(None) };
+        let (asked, of, now) = (says.clone(), self.provider.id.clone(), self.visitor.env().now());
+        let find = async move |tx: &mut Tx| tried_by(tx, &of, &asked, &kept, now).await;
+        let Some(trial) = self.visitor.read(self.tenant, find).await? else { return Ok(None) };
+        let (passed, refusal) = (examined.passed.clone(), refusal.clone());
+        let claims = examined.claims.clone();
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let claims = claims.as_ref().map(saml_sp::Verified::get);
+            let outcome =
+                Outcome { passed: &passed, claims, email: None, person: None, refusal: Some(&refusal) };
+            tx.report_trial(&trial, &report(&outcome, ctx.now)).await?;
+            Ok::<_, Problem>(Audited::without(Some(trial.to_string()), Unaudited::StepTaken))
+        };
+        self.visitor.write_as(self.tenant, Actor::system("saml"), work).await
+    }
+}
+
+/// On, or a page that says why not.
+async fn answered(
+    site: &Site,
+    visitor: &Visitor,
+    request: &HttpRequest,
+    (tenant, provider): (&TenantId, &Provider),
+    ended: Ended,
+) -> Result<HttpResponse, Problem> {
+    let problem = match ended {
+        Ended::In(step, return_to) => {
+            area_metrics::saml_answered(if matches!(*step, Step::SignedIn(_)) {
+                "SIGNED_IN"
+            } else {
+                "MFA_OWED"
+            });
+            return led_on(site, visitor, tenant, *step, &return_to).await;
+        }
+        Ended::Tried(trial) => {
+            area_metrics::saml_answered("TESTED");
+            let query = [("provider", provider.id.as_str()), ("test", trial.as_str())];
+            return Ok(to(&pages::next::address("/settings/sso", &query)));
+        }
+        Ended::Denied(problem) => {
+            area_metrics::saml_answered("ACCOUNT");
+            *problem
+        }
+        Ended::Refused { refusal, is_entered } => {
+            area_metrics::saml_answered(refusal.step().as_str());
+            tracing::info!(
+                request_id = visitor.request_id(),
+                tenant = tenant.as_str(),
+                provider = provider.id.as_str(),
+                reason = refusal.reason.as_str(),
+                "a sign-in through an identity provider was refused"
+            );
+            let problem = problem_of(&refusal);
+            if is_entered {
+                problem
+            } else {
+                let ctx = visitor.ctx(tenant, Actor::saml(provider.id.as_str()));
+                problem.entered_by(&ctx, refused(provider, &refusal, None))
+            }
+        }
+    };
+    let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    let mut answer = if accept.is_some_and(|accept| accept.contains("application/json")) {
+        return Ok(problem.envelope());
+    } else {
+        let id = tenant.clone();
+        let found = visitor.across(async move |across: &mut store::Across| across.tenant(&id).await).await?;
+        let organisation = found.map(|tenant| tenant.name);
+        let status = actix_web::ResponseError::status_code(&problem);
+        pages::saml_refused(site, status, problem.code(), Some(visitor.request_id()), organisation.as_deref())
+    };
+    problem.tell(&mut answer);
+    Ok(answer)
+}
+
+/// What a client is told: after all checks why, before them nothing.
+fn problem_of(refusal: &Refusal) -> Problem {
+    match refusal.reason {
+        Reason::NotProvisioned => Problem::refused(
+            "NOT_PROVISIONED",
+            "no person of this tenant has this address; an administrator can invite it",
+        ),
+        Reason::SsoNotAllowed => Problem::refused(
+            "SSO_NOT_ALLOWED",
+            "this tenant takes e-mail and password alone; sign in with them, or ask an administrator",
+        ),
+        Reason::Disabled => Problem::account_disabled(),
+        _ => Problem::refused(
+            "SAML_REFUSED",
+            "the answer of the identity provider was not accepted; an administrator finds the reason in the audit log",
+        ),
+    }
+}
+
+fn to(place: &str) -> HttpResponse {
+    HttpResponse::build(StatusCode::SEE_OTHER)
+        .insert_header((header::LOCATION, place))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .finish()
+}
+
+/// With a session to where they were to go, or with a ticket to the sign-in page.
+async fn led_on(
+    site: &Site,
+    visitor: &Visitor,
+    tenant: &TenantId,
+    step: Step,
+    return_to: &str,
+) -> Result<HttpResponse, Problem> {
+    if let Some(begun) = step.session() {
+        visitor.end_previous(begun).await;
+    }
+    let sign_in = |how| pages::next::address("/auth/login", &[(how, "1"), ("next", return_to)]);
+    Ok(match step {
+        Step::SignedIn(entered) => {
+            let mut answer = to(return_to);
+            entered.set_cookies(site, visitor.env(), tenant, &mut answer)?;
+            answer
+        }
+        Step::EnrolmentAsked { entered, .. } => {
+            let mut answer = to(&sign_in("continue"));
+            entered.set_cookies(site, visitor.env(), tenant, &mut answer)?;
+            answer
+        }
+        Step::FactorAsked { ticket, .. } => {
+            let mut answer = to(&sign_in("resume"));
+            keep_ticket(site, &mut answer, &ticket.0);
+            answer
+        }
+    })
+}

@@ -1,0 +1,110 @@
+//! `GET /api/saml/{providerId}/login`: the way to the identity provider.
+
+use actix_web::{HttpRequest, HttpResponse, get, web};
+use audit::{Audited, Unaudited};
+use credentials::attempts;
+use kernel::{Actor, Ctx, TenantId};
+use saml_sp::{Begun, Intent, Provider, RequestStore, TrialId, TrialStore};
+use store::Tx;
+use utoipa::IntoParams;
+
+use super::{
+    browser,
+    provider::{provider_of, service_of},
+};
+use crate::{
+    api::{Site, query},
+    area_metrics, pages,
+};
+use gate::{access::Visitor, errors::Problem};
+
+/// Characters of a place to go on at that are kept: a longer one leads to `/`.
+const MAX_RELAY_STATE: usize = 2048;
+
+/// What a sign-in is begun with.
+#[derive(IntoParams)]
+#[expect(dead_code, reason = "read by name: for the description alone")]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+struct LoginQuery {
+    /// Where to go on afterwards: an address of this service, or of an origin that the operator has named. Anything else leads to `/`.
+    relay_state: Option<String>,
+    /// `try_…`: instead of a sign-in, what comes of one is shown.
+    test: Option<String>,
+}
+
+/// Begin a sign-in
+///
+/// A page that sends an AuthnRequest to the identity provider by HTTP-POST. The request may be answered once, within
+/// ten minutes, in the same browser.
+#[utoipa::path(
+    tag = "SAML",
+    security(()),
+    params(("providerId" = String, Path, description = "sso_…"), LoginQuery),
+    responses(
+        (status = 200, description = "An HTML page with a form that sends itself.", content_type = "text/html", body = String),
+        (status = 404, description = "There is no identity provider of this id, or no such test waits."),
+        (status = 429, description = "Too many sign-ins were begun from this address."),
+    )
+)]
+#[get("/api/saml/{providerId}/login")]
+pub(crate) async fn saml_login(
+    site: web::Data<Site>,
+    visitor: Visitor,
+    id: web::Path<String>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let (tenant, provider) = provider_of(&visitor, &id).await?;
+    visitor.attempt(attempts::federated(&visitor.origin())).await?;
+    let relay_state = query::query(&request, "relayState").filter(|place| place.len() <= MAX_RELAY_STATE);
+    let trial = match query::query(&request, "test") {
+        Some(test) => Some(waiting(&visitor, &tenant, &provider, &test).await?),
+        None => None,
+    };
+    let return_to = crate::pages::next::place_after(&site, relay_state.as_deref());
+    let service = service_of(&site, &provider.id);
+    let begun = begun(&site, &visitor, &provider, Intent { return_to, trial }).await?;
+    let request = begun.request.clone();
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        tx.insert_request(&request).await?;
+        Ok::<_, Problem>(Audited::without((), Unaudited::StepTaken))
+    };
+    visitor.write_as(&tenant, Actor::system("saml"), work).await?;
+    area_metrics::saml_begun();
+    let fields = [("SAMLRequest", begun.saml_request.as_str()), ("RelayState", begun.relay_state.as_str())];
+    let mut answer = pages::saml_post(&site, &provider.name, &begun.action, &fields)?;
+    browser::bind(&site, &mut answer, &begun.request.id, &service.acs_url, begun.browser.expose());
+    Ok(answer)
+}
+
+/// The test that waits for somebody to go this way.
+async fn waiting(
+    visitor: &Visitor,
+    tenant: &TenantId,
+    provider: &Provider,
+    test: &str,
+) -> Result<TrialId, Problem> {
+    let id: TrialId = test.parse().map_err(|_| Problem::not_found())?;
+    let (of, now) = (provider.id.clone(), visitor.env().now());
+    let find = async move |tx: &mut Tx| Ok::<_, Problem>(tx.trial(&id).await?);
+    let trial = visitor.read(tenant, find).await?;
+    let trial =
+        trial.filter(|trial| trial.provider == of && trial.report.is_none() && now < trial.expires_at);
+    trial.map(|trial| trial.id).ok_or_else(Problem::not_found)
+}
+
+/// Makes the request, signed where the provider has it so.
+async fn begun(
+    site: &web::Data<Site>,
+    visitor: &Visitor,
+    provider: &Provider,
+    intent: Intent,
+) -> Result<Begun, Problem> {
+    let (env, service, provider) = (visitor.shared_env(), service_of(site, &provider.id), provider.clone());
+    let seal = site.pipeline.keys.saml();
+    let work = move || {
+        let key =
+            if provider.sign_requests { Some(provider.keys.active.open(&seal, &provider.id)?) } else { None };
+        saml_sp::begin(&*env, &service, &provider, key.as_ref(), intent)
+    };
+    visitor.aside(site.saml.compute(work)).await??.map_err(Problem::unforeseen)
+}

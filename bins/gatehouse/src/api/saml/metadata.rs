@@ -1,0 +1,35 @@
+//! `GET /api/saml/{providerId}/metadata`
+
+use actix_web::{HttpResponse, get, http::header, web};
+
+use super::provider::{provider_of, service_of};
+use crate::api::Site;
+use gate::{access::Visitor, errors::Problem};
+
+/// Service provider metadata
+///
+/// What an identity provider has to know of this side: entity id, assertion consumer service (HTTP-POST), and the
+/// certificates of all keys in use, two during a rotation.
+#[utoipa::path(
+    tag = "SAML",
+    security(()),
+    params(("providerId" = String, Path, description = "sso_…")),
+    responses(
+        (status = 200, description = "An EntityDescriptor.", content_type = "application/samlmetadata+xml", body = String),
+        (status = 404, description = "There is no identity provider of this id."),
+    )
+)]
+#[get("/api/saml/{providerId}/metadata")]
+pub(crate) async fn saml_metadata(
+    site: web::Data<Site>,
+    visitor: Visitor,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let (_, provider) = provider_of(&visitor, &id).await?;
+    let service = service_of(&site, &provider.id);
+    let text = service.metadata(&provider.keys, provider.sign_requests).map_err(Problem::unforeseen)?;
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .content_type("application/samlmetadata+xml")
+        .body(text))
+}

@@ -1,0 +1,24 @@
+//! `/api/saml`: signing in through an identity provider.
+
+mod acs;
+mod admit;
+mod area;
+mod browser;
+mod login;
+mod metadata;
+mod provider;
+mod report;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(crate) use self::{area::Saml, provider::service_of};
+pub(crate) use crate::workers::saml::Caretaker;
+
+/// What a response may come to beside the check that it fails, as `/metrics` has it.
+pub(crate) const OUTCOMES: [&str; 3] = ["SIGNED_IN", "MFA_OWED", "TESTED"];
+/// What reading the metadata of an identity provider may come to, as `/metrics` has it.
+pub(crate) const READINGS: [&str; 3] = ["unchanged", "changed", "failed"];
+
+pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
+    config.service(metadata::saml_metadata).service(login::saml_login).service(acs::saml_acs);
+}

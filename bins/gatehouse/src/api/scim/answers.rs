@@ -1,0 +1,73 @@
+//! What answers about users and groups have in common.
+
+use actix_web::{
+    HttpResponse,
+    http::{StatusCode, header},
+};
+use kernel::UserId;
+use scim_core::{Found, Group, Params, Projection, Query, User, write_list};
+
+use crate::api::Site;
+use gate::{access::Access, body::scim_text, errors::ScimProblem, permissions::ScimRead};
+
+pub(crate) type Answer = Result<HttpResponse, ScimProblem>;
+
+/// One resource and its address.
+pub(crate) fn one(status: StatusCode, location: &str, resource: String) -> HttpResponse {
+    let mut answer = scim_text(status, resource);
+    if let Ok(location) = location.parse() {
+        answer.headers_mut().insert(header::LOCATION, location);
+    }
+    answer
+}
+
+/// What was asked for, with a cursor that we have handed out to this tenant, if any.
+pub(crate) fn unsealed(
+    site: &Site,
+    access: &Access<ScimRead>,
+    params: Params,
+) -> Result<Params, ScimProblem> {
+    Ok(params
+        .unsealed(|sealed| site.pipeline.keys.open_cursor(access.tenant(), sealed).map(str::to_owned))?)
+}
+
+/// A page; `write` writes each of its resources.
+pub(crate) fn list<T>(
+    site: &Site,
+    access: &Access<ScimRead>,
+    query: &Query,
+    found: Found<T>,
+    id: impl Fn(&T) -> &str,
+    write: impl FnMut(T, &mut String),
+) -> HttpResponse {
+    let next = found.next_cursor(query, id);
+    let next = next.and_then(|cursor| site.pipeline.keys.seal_cursor(access.tenant(), &cursor));
+    scim_text(StatusCode::OK, write_list(found.total, &query.page.start, next, found.resources, write))
+}
+
+/// Writes the part of a user that is wanted.
+pub(crate) fn write_user(user: User, projection: &Projection, root: &str, out: &mut String) {
+    match projection {
+        Projection::All => user.write_json(root, out),
+        _ => out.push_str(&projection.of(user.into_json(root)).to_string()),
+    }
+}
+
+/// Writes the part of a group that is wanted.
+pub(crate) fn write_group(
+    group: &Group,
+    members: &[UserId],
+    projection: &Projection,
+    root: &str,
+    out: &mut String,
+) {
+    match projection {
+        Projection::All => group.write_json(members, root, out),
+        _ => out.push_str(&projection.of(group.to_json(members, root)).to_string()),
+    }
+}
+
+/// What was deleted is gone.
+pub(crate) fn gone() -> HttpResponse {
+    HttpResponse::NoContent().finish()
+}

@@ -1,0 +1,333 @@
+//! `/Groups`
+
+use std::collections::BTreeMap;
+
+use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put, web};
+use audit::{Audited, Event};
+use kernel::{Ctx, GroupId, UserId};
+use scim_core::{Error, Group, GroupDraft, Params, Patch, Projection, groups, schema::GROUPS};
+use store::{Cost, Tx};
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::{
+    answers::{Answer, gone, list, one, unsealed, write_group},
+    root::root,
+    shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
+};
+use crate::api::Site;
+use crate::events;
+use gate::{
+    access::Access,
+    body::ScimJson,
+    permissions::{ScimRead, ScimWrite},
+};
+
+pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(list_groups)
+        .service(search_groups)
+        .service(create_group)
+        .service(get_group)
+        .service(replace_group)
+        .service(patch_group)
+        .service(delete_group);
+}
+
+/// List or find groups
+///
+/// A page of the tenant's groups, oldest first, each with all its members: ask with
+/// `excludedAttributes=members` when groups are large. 400 tooMany when the groups of one page have more
+/// than 50,000 members.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(
+        ("filter" = Option<String>, Query, description = "RFC 7644 §3.4.2.2.", example = "displayName eq \"Engineering\""),
+        ("startIndex" = Option<i64>, Query, description = "Position of the first one, from 1; less is 1."),
+        ("count" = Option<i64>, Query, description = "How many, 100 by default; more than 200 is 200, less than 0 is 0."),
+        ("cursor" = Option<String>, Query, description = "Empty for the first page, then `nextCursor` of the page before."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
+    ),
+    responses(
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList, content_type = "application/scim+json"),
+        (status = 400, description = "invalidFilter, invalidValue, invalidCursor or tooMany."),
+    )
+)]
+#[get("/api/scim/v2/Groups")]
+async fn list_groups(site: web::Data<Site>, access: Access<ScimRead>, request: HttpRequest) -> Answer {
+    answer_list(&site, &access, Params::of_query(request.query_string())).await
+}
+
+/// Find groups by a body
+///
+/// RFC 7644 §3.4.3: the same as the list.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    request_body(content = ScimSearch, content_type = "application/scim+json"),
+    responses(
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList, content_type = "application/scim+json"),
+        (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
+    )
+)]
+#[post("/api/scim/v2/Groups/.search")]
+async fn search_groups(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
+    answer_list(&site, &access, Params::of_search(&body.0)?).await
+}
+
+async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> Answer {
+    let params = unsealed(site, access, params)?;
+    let (query, projection) = (params.query(&GROUPS)?, params.projection(&GROUPS));
+    let (members, asked) = (projection.wants("members"), query.clone());
+    let cost = Cost::of_groups(&query, members);
+    let find = async move |_: &Ctx, tx: &mut Tx| groups::list(tx, &asked, members).await;
+    let (found, members) = access.search(cost, find).await?;
+    let mut of = by_group(members);
+    let root = root(site);
+    let write = |group: Group, out: &mut String| {
+        let members = of.remove(&group.id).unwrap_or_default();
+        write_group(&group, &members, &projection, &root, out);
+    };
+    Ok(list(site, access, &query, found, |group| group.id.as_str(), write))
+}
+
+pub(crate) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec<UserId>> {
+    let mut of: BTreeMap<GroupId, Vec<UserId>> = BTreeMap::new();
+    for (group, user) in members {
+        of.entry(group).or_default().push(user);
+    }
+    of
+}
+
+/// Create a group
+///
+/// `members` are users of the tenant, by their id. 409 when the tenant has a group of this `displayName`, in
+/// any case.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
+    ),
+    request_body(content(
+        (ScimGroupBody = "application/scim+json", example = json!({
+            "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
+            "displayName": "Engineering",
+            "members": []
+        })),
+    )),
+    responses(
+        (status = 201, description = "The new group.", body = ScimGroup, content_type = "application/scim+json"),
+        (status = 400, description = "invalidSyntax or invalidValue."),
+        (status = 409, description = "uniqueness."),
+    )
+)]
+#[post("/api/scim/v2/Groups")]
+async fn create_group(
+    site: web::Data<Site>,
+    access: Access<ScimWrite>,
+    request: HttpRequest,
+    body: ScimJson,
+) -> Answer {
+    let draft = GroupDraft::read(&body.0)?;
+    draft.require_display_name()?;
+    let projection = projection(&request);
+    let wants = projection.wants("members");
+    let created = access.write_large(async move |ctx, tx| {
+        let created = groups::create(ctx, tx, draft).await?;
+        let events = events::group_created(&created);
+        with_members(tx, created.group, wants, events).await
+    });
+    let (group, members) = created.await?;
+    Ok(group_answer(StatusCode::CREATED, &group, &members, &site, &projection))
+}
+
+/// Read a group
+///
+/// With all its members, unless `excludedAttributes=members`.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(
+        ("id" = String, Path, description = "The group's id."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
+    ),
+    responses(
+        (status = 200, description = "The group.", body = ScimGroup, content_type = "application/scim+json"),
+        (status = 404, description = "The tenant has no such group."),
+    )
+)]
+#[get("/api/scim/v2/Groups/{id}")]
+async fn get_group(
+    site: web::Data<Site>,
+    access: Access<ScimRead>,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> Answer {
+    let id = group_id(&id)?;
+    let projection = projection(&request);
+    let wants = projection.wants("members");
+    // A group has as many members as the tenant has users.
+    let cost = if wants { Cost::Scan } else { Cost::Indexed };
+    let read = access.search(cost, async move |_: &Ctx, tx: &mut Tx| {
+        let group = groups::get(tx, &id).await?;
+        let members = members_of(tx, &id, wants).await?;
+        Ok::<_, Error>((group, members))
+    });
+    let (group, members) = read.await?;
+    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+}
+
+/// Replace a group
+///
+/// RFC 7644 §3.5.1: who is not among `members` leaves.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(
+        ("id" = String, Path, description = "The group's id."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
+    ),
+    request_body(content = ScimGroupBody, content_type = "application/scim+json"),
+    responses(
+        (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
+        (status = 400, description = "invalidSyntax or invalidValue."),
+        (status = 404, description = "The tenant has no such group."),
+        (status = 409, description = "uniqueness."),
+    )
+)]
+#[put("/api/scim/v2/Groups/{id}")]
+async fn replace_group(
+    site: web::Data<Site>,
+    access: Access<ScimWrite>,
+    request: HttpRequest,
+    id: web::Path<String>,
+    body: ScimJson,
+) -> Answer {
+    let draft = GroupDraft::read(&body.0)?;
+    draft.require_display_name()?;
+    let id = group_id(&id)?;
+    let projection = projection(&request);
+    let wants = projection.wants("members");
+    let replaced = access.write_large(async move |ctx, tx| {
+        let replaced = groups::replace(ctx, tx, &id, draft).await?;
+        let events = events::group_changed(&replaced);
+        with_members(tx, replaced.group, wants, events).await
+    });
+    let (group, members) = replaced.await?;
+    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+}
+
+/// Change a group
+///
+/// RFC 7644 §3.5.2: all operations, or none of them. Thousands of members may join or leave by one request;
+/// ask with `excludedAttributes=members` unless all members are to be answered.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(
+        ("id" = String, Path, description = "The group's id."),
+        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
+        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
+    ),
+    request_body(content(
+        (ScimPatch = "application/scim+json", example = json!({
+            "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+            "Operations": [
+                { "op": "add", "path": "members", "value": [{ "value": "usr_01jz2222222222222222222222" }] },
+                { "op": "remove", "path": "members[value eq \"usr_01jz3333333333333333333333\"]" }
+            ]
+        })),
+    )),
+    responses(
+        (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
+        (status = 400, description = "invalidSyntax, invalidPath, invalidFilter, invalidValue, noTarget or mutability."),
+        (status = 404, description = "The tenant has no such group."),
+        (status = 409, description = "uniqueness."),
+    )
+)]
+#[patch("/api/scim/v2/Groups/{id}")]
+async fn patch_group(
+    site: web::Data<Site>,
+    access: Access<ScimWrite>,
+    request: HttpRequest,
+    id: web::Path<String>,
+    body: ScimJson,
+) -> Answer {
+    let patch = Patch::read(&GROUPS, &body.0)?;
+    let id = group_id(&id)?;
+    let projection = projection(&request);
+    let wants = projection.wants("members");
+    let changed = access.write_large(async move |ctx, tx| {
+        let changed = groups::patch(ctx, tx, &id, &patch).await?;
+        let events = events::group_changed(&changed);
+        with_members(tx, changed.group, wants, events).await
+    });
+    let (group, members) = changed.await?;
+    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+}
+
+/// Delete a group
+///
+/// Its members stay who they are.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    params(("id" = String, Path, description = "The group's id.")),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "The tenant has no such group."),
+    )
+)]
+#[delete("/api/scim/v2/Groups/{id}")]
+async fn delete_group(access: Access<ScimWrite>, id: web::Path<String>) -> Answer {
+    let id = group_id(&id)?;
+    let deleted = access.write_large(async move |_, tx| {
+        let group = groups::delete(tx, &id).await?;
+        Ok::<_, Error>(Audited::new((), events::group_deleted(&group)))
+    });
+    deleted.await?;
+    Ok(gone())
+}
+
+/// An id that cannot be one is as unknown as any other.
+fn group_id(text: &str) -> Result<GroupId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}
+
+fn projection(request: &HttpRequest) -> Projection {
+    Params::of_query(request.query_string()).projection(&GROUPS)
+}
+
+/// The members, if they are wanted.
+async fn members_of(tx: &mut Tx, id: &GroupId, wanted: bool) -> Result<Vec<UserId>, Error> {
+    if wanted { groups::members(tx, id).await } else { Ok(Vec::new()) }
+}
+
+/// What a change answers: the group with its members, if they are wanted, and what the ledger says.
+async fn with_members(
+    tx: &mut Tx,
+    group: Group,
+    wanted: bool,
+    events: Vec<Event>,
+) -> Result<Audited<(Group, Vec<UserId>)>, Error> {
+    let members = members_of(tx, &group.id, wanted).await?;
+    Ok(Audited::of_changes((group, members), events))
+}
+
+fn group_answer(
+    status: StatusCode,
+    group: &Group,
+    members: &[UserId],
+    site: &Site,
+    projection: &Projection,
+) -> HttpResponse {
+    let root = root(site);
+    let mut text = String::new();
+    write_group(group, members, projection, &root, &mut text);
+    one(status, &group.location(&root), text)
+}

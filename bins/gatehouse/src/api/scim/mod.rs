@@ -1,0 +1,19 @@
+//! `/api/scim/v2`
+
+mod answers;
+mod groups;
+mod root;
+mod search;
+mod service;
+mod shapes;
+mod users;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .configure(service::routes)
+        .configure(users::routes)
+        .configure(groups::routes)
+        .configure(search::routes);
+}

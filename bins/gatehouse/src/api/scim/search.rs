@@ -1,0 +1,112 @@
+//! `/.search`: users and groups at once.
+
+use actix_web::{post, web};
+use kernel::Ctx;
+use scim_core::{
+    Error, Found, Group, Page, Params, Query, Start, User, groups,
+    schema::{GROUPS, RESOURCE_TYPES, USERS},
+    users,
+};
+use store::{Cost, Tx};
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::{
+    answers::{Answer, list, unsealed, write_group, write_user},
+    groups::by_group,
+    root::root,
+    shapes::{ScimList, ScimSearch},
+};
+use crate::api::Site;
+use gate::{access::Access, body::ScimJson, permissions::ScimRead};
+
+pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
+    config.service(search_all);
+}
+
+/// Find users and groups
+///
+/// RFC 7644 §3.4.3 over both: groups first, then users, oldest first. An attribute that a kind of resource
+/// does not have is absent there.
+#[utoipa::path(
+    tag = "SCIM",
+    security(("scimToken" = [])),
+    request_body(content = ScimSearch, content_type = "application/scim+json"),
+    responses(
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimList, content_type = "application/scim+json"),
+        (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
+    )
+)]
+#[post("/api/scim/v2/.search")]
+async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
+    let params = unsealed(&site, &access, Params::of_search(&body.0)?)?;
+    let of_groups = params.query_among(&GROUPS, &RESOURCE_TYPES)?;
+    let of_users = params.query_among(&USERS, &RESOURCE_TYPES)?;
+    let shown = (params.projection(&GROUPS), params.projection(&USERS));
+    let (members, memberships) = (shown.0.wants("members"), shown.1.wants("groups"));
+    let query = Query { filter: None, ..of_users.clone() };
+    let cost = Cost::of_groups(&of_groups, members).and(Cost::of_users(&of_users));
+    let find = async move |_: &Ctx, tx: &mut Tx| both(tx, of_groups, of_users, members, memberships).await;
+    let found = access.search(cost, find);
+    let root = root(&site);
+    let write = |one: One, out: &mut String| match one {
+        One::Group(group, members) => write_group(&group, &members, &shown.0, &root, out),
+        One::User(user) => write_user(*user, &shown.1, &root, out),
+    };
+    Ok(list(&site, &access, &query, found.await?, One::id, write))
+}
+
+enum One {
+    Group(Group, Vec<kernel::UserId>),
+    User(Box<User>),
+}
+
+impl One {
+    fn id(&self) -> &str {
+        match self {
+            Self::Group(group, _) => group.id.as_str(),
+            Self::User(user) => user.id.as_str(),
+        }
+    }
+}
+
+/// A page of groups and users in the order of ids, in which `grp_…` comes before `usr_…`.
+async fn both(
+    tx: &mut Tx,
+    of_groups: Query,
+    mut of_users: Query,
+    members: bool,
+    memberships: bool,
+) -> Result<Found<One>, Error> {
+    let page = of_groups.page.clone();
+    let (groups, members) = groups::list(tx, &of_groups, members).await?;
+    let mut of = by_group(members);
+    let mut resources: Vec<_> = groups
+        .resources
+        .into_iter()
+        .map(|group| {
+            let members = of.remove(&group.id).unwrap_or_default();
+            One::Group(group, members)
+        })
+        .collect();
+    let left = page.count - u32::try_from(resources.len()).unwrap_or(page.count);
+    let start = match page.start.clone() {
+        Start::Index(index) => Start::Index(index.saturating_sub(groups.total).max(1)),
+        other => other,
+    };
+    // Where groups fill a page by cursor, one user tells whether there is another page.
+    let look_ahead = left == 0 && matches!(start, Start::After(_));
+    of_users.page = Page { start, count: if look_ahead { 1 } else { left } };
+    let mut users = users::list(tx, &of_users, memberships && !look_ahead).await?;
+    let beyond = if look_ahead { !users.resources.is_empty() } else { left == 0 && users.total > 0 };
+    if look_ahead {
+        users.resources.clear();
+    }
+    let more = groups.more || users.more || beyond;
+    resources.extend(users.resources.into_iter().map(Box::new).map(One::User));
+    let total = match page.start {
+        // Both read it off the cursor, where it is of both.
+        Start::After(_) => users.total,
+        _ => groups.total + users.total,
+    };
+    Ok(Found { total, resources, more, cut: false })
+}

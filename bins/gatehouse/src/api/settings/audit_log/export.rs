@@ -1,0 +1,289 @@
+//! `GET /api/settings/audit-log/export`: the ledger as a file.
+
+use actix_web::{
+    HttpRequest, HttpResponse, get,
+    http::header::{self, HeaderName, HeaderValue},
+    web,
+};
+use audit::{
+    Audited, Event, Listed, csv,
+    events::audit_log::{AuditLogExportFinished, AuditLogExported},
+};
+use futures_util::stream;
+use kernel::Ctx;
+use serde::Serialize;
+use store::{Ending, Export, Exported, Proof, Tx};
+use tokio::sync::oneshot;
+use utoipa::IntoParams;
+
+use super::{
+    AuditFilter, ShownEntry, by_sequence, filter,
+    proofs::{commitment, encoded},
+};
+use crate::api::{Site, openapi::values, query::query};
+use gate::{
+    access::{Access, Gate, entered},
+    errors::Problem,
+    permissions::{Administer, Person},
+};
+
+/// Entries of one export at most.
+const MOST: usize = 50_000;
+/// When to try again, in seconds.
+const LATER: u64 = 10;
+/// Bytes that are handed over at once, about.
+const CHUNK: usize = 64 * 1024;
+
+const TRUNCATED: HeaderName = HeaderName::from_static("x-export-truncated");
+const ESCAPING: HeaderName = HeaderName::from_static("x-export-formula-escaping");
+
+/// How an export is written.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what `Format` reads")]
+struct ExportQuery {
+    /// `csv`, which it is by default, or `ndjson`.
+    #[param(value_type = Option<values::ExportFormat>, inline)]
+    format: Option<String>,
+    /// `true`, with `ndjson`: the first line is the checkpoint, and each entry has its proof, for `gatehouse audit verify`.
+    proofs: Option<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Csv,
+    Ndjson,
+}
+
+impl Format {
+    fn of(request: &HttpRequest) -> Result<Self, Problem> {
+        match query(request, "format").as_deref() {
+            None | Some("" | "csv") => Ok(Self::Csv),
+            Some("ndjson") => Ok(Self::Ndjson),
+            Some(_) => Err(Problem::invalid_request("format: write csv or ndjson")),
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
+        }
+    }
+
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::Ndjson => "application/x-ndjson",
+        }
+    }
+
+    fn head(self) -> Vec<u8> {
+        match self {
+            Self::Csv => csv::HEADER.into(),
+            Self::Ndjson => Vec::new(),
+        }
+    }
+
+    fn line(self, out: &mut Vec<u8>, exported: Exported, with_proofs: bool) -> Result<(), Problem> {
+        match self {
+            Self::Csv => csv::line(out, &exported.listed),
+            // What has no place in the log yet is proved by nothing.
+            Self::Ndjson if with_proofs => {
+                if let Exported { listed, proof: Some(proof) } = exported {
+                    json_line(out, &ProvedEntry::new(listed, &proof)?)?;
+                }
+            }
+            Self::Ndjson => json_line(out, &ShownEntry::try_from(exported.listed)?)?,
+        }
+        Ok(())
+    }
+}
+
+fn json_line(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Problem> {
+    serde_json::to_writer(&mut *out, value).map_err(Problem::unforeseen)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Whether each entry is to have its proof.
+fn with_proofs(request: &HttpRequest, format: Format) -> Result<bool, Problem> {
+    match query(request, "proofs").as_deref() {
+        None | Some("" | "false") => Ok(false),
+        Some("true") if format == Format::Ndjson => Ok(true),
+        Some("true") => Err(Problem::invalid_request("proofs: with format=ndjson")),
+        Some(_) => Err(Problem::invalid_request("proofs: write true or false")),
+    }
+}
+
+/// An entry that is exported with its proof.
+#[derive(Serialize)]
+struct ProvedEntry {
+    #[serde(flatten)]
+    entry: ShownEntry,
+    proof: EntryProof,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EntryProof {
+    sequence: u64,
+    path: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip_salt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip_commitment: Option<String>,
+}
+
+impl ProvedEntry {
+    fn new(listed: Listed, proof: &Proof) -> Result<Self, Problem> {
+        let (ip_salt, ip_commitment) = commitment(&listed.entry);
+        let path = encoded(&proof.path);
+        let proof = EntryProof { sequence: proof.sequence, path, ip_salt, ip_commitment };
+        Ok(Self { entry: ShownEntry::try_from(listed)?, proof })
+    }
+}
+
+/// An export under way.
+struct Running {
+    export: Export,
+    /// Whose it is: asked again for each part.
+    access: Access<Administer>,
+    format: Format,
+    with_proofs: bool,
+    /// What was written and not handed over yet.
+    buffer: Vec<u8>,
+    has_ended: bool,
+}
+
+impl Running {
+    /// The next bytes; `None` at the end. After an error the connection is cut, so that what was sent is not taken for
+    /// the whole.
+    async fn next(&mut self) -> Option<Result<web::Bytes, Problem>> {
+        if self.has_ended {
+            return None;
+        }
+        while self.buffer.len() < CHUNK {
+            let lines = match self.export.next().await {
+                Some(Ok(some)) => {
+                    let (format, proofs) = (self.format, self.with_proofs);
+                    some.into_iter().try_for_each(|exported| format.line(&mut self.buffer, exported, proofs))
+                }
+                Some(Err(error)) => Err(error.into()),
+                None => {
+                    self.has_ended = true;
+                    break;
+                }
+            };
+            if let Err(problem) = lines {
+                return Some(Err(self.cut_off(problem)));
+            }
+        }
+        if let Err(problem) = self.access.still_admitted().await {
+            return Some(Err(self.cut_off(problem)));
+        }
+        let bytes = std::mem::take(&mut self.buffer);
+        (!bytes.is_empty()).then(|| Ok(bytes.into()))
+    }
+
+    fn cut_off(&mut self, problem: Problem) -> Problem {
+        self.has_ended = true;
+        tracing::warn!(code = problem.code(), "an export of the audit log was cut off");
+        problem
+    }
+}
+
+/// Enters how an export has ended, when it has; where it never began, that it failed. The server does not end before.
+fn enter_its_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(Ending, u64)>) {
+    let answering = site.pipeline.load.arrived();
+    actix_web::rt::spawn(async move {
+        let (ending, rows) = told.await.unwrap_or((Ending::Failed, 0));
+        let outcome = match ending {
+            Ending::Completed => "COMPLETED",
+            Ending::Abandoned => "ABANDONED",
+            Ending::TimedOut => "TIMED_OUT",
+            Ending::Failed => "FAILED",
+        };
+        let event = Event::new(ctx.tenant.as_str(), &AuditLogExportFinished { rows, outcome });
+        let ctx = Ctx { now: gate.env().now(), ..ctx };
+        entered(gate, ctx, event).await;
+        drop(answering);
+    });
+}
+
+/// Names of the parameters by which the request chooses entries: as it says them, not as they are understood.
+fn names(request: &HttpRequest) -> Vec<String> {
+    let all = ["userId", "action", "resourceType", "resourceId", "q", "from", "to"];
+    let said = |name: &&str| query(request, name).is_some_and(|value| !value.is_empty());
+    all.into_iter().filter(said).map(str::to_owned).collect()
+}
+
+/// Export the audit log
+///
+/// Newest first, 50,000 entries at most, as they are at one moment. That it began is entered before the first byte, and
+/// its end when it ends. One at a time for each person, two for each tenant.
+#[utoipa::path(
+    tag = "Audit log",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(AuditFilter, ExportQuery),
+    responses(
+        (
+            status = 200,
+            description = "The file. `X-Export-Truncated: true` where there is more. In CSV an apostrophe stands before what \
+                           a spreadsheet would take for a formula: `X-Export-Formula-Escaping: apostrophe`.",
+            content((String = "text/csv"), (String = "application/x-ndjson"))
+        ),
+        (status = 400, description = "A parameter is malformed."),
+        (status = 429, description = "RATE_LIMITED: another export is under way."),
+    )
+)]
+#[get("/api/settings/audit-log/export")]
+pub(crate) async fn export_audit_log(
+    site: web::Data<Site>,
+    access: Access<Administer>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let (filter, format) = (filter(&request)?, Format::of(&request)?);
+    let with_proofs = with_proofs(&request, format)?;
+    if by_sequence(&request)? {
+        return Err(Problem::invalid_request("order: an export is newest first"));
+    }
+    let user = match access.caller() {
+        Person::Session(signed) => signed.holder.user.clone(),
+        Person::Pat(by) => by.holder.user.clone(),
+    };
+    let Some(place) = site.audit.exports.take(access.tenant(), user.as_str()) else {
+        return Err(Problem::busy("an export of the audit log is under way", LATER));
+    };
+    let data = AuditLogExported { format: format.as_str(), filters: names(&request) };
+    let began = async move |ctx: &Ctx, _: &mut Tx| {
+        Ok::<_, Problem>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
+    };
+    access.write(began).await?;
+    let (tell, told) = oneshot::channel();
+    enter_its_end(&site, access.gate(), access.ctx().clone(), told);
+    let ended = move |ending, rows| {
+        drop(place);
+        let _gone = tell.send((ending, rows));
+    };
+    let export = access.export(filter, MOST, with_proofs, site.audit.export_limit, ended).await?;
+    let day = access.ctx().now.naive().format("%Y-%m-%d");
+    let name = format!("attachment; filename=\"audit-log-{day}.{}\"", format.as_str());
+    let mut answer = HttpResponse::Ok();
+    answer.content_type(format.content_type());
+    answer.insert_header((header::CONTENT_DISPOSITION, name));
+    answer.insert_header((header::CACHE_CONTROL, "no-store"));
+    if export.is_cut {
+        answer.insert_header((TRUNCATED, HeaderValue::from_static("true")));
+    }
+    if format == Format::Csv {
+        answer.insert_header((ESCAPING, HeaderValue::from_static("apostrophe")));
+    }
+    let mut buffer = format.head();
+    if with_proofs {
+        json_line(&mut buffer, &serde_json::json!({ "checkpoint": export.checkpoint }))?;
+    }
+    let running = Running { export, access, format, with_proofs, buffer, has_ended: false };
+    let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
+    Ok(answer.streaming(Box::pin(body)))
+}

@@ -1,0 +1,245 @@
+//! What proves that the audit log is what it was: its signed checkpoint, and proofs against it.
+
+use actix_web::{
+    HttpRequest, HttpResponse, get,
+    http::header::{ACCEPT, VARY},
+    web,
+};
+use audit::{
+    StoredEntry,
+    log::{Checkpoint, CheckpointKey, Nodes, consistency, inclusion},
+};
+use data_encoding::BASE64;
+use kernel::{Ctx, Timestamp};
+use serde::Serialize;
+use store::Tx;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::api::{Site, query::query};
+use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
+
+/// The newest checkpoint of the log.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ShownCheckpoint {
+    /// Which log: `gatehouse/audit/` and the tenant's id.
+    origin: String,
+    /// Entries in it.
+    size: u64,
+    /// The root of the tree over them (RFC 6962), in base64.
+    root_hash: String,
+    /// When it was made.
+    #[schema(value_type = String, format = "date-time")]
+    sealed_at: Timestamp,
+    /// The same as a signed note (C2SP tlog-checkpoint).
+    note: String,
+    /// Keys that verify such notes, newest first (C2SP verifier keys).
+    keys: Vec<String>,
+}
+
+/// That an entry stands in the log.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ShownProof {
+    /// `aud_…`
+    id: String,
+    /// Its place in the log, from 0.
+    sequence: u64,
+    /// Its hash, in base64.
+    leaf_hash: String,
+    /// The key of the commitment to the entry's address, in base64; where there is an address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    ip_salt: Option<String>,
+    /// What an address that was erased is committed to, in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    ip_commitment: Option<String>,
+    /// Entries in the log of the checkpoint.
+    size: u64,
+    /// The hashes beside it, from the leaf upwards (RFC 6962 §2.1.1), in base64.
+    path: Vec<String>,
+    /// The checkpoint that it is proved against, as a signed note.
+    checkpoint: String,
+}
+
+/// That a log is the beginning of another.
+#[derive(Serialize, ToSchema)]
+struct ShownConsistency {
+    /// Entries of the earlier log.
+    from: u64,
+    /// Entries of the later one.
+    to: u64,
+    /// The hashes that prove it (RFC 6962 §2.1.2), in base64.
+    path: Vec<String>,
+}
+
+fn not_sealed() -> Problem {
+    Problem::conflict("NOT_SEALED", "this entry has no place in the log yet; ask again in a second")
+}
+
+/// Hashes as they are shown.
+pub(crate) fn encoded(path: &[[u8; 32]]) -> Vec<String> {
+    path.iter().map(|hash| BASE64.encode(hash)).collect()
+}
+
+/// What has to be known to hash an entry again: the key of the commitment to its address, or that of an erased one.
+pub(crate) fn commitment(entry: &StoredEntry) -> (Option<String>, Option<String>) {
+    let bytes = |bytes: &Vec<u8>| BASE64.encode(bytes);
+    (entry.salt.as_ref().filter(|_| entry.ip.is_some()).map(bytes), entry.ip_commitment.as_ref().map(bytes))
+}
+
+/// What verifies the checkpoints of the caller's tenant.
+fn keys(site: &Site, access: &Access<Administer>) -> Vec<CheckpointKey> {
+    site.pipeline.keys.checkpoints().of(access.tenant().as_str())
+}
+
+/// The newest checkpoint; nothing is sealed before there is one. One that is not signed is somebody else's, and not answered.
+async fn newest(tx: &mut Tx, keys: &[CheckpointKey]) -> Result<(Checkpoint, String, Timestamp), Problem> {
+    let nothing = || Problem::missing("nothing is sealed yet; entries are a second after they are written");
+    let (note, at) = tx.newest_checkpoint().await?.ok_or_else(nothing)?;
+    let unsigned =
+        |error| Problem::unforeseen(format!("the newest checkpoint: {error}; run gatehouse audit verify"));
+    Ok((Checkpoint::verified(&note, keys).map_err(unsigned)?, note, at))
+}
+
+/// Read the audit log's checkpoint
+///
+/// What the log is at the moment, signed: keep it elsewhere, and nobody can change what was entered before without being found
+/// out. A note as `text/plain`, or JSON where that is asked for.
+#[utoipa::path(
+    tag = "Audit log",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    responses(
+        (
+            status = 200,
+            description = "The checkpoint.",
+            content((String = "text/plain"), (ShownCheckpoint = "application/json"))
+        ),
+        (status = 404, description = "Nothing is sealed yet."),
+    )
+)]
+#[get("/api/settings/audit-log/checkpoint")]
+pub(crate) async fn get_audit_checkpoint(
+    site: web::Data<Site>,
+    access: Access<Administer>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let keys = keys(&site, &access);
+    let shown: Vec<_> = keys.iter().map(ToString::to_string).collect();
+    let look = async move |_: &Ctx, tx: &mut Tx| newest(tx, &keys).await;
+    let (checkpoint, note, sealed_at) = access.read(look).await?;
+    let accepted = request.headers().get_all(ACCEPT).filter_map(|value| value.to_str().ok());
+    let mut answer = if accepted.into_iter().any(|value| value.contains("json")) {
+        answer(&ShownCheckpoint {
+            origin: checkpoint.origin,
+            size: checkpoint.size,
+            root_hash: BASE64.encode(&checkpoint.root),
+            sealed_at,
+            note,
+            keys: shown,
+        })
+    } else {
+        HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(note)
+    };
+    answer.headers_mut().append(VARY, ACCEPT.into());
+    Ok(answer)
+}
+
+/// Prove an entry of the audit log
+///
+/// A proof that the entry stands in the log of the newest checkpoint: hash the entry again, follow the path, and compare with the
+/// root that was signed.
+#[utoipa::path(
+    tag = "Audit log",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(("id" = String, Path, description = "`aud_…`")),
+    responses(
+        (status = 200, description = "The proof.", body = ShownProof),
+        (status = 404, description = "The tenant's log has no such entry, or no longer."),
+        (status = 409, description = "NOT_SEALED: it was written a moment ago; ask again in a second."),
+    )
+)]
+#[get("/api/settings/audit-log/{id}/proof")]
+pub(crate) async fn get_audit_proof(
+    site: web::Data<Site>,
+    access: Access<Administer>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let (id, keys) = (id.into_inner(), keys(&site, &access));
+    let prove = async move |_: &Ctx, tx: &mut Tx| {
+        let none = || Problem::missing("no such entry in this tenant's audit log");
+        let entry = tx.entry(&id).await?.ok_or_else(none)?;
+        let Some((sequence, leaf)) = tx.place_of(&id).await? else { return Err(not_sealed()) };
+        let (checkpoint, note, _) = newest(tx, &keys).await?;
+        let path = inclusion(tx, &mut Nodes::default(), sequence, checkpoint.size).await?;
+        let path = path.ok_or_else(not_sealed)?;
+        let (ip_salt, ip_commitment) = commitment(&entry);
+        Ok(ShownProof {
+            id,
+            sequence,
+            leaf_hash: BASE64.encode(&leaf),
+            ip_salt,
+            ip_commitment,
+            size: checkpoint.size,
+            path: encoded(&path),
+            checkpoint: note,
+        })
+    };
+    Ok(answer(&access.read(prove).await?))
+}
+
+/// Between which logs.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what the operation reads")]
+struct ConsistencyQuery {
+    /// Entries of the earlier log: the size of a checkpoint that you have.
+    from: u64,
+    /// Entries of the later one; that of the newest checkpoint by default.
+    to: Option<u64>,
+}
+
+/// Prove that the audit log has only grown
+///
+/// A proof that the log of one size is the beginning of the log of another.
+#[utoipa::path(
+    tag = "Audit log",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(ConsistencyQuery),
+    responses(
+        (status = 200, description = "The proof.", body = ShownConsistency),
+        (status = 400, description = "A size is malformed, or the log is not as long."),
+        (status = 404, description = "Nothing is sealed yet, or too little is kept of entries that were dropped."),
+    )
+)]
+#[get("/api/settings/audit-log/consistency")]
+pub(crate) async fn get_audit_consistency(
+    site: web::Data<Site>,
+    access: Access<Administer>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let size = |name: &str| match query(&request, name).filter(|value| !value.is_empty()) {
+        None => Ok(None),
+        Some(value) => value.parse::<u64>().map(Some).map_err(|_| {
+            Problem::invalid_request(format!("{name}: write the size of a checkpoint, such as 1024"))
+        }),
+    };
+    let from =
+        size("from")?.ok_or_else(|| Problem::invalid_request("from: write the size of a checkpoint"))?;
+    let (to, keys) = (size("to")?, keys(&site, &access));
+    let prove = async move |_: &Ctx, tx: &mut Tx| {
+        let (checkpoint, _, _) = newest(tx, &keys).await?;
+        let to = to.unwrap_or(checkpoint.size);
+        if from > to || to > checkpoint.size {
+            let size = checkpoint.size;
+            return Err(Problem::invalid_request(format!(
+                "from, to: write sizes in order, up to {size}, which the log has"
+            )));
+        }
+        let gone = || Problem::missing("entries before that size were dropped; ask for a later one");
+        let path = consistency(tx, from, to).await?.ok_or_else(gone)?;
+        Ok(ShownConsistency { from, to, path: encoded(&path) })
+    };
+    Ok(answer(&access.read(prove).await?))
+}

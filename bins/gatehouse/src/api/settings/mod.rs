@@ -1,0 +1,87 @@
+//! `/api/settings`: what administrators of a tenant decide.
+
+mod attestation_policy;
+mod audit_log;
+mod domains;
+mod network_policy;
+mod saml_providers;
+mod scim_tokens;
+mod sign_in_policy;
+mod users;
+mod webhooks;
+
+pub(crate) use self::audit_log::area::AuditLogs;
+pub(crate) use self::{
+    attestation_policy::impact::{AttestationImpact, impact_of},
+    network_policy::change as change_network_policy,
+    saml_providers::{findings::Around, shown::ShownProvider},
+    sign_in_policy::{change as change_policy, check as check_policy},
+};
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(sign_in_policy::get_sign_in_policy)
+        .service(sign_in_policy::put_sign_in_policy)
+        .service(network_policy::get_network_policy)
+        .service(network_policy::put_network_policy)
+        .service(network_policy::test_network_policy)
+        .service(network_policy::impact::network_policy_impact)
+        .service(network_policy::rules::add_network_rule)
+        .service(network_policy::rules::rename_network_rule)
+        .service(network_policy::rules::remove_network_rule)
+        .service(attestation_policy::get_attestation_policy)
+        .service(attestation_policy::put_attestation_policy)
+        .service(attestation_policy::test_attestation_policy)
+        .service(attestation_policy::impact::attestation_policy_impact)
+        .service(audit_log::get_audit_log)
+        .service(audit_log::export::export_audit_log)
+        .service(audit_log::activity::get_audit_activity)
+        .service(audit_log::proofs::get_audit_checkpoint)
+        .service(audit_log::proofs::get_audit_consistency)
+        .service(audit_log::proofs::get_audit_proof)
+        .service(users::list_settings_users)
+        .service(users::invite_user)
+        .service(users::get_settings_user)
+        .service(users::patch_settings_user)
+        .service(users::delete_settings_user)
+        .service(users::sessions::list_user_sessions)
+        .service(users::sessions::revoke_user_sessions)
+        .service(users::sessions::revoke_user_session)
+        .service(users::tokens::list_user_tokens)
+        .service(users::tokens::revoke_user_token)
+        .service(users::resets::reset_user_password)
+        .service(users::resets::reset_user_factors)
+        .service(users::saml_subjects::list_saml_subjects)
+        .service(users::saml_subjects::delete_saml_subject)
+        .service(scim_tokens::list_scim_tokens)
+        .service(scim_tokens::create_scim_token)
+        .service(scim_tokens::revoke_scim_token)
+        .service(saml_providers::list_saml_providers)
+        .service(saml_providers::create_saml_provider)
+        .service(saml_providers::get_saml_provider)
+        .service(saml_providers::put_saml_provider)
+        .service(saml_providers::delete_saml_provider)
+        .service(saml_providers::connection_tests::test_saml_provider)
+        .service(saml_providers::connection_tests::get_saml_test)
+        .service(saml_providers::refresh::refresh_saml_provider)
+        .service(saml_providers::rotate_certificate::rotate_saml_certificate)
+        .service(saml_providers::rotate_certificate::complete_saml_rotation)
+        .service(domains::list_domains)
+        .service(domains::verify_domain)
+        .service(domains::delete_domain)
+        .service(webhooks::list_webhooks)
+        .service(webhooks::create_webhook)
+        .service(webhooks::get_webhook)
+        .service(webhooks::change_webhook)
+        .service(webhooks::delete_webhook)
+        .service(webhooks::connection_test::test_webhook)
+        .service(webhooks::rotate_secret::rotate_webhook_secret)
+        .service(webhooks::rotate_secret::complete_webhook_rotation)
+        .service(webhooks::deliveries::list_webhook_deliveries)
+        .service(webhooks::deliveries::get_webhook_payload)
+        .service(webhooks::deliveries::retry_webhook_delivery)
+        .service(webhooks::deliveries::replay_webhook)
+        .service(webhooks::deliveries::get_webhook_activity);
+}

@@ -1,0 +1,314 @@
+//! `/api/settings/network-policy`: from where the tenant may be reached.
+
+pub(crate) mod impact;
+pub(crate) mod rules;
+
+use std::net::IpAddr;
+
+use actix_web::{HttpRequest, HttpResponse, get, post, put};
+use audit::{Audited, Event, Unaudited, events::policies::NetworkPolicyChanged};
+use kernel::{Ctx, Timestamp};
+use netpolicy::{
+    By, Decision, Enforcement, Mode, NetworkPolicyStore, Policy, Reason, Rule, Settings, Surface,
+};
+use serde::{Deserialize, Serialize};
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::api::{openapi::values, query::query};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{Administer, ReadSettings},
+    step_up::{NetworkPolicyChange, StepUp},
+};
+
+/// Addresses of one test at most.
+const MAX_ADDRESSES: usize = 1_000;
+/// What whoever shuts themselves out says.
+const CALLER_NOT_COVERED: &str = "CALLER_NOT_COVERED";
+
+/// On which surfaces addresses are looked at.
+#[derive(ToSchema)]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE", as = NetworkEnforcement)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes netpolicy::Enforcement")]
+pub(crate) struct EnforcementShape {
+    /// When the first factor is proved.
+    sign_in: bool,
+    /// What a session cookie opens, pages included.
+    dashboard: bool,
+    /// What personal access tokens and SCIM tokens open.
+    api: bool,
+}
+
+/// A rule.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ShownRule {
+    /// `nrl_…`
+    id: String,
+    /// In canonical form, with the length of its prefix.
+    cidr: String,
+    label: String,
+    #[schema(value_type = String, format = "date-time")]
+    created_at: Timestamp,
+}
+
+impl From<&Rule> for ShownRule {
+    fn from(rule: &Rule) -> Self {
+        Self {
+            id: rule.id.to_string(),
+            cidr: rule.cidr.to_string(),
+            label: rule.label.clone(),
+            created_at: rule.created_at,
+        }
+    }
+}
+
+/// What the tenant has set.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ShownPolicy {
+    /// `OFF` or `ALLOWLIST`.
+    #[schema(value_type = values::NetworkMode)]
+    mode: Mode,
+    #[schema(value_type = EnforcementShape)]
+    enforcement: Enforcement,
+    /// Whether administrators may come from everywhere.
+    admin_bypass: bool,
+    /// For administrators: the rules, oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    rules: Option<Vec<ShownRule>>,
+}
+
+impl ShownPolicy {
+    fn of(settings: Settings, rules: Option<&[Rule]>) -> Self {
+        let Settings { mode, enforcement, admin_bypass } = settings;
+        let rules = rules.map(|rules| rules.iter().map(ShownRule::from).collect());
+        Self { mode, enforcement, admin_bypass, rules }
+    }
+}
+
+/// What the tenant is to set.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PolicyBody {
+    /// `OFF` or `ALLOWLIST`.
+    #[schema(value_type = values::NetworkMode)]
+    mode: Mode,
+    #[schema(value_type = EnforcementShape)]
+    enforcement: Enforcement,
+    admin_bypass: bool,
+    /// `CALLER_NOT_COVERED`: make the change even if it blocks the caller's own address.
+    #[serde(default)]
+    #[schema(value_type = Vec<values::Acknowledgement>)]
+    acknowledge: Vec<String>,
+}
+
+/// A question.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TestBody {
+    /// An address; or `ips`.
+    #[schema(value_type = Option<values::IpAddress>)]
+    ip: Option<String>,
+    /// At most 1,000 addresses.
+    #[schema(value_type = Option<Vec<values::IpAddress>>, max_items = 1000)]
+    ips: Option<Vec<String>>,
+    /// `SIGN_IN`, `DASHBOARD` or `API`, which it is by default.
+    #[schema(value_type = Option<values::NetworkSurface>)]
+    surface: Option<Surface>,
+    /// Whether an administrator asks to come in.
+    #[serde(default)]
+    as_admin: bool,
+}
+
+/// What is decided.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct NetworkDecision {
+    /// `ALLOW` or `DENY`.
+    #[schema(value_type = values::PolicyDecision)]
+    decision: Decision,
+    /// `MODE_OFF`, `SURFACE_NOT_ENFORCED`, `RULE_MATCH`, `ADMIN_BYPASS` or `NO_RULE_MATCH`.
+    #[schema(value_type = values::NetworkReason)]
+    reason: Reason,
+    /// For administrators: the rule that has the address, of several the one with the smallest range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    matched_rule: Option<MatchedRule>,
+}
+
+/// The rule that decided.
+#[derive(Serialize, ToSchema)]
+struct MatchedRule {
+    id: String,
+    cidr: String,
+    label: String,
+}
+
+/// What is decided, about one address or about several.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum NetworkTest {
+    /// With `ip`.
+    One(NetworkDecision),
+    /// With `ips`.
+    Several { decisions: Vec<DecisionOf> },
+}
+
+/// What is decided about one of several.
+#[derive(Serialize, ToSchema)]
+struct DecisionOf {
+    /// As it was asked about.
+    ip: String,
+    #[schema(value_type = values::PolicyDecision)]
+    decision: Decision,
+    #[schema(value_type = values::NetworkReason)]
+    reason: Reason,
+}
+
+/// Who changes the policy: what a change that would shut them out has to say is in the body or in the address.
+pub(crate) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<By, Problem> {
+    let asked = query(request, "acknowledge");
+    let mut all = said.iter().chain(&asked);
+    if all.any(|word| word != CALLER_NOT_COVERED) {
+        return Err(Problem::invalid_request(format!("acknowledge: only {CALLER_NOT_COVERED} can be")));
+    }
+    Ok(By { address: ctx.ip, acknowledged: !said.is_empty() || asked.is_some() })
+}
+
+/// Read the network policy
+///
+/// Rules are for administrators alone.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    responses((status = 200, description = "The policy.", body = ShownPolicy))
+)]
+#[get("/api/settings/network-policy")]
+pub(crate) async fn get_network_policy(access: Access<ReadSettings>) -> Result<HttpResponse, Problem> {
+    let admin = access.caller().is_administrator();
+    let find = async move |_: &Ctx, tx: &mut Tx| {
+        let (settings, rules) = tx.network_policy().await?;
+        Ok::<_, Problem>((settings, Some(rules).filter(|_| admin)))
+    };
+    let (settings, rules) = access.read(find).await?;
+    Ok(answer(&ShownPolicy::of(settings, rules.as_deref())))
+}
+
+/// Set the network policy
+///
+/// Everything but the rules. Needs a fresh proof (`NETWORK_POLICY_CHANGE`). In force from the next request on. What
+/// would leave no way in is refused, and what would shut out the caller's own address unless that is acknowledged.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(("acknowledge" = Option<values::Acknowledgement>, Query, description = "CALLER_NOT_COVERED, as in the body.")),
+    request_body = PolicyBody,
+    responses(
+        (status = 200, description = "The policy as it is now.", body = ShownPolicy),
+        (status = 400, description = "A field is missing, unknown or malformed."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 409, description = "LOCKOUT_PROTECTION; or CONFLICT, reason CALLER_NOT_COVERED."),
+    )
+)]
+#[put("/api/settings/network-policy")]
+pub(crate) async fn put_network_policy(
+    access: Access<Administer>,
+    proof: StepUp<NetworkPolicyChange>,
+    request: HttpRequest,
+    body: Json<PolicyBody>,
+) -> Result<HttpResponse, Problem> {
+    let PolicyBody { mode, enforcement, admin_bypass, acknowledge } = body.0;
+    let by = by(access.ctx(), &request, &acknowledge)?;
+    let settings = Settings { mode, enforcement, admin_bypass };
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = proof.spend_alone(ctx, tx).await?;
+        let changed = change(ctx, tx, by, settings).await?;
+        let rules = tx.network_rules().await?;
+        Ok::<_, Problem>(changed.with(spending.events()?).map(|settings| (settings, rules)))
+    };
+    let (settings, rules) = access.write(work).await?;
+    Ok(answer(&ShownPolicy::of(settings, Some(&rules))))
+}
+
+/// Keeps what a tenant sets.
+pub(crate) async fn change(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    by: By,
+    settings: Settings,
+) -> Result<Audited<Settings>, netpolicy::Error> {
+    let before = netpolicy::set(tx, by, settings).await?;
+    let changed: Vec<_> = settings.changed_from(&before).into_iter().map(str::to_owned).collect();
+    if changed.is_empty() {
+        return Ok(Audited::without(settings, Unaudited::NothingChanged));
+    }
+    Ok(Audited::new(settings, Event::new(ctx.tenant.as_str(), &NetworkPolicyChanged { changed })))
+}
+
+/// Ask what the network policy decides
+///
+/// About one address or up to 1,000, as it is kept now; nothing is changed.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    request_body = TestBody,
+    responses(
+        (status = 200, description = "The decision; with `ips`, `{decisions}`.", body = NetworkTest),
+        (status = 400, description = "An address or the surface is malformed, or there are both or none of ip and ips."),
+    )
+)]
+#[post("/api/settings/network-policy/test")]
+pub(crate) async fn test_network_policy(
+    access: Access<ReadSettings>,
+    body: Json<TestBody>,
+) -> Result<HttpResponse, Problem> {
+    let TestBody { ip, ips, surface, as_admin } = body.0;
+    let several = ips.is_some();
+    let (asked, member) = match (ip, ips) {
+        (Some(ip), None) => (vec![ip], "ip"),
+        (None, Some(ips)) if ips.len() <= MAX_ADDRESSES => (ips, "ips"),
+        (None, Some(_)) => {
+            return Err(Problem::invalid_request(format!("ips: {MAX_ADDRESSES} addresses at most")));
+        }
+        _ => return Err(Problem::invalid_request("ip: send an address, or a list of them as ips")),
+    };
+    let parse = |text: &String| {
+        let parsed = text.parse::<IpAddr>();
+        parsed.map_err(|_| {
+            Problem::invalid_request(format!("{member}: {text:?} is no address of IPv4 or IPv6"))
+        })
+    };
+    let addresses = asked.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    let (settings, rules) = access.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
+    let surface = surface.unwrap_or(Surface::Api);
+    let policy = Policy::new(settings, &rules);
+    let decide = |address| policy.decide(Some(address), surface, as_admin);
+    let verdicts: Vec<_> = addresses.into_iter().map(decide).collect();
+    if several {
+        let of = |(ip, verdict): (String, &netpolicy::Verdict)| DecisionOf {
+            ip,
+            decision: verdict.decision,
+            reason: verdict.reason,
+        };
+        let decisions = asked.into_iter().zip(&verdicts).map(of).collect();
+        return Ok(answer(&NetworkTest::Several { decisions }));
+    }
+    let verdict = verdicts.first().ok_or_else(Problem::internal)?;
+    let matched =
+        verdict.rule.and_then(|place| rules.get(place)).filter(|_| access.caller().is_administrator());
+    Ok(answer(&NetworkTest::One(NetworkDecision {
+        decision: verdict.decision,
+        reason: verdict.reason,
+        matched_rule: matched.map(|rule| MatchedRule {
+            id: rule.id.to_string(),
+            cidr: rule.cidr.to_string(),
+            label: rule.label.clone(),
+        }),
+    })))
+}

@@ -1,0 +1,153 @@
+//! What an identity provider is told to be, read from a body; and what takes time before it can be.
+
+use credentials::attempts;
+use saml_sp::{Change, KeptKey, Known, OtherSide, ProviderId};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::shown::Mapping;
+use crate::api::settings::webhooks::some;
+use crate::{
+    api::{Site, openapi::values, saml::service_of},
+    metadata,
+};
+use gate::{access::Access, errors::Problem, permissions::AdministerInPerson};
+
+/// What a provider is to be. The other side is given by `metadataXml`, by `metadataUrl`, or by `entityId`, `ssoUrl` and
+/// `certificates`.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = SamlProviderBody)]
+pub(crate) struct ProviderBody {
+    /// 1 to 100 printable characters.
+    #[schema(value_type = values::TrimmedName)]
+    name: String,
+    /// 1 to 100 domains, those behind the @ of people's addresses. No other provider of the tenant may have them.
+    #[schema(value_type = Vec<values::EmailDomain>, min_items = 1, max_items = 100)]
+    email_domains: Vec<String>,
+    /// Metadata: an EntityDescriptor of 512 KiB at most.
+    #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false)]
+    metadata_xml: Option<String>,
+    /// Where metadata is read, now and every six hours: https, at a public address.
+    #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false, format = "uri")]
+    metadata_url: Option<String>,
+    /// The issuer of its assertions.
+    #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false, min_length = 1, max_length = 1024)]
+    entity_id: Option<String>,
+    /// Its single sign-on service with the HTTP-POST binding: https.
+    #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false, format = "uri")]
+    sso_url: Option<String>,
+    /// 1 to 10 signing certificates: PEM, or base64 of the DER form. Keys are RSA of at least 2048 bits, or ECDSA.
+    #[serde(default, deserialize_with = "some")]
+    #[schema(nullable = false, min_items = 1, max_items = 10)]
+    certificates: Option<Vec<String>>,
+    #[serde(default)]
+    attribute_mapping: Mapping,
+    /// Whether requests are signed.
+    #[serde(default = "yes")]
+    #[schema(default = true)]
+    sign_requests: bool,
+    /// Whether people have to prove anew who they are, each time.
+    #[serde(default)]
+    force_authn: bool,
+    /// Which ways of signing in are asked for, exactly: 10 URIs at most. Any without.
+    #[serde(default)]
+    #[schema(max_items = 10)]
+    authn_contexts: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The other side, as far as it is in the body.
+pub(crate) enum Given {
+    Here(OtherSide),
+    At(String),
+}
+
+impl ProviderBody {
+    /// What it says, nothing of it checked but that the other side is given in one way.
+    pub(crate) fn read(self) -> Result<(Change, Option<Given>), Problem> {
+        let given = match (
+            self.metadata_xml,
+            self.metadata_url,
+            (self.entity_id, self.sso_url, self.certificates),
+        ) {
+            (None, None, (None, None, None)) => None,
+            (Some(text), None, (None, None, None)) => Some(Given::Here(OtherSide::MetadataXml(text))),
+            (None, Some(url), (None, None, None)) => Some(Given::At(url)),
+            (None, None, (Some(entity_id), Some(sso_url), Some(certificates))) => {
+                Some(Given::Here(OtherSide::Fields { entity_id, sso_url, certificates }))
+            }
+            (None, None, (entity_id, sso_url, _)) => {
+                let missing = match (entity_id, sso_url) {
+                    (None, _) => "entityId",
+                    (_, None) => "ssoUrl",
+                    _ => "certificates",
+                };
+                let problem = format!("{missing}: entityId, ssoUrl and certificates are written together");
+                return Err(Problem::invalid_request(problem));
+            }
+            (xml, _, _) => {
+                let first = if xml.is_some() { "metadataXml" } else { "metadataUrl" };
+                let problem = format!(
+                    "{first}: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates"
+                );
+                return Err(Problem::invalid_request(problem));
+            }
+        };
+        let change = Change {
+            name: self.name,
+            email_domains: self.email_domains,
+            mapping: self.attribute_mapping.into(),
+            sign_requests: self.sign_requests,
+            force_authn: self.force_authn,
+            authn_contexts: self.authn_contexts,
+        };
+        Ok((change, given))
+    }
+}
+
+/// 400: nobody can sign in through nobody.
+pub(crate) fn no_other_side() -> Problem {
+    Problem::invalid_request(
+        "metadataXml: write metadataXml, metadataUrl, or entityId, ssoUrl and certificates",
+    )
+}
+
+/// The other side, checked. Metadata at an address is read while the request holds nobody up.
+pub(crate) async fn known(
+    site: &Site,
+    access: &Access<AdministerInPerson>,
+    given: Given,
+) -> Result<Known, Problem> {
+    let other = match given {
+        Given::Here(other) => other,
+        Given::At(url) => {
+            let client = &site.webhooks.client;
+            let problem = |problem: String| Problem::invalid_request(format!("metadataUrl: {problem}"));
+            let target = metadata::target(client, &url).map_err(problem)?;
+            access.attempt(attempts::look_up(access.tenant())).await?;
+            let read = access.aside(metadata::read(client, target.as_str())).await?;
+            OtherSide::MetadataUrl { url: target.as_str().to_owned(), text: read.map_err(problem)? }
+        }
+    };
+    Ok(other.checked(access.ctx().now)?)
+}
+
+/// A new key for a provider, made where no request waits for it.
+pub(crate) async fn new_key(
+    site: &Site,
+    access: &Access<AdministerInPerson>,
+    id: &ProviderId,
+) -> Result<KeptKey, Problem> {
+    let (seal, entity_id) = (site.pipeline.keys.saml(), service_of(site, id).entity_id);
+    let (id, now) = (id.clone(), access.ctx().now);
+    let work = move || KeptKey::generate(&seal, &id, &entity_id, now);
+    access.aside(site.saml.compute(work)).await??.map_err(Problem::unforeseen)
+}

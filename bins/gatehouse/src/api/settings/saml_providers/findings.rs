@@ -1,0 +1,217 @@
+//! What is odd about an identity provider as it is set up: told with it, and checked first by a test.
+
+use crate::api::openapi::values;
+use std::collections::BTreeSet;
+
+use credentials::{SignInMode, SignInStore};
+use kernel::{StoreError, Timestamp};
+use saml_sp::{Certificate, DomainStore, EmailDomain, Provider, Source};
+use serde::Serialize;
+use store::Tx;
+use utoipa::ToSchema;
+
+/// Days before the end of something at which it is told.
+const SOON_DAYS: i64 = 30;
+const DAY: i64 = 86_400_000;
+
+/// What a provider is seen beside.
+#[derive(Debug, Clone)]
+pub(crate) struct Around {
+    /// Domains that the tenant has proved.
+    pub(crate) verified: BTreeSet<EmailDomain>,
+    /// Which way in is open.
+    pub(crate) mode: SignInMode,
+}
+
+impl Around {
+    /// As it is in this unit of work. In one that changes, before a provider is held: whoever holds the tenant's policy
+    /// and a provider takes them in this order.
+    pub(crate) async fn of(tx: &mut Tx) -> Result<Self, StoreError> {
+        let verified = tx.verified_domains().await?.into_iter().map(|domain| domain.domain).collect();
+        Ok(Self { verified, mode: tx.sign_in_policy().await?.sign_in_mode })
+    }
+}
+
+/// How it is with something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schema(as = SamlCheckOutcome)]
+pub(crate) enum Outcome {
+    Passed,
+    /// It works, and may not be meant so or not for long.
+    Warning,
+    /// Nobody can sign in like this.
+    Failed,
+}
+
+/// A check of how a provider is set up.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SamlSetupCheck)]
+pub(crate) struct Finding {
+    /// `SIGN_IN_POLICY`, `DOMAINS`, `CERTIFICATES`, `METADATA`, `REQUESTS` or `KEYS`.
+    #[schema(value_type = values::SamlSetupCheckName)]
+    pub(crate) check: &'static str,
+    pub(crate) outcome: Outcome,
+    /// What there is, and what to do about it.
+    pub(crate) detail: String,
+}
+
+/// How long something is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = SamlCertificateStatus)]
+pub(crate) enum Status {
+    Valid,
+    /// Within 30 days.
+    Expiring,
+    Expired,
+    NotYetValid,
+}
+
+impl Status {
+    pub(crate) fn of(certificate: &Certificate, now: Timestamp) -> Self {
+        let left = certificate.not_after().unix_millis() - now.unix_millis();
+        if left < 0 {
+            Self::Expired
+        } else if now < certificate.not_before() {
+            Self::NotYetValid
+        } else if left < SOON_DAYS * DAY {
+            Self::Expiring
+        } else {
+            Self::Valid
+        }
+    }
+}
+
+/// Collects what one check finds: what is odd, or else that all is well.
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, check: &'static str, odd: Vec<(Outcome, String)>, well: &str) {
+        if odd.is_empty() {
+            self.0.push(Finding { check, outcome: Outcome::Passed, detail: well.to_owned() });
+        }
+        self.0.extend(odd.into_iter().map(|(outcome, detail)| Finding { check, outcome, detail }));
+    }
+}
+
+/// Everything that can be said without anybody signing in.
+pub(crate) fn findings(provider: &Provider, around: &Around, now: Timestamp) -> Vec<Finding> {
+    let mut findings = Findings(Vec::new());
+    findings.add("SIGN_IN_POLICY", policy(around), "identity providers may be used");
+    findings.add("DOMAINS", domains(provider, around), "people are led here from the e-mail field");
+    findings.add("CERTIFICATES", certificates(provider, now), "there is one that is good for longer");
+    findings.add("METADATA", metadata(provider, now), "it could be read, or is not needed");
+    findings.add("REQUESTS", requests(provider), "they are signed, or need not be");
+    findings.add("KEYS", keys(provider, now), "this service's certificate is good for longer");
+    findings.0
+}
+
+/// The same as sentences about what is odd.
+pub(crate) fn warnings(provider: &Provider, around: &Around, now: Timestamp) -> Vec<String> {
+    let odd = findings(provider, around, now).into_iter().filter(|one| one.outcome != Outcome::Passed);
+    odd.map(|one| one.detail).collect()
+}
+
+fn policy(around: &Around) -> Vec<(Outcome, String)> {
+    if around.mode != SignInMode::CredentialsOnly {
+        return Vec::new();
+    }
+    let problem = "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider; allow it in the sign-in policy";
+    vec![(Outcome::Failed, problem.into())]
+}
+
+fn domains(provider: &Provider, around: &Around) -> Vec<(Outcome, String)> {
+    let unverified: Vec<_> = provider
+        .email_domains
+        .iter()
+        .filter(|domain| !around.verified.contains(*domain))
+        .map(ToString::to_string)
+        .collect();
+    if unverified.is_empty() {
+        return Vec::new();
+    }
+    let problem = format!(
+        "emailDomains: {} not verified; people are led here from the e-mail field once a DNS record proves the domain, and by loginUrl until then",
+        some(&unverified)
+    );
+    vec![(Outcome::Warning, problem)]
+}
+
+/// Names that a sentence has room for.
+const NAMED: usize = 5;
+
+fn some(names: &[String]) -> String {
+    let (first, rest) = names.split_at(names.len().min(NAMED));
+    let first = first.join(", ");
+    match (first.contains(", "), rest.len()) {
+        (false, 0) => format!("{first} is"),
+        (true, 0) => format!("{first} are"),
+        (_, more) => format!("{first} and {more} more are"),
+    }
+}
+
+fn certificates(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
+    let all = &provider.idp.certificates;
+    let odd = all.iter().enumerate().filter_map(|(index, certificate)| {
+        let problem = match Status::of(certificate, now) {
+            Status::Valid => return None,
+            Status::Expiring => format!("ends on {}", day(certificate.not_after())),
+            Status::Expired => format!("ended on {}", day(certificate.not_after())),
+            Status::NotYetValid => format!("begins on {}", day(certificate.not_before())),
+        };
+        Some((Outcome::Warning, format!("certificates[{index}]: it {problem}")))
+    });
+    let mut odd: Vec<_> = odd.collect();
+    if !all.iter().any(|certificate| certificate.is_valid_at(now)) {
+        let problem = "certificates: none of them is good now, so nobody can sign in; set newer ones, or newer metadata";
+        odd.push((Outcome::Failed, problem.into()));
+    }
+    odd
+}
+
+fn metadata(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
+    let mut odd = Vec::new();
+    if let Some((at, problem)) = &provider.refresh.failed {
+        odd.push((
+            Outcome::Warning,
+            format!(
+                "metadataUrl: could not be used on {}: {problem}. What was known before goes on",
+                day(*at)
+            ),
+        ));
+    }
+    // What is read again every few hours ends every few days.
+    let days = if matches!(provider.source, Source::MetadataUrl(_)) { 1 } else { SOON_DAYS };
+    if let Some(ends) = provider.valid_until.filter(|ends| *ends < now.plus_millis(days * DAY)) {
+        let word = if ends < now { "was valid until" } else { "is valid until" };
+        let problem = format!("metadata: it {word} {}; get newer metadata", day(ends));
+        odd.push((Outcome::Warning, problem));
+    }
+    odd
+}
+
+fn requests(provider: &Provider) -> Vec<(Outcome, String)> {
+    if provider.sign_requests || !provider.refresh.wants_signed_requests {
+        return Vec::new();
+    }
+    let problem = "signRequests: the metadata asks for signed requests, and they are not signed; the identity provider may refuse them";
+    vec![(Outcome::Warning, problem.into())]
+}
+
+fn keys(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
+    let certificate = &provider.keys.active.certificate;
+    if Status::of(certificate, now) == Status::Valid {
+        return Vec::new();
+    }
+    let problem = format!(
+        "serviceProvider.certificates: the active one ends on {}; rotate it",
+        day(certificate.not_after())
+    );
+    vec![(Outcome::Warning, problem)]
+}
+
+/// The date alone.
+fn day(time: Timestamp) -> String {
+    time.to_string().chars().take_while(|c| *c != 'T').collect()
+}

@@ -1,0 +1,322 @@
+//! `/api/settings/users`: people, for administrators.
+
+pub(crate) mod resets;
+pub(crate) mod saml_subjects;
+pub(crate) mod sessions;
+pub(crate) mod tokens;
+
+use actix_web::{HttpResponse, delete, get, patch, post, web};
+use audit::{
+    Audited, Event,
+    events::users::{
+        UserDeactivated, UserDeleted, UserInvited, UserReactivated, UserRoleChanged, UserUpdated,
+    },
+};
+use directory::{AccountChanges, LinkKind, NewPerson, Person, Role};
+use kernel::{Ctx, Email, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::{
+    api::{
+        Site,
+        lockout::Lockout,
+        me::factors::Deleted,
+        openapi::values,
+        paging::{Page, PageQuery},
+        people::page,
+    },
+    people,
+};
+use gate::{
+    access::Access,
+    body::{Json, answer},
+    errors::Problem,
+    permissions::{Administer, AdministerInPerson},
+    step_up::{IfAsked, Spending, StepUp, UserAdminChange},
+};
+
+/// A person as administrators see them.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ShownUser {
+    /// `usr_…`
+    id: String,
+    user_name: String,
+    #[schema(required)]
+    email: Option<String>,
+    #[schema(required)]
+    display_name: Option<String>,
+    #[schema(required)]
+    title: Option<String>,
+    #[schema(required)]
+    department: Option<String>,
+    /// `ADMIN` or `MEMBER`.
+    #[schema(value_type = values::UserRole)]
+    role: &'static str,
+    /// Whether they may sign in.
+    active: bool,
+    #[schema(value_type = String, format = "date-time")]
+    created_at: Timestamp,
+    /// Where the person sets a password; shown once, and only where it was not sent by mail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    link: Option<String>,
+}
+
+impl ShownUser {
+    fn of(person: Person, link: Option<String>) -> Self {
+        Self {
+            id: person.id.to_string(),
+            email: person.email.as_ref().map(Email::to_string),
+            user_name: person.user_name,
+            display_name: person.display_name,
+            title: person.title,
+            department: person.department,
+            role: person.role.as_str(),
+            active: person.active,
+            created_at: person.created_at,
+            link,
+        }
+    }
+}
+
+/// A page of people.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct UserPage {
+    users: Vec<ShownUser>,
+    /// Where the next page begins, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    next_cursor: Option<String>,
+}
+
+/// Whom to invite.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct InviteBody {
+    #[schema(value_type = values::EmailAddress)]
+    email: String,
+    /// `ADMIN` or `MEMBER`, which is the default.
+    #[schema(value_type = Option<values::UserRole>)]
+    role: Option<Role>,
+    #[schema(value_type = Option<values::PersonText>)]
+    display_name: Option<String>,
+}
+
+/// What administrators decide of a person.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct UserBody {
+    /// `ADMIN` or `MEMBER`.
+    #[schema(value_type = Option<values::UserRole>)]
+    role: Option<Role>,
+    /// The sign-in address.
+    #[schema(value_type = Option<values::EmailAddress>)]
+    email: Option<String>,
+    /// Whether they may sign in. Who may not loses every session at once.
+    active: Option<bool>,
+}
+
+fn email_of(text: &str) -> Result<Email, Problem> {
+    text.trim().parse().map_err(|error| Problem::invalid_request(format!("email: {error}")))
+}
+
+/// List people
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(PageQuery),
+    responses(
+        (status = 200, description = "In the order in which they came.", body = UserPage),
+        (status = 400, description = "INVALID_CURSOR, or a malformed limit."),
+    )
+)]
+#[get("/api/settings/users")]
+pub(crate) async fn list_settings_users(
+    site: web::Data<Site>,
+    access: Access<Administer>,
+    query: Page,
+) -> Result<HttpResponse, Problem> {
+    let (people, next_cursor) = page(&site, &access, &query).await?;
+    let users = people.into_iter().map(|person| ShownUser::of(person, None)).collect();
+    Ok(answer(&UserPage { users, next_cursor }))
+}
+
+/// Invite a person
+///
+/// The person is there at once and may sign in when they have set a password by the link, within 72 hours. It is
+/// sent by mail where that is configured; otherwise it is in this answer and nowhere else. A personal access token never
+/// receives a link: without mail it is refused. An administrator is invited by an administrator with a session and a
+/// fresh proof (`USER_ADMIN_CHANGE`).
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    responses(
+        (status = 200, description = "The person.", body = ShownUser),
+        (status = 400, description = "A field is malformed."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 403, description = "CREDENTIAL_KIND: a personal access token that invites an administrator, or anybody where mail is not configured."),
+        (status = 409, description = "uniqueness: the address is another person's."),
+    )
+)]
+#[post("/api/settings/users")]
+pub(crate) async fn invite_user(
+    site: web::Data<Site>,
+    access: Access<Administer>,
+    proof: IfAsked<UserAdminChange>,
+    body: Result<Json<InviteBody>, Problem>,
+) -> Result<HttpResponse, Problem> {
+    if site.mail.is_none() && !access.caller().has_session() {
+        let message = "a personal access token never receives an invitation's link: configure mail (smtp_url), or invite \
+                       with a session";
+        return Err(Problem::forbidden("CREDENTIAL_KIND", message));
+    }
+    let InviteBody { email, role, display_name } = body?.0;
+    let (email, role) = (email_of(&email)?, role.unwrap_or(Role::Member));
+    if role == Role::Admin {
+        in_person(access.caller().has_session())?;
+        proof.ask()?;
+    }
+    let sent = site.mail.is_some();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = if role == Role::Admin { proof.spend_alone(ctx, tx).await? } else { Spending::none() };
+        let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
+        let mut events = spending.events()?;
+        let link = people::make_link(ctx, tx, &person, LinkKind::Invitation).await?;
+        events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
+        Ok::<_, Problem>(Audited::of_changes((person, link), events))
+    };
+    let (person, link) = access.write(work).await?;
+    let link = people::deliver(&site, &person, LinkKind::Invitation, link).await?;
+    Ok(answer(&ShownUser::of(person, link)))
+}
+
+/// No token does this.
+fn in_person(has_session: bool) -> Result<(), Problem> {
+    if has_session { Ok(()) } else { Err(Problem::credential_kind()) }
+}
+
+/// Read a person
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(("id" = String, Path, description = "usr_…")),
+    responses(
+        (status = 200, description = "The person.", body = ShownUser),
+        (status = 404, description = "The tenant has no person of this id."),
+    )
+)]
+#[get("/api/settings/users/{id}")]
+pub(crate) async fn get_settings_user(
+    access: Access<Administer>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let person = access.read(async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &id).await).await?;
+    Ok(answer(&ShownUser::of(person, None)))
+}
+
+/// Change a person
+///
+/// Role and address by an administrator with a session and a fresh proof (`USER_ADMIN_CHANGE`), and so is whether an
+/// administrator may sign in. The last active administrator stays one. One that changes nothing is accepted and leaves no
+/// entry.
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(("id" = String, Path, description = "usr_…")),
+    responses(
+        (status = 200, description = "The person as they are now.", body = ShownUser),
+        (status = 400, description = "A field is malformed."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 404, description = "The tenant has no person of this id."),
+        (status = 409, description = "uniqueness, CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
+    )
+)]
+#[patch("/api/settings/users/{id}")]
+pub(crate) async fn patch_settings_user(
+    site: web::Data<Site>,
+    access: Access<Administer>,
+    proof: IfAsked<UserAdminChange>,
+    id: web::Path<String>,
+    body: Json<UserBody>,
+) -> Result<HttpResponse, Problem> {
+    let UserBody { role, email, active } = body.0;
+    let email = email.map(|email| email_of(&email)).transpose()?;
+    let has_session = access.caller().has_session();
+    let named = role.is_some() || email.is_some();
+    if named {
+        in_person(has_session)?;
+        proof.ask()?;
+    }
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        proof.lock_both(tx, &id).await?;
+        let before = directory::find_person(tx, &id).await?;
+        let switched = active.is_some_and(|active| active != before.active);
+        let spending = if named || (switched && before.role == Role::Admin) {
+            in_person(has_session)?;
+            proof.spend(ctx, tx).await?
+        } else {
+            Spending::none()
+        };
+        let changes = AccountChanges { role, email, active };
+        let lockout = Lockout::before_act_on(&before, &site, ctx, tx).await?;
+        let after = directory::change_person(ctx, tx, &before, changes).await?;
+        lockout.after(ctx, tx).await?;
+        let mut events = spending.events()?;
+        if before.role != after.role {
+            let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
+            events.push(Event::new(id.as_str(), &data));
+        }
+        if before.email != after.email {
+            events.push(Event::new(id.as_str(), &UserUpdated { changed: vec!["emails".into()] }));
+        }
+        match (before.active, after.active) {
+            (true, false) => events.push(Event::new(id.as_str(), &UserDeactivated {})),
+            (false, true) => events.push(Event::new(id.as_str(), &UserReactivated {})),
+            _ => {}
+        }
+        Ok::<_, Problem>(Audited::of_changes(after, events))
+    };
+    Ok(answer(&ShownUser::of(access.write(work).await?, None)))
+}
+
+/// Delete a person
+///
+/// By an administrator with a session and a fresh proof (`USER_ADMIN_CHANGE`).
+#[utoipa::path(
+    tag = "Settings",
+    security(("sessionCookie" = [])),
+    params(("id" = String, Path, description = "usr_…")),
+    responses(
+        (status = 200, description = "The person is gone.", body = Deleted),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 404, description = "The tenant has no person of this id."),
+        (status = 409, description = "CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
+    )
+)]
+#[delete("/api/settings/users/{id}")]
+pub(crate) async fn delete_settings_user(
+    site: web::Data<Site>,
+    access: Access<AdministerInPerson>,
+    proof: StepUp<UserAdminChange>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = proof.spend_about(ctx, tx, &id).await?;
+        let person = directory::find_person(tx, &id).await?;
+        let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
+        directory::delete_person(ctx, tx, &person).await?;
+        lockout.after(ctx, tx).await?;
+        let mut events = spending.events()?;
+        events.push(Event::new(id.as_str(), &UserDeleted {}));
+        Ok::<_, Problem>(Audited::of_changes((), events))
+    };
+    access.write(work).await?;
+    Ok(answer(&Deleted { deleted: true }))
+}

@@ -1,0 +1,115 @@
+//! `/api/settings/users/{id}/saml-subjects`: persistent NameIDs that are pinned to a user.
+
+use actix_web::{HttpResponse, delete, get, web};
+use audit::{Audited, Event, events::saml::SamlSubjectUnpinned};
+use kernel::{Ctx, Timestamp, UserId};
+use saml_sp::{PinnedSubject, ProviderId, SubjectStore};
+use serde::Serialize;
+use store::Tx;
+use utoipa::ToSchema;
+
+use crate::api::me::factors::Deleted;
+use gate::{
+    access::Access,
+    body::answer,
+    errors::Problem,
+    permissions::{Administer, AdministerInPerson},
+    step_up::{StepUp, UserAdminChange},
+};
+
+/// A persistent NameID that is pinned to a user.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = SamlSubject)]
+struct ShownSubject {
+    /// `sso_…`
+    provider_id: String,
+    /// The beginning of the NameID's SHA-256, as in audit entries.
+    subject: String,
+    /// When the user first signed in with it.
+    #[schema(value_type = String, format = "date-time")]
+    pinned_at: Timestamp,
+}
+
+impl From<PinnedSubject> for ShownSubject {
+    fn from(pinned: PinnedSubject) -> Self {
+        Self {
+            provider_id: pinned.provider.to_string(),
+            subject: pinned.subject.to_string(),
+            pinned_at: pinned.pinned_at,
+        }
+    }
+}
+
+/// What is pinned to a user.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SamlSubjectList)]
+struct SubjectList {
+    /// At most one for each identity provider.
+    subjects: Vec<ShownSubject>,
+}
+
+/// List the persistent NameIDs of a user
+#[utoipa::path(
+    tag = "Single sign-on",
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    params(("id" = String, Path, description = "usr_…")),
+    responses(
+        (status = 200, description = "One for each identity provider that sent one.", body = SubjectList),
+        (status = 404, description = "The tenant has no user of this id."),
+    )
+)]
+#[get("/api/settings/users/{id}/saml-subjects")]
+pub(crate) async fn list_saml_subjects(
+    access: Access<Administer>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let work = async move |_: &Ctx, tx: &mut Tx| {
+        directory::find_person(tx, &id).await?;
+        Ok::<_, Problem>(tx.pinned_subjects(&id).await?)
+    };
+    let subjects = access.read(work).await?.into_iter().map(ShownSubject::from).collect();
+    Ok(answer(&SubjectList { subjects }))
+}
+
+/// Remove the persistent NameID that is pinned to a user
+///
+/// Confirms that the identity provider has renamed the user (`SUBJECT_CHANGED`): the next sign-in through it pins the
+/// NameID that it then sends. Needs a step-up (`USER_ADMIN_CHANGE`).
+#[utoipa::path(
+    tag = "Single sign-on",
+    security(("sessionCookie" = [])),
+    params(
+        ("id" = String, Path, description = "usr_…"),
+        ("ssoId" = String, Path, description = "sso_…"),
+    ),
+    responses(
+        (status = 200, description = "It is removed.", body = Deleted),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 404, description = "Nothing is pinned to a user of this id at this identity provider."),
+    )
+)]
+#[delete("/api/settings/users/{id}/saml-subjects/{ssoId}")]
+pub(crate) async fn delete_saml_subject(
+    access: Access<AdministerInPerson>,
+    proof: StepUp<UserAdminChange>,
+    ids: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (user, provider) = ids.into_inner();
+    let user: UserId = user.parse().map_err(|_| Problem::not_found())?;
+    let provider: ProviderId = provider.parse().map_err(|_| Problem::not_found())?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending = proof.spend_about(ctx, tx, &user).await?;
+        let pinned = tx.pinned_subjects(&user).await?.into_iter().find(|one| one.provider == provider);
+        let pinned = pinned.ok_or_else(Problem::not_found)?;
+        if !tx.unpin_subject(&provider, &user).await? {
+            return Err(Problem::not_found());
+        }
+        let data =
+            SamlSubjectUnpinned { provider: provider.to_string(), subject: pinned.subject.to_string() };
+        Ok(Audited::new((), Event::new(user.as_str(), &data)).with(spending.events()?))
+    };
+    access.write(work).await?;
+    Ok(answer(&Deleted { deleted: true }))
+}

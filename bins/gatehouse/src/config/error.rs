@@ -1,0 +1,20 @@
+//! A setting that cannot be used.
+
+use std::fmt;
+
+use super::keys::PREFIX;
+
+/// A setting that cannot be used: which, and what to write.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Error(String);
+
+impl Error {
+    pub(crate) fn new(problem: String) -> Self {
+        Self(problem)
+    }
+
+    pub(crate) fn of(name: &str, problem: impl fmt::Display) -> Self {
+        Self(format!("{name} ({PREFIX}{}): {problem}", name.to_ascii_uppercase()))
+    }
+}

@@ -1,0 +1,40 @@
+//! The counters there are, of the request path and of the areas.
+
+use attestation::Reason;
+use gate::counters::KnownCounter;
+use saml_sp::Step;
+
+use crate::{
+    api::saml,
+    area_metrics::{
+        self, ATTEMPTS, ATTESTATION, QUEUE_FAILED, SAML_ANSWERED, SAML_BEGUN, SAML_READ, SEALED,
+        SEALING_FAILED, UNSIGNED,
+    },
+    workers::deliveries,
+};
+
+/// All counters but `gatehouse_http_requests_total`, whose labels are the routes of the API description.
+pub fn known_counters() -> Vec<KnownCounter> {
+    let outcomes = Step::ALL.map(Step::as_str).into_iter().chain(saml::OUTCOMES).collect();
+    let mut counters = gate::counters::known_counters();
+    counters.extend([
+        KnownCounter::plain(SEALED),
+        KnownCounter::plain(SEALING_FAILED),
+        KnownCounter::labelled(ATTESTATION, "reason", Reason::ALL.map(Reason::as_str).to_vec()),
+        KnownCounter::labelled(ATTEMPTS, "outcome", deliveries::OUTCOMES.to_vec()),
+        KnownCounter::plain(UNSIGNED),
+        KnownCounter::plain(QUEUE_FAILED),
+        KnownCounter::plain(SAML_BEGUN),
+        KnownCounter::labelled(SAML_ANSWERED, "outcome", outcomes),
+        KnownCounter::labelled(SAML_READ, "outcome", saml::READINGS.to_vec()),
+    ]);
+    counters
+}
+
+/// Describes what the areas count, and lets all counters begin at 0.
+pub(crate) fn start() {
+    area_metrics::describe();
+    for counter in known_counters() {
+        counter.register();
+    }
+}

@@ -1,0 +1,309 @@
+//! The server as it is composed: the path of requests, the routes, and what no request waits for.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use actix_web::{
+    dev::ServerHandle,
+    web::{self, ServiceConfig},
+};
+use audit::{Audited, Unaudited};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use netpolicy::Proxies;
+use store::{Store, Tx};
+use tokio::{task::JoinHandle, time::interval};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    api::{
+        auth::Auth,
+        documents::Documents,
+        openapi::document,
+        routes,
+        saml::{Caretaker, Saml},
+        settings::AuditLogs,
+        site::Site,
+    },
+    area_metrics, counters,
+    workers::{
+        deliveries::{Deliveries, Webhooks},
+        sealer::Sealer,
+    },
+};
+use crate::{
+    config::{Role, Settings},
+    dns::Dns,
+    logs,
+    mail::Mail,
+    makers::Makers,
+    pages,
+};
+use gate::{
+    keys::Keys,
+    meter,
+    operations::{Manner, Routes},
+    pipeline::{Pipeline, PipelineSettings},
+    server::{Listener, Server, Service},
+    shape::ProblemPage,
+};
+
+/// Requests that a worker answers at the same time unless the settings say otherwise.
+const IN_FLIGHT: usize = 64;
+/// The time between two looks at what proves makes of authenticators.
+const MAKERS: Duration = Duration::from_secs(15);
+/// How many of them there are between two looks for what has ended.
+const TIDY: u32 = 20;
+
+/// A server that has its address and does not answer yet.
+pub struct Bound {
+    /// The address really bound.
+    pub address: SocketAddr,
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// The address of the metrics, if they have one of their own.
+    pub metrics_address: Option<SocketAddr>,
+    server: Server,
+    site: web::Data<Site>,
+    chores: Chores,
+    role: Role,
+}
+
+/// What a server is composed of.
+pub struct Parts {
+    /// What signs and verifies.
+    pub keys: Keys,
+    /// The data.
+    pub store: Store,
+    /// Time and randomness.
+    pub env: Arc<dyn Env>,
+}
+
+/// Takes the address and prepares the workers.
+pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
+    let Parts { keys, store, env } = parts;
+    let listener = Listener::bind(settings.bind, settings.tls.as_ref(), settings.drain)?;
+    let base_url = settings.base_url.clone().unwrap_or_else(|| listener.default_base_url());
+    meter::install(&area_metrics::HISTOGRAMS, counters::start);
+    let workers =
+        settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
+    let watched = store.for_this_runtime().map_err(io::Error::other)?;
+    let makers = Arc::new(Makers::new(&settings.makers, env.now()));
+    area_metrics::makes(makers.count());
+    let site = web::Data::new(site(settings, base_url, keys, watched, limit, makers)?);
+    let chores = Chores {
+        store: Arc::new(store.for_this_runtime().map_err(io::Error::other)?),
+        env: Arc::clone(&env),
+    };
+    let served = site.clone();
+    let configure = move |config: &mut ServiceConfig| {
+        config.app_data(served.clone()).app_data(ProblemPage(pages::problem_page));
+        routes(&mut utoipa_actix_web::service_config::ServiceConfig::new(config));
+        pages::routes(config);
+    };
+    let server = listener.server(Service {
+        workers,
+        metrics: settings.metrics_bind,
+        pipeline: site.pipeline.clone(),
+        store,
+        env,
+        configure,
+    })?;
+    Ok(Bound {
+        address: server.address,
+        scheme: server.scheme,
+        metrics_address: server.metrics_address,
+        server,
+        site,
+        chores,
+        role: settings.role,
+    })
+}
+
+impl Bound {
+    /// Answers requests until SIGTERM or SIGINT, then finishes what is under way.
+    pub async fn serve(self) -> io::Result<()> {
+        let Self { server, site, chores, role, .. } = self;
+        let upkeep = tokio::spawn(keep_up(site.clone(), chores.clone()));
+        let beside = Beside::start(role, &chores, &site)?;
+        let finish = async || {
+            upkeep.abort();
+            beside.finish().await;
+        };
+        server.serve(logs::closing, finish).await
+    }
+
+    /// What is being entered in the audit log while no answer waits for it.
+    pub fn entering(&self) -> TaskTracker {
+        self.server.entering()
+    }
+
+    /// Ends the server from elsewhere in the process.
+    pub fn handle(&self) -> ServerHandle {
+        self.server.handle()
+    }
+}
+
+/// What no request waits for, where this instance does it.
+struct Beside {
+    sealer: Option<(Arc<Sealer>, JoinHandle<()>)>,
+    deliveries: Arc<Deliveries>,
+    delivering: JoinHandle<()>,
+    /// Looks after identity providers.
+    caring: Option<JoinHandle<()>>,
+    role: Role,
+}
+
+impl Beside {
+    fn start(role: Role, chores: &Chores, site: &web::Data<Site>) -> io::Result<Self> {
+        let own = || chores.store.for_this_runtime().map(Arc::new).map_err(io::Error::other);
+        let sealer = role.works().then(|| {
+            let sealer = Sealer::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone());
+            let sealer = Arc::new(sealer);
+            let at_work = Arc::clone(&sealer);
+            (sealer, tokio::spawn(async move { at_work.run().await }))
+        });
+        let deliveries = Arc::new(Deliveries::new(own()?, Arc::clone(&chores.env), site.clone()));
+        let at_work = Arc::clone(&deliveries);
+        let delivering = tokio::spawn(async move {
+            if role.works() { Box::pin(at_work.run()).await } else { at_work.tell().await }
+        });
+        let caring = if role.works() {
+            let caretaker = Caretaker::new(own()?, Arc::clone(&chores.env), site.clone());
+            Some(tokio::spawn(async move { caretaker.run().await }))
+        } else {
+            None
+        };
+        Ok(Self { sealer, deliveries, delivering, caring, role })
+    }
+
+    /// Ends it: what is under way is finished.
+    async fn finish(self) {
+        // What it is about to do is done later, by whoever works then.
+        if let Some(caring) = self.caring {
+            caring.abort();
+        }
+        if self.role.works() {
+            self.deliveries.finish();
+            let _ended = self.delivering.await;
+        } else {
+            self.delivering.abort();
+        }
+        if let Some((sealer, sealing)) = self.sealer {
+            sealing.abort();
+            sealer.finish().await;
+        }
+    }
+}
+
+/// What has to be looked at now and then.
+async fn keep_up(site: web::Data<Site>, chores: Chores) {
+    let mut ticks = interval(MAKERS);
+    // The first look is over when the server starts.
+    ticks.tick().await;
+    let mut looks = 0_u32;
+    loop {
+        ticks.tick().await;
+        looks = looks.wrapping_add(1);
+        chores.look_at_makers(&site).await;
+        if looks.is_multiple_of(TIDY) {
+            chores.tidy().await;
+        }
+    }
+}
+
+/// What is done besides requests, with connections of its own.
+#[derive(Clone)]
+struct Chores {
+    store: Arc<Store>,
+    env: Arc<dyn Env>,
+}
+
+impl Chores {
+    /// Reads again who may prove makes of authenticators: megabytes, so where nobody waits for it.
+    async fn look_at_makers(&self, site: &Site) {
+        let (makers, now) = (Arc::clone(&site.makers), self.env.now());
+        if let Ok(count) = tokio::task::spawn_blocking(move || makers.refresh(now)).await {
+            area_metrics::makes(count);
+        }
+    }
+
+    /// Takes away what has ended by itself.
+    async fn tidy(&self) {
+        let nobody = TenantId::new(&*self.env);
+        let ctx = Ctx::new(Arc::clone(&self.env), nobody, Actor::system("tidy"));
+        let work = async |ctx: &Ctx, tx: &mut Tx| {
+            tx.tidy(ctx.now).await?;
+            Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
+        };
+        if let Err(error) = self.store.write(ctx, work).await {
+            tracing::warn!(%error, "what has ended could not be taken away");
+        }
+    }
+}
+
+/// Composes what the routes share.
+fn site(
+    settings: &Settings,
+    base_url: String,
+    keys: Keys,
+    watched: Store,
+    limit: usize,
+    makers: Arc<Makers>,
+) -> io::Result<Site> {
+    let documents = Documents::new(document());
+    meter::build(documents.spec_version());
+    Ok(Site {
+        webhooks: Webhooks::new(&settings.webhooks).map_err(io::Error::other)?,
+        auth: Auth::new(settings, &base_url)?,
+        mail: Mail::new(settings, &base_url).map_err(io::Error::other)?,
+        audit: AuditLogs::new(settings),
+        makers,
+        dns: Dns::new(settings.dns_servers.clone()),
+        saml: Saml::new(settings.return_origins.clone()),
+        pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, &documents)?),
+        documents,
+    })
+}
+
+/// Operations that are unlike the others.
+const MANNERS: [(&str, Manner); 4] = [
+    ("/api/auth/sign-in", Manner::Patient),
+    ("/api/auth/links/redeem", Manner::Patient),
+    ("/api/saml/{providerId}/acs", Manner::FromElsewhere),
+    ("/api/auth/sign-out", Manner::SignOut),
+];
+
+fn pipeline(
+    settings: &Settings,
+    base_url: String,
+    keys: Keys,
+    watched: Store,
+    limit: usize,
+    documents: &Documents,
+) -> io::Result<Pipeline> {
+    let routes = if settings.role.answers() {
+        Routes {
+            document: documents.openapi_json(),
+            open_pages: &pages::OPEN,
+            signed_in_pages: &pages::SIGNED_IN,
+            manners: &MANNERS,
+        }
+    } else {
+        Routes { document: &serde_json::Value::Null, open_pages: &[], signed_in_pages: &[], manners: &[] }
+    };
+    let settings = PipelineSettings {
+        base_url,
+        proxies: Proxies { trusted: settings.trusted_proxies.clone(), header: settings.proxy_header },
+        max_in_flight: limit,
+        max_body_memory: settings.max_body_memory,
+        max_bodies_per_address: settings.max_bodies_per_address,
+        max_connections_per_address: settings.max_connections_per_address,
+        session_cookie: settings.session_cookie,
+        geo_database: settings.geo_database.clone(),
+        scim_rates: settings.scim_rates,
+        otlp_endpoint: settings.otlp_endpoint.clone(),
+        spec_version: documents.spec_version().to_owned(),
+        metrics_apart: settings.metrics_bind.is_some(),
+    };
+    Pipeline::new(settings, routes, keys, watched)
+}

@@ -1,0 +1,7 @@
+//! What no request waits for.
+
+pub(crate) mod deliveries;
+pub(crate) mod domains;
+pub(crate) mod saml;
+mod seal_waits;
+pub(crate) mod sealer;

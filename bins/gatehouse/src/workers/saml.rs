@@ -1,0 +1,197 @@
+//! What has to be done for identity providers now and then: metadata is read again, ends of certificates are told, and
+//! what is over is taken away.
+//!
+//! Every instance does that works. A provider is looked after by the one that has taken it for five minutes.
+
+use std::{sync::Arc, time::Duration};
+
+use actix_web::web;
+use audit::{Audited, Event, Unaudited, events::saml::SamlProviderCertificateExpiring};
+use futures_util::{StreamExt, stream};
+use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use saml_sp::{Provider, ProviderError, ProviderId, Refreshed, Source, looked_after, refreshed};
+use store::{Across, Store, Tx};
+use tokio::time::{MissedTickBehavior, interval};
+use webhooks::client::Client;
+
+use crate::{api::Site, area_metrics, events::provider_changed, metadata};
+
+/// How often is looked for what is due.
+const EVERY: Duration = Duration::from_mins(1);
+/// Milliseconds that a provider is taken for: longer than reading its metadata lasts.
+pub(crate) const LEASE: i64 = 5 * 60_000;
+/// Providers that are looked for at once.
+pub(crate) const AT_ONCE: i64 = 100;
+/// Providers that are looked after at the same time.
+pub(crate) const BESIDE: usize = 8;
+/// Times in a row that is looked for more; then the rest has to wait for the next time.
+pub(crate) const ROUNDS: usize = 100;
+/// Between two times that something is taken away.
+const BREATH: Duration = Duration::from_millis(20);
+
+/// Looks after identity providers.
+pub(crate) struct Caretaker {
+    pub(crate) store: Arc<Store>,
+    pub(crate) env: Arc<dyn Env>,
+    pub(crate) site: web::Data<Site>,
+}
+
+impl Caretaker {
+    pub(crate) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
+        Self { store, env, site }
+    }
+
+    /// For ever.
+    pub(crate) async fn run(&self) {
+        let client = match self.site.webhooks.another_client() {
+            Ok(client) => client,
+            Err(error) => {
+                tracing::error!(%error, "identity providers are not looked after");
+                return;
+            }
+        };
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            say("identity providers could not be looked after", self.look_after(&client).await);
+            say("verified domains could not be checked again", self.recheck_domains().await);
+            say("what is over of single sign-on could not be taken away", self.purge().await);
+            say("certificates of identity providers could not be counted", self.measure().await);
+        }
+    }
+
+    pub(crate) fn ctx(&self, tenant: &TenantId) -> Ctx {
+        Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("saml"))
+    }
+
+    /// All that are due.
+    async fn look_after(&self, client: &Client) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS {
+            let now = self.env.now();
+            let look = async move |across: &mut Across| across.saml_due(now, AT_ONCE).await;
+            let due = self.store.across(look).await?;
+            if due.is_empty() {
+                break;
+            }
+            let each = async |(tenant, id): (TenantId, ProviderId)| {
+                let done = self.look_after_one(client, &tenant, &id).await;
+                // One that cannot be looked after keeps nobody else from being.
+                say("an identity provider could not be looked after", done);
+            };
+            stream::iter(due).for_each_concurrent(BESIDE, each).await;
+        }
+        Ok(())
+    }
+
+    async fn look_after_one(
+        &self,
+        client: &Client,
+        tenant: &TenantId,
+        id: &ProviderId,
+    ) -> Result<(), StoreError> {
+        let wanted = id.clone();
+        let take = async move |ctx: &Ctx, tx: &mut Tx| {
+            let taken = tx.take_due_provider(&wanted, ctx.now, ctx.now.plus_millis(LEASE)).await?;
+            Ok::<_, StoreError>(Audited::without(taken, Unaudited::LookedAfter))
+        };
+        let Some(provider) = self.store.write(self.ctx(tenant), take).await? else { return Ok(()) };
+        let read = match self.due_metadata(&provider) {
+            Some(url) => Some((url.to_owned(), metadata::read(client, url).await)),
+            None => None,
+        };
+        let id = id.clone();
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let mut events = Vec::new();
+            if let Some((url, read)) = read {
+                match refreshed(ctx, tx, &id, &url, read).await {
+                    Ok(refreshed) => {
+                        note(ctx, &refreshed);
+                        events.extend(provider_changed(&refreshed.provider, &refreshed.changed));
+                    }
+                    Err(ProviderError::Store(error)) => return Err(error),
+                    // It is gone.
+                    Err(_) => {}
+                }
+            }
+            if let Some(ending) = looked_after(ctx, tx, &id).await? {
+                tracing::warn!(
+                    tenant = ctx.tenant.as_str(),
+                    provider = id.as_str(),
+                    days = ending.days,
+                    "the last certificate of an identity provider ends soon"
+                );
+                let data = SamlProviderCertificateExpiring {
+                    expires_at: ending.expires_at.to_string(),
+                    days: ending.days,
+                    certificate: ending.certificate,
+                };
+                events.push(Event::new(id.as_str(), &data));
+            }
+            Ok(Audited::of_changes((), events))
+        };
+        self.store.write(self.ctx(tenant), work).await
+    }
+
+    /// Where metadata is to be read again by now.
+    fn due_metadata<'p>(&self, provider: &'p Provider) -> Option<&'p str> {
+        let Source::MetadataUrl(url) = &provider.source else { return None };
+        provider.refresh.next_at.is_some_and(|at| at <= self.env.now()).then_some(url)
+    }
+
+    /// Takes away requests, tests and used assertions that are over.
+    async fn purge(&self) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS {
+            let now = self.env.now();
+            let over =
+                self.store.across(async move |across: &mut Across| across.saml_over(now).await).await?;
+            if over.is_empty() {
+                break;
+            }
+            for of_tenant in over {
+                let ctx = self.ctx(&of_tenant.tenant);
+                let work = async move |_: &Ctx, tx: &mut Tx| {
+                    tx.purge_saml(&of_tenant).await?;
+                    Ok::<_, StoreError>(Audited::without((), Unaudited::LookedAfter))
+                };
+                self.store.write(ctx, work).await?;
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+        Ok(())
+    }
+
+    async fn measure(&self) -> Result<(), StoreError> {
+        let now = self.env.now();
+        let expiry =
+            self.store.across(async move |across: &mut Across| across.saml_expiry(now).await).await?;
+        area_metrics::saml_expiry(&expiry, now);
+        Ok(())
+    }
+}
+
+/// Counts a look at metadata, and writes what has to be known into the log.
+fn note(ctx: &Ctx, refreshed: &Refreshed) {
+    let (tenant, provider) = (ctx.tenant.as_str(), refreshed.provider.id.as_str());
+    match &refreshed.problem {
+        Some(problem) => {
+            area_metrics::saml_read("failed");
+            tracing::warn!(tenant, provider, problem, "metadata of an identity provider cannot be used");
+        }
+        None if refreshed.changed.is_empty() => {
+            area_metrics::saml_read("unchanged");
+            tracing::debug!(tenant, provider, "metadata of an identity provider is as it was");
+        }
+        None => {
+            area_metrics::saml_read("changed");
+            let changed = refreshed.changed.join(", ");
+            tracing::info!(tenant, provider, changed, "metadata of an identity provider has changed");
+        }
+    }
+}
+
+pub(crate) fn say(problem: &'static str, done: Result<(), StoreError>) {
+    if let Err(error) = done {
+        tracing::warn!(%error, "{problem}");
+    }
+}

@@ -1,0 +1,190 @@
+//! Sealing the audit log, away from requests: each second, of the tenants with news alone.
+//!
+//! Every instance does; a tenant's log is gone on with by the one that has the lease of it, which it keeps as long as it
+//! seals. What two do at once the database keeps apart.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use actix_web::web;
+use audit::{
+    Audited, MacProblem, Unaudited,
+    log::{AT_ONCE, Lease, SealPolicy, seal},
+};
+use futures_util::{StreamExt, stream};
+use kernel::{Actor, Ctx, Env, Id, Kind, StoreError, TenantId};
+use store::{Across, Store, Tx};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::seal_waits::Waits;
+use crate::{api::Site, area_metrics};
+
+/// How often is looked for news.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long nobody else goes on with a log that was sealed a moment ago, in milliseconds.
+const LEASE: i64 = 3_000;
+/// Logs that are sealed at the same time.
+const TOGETHER: usize = 4;
+/// Batches of one tenant in a round at most: others wait for the end of it.
+const OF_A_TENANT: usize = 32;
+/// How long the last round may take before the end of the server.
+const LAST: Duration = Duration::from_secs(5);
+/// Tenants of one round at most.
+const OF_A_ROUND: usize = 10_000;
+
+/// Marks ids of sealers.
+enum OfSealer {}
+impl Kind for OfSealer {
+    const PREFIX: &'static str = "sea";
+}
+
+/// Who seals.
+pub(crate) struct Sealer {
+    store: Arc<Store>,
+    env: Arc<dyn Env>,
+    site: web::Data<Site>,
+    owner: String,
+    /// The tenants whose waiting entries are not all sealed at the end of a round.
+    unfinished: Mutex<HashMap<TenantId, Unfinished>>,
+    waits: Waits,
+}
+
+/// What is left of a tenant's waiting entries.
+#[derive(Clone, Default)]
+struct Unfinished {
+    /// Where the next round goes on: so many refused entries wait that they do not fit into one.
+    after: Option<String>,
+    /// Entries that were refused since the first of those that wait.
+    refused: usize,
+    /// How many the log was told of.
+    told: usize,
+}
+
+impl Sealer {
+    pub(crate) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
+        let owner = Id::<OfSealer>::new(&*env).to_string();
+        Self { store, env, site, owner, unfinished: Mutex::default(), waits: Waits::default() }
+    }
+
+    /// Seals until it is dropped.
+    pub(crate) async fn run(&self) {
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            while self.round(LEASE).await {}
+        }
+    }
+
+    /// Seals what waits, once more before the end, and keeps no lease of it.
+    pub(crate) async fn finish(&self) {
+        if timeout(LAST, self.round(0)).await.is_err() {
+            tracing::info!("what waits to be sealed is left to others, or to the next start");
+        }
+    }
+
+    /// Whether there was more than a round seals.
+    async fn round(&self, lease: i64) -> bool {
+        let tenants = match self.due().await {
+            Ok(tenants) => tenants,
+            Err(error) => {
+                area_metrics::sealing_failed();
+                tracing::warn!(%error, "the audit logs that have news could not be found");
+                return false;
+            }
+        };
+        let seal = async |tenant: TenantId| match self.seal(&tenant, lease).await {
+            Ok(more) => more,
+            Err(error) => {
+                area_metrics::sealing_failed();
+                tracing::warn!(%error, tenant = tenant.as_str(), "an audit log could not be sealed");
+                false
+            }
+        };
+        let sealed = stream::iter(tenants).map(seal).buffer_unordered(TOGETHER);
+        sealed.fold(false, async |any, more| any || more).await
+    }
+
+    /// The tenants with news that nobody else looks after.
+    async fn due(&self) -> Result<Vec<TenantId>, StoreError> {
+        let (mut tenants, mut after, mut all) = (Vec::new(), None, Vec::new());
+        let now = self.env.now();
+        let own = Lease { owner: self.owner.clone(), now, until: now };
+        while all.len() < OF_A_ROUND {
+            let last: Option<TenantId> = after.clone();
+            let look = async move |across: &mut Across| across.next_unsealed(last.as_ref()).await;
+            let Some(waiting) = self.store.across(look).await? else { break };
+            after = Some(waiting.tenant.clone());
+            if waiting.lease.as_ref().is_none_or(|(owner, until)| own.may_take(owner, *until)) {
+                tenants.push(waiting.tenant.clone());
+            }
+            all.push(waiting);
+        }
+        self.waits.look(&self.store, now, &all).await;
+        Ok(tenants)
+    }
+
+    /// Seals what waits in a tenant's log; whether more of it does.
+    async fn seal(&self, tenant: &TenantId, lease: i64) -> Result<bool, StoreError> {
+        let mut state = self.state(tenant);
+        let mut problem = None;
+        for _ in 0..OF_A_TENANT {
+            let (keys, entries, now) =
+                (self.site.pipeline.keys.checkpoints(), self.site.pipeline.keys.entry_keys(), self.env.now());
+            let accepts_missing_macs =
+                self.site.audit.accept_missing_macs_until.is_some_and(|until| now < until);
+            let lease = Lease { owner: self.owner.clone(), now, until: now.plus_millis(lease) };
+            let ctx = Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("sealer"));
+            let after = state.after.take();
+            let work = async move |ctx: &Ctx, tx: &mut Tx| {
+                let policy = SealPolicy { checkpoints: &keys, entries: &entries, accepts_missing_macs };
+                let done = seal(tx, policy, &ctx.tenant, &lease, after.as_deref()).await?;
+                Ok::<_, StoreError>(Audited::without(done, Unaudited::Sealed))
+            };
+            let done = self.store.write(ctx, work).await?;
+            area_metrics::sealed(done.count);
+            state.refused += done.refused.len();
+            problem = problem.or_else(|| done.refused.into_iter().next());
+            if done.seen < AT_ONCE {
+                self.looked_at_all(tenant, &state, problem);
+                return Ok(false);
+            }
+            state.after = done.last;
+        }
+        self.remember(tenant, state);
+        Ok(true)
+    }
+
+    fn state(&self, tenant: &TenantId) -> Unfinished {
+        let unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        unfinished.get(tenant).cloned().unwrap_or_default()
+    }
+
+    fn remember(&self, tenant: &TenantId, state: Unfinished) {
+        let mut unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.after.is_some() || state.told > 0 {
+            unfinished.insert(tenant.clone(), state);
+        } else {
+            unfinished.remove(tenant);
+        }
+        area_metrics::unauthenticated(unfinished.values().map(|state| state.told).sum());
+    }
+
+    /// All that waits was looked at: the log is told how many entries are refused, when that has changed.
+    fn looked_at_all(&self, tenant: &TenantId, state: &Unfinished, first: Option<(String, MacProblem)>) {
+        if state.refused > 0 && state.refused != state.told {
+            let (first, problem) = first.unzip();
+            tracing::error!(
+                tenant = tenant.as_str(),
+                entries = state.refused,
+                first,
+                problem = problem.map(|problem| problem.to_string()),
+                "audit entries are not sealed, as their MACs do not prove who wrote them: gatehouse audit verify names them"
+            );
+        }
+        self.remember(tenant, Unfinished { after: None, refused: 0, told: state.refused });
+    }
+}

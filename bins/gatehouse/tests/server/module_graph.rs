@@ -1,0 +1,205 @@
+//! No module imports itself by way of others: the arrows of `gate`, `store` and the binary point one way.
+//!
+//! A file is a module, and an arrow goes from it to the file that defines what it names: a name that another module hands on
+//! (`pub use`) is followed to where it stands.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use syn::{Item, ItemUse, UseTree, Visibility, visit::Visit};
+
+type Name = Vec<String>;
+
+/// What a file says of others.
+#[derive(Default)]
+struct Named {
+    /// Its child modules.
+    children: BTreeSet<String>,
+    /// What it hands on, by the name that others know it by.
+    handed_on: BTreeMap<String, Name>,
+    /// What it uses.
+    used: Vec<Name>,
+}
+
+/// The paths of a `use`, and the name that each is known by.
+fn paths(tree: &UseTree, before: &[String], found: &mut Vec<(Name, String)>) {
+    let with = |segment: String| [before, &[segment]].concat();
+    match tree {
+        UseTree::Path(path) => paths(&path.tree, &with(path.ident.to_string()), found),
+        UseTree::Name(name) => found.push((with(name.ident.to_string()), name.ident.to_string())),
+        UseTree::Rename(name) => found.push((with(name.ident.to_string()), name.rename.to_string())),
+        UseTree::Glob(_) => found.push((before.to_vec(), "*".to_owned())),
+        UseTree::Group(group) => {
+            for tree in &group.items {
+                paths(tree, before, found);
+            }
+        }
+    }
+}
+
+fn is_test(item: &syn::ItemMod) -> bool {
+    let is_cfg_test = |attribute: &syn::Attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    };
+    item.attrs.iter().any(is_cfg_test)
+}
+
+impl<'ast> Visit<'ast> for Named {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_test(item) {
+            self.children.insert(item.ident.to_string());
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        let mut found = Vec::new();
+        paths(&item.tree, &[], &mut found);
+        for (path, name) in found {
+            match item.vis {
+                Visibility::Inherited => self.used.push(path),
+                _ => drop(self.handed_on.insert(name, path)),
+            }
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            self.used.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        }
+        syn::visit::visit_path(self, path);
+    }
+}
+
+struct Graph(BTreeMap<Name, Named>);
+
+impl Graph {
+    fn of(source: &Path) -> Self {
+        let mut modules = BTreeMap::new();
+        let mut folders = vec![source.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let file = syn::parse_file(&std::fs::read_to_string(&path).unwrap()).unwrap();
+                    let mut named = Named::default();
+                    named.visit_file(&file);
+                    for item in &file.items {
+                        if let Item::Mod(child) = item {
+                            named.children.insert(child.ident.to_string());
+                        }
+                    }
+                    modules.insert(name_of(path.strip_prefix(source).unwrap()), named);
+                }
+            }
+        }
+        Self(modules)
+    }
+
+    /// The module of a path as `from` says it, and what of the path is left inside of it.
+    fn resolve(&self, from: &Name, path: &[String]) -> Option<(Name, Name)> {
+        let mut rest = path.iter().peekable();
+        let first = rest.peek()?.as_str();
+        let mut module = match first {
+            "crate" => {
+                rest.next();
+                Name::new()
+            }
+            "self" => {
+                rest.next();
+                from.clone()
+            }
+            "super" => {
+                let mut above = from.clone();
+                while rest.next_if(|segment| *segment == "super").is_some() {
+                    above.pop()?;
+                }
+                above
+            }
+            child if self.0[from].children.contains(child) => from.clone(),
+            _ => return None,
+        };
+        while let Some(segment) = rest.peek() {
+            let inner = [module.as_slice(), &[(*segment).clone()]].concat();
+            if !self.0.contains_key(&inner) {
+                break;
+            }
+            module = inner;
+            rest.next();
+        }
+        Some((module, rest.cloned().collect()))
+    }
+
+    /// The module that defines what a path names.
+    fn defined_in(&self, from: &Name, path: &[String]) -> Option<Name> {
+        let (mut module, mut rest) = self.resolve(from, path)?;
+        while let Some(handed_on) = rest.first().and_then(|name| self.0[&module].handed_on.get(name)) {
+            let Some((next, left)) = self.resolve(&module, handed_on) else { break };
+            rest = [left, rest[1..].to_vec()].concat();
+            module = next;
+        }
+        Some(module)
+    }
+
+    /// The modules that are on a circle, each with its arrows to the others.
+    fn circle(&self) -> BTreeMap<Name, BTreeSet<Name>> {
+        let arrows = |from: &Name, named: &Named| {
+            let to = named.used.iter().filter_map(|path| self.defined_in(from, path));
+            to.filter(|to| to != from).collect::<BTreeSet<_>>()
+        };
+        let mut left: BTreeMap<Name, BTreeSet<Name>> =
+            self.0.iter().map(|(from, named)| (from.clone(), arrows(from, named))).collect();
+        loop {
+            let ends: Vec<Name> =
+                left.iter().filter(|(_, to)| to.is_empty()).map(|(from, _)| from.clone()).collect();
+            if ends.is_empty() {
+                return left;
+            }
+            left.retain(|from, _| !ends.contains(from));
+            for to in left.values_mut() {
+                to.retain(|name| !ends.contains(name));
+            }
+        }
+    }
+}
+
+fn name_of(file: &Path) -> Name {
+    let mut name: Name =
+        file.with_extension("").iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+    if ["lib", "main", "mod"].iter().any(|root| name.last().is_some_and(|last| last == root)) {
+        name.pop();
+    }
+    name
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn no_module_imports_itself_by_way_of_others() {
+    for source in ["crates/gate/src", "crates/store/src", "bins/gatehouse/src"] {
+        let graph = Graph::of(&root().join(source));
+        assert!(graph.0.len() > 10, "{source} was not read");
+        let circle = graph.circle();
+        assert!(circle.is_empty(), "{source}: {circle:#?}");
+    }
+}
+
+#[test]
+fn a_circle_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("lib.rs"), "mod a;\nmod b;\nmod c;\npub use a::A;\n").unwrap();
+    std::fs::write(folder.path().join("a.rs"), "pub struct A;\nfn f() { crate::b::g() }\n").unwrap();
+    std::fs::write(folder.path().join("b.rs"), "use crate::A;\npub fn g() {}\n").unwrap();
+    std::fs::write(folder.path().join("c.rs"), "use crate::A;\n").unwrap();
+    let circle = Graph::of(folder.path()).circle();
+    let name = |name: &str| vec![name.to_owned()];
+    assert_eq!(circle.get(&name("a")), Some(&BTreeSet::from([name("b")])));
+    assert_eq!(circle.get(&name("b")), Some(&BTreeSet::from([name("a")])));
+}
