@@ -1,0 +1,81 @@
+//! Sessions, tokens and step-ups.
+
+diesel::table! {
+    scim_tokens (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        name -> Text,
+        hash -> Binary,
+        create_conflict -> Bool,
+        created_at -> Timestamp,
+        revoked_at -> Nullable<Timestamp>,
+        last_used_at -> Nullable<Timestamp>,
+        last_used_ip -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    sessions (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        created_at -> Timestamp,
+        signed_in_at -> Timestamp,
+        last_seen_at -> Timestamp,
+        ip -> Nullable<Text>,
+        device_label -> Text,
+        location -> Nullable<Text>,
+        standing -> Text,
+        methods -> Json,
+        grace -> Nullable<Json>,
+        foreign_hash -> Nullable<Binary>,
+        revoked_at -> Nullable<Timestamp>,
+        not_after -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    step_up_challenges (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        session_id -> Text,
+        purpose -> Text,
+        factors -> Json,
+        state -> Json,
+        created_at -> Timestamp,
+        wrong_answers -> BigInt,
+    }
+}
+
+diesel::table! {
+    step_up_tokens (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        session_id -> Text,
+        purpose -> Text,
+        factor -> Text,
+        ip -> Text,
+        issued_at -> Timestamp,
+        expires_at -> Timestamp,
+        used_at -> Nullable<Timestamp>,
+        revoked_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    personal_access_tokens (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        name -> Text,
+        scopes -> Text,
+        hash -> Binary,
+        created_at -> Timestamp,
+        expires_at -> Nullable<Timestamp>,
+        revoked_at -> Nullable<Timestamp>,
+        last_used_at -> Nullable<Timestamp>,
+        last_used_ip -> Nullable<Text>,
+    }
+}

@@ -1,0 +1,59 @@
+//! The tables, as both dialects' migrations make them.
+
+mod audit;
+mod authentication;
+mod credentials;
+mod directory;
+mod policies;
+mod saml_sp;
+mod webhooks;
+
+pub(crate) use self::{
+    audit::*, authentication::*, credentials::*, directory::*, policies::*, saml_sp::*, webhooks::*,
+};
+
+diesel::allow_tables_to_appear_in_same_query!(
+    tenants,
+    users,
+    user_emails,
+    groups,
+    group_members,
+    scim_tokens,
+    audit_entries,
+    audit_unsealed,
+    audit_sealed,
+    audit_subtrees,
+    audit_logs,
+    audit_checkpoints,
+    audit_drops,
+    audit_statements,
+    sign_in_names,
+    password_salts,
+    wrong_codes,
+    notices,
+    passwords,
+    sessions,
+    factors,
+    recovery_codes,
+    tickets,
+    step_up_challenges,
+    step_up_tokens,
+    links,
+    personal_access_tokens,
+    known_origins,
+    spent_challenges,
+    attempts,
+    network_rules,
+    webhook_subscriptions,
+    webhook_routes,
+    webhook_queues,
+    webhook_deliveries,
+    webhook_hours,
+    saml_providers,
+    saml_provider_domains,
+    verified_domains,
+    saml_subjects,
+    saml_requests,
+    saml_assertions,
+    saml_trials
+);
