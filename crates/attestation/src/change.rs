@@ -1,22 +1,9 @@
 //! Changing a policy.
 
-use kernel::StoreError;
-
-use crate::{AttestationPolicyStore, Policy};
+use crate::{error::Error, policy::Policy, store::AttestationPolicyStore};
 
 /// Makes that one policy names at most.
 pub const MAX_MAKES: usize = 1_000;
-
-/// Why a policy stays as it is.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// It names more makes than may be.
-    #[error("{MAX_MAKES} makes at most")]
-    TooMany,
-    /// What is stored could not be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// What a change has come to.
 #[derive(Debug, Clone, PartialEq, Eq)]

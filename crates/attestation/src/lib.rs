@@ -26,6 +26,7 @@ mod catalog;
 mod change;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod error;
 pub mod mds;
 mod policy;
 mod roots;
@@ -33,7 +34,8 @@ mod store;
 
 pub use aaguid::{Aaguid, ParseAaguidError};
 pub use catalog::{Authenticator, Group, catalog, find};
-pub use change::{Changed, Error, MAX_MAKES, set};
+pub use change::{Changed, MAX_MAKES, set};
+pub use error::Error;
 pub use policy::{Asked, Mode, Policy, Reason, Verdict};
 pub use roots::{FileError, Roots};
 pub use store::AttestationPolicyStore;

@@ -4,47 +4,17 @@
 //! People arrive by SCIM (the crate `scim-core` has those rules), by invitation, or by the operator's command
 //! line, whose rules are here: then the user name is the e-mail address.
 
+mod error;
 mod link;
 mod people;
+mod store;
 mod tenant;
 
-pub use link::{Link, LinkKind, LinkStore, redeem_link};
+pub use error::Error;
+pub use link::{Link, LinkKind, redeem_link};
 pub use people::{
-    AccountChanges, NewPerson, PeopleStore, Person, PhoneNumber, ProfileChanges, Role, change_person,
-    change_profile, create_person, delete_person, find_person,
+    AccountChanges, NewPerson, Person, PhoneNumber, ProfileChanges, Role, change_person, change_profile,
+    create_person, delete_person, find_person,
 };
-pub use tenant::{NewTenant, Tenant, TenantStore, Tier, create_tenant};
-
-use kernel::StoreError;
-
-/// Why a tenant or a person was not made.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A slug names the tenant in addresses.
-    #[error("slug: write 2 to 63 characters of a-z, 0-9 and inner hyphens")]
-    Slug,
-    /// The slug is another tenant's.
-    #[error("slug: {0} is taken by another tenant")]
-    SlugTaken(String),
-    /// The name is empty, too long or has control characters.
-    #[error("name: write 1 to 200 printable characters")]
-    Name,
-    /// Another person of the tenant has this user name or sign-in address.
-    #[error("email: {0} is taken by another person of this tenant")]
-    EmailTaken(String),
-    /// A text of a person is empty, too long or has control characters.
-    #[error("{0}: write 1 to 200 printable characters, or null")]
-    Text(&'static str),
-    /// Telephone numbers are too many, empty or too long.
-    #[error("phoneNumbers: write at most 10, each with a value of 1 to 64 characters")]
-    Phones,
-    /// No person of this id.
-    #[error("no such person")]
-    NotFound,
-    /// The tenant would be left without anybody who may change it.
-    #[error("this is the last active administrator: make somebody else one first")]
-    LastAdmin,
-    /// Storage failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+pub use store::{LinkStore, PeopleStore, TenantStore};
+pub use tenant::{NewTenant, Tenant, Tier, create_tenant};

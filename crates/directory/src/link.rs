@@ -1,9 +1,11 @@
 //! Links that are sent to people: an invitation, or a new start after a lost password.
 
-use async_trait::async_trait;
 use kernel::{Ctx, Email, StoreError, Timestamp, UserId};
 
-use crate::{Person, Role};
+use crate::{
+    people::{Person, Role},
+    store::LinkStore,
+};
 
 const HOUR: i64 = 60 * 60_000;
 
@@ -99,19 +101,6 @@ pub async fn redeem_link(
         return Ok(None);
     };
     Ok(store.take_link(hash).await?.then_some(link))
-}
-
-/// Where one tenant's links are kept.
-#[async_trait]
-pub trait LinkStore: Send {
-    /// Keeps a new link in the place of all that the person had.
-    async fn replace_links(&mut self, link: &Link) -> Result<(), StoreError>;
-    /// The link of this hash.
-    async fn link(&mut self, hash: &[u8; 32]) -> Result<Option<Link>, StoreError>;
-    /// Takes a link away: of several who try at once one is told `true`.
-    async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError>;
-    /// Takes all of a person's links away.
-    async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError>;
 }
 
 #[cfg(test)]

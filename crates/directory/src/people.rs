@@ -2,11 +2,10 @@
 
 use std::str::FromStr;
 
-use async_trait::async_trait;
-use kernel::{Ctx, Email, StoreError, Timestamp, UserId};
+use kernel::{Ctx, Email, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{error::Error, store::PeopleStore};
 
 /// Characters of a person's names and titles.
 const TEXT_MAX: usize = 200;
@@ -113,27 +112,6 @@ pub struct ProfileChanges {
     pub department: Option<Option<String>>,
     /// See [`Person::phone_numbers`].
     pub phone_numbers: Option<Vec<PhoneNumber>>,
-}
-
-/// Where one tenant's people are kept.
-#[async_trait]
-pub trait PeopleStore: Send {
-    /// Keeps a new person; `false` when the user name or the address is taken.
-    async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError>;
-    /// The person of this id; held until the end of a unit of work that changes.
-    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError>;
-    /// Who signs in with this address: see [`kernel::Email::key`].
-    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError>;
-    /// People by id from after `after` on.
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError>;
-    /// Writes what differs; `false` when the new address is another person's. A person who becomes inactive
-    /// loses every session in the same breath.
-    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError>;
-    /// Takes a person away, with every session.
-    async fn delete_person(&mut self, person: &Person, at: Timestamp) -> Result<(), StoreError>;
-    /// Whether an active administrator other than this one is left. Of two who ask at once the second waits
-    /// until the first is done.
-    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError>;
 }
 
 /// Makes an active person in the tenant of `ctx`.

@@ -2,11 +2,10 @@
 
 use std::str::FromStr;
 
-use async_trait::async_trait;
-use kernel::{Env, StoreError, TenantId, Timestamp};
+use kernel::{Env, TenantId, Timestamp};
 use serde::Serialize;
 
-use crate::Error;
+use crate::{error::Error, store::TenantStore};
 
 /// What a tenant pays for; request rates follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -83,13 +82,6 @@ impl Tenant {
         }
         Ok(Self { id: TenantId::new(env), slug, name, tier: new.tier, created_at: env.now() })
     }
-}
-
-/// Where a unit of work keeps the tenant it belongs to.
-#[async_trait]
-pub trait TenantStore: Send {
-    /// Keeps a new tenant; `false` when the slug is taken.
-    async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<bool, StoreError>;
 }
 
 /// Keeps a new tenant.

@@ -2,45 +2,14 @@
 
 use std::net::IpAddr;
 
-use kernel::{Ctx, Id, StoreError};
+use kernel::{Ctx, Id};
 
-use crate::{
-    Cidr, Decision, Mode, NetworkPolicyStore, ParseCidrError, Policy, Rule, RuleId, Settings, Surface,
-};
+use crate::{Decision, Mode, NetworkPolicyStore, Policy, Rule, RuleId, Settings, Surface, error::Error};
 
 /// Rules of one tenant at most.
 pub const MAX_RULES: usize = 5_000;
 /// Characters of a label at most.
 pub const MAX_LABEL: usize = 100;
-
-/// Why a policy stays as it is.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Nobody could come in any more.
-    #[error("nobody could come in: add a rule first, or leave administrators their bypass")]
-    Lockout,
-    /// The one who changes it could not come in any more.
-    #[error("your own address would be shut out; add a rule for it, or acknowledge CALLER_NOT_COVERED")]
-    CallerNotCovered,
-    /// Not a range.
-    #[error(transparent)]
-    Cidr(#[from] ParseCidrError),
-    /// There is a rule with this range.
-    #[error("there is a rule for {0} already")]
-    Duplicate(Cidr),
-    /// There are as many rules as there may be.
-    #[error("there are {MAX_RULES} rules; remove one first")]
-    TooMany,
-    /// There is no such rule.
-    #[error("there is no such rule")]
-    NotFound,
-    /// What a rule is called is too long, or cannot be seen.
-    #[error("1 to {MAX_LABEL} characters, none of them a control character")]
-    Label,
-    /// What is stored could not be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// Who changes a policy: an administrator.
 #[derive(Debug, Clone, Copy)]

@@ -24,14 +24,16 @@ mod change;
 mod cidr;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod error;
 mod memory;
 mod policy;
 mod proxies;
 mod store;
 mod stretches;
 
-pub use change::{By, Error, MAX_LABEL, MAX_RULES, add, remove, rename, set};
+pub use change::{By, MAX_LABEL, MAX_RULES, add, remove, rename, set};
 pub use cidr::{Cidr, ParseCidrError};
+pub use error::Error;
 pub use memory::MemoryStore;
 pub use policy::{
     Decision, Enforcement, Mode, Policy, Reason, Rule, RuleId, RuleKind, Settings, Surface, Verdict,

@@ -22,12 +22,20 @@
 
 mod cookie;
 mod device;
+mod error;
 mod jwe;
+mod memory;
+mod rules;
 mod session;
+mod store;
 
 pub use cookie::{Claims, CookieKeys, CookieName, CookieSecret, NotASession, ShortSecret, chunks};
 pub use device::{device_label, ip_prefix};
+pub use error::Error;
+pub use memory::MemorySessions;
+pub use rules::{NewSession, list, open, renew, revoke, revoke_all};
 pub use session::{
-    Error, Grace, GraceAct, GraceKind, Lifetime, Method, NewSession, SEEN_GRAIN_MINUTES, Session, SessionId,
-    SessionKind, SessionStore, Standing, list, open, renew, revoke, revoke_all,
+    Grace, GraceAct, GraceKind, Lifetime, Method, SEEN_GRAIN_MINUTES, Session, SessionId, SessionKind,
+    Standing,
 };
+pub use store::SessionStore;

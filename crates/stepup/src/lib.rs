@@ -21,14 +21,16 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod error;
 mod flow;
 mod memory;
 mod purpose;
 mod store;
 mod token;
 
+pub use error::Error;
 pub use flow::{
-    Answer, Attempt, Begun, CHALLENGE_MINUTES, Caller, Ceremonies, Ceremony, Error, Granted, MAX_LIVE,
+    Answer, Attempt, Begun, CHALLENGE_MINUTES, Caller, Ceremonies, Ceremony, Granted, MAX_LIVE,
     MAX_WRONG_ANSWERS, Verified, begin, check, revoke, spend, status, verify, waiting,
 };
 pub use memory::MemoryStore;

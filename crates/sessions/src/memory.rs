@@ -1,0 +1,86 @@
+//! Sessions without a database, for tests and examples.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use kernel::{StoreError, Timestamp, UserId};
+
+use crate::{
+    session::{Session, SessionId},
+    store::SessionStore,
+};
+
+/// The sessions of one tenant, in memory.
+#[derive(Debug, Clone, Default)]
+pub struct MemorySessions {
+    sessions: Vec<Session>,
+    refused_until: BTreeMap<String, Timestamp>,
+}
+
+#[async_trait]
+impl SessionStore for MemorySessions {
+    async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
+        let is_taken =
+            session.foreign.is_some() && self.sessions.iter().any(|row| row.foreign == session.foreign);
+        if !is_taken {
+            self.sessions.push(session.clone());
+        }
+        Ok(!is_taken)
+    }
+
+    async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        Ok(self.sessions.iter().find(|row| row.id == *id).cloned())
+    }
+
+    async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError> {
+        let live = self.sessions.iter().filter(|row| row.user == *user && row.revoked_at.is_none());
+        let mut live: Vec<_> = live.cloned().collect();
+        live.sort_by_key(|row| std::cmp::Reverse(row.last_seen_at));
+        Ok(live)
+    }
+
+    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        if let Some(row) = self.sessions.iter_mut().find(|row| row.id == session.id) {
+            row.clone_from(session);
+        }
+        Ok(())
+    }
+
+    async fn rename_session(
+        &mut self,
+        id: &SessionId,
+        new: &SessionId,
+        _: Timestamp,
+    ) -> Result<(), StoreError> {
+        for row in self.sessions.iter_mut().filter(|row| row.id == *id) {
+            row.id = new.clone();
+        }
+        Ok(())
+    }
+
+    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
+        let row = self.sessions.iter_mut().find(|row| row.id == *id && row.revoked_at.is_none());
+        Ok(row.map(|row| row.revoked_at = Some(at)).is_some())
+    }
+
+    async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.refused_until.get(user.as_str()).copied())
+    }
+
+    async fn revoke_sessions(
+        &mut self,
+        user: &UserId,
+        at: Timestamp,
+        except: Option<&SessionId>,
+    ) -> Result<u64, StoreError> {
+        self.refused_until.insert(user.to_string(), at);
+        let is_live =
+            |row: &&mut Session| row.user == *user && Some(&row.id) != except && row.revoked_at.is_none();
+        let mut count = 0;
+        for row in self.sessions.iter_mut().filter(is_live) {
+            row.revoked_at = Some(at);
+            count += 1;
+        }
+        Ok(count)
+    }
+}
