@@ -13,7 +13,10 @@ use moka::sync::Cache;
 use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
 use store::{Holder, NetworkMark, Store, Tx};
 
-use super::{errors::Problem, meter};
+use super::{
+    errors::{Code, Problem},
+    meter,
+};
 
 /// Rules of all tenants that are kept ready, about.
 const KEPT: u64 = 1_000_000;
@@ -129,5 +132,5 @@ fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &Who<'_>) -> Resul
 fn blocked() -> Problem {
     let message = "this tenant's network policy lets nobody in from this address; connect from a permitted network, \
                    or ask an administrator";
-    Problem::denied("NETWORK_POLICY_BLOCKED", message)
+    Problem::new(Code::NetworkPolicyBlocked, message)
 }

@@ -287,23 +287,6 @@ impl<P: For> Deref for IfAsked<P> {
     }
 }
 
-impl From<stepup::Error> for Problem {
-    fn from(error: stepup::Error) -> Self {
-        match error {
-            stepup::Error::Store(error) => error.into(),
-            stepup::Error::NoFactorAvailable(_) => Self::conflict("NO_FACTOR_AVAILABLE", error.to_string()),
-            stepup::Error::FactorNotPermitted(..) => Self::denied("FACTOR_NOT_PERMITTED", error.to_string()),
-            stepup::Error::ChallengeInvalid => Self::refused("TICKET_INVALID", error.to_string()),
-            stepup::Error::AddressUnknown => Self::invalid_request(format!("address: {error}")),
-            stepup::Error::Ceremony(cause) => match cause.downcast::<Self>() {
-                Ok(problem) => *problem,
-                Err(cause) => Self::unforeseen(cause),
-            },
-            stepup::Error::NoKey => Self::unforeseen(error),
-        }
-    }
-}
-
 /// A ceremony that failed with this problem, which comes out of it as it went in.
 pub fn ceremony(problem: Problem) -> stepup::Error {
     stepup::Error::Ceremony(Box::new(problem))

@@ -8,7 +8,7 @@ use store::{EnrolledPasskey, Tx};
 
 use crate::area_metrics;
 use crate::makers::Makers;
-use gate::errors::Problem;
+use gate::errors::{Code, Problem};
 
 /// What a passkey is to the policy.
 ///
@@ -65,6 +65,6 @@ pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passk
         }
     };
     let message = format!("{message}; use another one, or ask an administrator which ones may be");
-    let refused = Problem::denied("ATTESTATION_POLICY_BLOCKED", message).reason(reason.as_str());
+    let refused = Problem::new(Code::AttestationPolicyBlocked, message).reason(reason.as_str());
     Err(refused.entered(Event::new(ctx.tenant.as_str(), &data)))
 }

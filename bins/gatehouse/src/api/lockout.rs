@@ -8,7 +8,11 @@ use saml_sp::{EmailDomain, Provider, ProviderStore};
 use store::{Administrator, Tx};
 
 use super::Site;
-use gate::{access::lifetime, errors::Problem, signing_in::Held};
+use gate::{
+    access::lifetime,
+    errors::{Code, Problem},
+    signing_in::Held,
+};
 
 /// Looks at the administrators before an act, so that it can be compared with what the act leaves.
 ///
@@ -97,7 +101,7 @@ async fn require_way_in(
 ) -> Result<(), Problem> {
     let Some(missing) = what_is_missing(policy, passkeys_work, ctx, tx).await? else { return Ok(()) };
     let problem = format!("no administrator could sign in any more: {missing}");
-    Err(Problem::conflict("LOCKOUT_PROTECTION", problem))
+    Err(Problem::new(Code::LockoutProtection, problem))
 }
 
 async fn what_is_missing(

@@ -7,7 +7,7 @@ use utoipa::OpenApi;
 use utoipa_actix_web::AppExt;
 
 use super::routes;
-use gate::errors::SCIM_JSON;
+use gate::errors::{Code, SCIM_JSON};
 
 pub(crate) mod values;
 
@@ -278,13 +278,21 @@ fn purposes() -> Value {
     shown.collect()
 }
 
+/// All codes with their statuses, as Markdown.
+fn codes() -> String {
+    let line =
+        |code: &Code| format!("- `{}` ({}): {}", code.as_str(), code.status().as_u16(), code.meaning());
+    let lines: Vec<_> = Code::ALL.iter().map(line).collect();
+    ["What programs know the problem by:\n", &lines.join("\n")].join("\n")
+}
+
 fn error_schema() -> Value {
     json!({
         "type": "object",
         "required": ["error"],
         "properties": {
             "error": { "type": "string", "description": "A sentence a person can act on." },
-            "code": { "type": "string" },
+            "code": { "type": "string", "description": codes() },
             "reason": { "type": "string" },
             "purpose": { "type": "string", "description": "With STEP_UP_REQUIRED: what a proof is asked for." },
             "requiresPhishingResistant": { "type": "boolean", "description": "With STEP_UP_REQUIRED, where only a passkey counts." },

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     cookies,
-    errors::Problem,
+    errors::{Code, Problem},
     network::{self, Who},
     pipeline::Pipeline,
     signing_in::{self, came_from, hold},
@@ -30,7 +30,7 @@ use crate::{
 /// 401: the address of another issuer's token is nobody's here, or several tenants' users'.
 fn not_provisioned() -> Problem {
     let message = "No user has this e-mail address. Ask an administrator to invite it.";
-    Problem::refused("NOT_PROVISIONED", message)
+    Problem::new(Code::NotProvisioned, message)
 }
 
 impl Gate {

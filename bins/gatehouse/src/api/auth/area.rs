@@ -3,7 +3,7 @@
 use std::io;
 
 use credentials::{Passkeys, Passwords};
-use gate::errors::Problem;
+use gate::errors::{Code, Problem};
 
 use super::hashing::Hashing;
 use crate::config::Settings;
@@ -31,6 +31,6 @@ impl Auth {
     pub(crate) fn passkeys(&self) -> Result<&Passkeys, Problem> {
         self.passkeys
             .as_ref()
-            .ok_or_else(|| Problem::conflict("CONFLICT", "passkeys need a base_url with the name of a host"))
+            .ok_or_else(|| Problem::new(Code::Conflict, "passkeys need a base_url with the name of a host"))
     }
 }

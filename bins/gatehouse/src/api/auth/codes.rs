@@ -14,7 +14,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::api::Site;
-use gate::errors::Problem;
+use gate::errors::{Code, Problem};
 
 /// What can be proved in a second step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -132,7 +132,7 @@ pub(crate) async fn proved(
 fn too_many_wrong_codes() -> Problem {
     let message =
         "Too many incorrect codes in a row. Use a passkey, or ask an administrator to reset your factors.";
-    Problem::denied("FACTOR_NOT_PERMITTED", message)
+    Problem::new(Code::FactorNotPermitted, message)
 }
 
 /// Uses a code of an authenticator app: whether it was right and new.

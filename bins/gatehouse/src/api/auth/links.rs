@@ -19,7 +19,13 @@ use super::{
     sign_in::salt_of,
 };
 use crate::{api::Site, people};
-use gate::{access::Visitor, body::Json, errors::Problem, network, signing_in::hold};
+use gate::{
+    access::Visitor,
+    body::Json,
+    errors::{Code, Problem},
+    network,
+    signing_in::hold,
+};
 
 /// A link and the password to set.
 #[derive(Deserialize, ToSchema)]
@@ -33,7 +39,7 @@ struct RedeemBody {
 /// 401: whatever is wrong with a link.
 fn invalid() -> Problem {
     let message = "this link was used, has ended, or is no longer valid for this account; ask an administrator for another";
-    Problem::refused("LINK_INVALID", message)
+    Problem::new(Code::LinkInvalid, message)
 }
 
 /// Set a password by a link

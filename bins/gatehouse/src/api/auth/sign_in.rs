@@ -17,7 +17,7 @@ use crate::api::{Site, digest::sha256, openapi::values};
 use gate::{
     access::Visitor,
     body::{Json, answer},
-    errors::Problem,
+    errors::{Code, Problem},
     network,
     signing_in::hold,
 };
@@ -66,7 +66,7 @@ struct Offer {
 
 /// 401: alike for an unknown address, a wrong password and a disabled account.
 pub(crate) fn invalid_credentials() -> Problem {
-    Problem::refused("INVALID_CREDENTIALS", "the e-mail address or the password is wrong")
+    Problem::new(Code::InvalidCredentials, "the e-mail address or the password is wrong")
 }
 
 /// Sign in with e-mail and password

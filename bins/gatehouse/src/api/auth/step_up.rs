@@ -22,7 +22,7 @@ use crate::api::{Site, openapi::values, query::query};
 use gate::{
     access::Access,
     body::{Json, answer},
-    errors::Problem,
+    errors::{Code, Problem},
     permissions::OwnAccount,
     signing_in,
     step_up::{Shown, caller_of, consumed},
@@ -193,7 +193,7 @@ pub(crate) async fn verify_step_up(
         FactorName::Totp => Factor::Totp,
         FactorName::RecoveryCode => {
             let message = "recovery codes sign you in; they prove nothing here";
-            return Err(Problem::denied("FACTOR_NOT_PERMITTED", message));
+            return Err(Problem::new(Code::FactorNotPermitted, message));
         }
     };
     let challenge: ChallengeId =

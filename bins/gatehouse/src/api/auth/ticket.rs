@@ -6,11 +6,11 @@ use serde_json::Value;
 use store::Tx;
 use tokens::{RawToken, TokenKind};
 
-use gate::errors::Problem;
+use gate::errors::{Code, Problem};
 
 /// 401: whatever is wrong with a ticket, the sign-in begins anew.
 pub(crate) fn invalid() -> Problem {
-    Problem::refused("TICKET_INVALID", "this sign-in has taken too long or was finished already; begin again")
+    Problem::new(Code::TicketInvalid, "this sign-in has taken too long or was finished already; begin again")
 }
 
 /// The text of a new ticket.

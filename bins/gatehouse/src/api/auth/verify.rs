@@ -22,7 +22,7 @@ use crate::api::Site;
 use gate::{
     access::{Access, Visitor, user_agent},
     body::Json,
-    errors::Problem,
+    errors::{Code, Problem},
     network,
     permissions::SigningIn,
     signing_in::hold,
@@ -43,7 +43,7 @@ struct VerifyBody {
 
 /// 401: the code or assertion proves nothing.
 pub(crate) fn factor_invalid() -> Problem {
-    Problem::refused("FACTOR_INVALID", "this is not a code or passkey that is good now; try again")
+    Problem::new(Code::FactorInvalid, "this is not a code or passkey that is good now; try again")
 }
 
 enum Outcome {
@@ -115,7 +115,7 @@ async fn answered(
     let accepted = factor.kind().is_none_or(|kind| policy.mfa.accepts(kind));
     if !accepted && verified.iter().any(|known| policy.mfa.accepts(known.kind())) {
         let message = "this tenant does not accept that factor; use another of yours";
-        return Err(Problem::denied("FACTOR_NOT_PERMITTED", message));
+        return Err(Problem::new(Code::FactorNotPermitted, message));
     }
     if !proved(site, ctx, tx, user, &verified, factor, proof, so_far.pending.as_ref()).await? {
         ticket::wrong(tx, kept).await?;

@@ -17,7 +17,7 @@ use crate::{
 use gate::{
     access::Access,
     body::{Json, answer},
-    errors::Problem,
+    errors::{Code, Problem},
     permissions::{OwnAccount, SigningIn},
     step_up::Spending,
 };
@@ -229,8 +229,7 @@ pub(crate) async fn remove_all_factors(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, session) = hold_to_remove(tx, &signed).await?;
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
-        let nothing_there =
-            || Problem::conflict("NO_FACTOR_AVAILABLE", "there is no second factor to remove");
+        let nothing_there = || Problem::new(Code::NoFactorAvailable, "there is no second factor to remove");
         // Nobody can prove anything without a factor, so nothing is asked for.
         if !has_factor && !proof.is_shown() {
             return Err(nothing_there());

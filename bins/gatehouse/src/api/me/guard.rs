@@ -10,7 +10,7 @@ use store::Tx;
 use crate::api::auth::Entered;
 use gate::{
     caller::Signed,
-    errors::Problem,
+    errors::{Code, Problem},
     signing_in::{self, Held},
     step_up::{AccountSecurityChange, IfAsked, Spending},
 };
@@ -56,7 +56,7 @@ const RECENT: i64 = 10 * 60_000;
 
 /// 401: sign in again, here and now.
 fn reauth_required() -> Problem {
-    Problem::refused("REAUTH_REQUIRED", "sign in again: this has to follow a sign-in within five minutes")
+    Problem::new(Code::ReauthRequired, "sign in again: this has to follow a sign-in within five minutes")
 }
 
 /// Whether the person has signed in on this session, or proved their presence in it, within the last ten minutes.
@@ -67,7 +67,7 @@ pub(crate) async fn recent(ctx: &Ctx, tx: &mut Tx, session: &Session) -> Result<
     }
     let message =
         "sign in again: a token that writes has to follow a sign-in or a step-up within ten minutes";
-    Err(Problem::refused("REAUTH_REQUIRED", message))
+    Err(Problem::new(Code::ReauthRequired, message))
 }
 
 /// Whether the person has signed in on this session just now.
@@ -96,7 +96,7 @@ async fn unrevoked(tx: &mut Tx, signed: &Signed) -> Result<Session, Problem> {
 }
 
 fn too_many() -> Problem {
-    Problem::conflict("CONFLICT", format!("there are {MAX_FACTORS} factors; remove one first"))
+    Problem::new(Code::Conflict, format!("there are {MAX_FACTORS} factors; remove one first"))
 }
 
 /// Whether one more factor may be enrolled.

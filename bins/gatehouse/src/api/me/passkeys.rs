@@ -26,7 +26,7 @@ use crate::api::{
 use gate::{
     access::Access,
     body::{Json, answer},
-    errors::Problem,
+    errors::{Code, Problem},
     permissions::SigningIn,
 };
 
@@ -169,7 +169,7 @@ pub(crate) async fn verify_passkey(
         };
         let enrolled = enrolled(ctx, tx, &signed, held, &factor, begun, &proof).await?;
         if !tx.insert_factor(&factor).await? {
-            return Err(Problem::conflict("CONFLICT", "this passkey is enrolled already"));
+            return Err(Problem::new(Code::Conflict, "this passkey is enrolled already"));
         }
         let Enrolled { events, renewed } = enrolled;
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))

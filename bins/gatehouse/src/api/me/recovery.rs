@@ -10,7 +10,12 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::guard::{Proof, hold};
-use gate::{access::Access, body::answer, errors::Problem, permissions::OwnAccount};
+use gate::{
+    access::Access,
+    body::answer,
+    errors::{Code, Problem},
+    permissions::OwnAccount,
+};
 
 /// Recovery codes; shown once.
 #[derive(Serialize, ToSchema)]
@@ -42,7 +47,7 @@ pub(crate) async fn generate_recovery_codes(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = hold(tx, &signed).await?;
         if !tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
-            return Err(Problem::conflict("CONFLICT", "enrol a second factor first"));
+            return Err(Problem::new(Code::Conflict, "enrol a second factor first"));
         }
         // The grace is not used up: a lost page may be asked for again.
         let mut events = if session.has_grace(GraceAct::GenerateCodes, ctx.now) {

@@ -24,7 +24,11 @@ use crate::{
     },
     area_metrics, pages,
 };
-use gate::{access::Visitor, body::Form, errors::Problem};
+use gate::{
+    access::Visitor,
+    body::Form,
+    errors::{Code, Problem},
+};
 
 /// Metadata at an address is read again at most so often because of a signature that fails.
 const PATIENCE: i64 = 5 * 60_000;
@@ -258,17 +262,17 @@ async fn answered(
 /// What a client is told: after all checks why, before them nothing.
 fn problem_of(refusal: &Refusal) -> Problem {
     match refusal.reason {
-        Reason::NotProvisioned => Problem::refused(
-            "NOT_PROVISIONED",
+        Reason::NotProvisioned => Problem::new(
+            Code::NotProvisioned,
             "no person of this tenant has this address; an administrator can invite it",
         ),
-        Reason::SsoNotAllowed => Problem::refused(
-            "SSO_NOT_ALLOWED",
+        Reason::SsoNotAllowed => Problem::new(
+            Code::SsoNotAllowed,
             "this tenant takes e-mail and password alone; sign in with them, or ask an administrator",
         ),
         Reason::Disabled => Problem::account_disabled(),
-        _ => Problem::refused(
-            "SAML_REFUSED",
+        _ => Problem::new(
+            Code::SamlRefused,
             "the answer of the identity provider was not accepted; an administrator finds the reason in the audit log",
         ),
     }

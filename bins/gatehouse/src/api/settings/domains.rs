@@ -21,7 +21,7 @@ use crate::{
 use gate::{
     access::Access,
     body::answer,
-    errors::Problem,
+    errors::{Code, Problem},
     permissions::{Administer, AdministerInPerson},
     step_up::{SsoProviderChange, StepUp},
 };
@@ -163,7 +163,7 @@ pub(crate) async fn verify_domain(
         let (_, is_new) = saml_sp::own(ctx, tx, wanted.clone(), Method::Dns).await?;
         if is_new && was_proved {
             // It was given up meanwhile, and nobody has looked at the record.
-            return Err(Problem::conflict("CONFLICT", "the domain was given up just now; try again")
+            return Err(Problem::new(Code::Conflict, "the domain was given up just now; try again")
                 .reason("DNS_RECORD_MISSING"));
         }
         let data = DomainVerified { method: Method::Dns.as_str().to_owned() };
@@ -188,7 +188,7 @@ fn proved(
             "{} could not be looked up: the DNS gave no answer; try again in a few minutes",
             dns::record_name(domain)
         );
-        Problem::conflict("CONFLICT", problem).reason("DNS_UNAVAILABLE")
+        Problem::new(Code::Conflict, problem).reason("DNS_UNAVAILABLE")
     })?;
     let is_ours = |token: &str| site.pipeline.keys.is_domain_token(tenant, domain, token);
     if texts.iter().filter_map(|text| dns::token_of(text)).any(is_ours) {
@@ -199,7 +199,7 @@ fn proved(
         "there is no TXT record {} with the value that the list of domains shows{others}. A new record may take minutes, up to hours, to be seen",
         dns::record_name(domain)
     );
-    Err(Problem::conflict("CONFLICT", problem).reason("DNS_RECORD_MISSING"))
+    Err(Problem::new(Code::Conflict, problem).reason("DNS_RECORD_MISSING"))
 }
 
 /// Give up a domain

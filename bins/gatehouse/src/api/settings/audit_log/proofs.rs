@@ -16,7 +16,12 @@ use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::{Site, query::query};
-use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
+use gate::{
+    access::Access,
+    body::answer,
+    errors::{Code, Problem},
+    permissions::Administer,
+};
 
 /// The newest checkpoint of the log.
 #[derive(Serialize, ToSchema)]
@@ -75,7 +80,7 @@ struct ShownConsistency {
 }
 
 fn not_sealed() -> Problem {
-    Problem::conflict("NOT_SEALED", "this entry has no place in the log yet; ask again in a second")
+    Problem::new(Code::NotSealed, "this entry has no place in the log yet; ask again in a second")
 }
 
 /// Hashes as they are shown.

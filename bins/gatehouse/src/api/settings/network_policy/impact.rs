@@ -16,7 +16,7 @@ use crate::api::openapi::values;
 use gate::{
     access::{Access, lifetime},
     body::{Json, answer},
-    errors::Problem,
+    errors::{Code, Problem},
     permissions::Administer,
 };
 
@@ -95,7 +95,7 @@ pub(crate) async fn network_policy_impact(
     }
     let parse = |(place, text): (usize, &String)| {
         let parsed = text.parse::<Cidr>();
-        parsed.map_err(|error| Problem::bad("INVALID_CIDR", format!("rules[{place}]: {error}")))
+        parsed.map_err(|error| Problem::new(Code::InvalidCidr, format!("rules[{place}]: {error}")))
     };
     let ranges = rules.iter().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;
     let policy = Policy::of_ranges(Settings { mode, enforcement, admin_bypass }, ranges);

@@ -9,7 +9,12 @@ use store::Tx;
 
 use super::{findings::Around, id_of, shown::ShownProvider};
 use crate::{api::Site, events::provider_changed, metadata};
-use gate::{access::Access, body::answer, errors::Problem, permissions::AdministerInPerson};
+use gate::{
+    access::Access,
+    body::answer,
+    errors::{Code, Problem},
+    permissions::AdministerInPerson,
+};
 
 /// Read metadata now
 ///
@@ -38,7 +43,7 @@ pub(crate) async fn refresh_saml_provider(
     let Source::MetadataUrl(url) = found.ok_or_else(Problem::not_found)?.source else {
         let problem =
             "this provider's metadata has no address; set metadataUrl, or hand in newer metadataXml";
-        return Err(Problem::conflict("CONFLICT", problem).reason("NO_METADATA_URL"));
+        return Err(Problem::new(Code::Conflict, problem).reason("NO_METADATA_URL"));
     };
     access.attempt(attempts::look_up(access.tenant())).await?;
     let read = access.aside(metadata::read(&site.webhooks.client, &url)).await?;

@@ -16,7 +16,7 @@ use crate::api::openapi::values;
 use gate::{
     access::Access,
     body::{Json, answer},
-    errors::Problem,
+    errors::{Code, Problem},
     permissions::Administer,
 };
 
@@ -240,7 +240,7 @@ pub(crate) async fn retry_webhook_delivery(
 /// What is disabled sends nothing.
 fn enabled(subscription: &Subscription) -> Result<(), Problem> {
     let conflict =
-        || Problem::conflict("CONFLICT", "the subscription is disabled; enable it first").reason("DISABLED");
+        || Problem::new(Code::Conflict, "the subscription is disabled; enable it first").reason("DISABLED");
     if subscription.enabled { Ok(()) } else { Err(conflict()) }
 }
 

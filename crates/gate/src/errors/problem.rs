@@ -1,9 +1,4 @@
-//! The one file that turns errors into HTTP.
-//!
-//! Inside there is one [`Problem`]; outside two shapes of it: the envelope `{error, code?, reason?}`, and
-//! under `/api/scim` the body of RFC 7644 §3.12, which at 401 and 403 carries both.
-
-mod areas;
+//! A refusal or a failure, and its two shapes.
 
 use std::{fmt, time::Duration};
 
@@ -13,27 +8,27 @@ use actix_web::{
         StatusCode,
         header::{self, HeaderName, HeaderValue},
     },
-    web::Bytes,
 };
 use audit::Event;
-use kernel::{Ctx, StoreError};
+use kernel::Ctx;
 use scim_core::ScimType;
 use serde_json::{Map, Value};
+
+use super::code::Code;
 
 /// A refusal or a failure, as a client may know of it.
 #[derive(Debug)]
 pub struct Problem {
-    status: StatusCode,
-    code: &'static str,
-    message: String,
-    reason: Option<String>,
-    scim_type: Option<ScimType>,
-    header: Option<(HeaderName, HeaderValue)>,
-    cause: Option<String>,
+    pub(super) code: Code,
+    pub(super) message: String,
+    pub(super) reason: Option<String>,
+    pub(super) scim_type: Option<ScimType>,
+    pub(super) header: Option<(HeaderName, HeaderValue)>,
+    pub(super) cause: Option<String>,
     /// What a proof is asked for.
-    purpose: Option<stepup::Purpose>,
+    pub(super) purpose: Option<stepup::Purpose>,
     /// What the ledger is to say of the refusal.
-    entry: Option<Box<Entry>>,
+    pub(super) entry: Option<Box<Entry>>,
 }
 
 /// What the ledger is to say of a refusal: it travels with the answer to where it can be written.
@@ -57,12 +52,12 @@ pub(crate) struct Cause(pub(crate) String);
 pub const SCIM_JSON: &str = "application/scim+json";
 
 /// Seconds after which trying again is worth it.
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+pub(super) const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
 impl Problem {
-    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+    /// A problem of this code. Where it is 400, `message` begins with the field's JSON path.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
-            status,
             code,
             message: message.into(),
             reason: None,
@@ -86,12 +81,7 @@ impl Problem {
 
     /// 400; `message` begins with the field's JSON path.
     pub fn invalid_request(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "INVALID_REQUEST", message)
-    }
-
-    /// 400 with a code of its own; `message` begins with the field's JSON path.
-    pub fn bad(code: &'static str, message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, code, message)
+        Self::new(Code::InvalidRequest, message)
     }
 
     /// 400 for a body that is not JSON.
@@ -103,30 +93,25 @@ impl Problem {
     pub fn unauthenticated() -> Self {
         let message =
             "a valid credential is needed: a token that is not revoked, or a session that is not over";
-        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message)
+        Self::new(Code::Unauthenticated, message)
             .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
     /// 400 for a cursor that is not ours.
     pub fn invalid_cursor() -> Self {
         let message = "cursor: not one of this list; begin again without it";
-        Self::bad("INVALID_CURSOR", message)
-    }
-
-    /// 401 with a code of its own.
-    pub fn refused(code: &'static str, message: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, code, message)
+        Self::new(Code::InvalidCursor, message)
     }
 
     /// 401: the session was ended from elsewhere.
     pub fn session_revoked() -> Self {
-        Self::refused("SESSION_REVOKED", "this session was ended; sign in again")
+        Self::new(Code::SessionRevoked, "this session was ended; sign in again")
     }
 
     /// 401: the person may not sign in.
     pub fn account_disabled() -> Self {
-        Self::refused(
-            "ACCOUNT_DISABLED",
+        Self::new(
+            Code::AccountDisabled,
             "this account is disabled; an administrator of the tenant can enable it",
         )
     }
@@ -134,13 +119,13 @@ impl Problem {
     /// 401: the tenant accepts e-mail and password, or a passkey, alone.
     pub fn sso_not_allowed() -> Self {
         let message = "This tenant does not accept single sign-on. Sign in with your password.";
-        Self::refused("SSO_NOT_ALLOWED", message)
+        Self::new(Code::SsoNotAllowed, message)
     }
 
     /// 403: passwords and passkeys do not open this tenant.
     pub fn sso_required() -> Self {
-        Self::denied(
-            "SSO_REQUIRED",
+        Self::new(
+            Code::SsoRequired,
             "This tenant requires single sign-on. Sign in through its identity provider.",
         )
     }
@@ -152,7 +137,7 @@ impl Problem {
             purpose.name
         );
         let challenge = HeaderValue::from_str(&format!("StepUp purpose={}", purpose.name));
-        let problem = Self::refused("STEP_UP_REQUIRED", message);
+        let problem = Self::new(Code::StepUpRequired, message);
         let problem = Self { purpose: Some(*purpose), ..problem };
         match challenge {
             Ok(challenge) => problem.with(header::WWW_AUTHENTICATE, challenge),
@@ -163,14 +148,14 @@ impl Problem {
     /// 401: the proof that came along is not good for this.
     pub(crate) fn step_up_invalid(invalid: stepup::Invalid) -> Self {
         let message = format!("{invalid}: prove again who you are");
-        Self { reason: Some(invalid.reason().into()), ..Self::refused("STEP_UP_INVALID", message) }
+        Self { reason: Some(invalid.reason().into()), ..Self::new(Code::StepUpInvalid, message) }
     }
 
     /// 400: nobody has heard of it.
     pub fn unknown_purpose() -> Self {
         let names: Vec<_> = stepup::PURPOSES.iter().map(|purpose| purpose.name).collect();
         let message = format!("purpose: write one of {}", names.join(", "));
-        Self::bad("UNKNOWN_PURPOSE", message)
+        Self::new(Code::UnknownPurpose, message)
     }
 
     /// The same, entered in the ledger of the caller's tenant.
@@ -192,13 +177,8 @@ impl Problem {
 
     /// 403 with a reason.
     pub fn forbidden(reason: impl Into<String>, message: impl Into<String>) -> Self {
-        let problem = Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message);
+        let problem = Self::new(Code::Forbidden, message);
         Self { reason: Some(reason.into()), ..problem }
-    }
-
-    /// 403 with a code of its own.
-    pub fn denied(code: &'static str, message: impl Into<String>) -> Self {
-        Self::new(StatusCode::FORBIDDEN, code, message)
     }
 
     /// 403: a valid credential of a kind that is not for this.
@@ -209,11 +189,6 @@ impl Problem {
     /// 403: the session owes a second factor.
     pub fn mfa_required() -> Self {
         Self::forbidden("MFA_REQUIRED", "a second factor is owed: finish signing in first")
-    }
-
-    /// 409 with a code of its own.
-    pub fn conflict(code: &'static str, message: impl Into<String>) -> Self {
-        Self::new(StatusCode::CONFLICT, code, message)
     }
 
     /// The same with a reason.
@@ -229,26 +204,25 @@ impl Problem {
 
     /// 404 that says what there is not.
     pub fn missing(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+        Self::new(Code::NotFound, message)
     }
 
     /// 405 with what is allowed, separated by commas.
     pub fn method_not_allowed(allow: &HeaderValue) -> Self {
         let message = "this address does not take this method; the header Allow says which it takes";
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
-            .with(header::ALLOW, allow.clone())
+        Self::new(Code::MethodNotAllowed, message).with(header::ALLOW, allow.clone())
     }
 
     /// 413
     pub fn payload_too_large(limit: usize) -> Self {
         let message = format!("the body is larger than {limit} bytes");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message)
+        Self::new(Code::PayloadTooLarge, message)
     }
 
     /// 415 with what is taken.
     pub fn unsupported_media_type(takes: &str) -> Self {
         let message = format!("send the body as {takes}");
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message)
+        Self::new(Code::UnsupportedMediaType, message)
     }
 
     /// 429 with the seconds to wait.
@@ -268,14 +242,13 @@ impl Problem {
     }
 
     fn limited(message: String, seconds: u64) -> Self {
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message)
-            .with(header::RETRY_AFTER, HeaderValue::from(seconds))
+        Self::new(Code::RateLimited, message).with(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
     /// 500: the log has the rest, under the request's id.
     pub fn internal() -> Self {
         let message = "something went wrong here; the log knows more under this answer's X-Request-Id";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message)
+        Self::new(Code::Internal, message)
     }
 
     /// 500 for what does not happen: the log says what did.
@@ -286,12 +259,11 @@ impl Problem {
     /// 503
     pub fn unavailable() -> Self {
         let message = "the service cannot answer just now; try again soon";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
-            .with(header::RETRY_AFTER, RETRY_AFTER)
+        Self::new(Code::Unavailable, message).with(header::RETRY_AFTER, RETRY_AFTER)
     }
 
     /// 503 for a search that was stopped.
-    fn search_too_long(limit: Duration) -> Self {
+    pub(super) fn search_too_long(limit: Duration) -> Self {
         let message = format!(
             "the search was stopped after {} s; ask for less, such as a shorter time",
             limit.as_secs()
@@ -301,7 +273,7 @@ impl Problem {
 
     /// What programs know it by.
     pub fn code(&self) -> &'static str {
-        self.code
+        self.code.as_str()
     }
 
     /// What people are told.
@@ -331,18 +303,18 @@ impl Problem {
 
     /// As an answer of SCIM.
     pub fn scim(&self) -> HttpResponse {
-        let mut body = scim_core::error_body(self.status.as_u16(), self.scim_type, &self.message);
-        let both = self.status == StatusCode::UNAUTHORIZED || self.status == StatusCode::FORBIDDEN;
+        let mut body = scim_core::error_body(self.code.status().as_u16(), self.scim_type, &self.message);
+        let both = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&self.code.status());
         if let (true, Some(members)) = (both, body.as_object_mut()) {
             members.extend(self.members());
         }
         self.respond(SCIM_JSON, &body)
     }
 
-    fn members(&self) -> Map<String, Value> {
+    pub(super) fn members(&self) -> Map<String, Value> {
         let mut members = Map::new();
         members.insert("error".into(), self.message.as_str().into());
-        members.insert("code".into(), self.code.into());
+        members.insert("code".into(), self.code().into());
         if let Some(reason) = &self.reason {
             members.insert("reason".into(), reason.as_str().into());
         }
@@ -356,7 +328,7 @@ impl Problem {
     }
 
     fn respond(&self, content_type: &str, body: &Value) -> HttpResponse {
-        let mut answer = HttpResponseBuilder::new(self.status);
+        let mut answer = HttpResponseBuilder::new(self.code.status());
         if let Some(header) = &self.header {
             answer.insert_header(header.clone());
         }
@@ -368,7 +340,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
+        write!(f, "{}: {}", self.code(), self.message)
     }
 }
 
@@ -376,82 +348,10 @@ impl std::error::Error for Problem {}
 
 impl ResponseError for Problem {
     fn status_code(&self) -> StatusCode {
-        self.status
+        self.code.status()
     }
 
     fn error_response(&self) -> HttpResponse {
         self.envelope()
-    }
-}
-
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        let problem = match error {
-            StoreError::Unavailable(_) => Self::unavailable(),
-            StoreError::TenantBusy(work) => {
-                Self::busy(&format!("too many {work} of this tenant are under way"), 1)
-            }
-            StoreError::ScanTooLong(limit) => Self::search_too_long(limit),
-            _ => Self::internal(),
-        };
-        problem.because(&error)
-    }
-}
-
-/// 503, of which the two bodies are written once: it is said when there is no time.
-pub(crate) struct Overloaded {
-    envelope: Bytes,
-    scim: Bytes,
-}
-
-impl Overloaded {
-    pub(crate) fn new() -> Self {
-        let problem = Problem::unavailable();
-        let scim = scim_core::error_body(problem.status.as_u16(), None, &problem.message);
-        let envelope = Value::Object(problem.members());
-        Self { envelope: envelope.to_string().into(), scim: scim.to_string().into() }
-    }
-
-    /// As an answer of the plain API.
-    pub(crate) fn envelope(&self) -> HttpResponse {
-        Self::answer("application/json", &self.envelope)
-    }
-
-    /// As an answer of SCIM.
-    pub(crate) fn scim(&self) -> HttpResponse {
-        Self::answer(SCIM_JSON, &self.scim)
-    }
-
-    fn answer(content_type: &'static str, body: &Bytes) -> HttpResponse {
-        HttpResponse::ServiceUnavailable()
-            .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
-            .insert_header((header::RETRY_AFTER, RETRY_AFTER))
-            .body(body.clone())
-    }
-}
-
-/// A [`Problem`] that is answered in SCIM's shape.
-#[derive(Debug)]
-pub struct ScimProblem(Problem);
-
-impl<E: Into<Problem>> From<E> for ScimProblem {
-    fn from(error: E) -> Self {
-        Self(error.into())
-    }
-}
-
-impl fmt::Display for ScimProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl ResponseError for ScimProblem {
-    fn status_code(&self) -> StatusCode {
-        self.0.status
-    }
-
-    fn error_response(&self) -> HttpResponse {
-        self.0.scim()
     }
 }

@@ -1,0 +1,12 @@
+//! Authenticators.
+
+use super::problem::Problem;
+
+impl From<attestation::Error> for Problem {
+    fn from(error: attestation::Error) -> Self {
+        match error {
+            attestation::Error::TooMany => Self::invalid_request(format!("allowedAaguids: {error}")),
+            attestation::Error::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The codes by which programs know a problem: each with its status and what it means.
+
+use actix_web::http::StatusCode;
+
+macro_rules! codes {
+    ($($name:ident = $text:literal, $status:ident, $meaning:literal;)+) => {
+        /// What programs know a problem by.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code {
+            $(#[doc = $meaning] $name,)+
+        }
+
+        impl Code {
+            /// All of them, by status.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// As it stands in `code`.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+
+            /// The status that it is answered with.
+            pub const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$name => StatusCode::$status,)+
+                }
+            }
+
+            /// What it means, as a sentence.
+            pub const fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$name => $meaning,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, "A field is missing, unknown or malformed. `error` begins with its path.";
+    InvalidCursor = "INVALID_CURSOR", BAD_REQUEST, "The cursor is not one of this list.";
+    InvalidCidr = "INVALID_CIDR", BAD_REQUEST, "The text is no IP address and no CIDR range.";
+    DuplicateCidr = "DUPLICATE_CIDR", BAD_REQUEST, "A rule for this range exists already.";
+    UnknownPurpose = "UNKNOWN_PURPOSE", BAD_REQUEST, "No step-up purpose has this name.";
+    Unauthenticated = "UNAUTHENTICATED", UNAUTHORIZED, "The request carries no valid credential.";
+    SessionRevoked = "SESSION_REVOKED", UNAUTHORIZED, "The session was ended.";
+    AccountDisabled = "ACCOUNT_DISABLED", UNAUTHORIZED, "The account is disabled.";
+    NotProvisioned = "NOT_PROVISIONED", UNAUTHORIZED, "No user has this e-mail address.";
+    InvalidCredentials = "INVALID_CREDENTIALS", UNAUTHORIZED, "E-mail address or password is wrong.";
+    FactorInvalid = "FACTOR_INVALID", UNAUTHORIZED, "The code or passkey is wrong.";
+    TicketInvalid = "TICKET_INVALID", UNAUTHORIZED, "The ticket or challenge has expired or was used.";
+    LinkInvalid = "LINK_INVALID", UNAUTHORIZED, "The link has expired or was used.";
+    ReauthRequired = "REAUTH_REQUIRED", UNAUTHORIZED, "The sign-in is too old for this. Sign in again.";
+    SsoNotAllowed = "SSO_NOT_ALLOWED", UNAUTHORIZED, "The tenant does not accept single sign-on.";
+    SamlRefused = "SAML_REFUSED", UNAUTHORIZED, "The identity provider's response was not accepted.";
+    StepUpRequired = "STEP_UP_REQUIRED", UNAUTHORIZED, "The operation needs a step-up token.";
+    StepUpInvalid = "STEP_UP_INVALID", UNAUTHORIZED, "The step-up token is not valid for this.";
+    Forbidden = "FORBIDDEN", FORBIDDEN, "The credential does not permit this. `reason` says why.";
+    SsoRequired = "SSO_REQUIRED", FORBIDDEN, "The tenant requires single sign-on.";
+    FactorNotPermitted = "FACTOR_NOT_PERMITTED", FORBIDDEN, "This factor is not accepted here.";
+    NetworkPolicyBlocked = "NETWORK_POLICY_BLOCKED", FORBIDDEN, "The tenant's network policy blocks the address.";
+    AttestationPolicyBlocked = "ATTESTATION_POLICY_BLOCKED", FORBIDDEN, "The tenant's policy does not allow this authenticator.";
+    NotFound = "NOT_FOUND", NOT_FOUND, "The tenant has no such resource.";
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, "The address does not take this method.";
+    Conflict = "CONFLICT", CONFLICT, "The state of the resource does not allow this.";
+    Uniqueness = "uniqueness", CONFLICT, "The name or address is taken.";
+    NoFactorAvailable = "NO_FACTOR_AVAILABLE", CONFLICT, "The user has no factor that this accepts.";
+    PolicyRequiresMfa = "POLICY_REQUIRES_MFA", CONFLICT, "The tenant requires a second factor.";
+    PolicyRequiresWebauthn = "POLICY_REQUIRES_WEBAUTHN", CONFLICT, "The tenant requires a passkey.";
+    LastFactorPolicyBlocked = "LAST_FACTOR_POLICY_BLOCKED", CONFLICT, "It is the last factor that the policy accepts.";
+    LockoutProtection = "LOCKOUT_PROTECTION", CONFLICT, "No administrator could sign in any more.";
+    NotSealed = "NOT_SEALED", CONFLICT, "The audit entry has no place in the sealed log yet.";
+    PayloadTooLarge = "PAYLOAD_TOO_LARGE", PAYLOAD_TOO_LARGE, "The body is too large.";
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, "The body has another media type.";
+    RateLimited = "RATE_LIMITED", TOO_MANY_REQUESTS, "Too many requests or attempts. `Retry-After` says when to try again.";
+    Internal = "INTERNAL", INTERNAL_SERVER_ERROR, "Something failed in the server.";
+    Unavailable = "UNAVAILABLE", SERVICE_UNAVAILABLE, "The server cannot answer now. Try again.";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_code_has_a_name_of_its_own_and_an_error_status() {
+        let names: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        assert!(Code::ALL.iter().all(|code| code.status().as_u16() >= 400 && code.meaning().ends_with('.')));
+        assert!(Code::ALL.is_sorted_by_key(|code| code.status().as_u16()));
+    }
+}

@@ -1,0 +1,21 @@
+//! Network policies.
+
+use super::{code::Code, problem::Problem};
+
+impl From<netpolicy::Error> for Problem {
+    fn from(error: netpolicy::Error) -> Self {
+        use netpolicy::Error;
+        match error {
+            Error::Lockout => Self::new(Code::LockoutProtection, error.to_string()),
+            Error::CallerNotCovered => {
+                Self::new(Code::Conflict, error.to_string()).reason("CALLER_NOT_COVERED")
+            }
+            Error::Cidr(_) => Self::new(Code::InvalidCidr, format!("cidr: {error}")),
+            Error::Duplicate(_) => Self::new(Code::DuplicateCidr, format!("cidr: {error}; change its label")),
+            Error::TooMany => Self::new(Code::Conflict, error.to_string()),
+            Error::NotFound => Self::not_found(),
+            Error::Label => Self::invalid_request(format!("label: {error}")),
+            Error::Store(error) => error.into(),
+        }
+    }
+}

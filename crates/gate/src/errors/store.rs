@@ -1,0 +1,19 @@
+//! Storage.
+
+use kernel::StoreError;
+
+use super::problem::Problem;
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let problem = match error {
+            StoreError::Unavailable(_) => Self::unavailable(),
+            StoreError::TenantBusy(work) => {
+                Self::busy(&format!("too many {work} of this tenant are under way"), 1)
+            }
+            StoreError::ScanTooLong(limit) => Self::search_too_long(limit),
+            _ => Self::internal(),
+        };
+        problem.because(&error)
+    }
+}
