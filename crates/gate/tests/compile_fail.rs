@@ -21,7 +21,12 @@ const LIBRARIES: [&str; 8] =
 #[expect(clippy::disallowed_methods, reason = "it is no setting of the server's")]
 fn libraries() -> BTreeMap<String, PathBuf> {
     let arguments = std::env::var("CARGO_TEST_ARGUMENTS").unwrap_or_else(|_| "--package gate".to_owned());
-    let built = Command::new(env!("CARGO"))
+    let mut cargo = Command::new(env!("CARGO"));
+    // What cargo has set for this test would make it build others anew, which name it with `env!`.
+    for (name, _) in std::env::vars().filter(|(name, _)| is_of_package(name)) {
+        cargo.env_remove(name);
+    }
+    let built = cargo
         .args(["test", "--no-run", "--offline", "--locked", "--message-format", "json"])
         .args(arguments.split(' '))
         .output()
@@ -40,6 +45,12 @@ fn libraries() -> BTreeMap<String, PathBuf> {
         files.map(PathBuf::from).find(|file| file.extension().is_some_and(|extension| extension == "rlib"))
     };
     messages.filter(is_library).filter_map(|message| Some((name(&message), rlib(&message)?))).collect()
+}
+
+fn is_of_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_PRIMARY_"]
+        .iter()
+        .any(|prefix| variable.starts_with(prefix))
 }
 
 /// The errors of a file: line and code.
