@@ -27,6 +27,7 @@ pub mod attempts;
 mod factor;
 mod lockout;
 mod make;
+mod memory;
 mod passkey;
 mod password;
 mod password_hash;
@@ -41,6 +42,7 @@ pub use factor::{
 };
 pub use lockout::{Means, PasskeyUse};
 pub use make::{Aaguid, Makers, Trust};
+pub use memory::MemoryCredentials;
 pub use passkey::{
     Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
     PendingRegistration, user_handle, user_of_handle,

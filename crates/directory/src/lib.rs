@@ -6,12 +6,14 @@
 
 mod error;
 mod link;
+mod memory;
 mod people;
 mod store;
 mod tenant;
 
 pub use error::Error;
 pub use link::{Link, LinkKind, redeem_link};
+pub use memory::MemoryPeople;
 pub use people::{
     AccountChanges, NewPerson, Person, PhoneNumber, ProfileChanges, Role, change_person, change_profile,
     create_person, delete_person, find_person,

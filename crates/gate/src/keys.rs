@@ -12,6 +12,7 @@ use ring::digest::{Context, SHA256};
 use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
 use serde_json::{Map, Value};
 use sessions::{Claims, CookieKeys, CookieName, CookieSecret, NotASession};
+use sign_in::TotpKeys;
 
 /// What signs, and what verifies what was signed before.
 pub struct Keys {
@@ -247,16 +248,6 @@ impl Keys {
         self.current().challenges.verify(key, &text, &tag).then_some(text)
     }
 
-    /// Seals the secret of an authenticator app for its place.
-    pub fn seal_totp(&self, env: &dyn Env, place: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
-        self.current().totp.seal(env, place, secret)
-    }
-
-    /// The secret of an authenticator app, sealed by any key there is.
-    pub fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
-        self.current().totp.open(place, sealed)
-    }
-
     /// A session cookie, sealed with the newest secret.
     pub(crate) fn mint_cookie(
         &self,
@@ -378,5 +369,15 @@ mod tests {
         for odd in [token.as_str(), "", "x", &token[1..], &format!("{token}a"), "é"] {
             assert!(!retired.is_domain_token(&ours, &domain, odd), "{odd}");
         }
+    }
+}
+
+impl TotpKeys for Keys {
+    fn seal_totp(&self, env: &dyn Env, place: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+        self.current().totp.seal(env, place, secret)
+    }
+
+    fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
+        self.current().totp.open(place, sealed)
     }
 }

@@ -29,7 +29,6 @@ pub mod readiness;
 pub mod refusals;
 pub mod server;
 pub mod shape;
-pub mod signing_in;
 #[cfg(feature = "otlp")]
 pub mod spans;
 pub mod step_up;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use audit::{Event, events::policies::NetworkPolicyBlocked};
-use directory::{Person, Role};
+use directory::Role;
 use kernel::{Ctx, StoreError, TenantId};
 use moka::sync::Cache;
 use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
@@ -91,17 +91,6 @@ impl<'a> Who<'a> {
     }
 }
 
-/// Lets somebody in who has proved a first factor, before there is a ticket or a session, or refuses with 403.
-pub async fn admit_sign_in(ctx: &Ctx, tx: &mut Tx, person: &Person) -> Result<(), Problem> {
-    let settings = tx.network_settings().await?;
-    if !settings.looks_at(Surface::SignIn) {
-        return Ok(());
-    }
-    let policy = Policy::new(settings, &tx.network_rules().await?);
-    let who = Who { id: person.id.as_str(), admin: person.role == Role::Admin };
-    decided(&policy, ctx, Surface::SignIn, &who)
-}
-
 /// Decides once more, in the unit of work of a request that another policy has let in.
 pub(crate) async fn decide_again(
     ctx: &Ctx,
@@ -129,7 +118,7 @@ fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &Who<'_>) -> Resul
 }
 
 /// 403: says nothing of rules.
-fn blocked() -> Problem {
+pub(crate) fn blocked() -> Problem {
     let message = "this tenant's network policy lets nobody in from this address; connect from a permitted network, \
                    or ask an administrator";
     Problem::new(Code::NetworkPolicyBlocked, message)

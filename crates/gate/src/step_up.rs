@@ -286,8 +286,3 @@ impl<P: For> Deref for IfAsked<P> {
         &self.0
     }
 }
-
-/// A ceremony that failed with this problem, which comes out of it as it went in.
-pub fn ceremony(problem: Problem) -> stepup::Error {
-    stepup::Error::Ceremony(Box::new(problem))
-}

@@ -6,7 +6,7 @@ use kernel::StoreError;
 use crate::{NetworkPolicyStore, Policy, Rule, RuleId, Settings};
 
 /// Keeps everything in memory. What holds it (a mutex) is what keeps changes apart.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
     settings: Settings,
     rules: Vec<Rule>,

@@ -16,10 +16,12 @@
 //! # Ok::<(), kernel::ParseTimestampError>(())
 //! ```
 
+mod memory;
 pub mod pat;
 mod raw;
 mod scim;
 
+pub use memory::MemoryPats;
 pub use pat::{Pat, PatId, PatStore, Scope};
 pub use raw::{Malformed, RawToken, TokenHash, TokenKind};
 pub use scim::{Error, NAME_MAX, NewScimToken, ScimToken, ScimTokenId, ScimTokenStore, mint, revoke};

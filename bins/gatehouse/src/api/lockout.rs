@@ -5,13 +5,13 @@ use credentials::{Means, PasskeyUse, SignInPolicy, SignInStore};
 use directory::{Person, Role};
 use kernel::{Ctx, StoreError, Timestamp};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
+use sign_in::Account;
 use store::{Administrator, Tx};
 
 use super::Site;
 use gate::{
     access::lifetime,
     errors::{Code, Problem},
-    signing_in::Held,
 };
 
 /// Looks at the administrators before an act, so that it can be compared with what the act leaves.
@@ -43,15 +43,15 @@ impl Lockout {
         }
     }
 
-    /// The same before somebody's act on their own account, held by `hold_to_remove`.
+    /// The same before somebody's act on their own account, locked by `lock_to_remove`.
     pub(crate) async fn before_own_act(
-        held: &Held,
+        account: &Account,
         site: &Site,
         ctx: &Ctx,
         tx: &mut Tx,
     ) -> Result<Self, Problem> {
-        match held.person.role {
-            Role::Admin => Self::under(&held.policy, site, ctx, tx).await,
+        match account.person.role {
+            Role::Admin => Self::under(&account.policy, site, ctx, tx).await,
             Role::Member => Ok(Self { passkeys_work: false, was_possible: false }),
         }
     }

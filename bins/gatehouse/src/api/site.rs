@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::web;
 use gate::pipeline::Pipeline;
+use sign_in::Verifiers;
 
 use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
 use crate::workers::deliveries::Webhooks;
@@ -29,6 +30,11 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// What second factors are verified with.
+    pub(crate) fn verifiers(&self) -> Verifiers<'_> {
+        Verifiers { passkeys: self.auth.passkeys.as_ref(), totp: &self.pipeline.keys }
+    }
+
     /// Whether any make of authenticators can be proved here.
     pub(crate) fn can_prove_makes(&self) -> bool {
         self.makers.can_prove_any()

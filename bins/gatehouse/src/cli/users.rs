@@ -14,10 +14,11 @@ use credentials::{PasswordContext, Passwords, Salt, SignInStore, check_new_passw
 use directory::{NewPerson, PeopleStore, Person, Role, Tenant};
 use kernel::{Ctx, Email, Secret, UserId};
 use serde_json::json;
+use sign_in::reset;
 use store::Tx;
 
 use super::{office::Office, report::Report, report::Result};
-use crate::{config::Settings, people};
+use crate::config::Settings;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -176,12 +177,12 @@ async fn set_role(office: &Office, who: &Who, role: Role) -> Result<Report> {
 async fn reset_password(office: &Office, settings: &Settings, who: &Who) -> Result<Report> {
     let (tenant, id) = find(office, &who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-        people::reset_password(ctx, tx, &id, false).await
+        reset::reset_password(ctx, tx, &id, false).await
     });
-    let reset = write.await.map_err(|problem| problem.to_string())?;
-    let people::PasswordReset { person, kind, link, revoked_tokens } = reset;
+    let done = write.await.map_err(|problem| problem.to_string())?;
+    let reset::PasswordReset { person, kind, link, revoked_tokens } = done;
     let base_url = settings.base_url.clone().unwrap_or_else(|| format!("http://{}", settings.bind));
-    let address = people::address_of(&base_url, &link);
+    let address = reset::link_url(&base_url, &link);
     let json = json!({ "id": person.id, "link": address, "revokedTokens": revoked_tokens });
     let lines = format!(
         "the old password, all sessions and {revoked_tokens} tokens of {0} are void; {0} sets a new password within {1} h at\n{address}",
@@ -193,11 +194,11 @@ async fn reset_password(office: &Office, settings: &Settings, who: &Who) -> Resu
 
 async fn reset_factors(office: &Office, who: &Who) -> Result<Report> {
     let (tenant, id) = find(office, &who.tenant, &who.email).await?;
-    let reset = id.clone();
+    let user = id.clone();
     let write = office
-        .write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| people::reset_factors(ctx, tx, &reset).await);
-    let reset = write.await.map_err(|problem| problem.to_string())?;
-    let people::FactorsReset { removed, revoked_tokens, .. } = reset;
+        .write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| reset::reset_factors(ctx, tx, &user).await);
+    let done = write.await.map_err(|problem| problem.to_string())?;
+    let reset::FactorsReset { removed, revoked_tokens, .. } = done;
     let json = json!({ "id": id, "removed": removed, "revokedTokens": revoked_tokens });
     let lines = format!(
         "{removed} factors of {} are gone, with every session and {revoked_tokens} tokens",

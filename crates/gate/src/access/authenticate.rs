@@ -6,11 +6,11 @@ use actix_web::{
     HttpMessage,
     http::header::{self, HeaderMap},
 };
-use audit::{Audited, Event, events::sign_in::SessionStarted};
-use credentials::{FactorStore, SignInMode, attempts};
+use credentials::SignInMode;
 use kernel::{Actor, Ctx, Email, Id, TenantId};
 use netpolicy::Surface;
-use sessions::{Claims, Method, NewSession, SessionStore, Standing, device_label};
+use sessions::Claims;
+use sign_in::{Device, NeighbourCookie};
 use store::{Across, CredentialKey, ForeignHolder, Holder, Tx};
 use tokens::{RawToken, TokenKind};
 
@@ -22,9 +22,8 @@ use super::{
 use crate::{
     cookies,
     errors::{Code, Problem},
-    network::{self, Who},
+    network::Who,
     pipeline::Pipeline,
-    signing_in::{self, came_from, hold},
 };
 
 /// 401: the address of another issuer's token is nobody's here, or several tenants' users'.
@@ -183,48 +182,14 @@ impl Gate {
         arrival: &Arrival,
     ) -> Result<(), Problem> {
         let ctx = self.ctx(tenant, Actor::user(&holder.user), arrival);
-        let (user, issued_at) = (holder.user.clone(), claims.issued_at);
-        let mut new = NewSession {
-            user: user.clone(),
-            device_label: device_label(user_agent(headers)),
-            location: pipeline.locate(arrival.ip),
-            standing: Standing::Full,
-            methods: vec![Method::Sso],
-            signed_in_at: Some(claims.issued_at),
-            foreign: Some(claims.token_hash),
-            grace: None,
-            not_after: None,
+        let device = Device::new(user_agent(headers), pipeline.locate(arrival.ip), arrival.ip);
+        let cookie = NeighbourCookie {
+            user: holder.user.clone(),
+            issued_at: claims.issued_at,
+            token_hash: claims.token_hash,
         };
-        let origin = arrival.ip.map(|ip| attempts::origin(Some(ip)));
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            // Since the look-up the person may have been shut out, or the way closed.
-            let held = hold(tx, &user).await?;
-            if tx.refused_until(&user).await?.is_some_and(|until| issued_at <= until) {
-                return Err(Problem::session_revoked());
-            }
-            if held.policy.sign_in_mode == SignInMode::CredentialsOnly {
-                return Err(Problem::sso_not_allowed());
-            }
-            network::admit_sign_in(ctx, tx, &held.person).await?;
-            let policy = held.policy.mfa;
-            let has_factor = tx.factors(&user).await?.iter().any(credentials::Factor::is_verified);
-            if (policy.required || has_factor) && !policy.trust_sso_mfa {
-                new.standing = Standing::Owing;
-            }
-            let Some(session) = sessions::open(ctx, tx, new).await? else {
-                return Ok(Audited::without((), audit::Unaudited::NothingChanged));
-            };
-            let restricted = session.standing == Standing::Owing;
-            let data = SessionStarted { user: user.to_string(), restricted };
-            let started = Event::new(session.id.as_str(), &data);
-            let mut events = vec![started];
-            if !restricted {
-                events.push(signing_in::signed_in(&session));
-                if let Some(origin) = &origin {
-                    events.extend(came_from(ctx, tx, &session, origin).await?);
-                }
-            }
-            Ok::<_, Problem>(Audited::of_changes((), events))
+            Ok::<_, Problem>(sign_in::with_neighbour_cookie(ctx, tx, cookie, &device).await?)
         };
         self.store.write(ctx, work).await
     }

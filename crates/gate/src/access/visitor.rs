@@ -16,7 +16,7 @@ use super::{
     pass::{Arrival, user_agent},
     work::{aside, attempt, enter, write},
 };
-use crate::{cookies, errors::Problem, load::Slot, network::Who, pipeline::Pipeline, signing_in};
+use crate::{cookies, errors::Problem, load::Slot, network::Who, pipeline::Pipeline};
 
 /// Somebody without a credential, on an operation that is about getting one.
 ///
@@ -67,7 +67,7 @@ impl Visitor {
             let Some(session) = session else {
                 return Ok(Audited::without((), Unaudited::NothingChanged));
             };
-            signing_in::end_session(ctx, tx, &session.user, &id, "REPLACED").await
+            sign_in::end_session(ctx, tx, &session.user, &id, "REPLACED").await
         };
         let ended: Result<(), sessions::Error> =
             self.run(self.ctx(&tenant, Actor::system("sign-in")), work).await;

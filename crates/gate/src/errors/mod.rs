@@ -12,6 +12,7 @@ mod problem;
 mod saml_sp;
 mod scim_core;
 mod sessions;
+mod sign_in;
 mod special;
 mod stepup;
 mod store;

@@ -10,8 +10,8 @@ impl From<stepup::Error> for Problem {
             stepup::Error::FactorNotPermitted(..) => Self::new(Code::FactorNotPermitted, error.to_string()),
             stepup::Error::ChallengeInvalid => Self::new(Code::TicketInvalid, error.to_string()),
             stepup::Error::AddressUnknown => Self::invalid_request(format!("address: {error}")),
-            stepup::Error::Ceremony(cause) => match cause.downcast::<Self>() {
-                Ok(problem) => *problem,
+            stepup::Error::Ceremony(cause) => match cause.downcast::<sign_in::Error>() {
+                Ok(error) => (*error).into(),
                 Err(cause) => Self::unforeseen(cause),
             },
             stepup::Error::NoKey => Self::unforeseen(error),

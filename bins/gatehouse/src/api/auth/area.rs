@@ -3,7 +3,6 @@
 use std::io;
 
 use credentials::{Passkeys, Passwords};
-use gate::errors::{Code, Problem};
 
 use super::hashing::Hashing;
 use crate::config::Settings;
@@ -28,9 +27,7 @@ impl Auth {
     }
 
     /// The ceremonies of passkeys.
-    pub(crate) fn passkeys(&self) -> Result<&Passkeys, Problem> {
-        self.passkeys
-            .as_ref()
-            .ok_or_else(|| Problem::new(Code::Conflict, "passkeys need a base_url with the name of a host"))
+    pub(crate) fn passkeys(&self) -> Result<&Passkeys, sign_in::Error> {
+        self.passkeys.as_ref().ok_or(sign_in::Error::NoPasskeys)
     }
 }

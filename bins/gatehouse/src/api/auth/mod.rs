@@ -1,36 +1,31 @@
 //! `/api/auth`: signing in, step by step, and out.
 
+mod answer;
 mod area;
-mod ceremonies;
-mod codes;
-mod enter;
 mod hashing;
 mod links;
 mod passkey;
+mod password;
 mod providers;
 mod resume;
-mod sign_in;
 mod sign_out;
 mod step_up;
-pub(crate) mod ticket;
+mod tenant;
 mod verify;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
+    answer::{device_of, set_cookies},
     area::{Auth, NAME},
-    codes::{FactorName, totp_place, totp_step},
-    enter::{Device, Entered, Proved, Step, enter, start},
     resume::keep_ticket,
-    sign_in::invalid_credentials,
     sign_out::Revoked,
-    verify::factor_invalid,
 };
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config
-        .service(sign_in::sign_in)
-        .service(sign_in::choose_tenant)
+        .service(password::sign_in_with_password)
+        .service(tenant::choose_tenant)
         .service(verify::verify_factor)
         .service(verify::continue_sign_in)
         .service(providers::sign_in_providers)

@@ -5,17 +5,14 @@ use actix_web::{
     http::header::{self, HeaderValue},
     post, web,
 };
-use credentials::{TicketKind, TicketStore, attempts};
+use credentials::attempts;
 use kernel::Ctx;
-use sessions::Method;
+use sign_in::{Error, ticket};
 use store::Tx;
 
-use super::{
-    enter::{Proved, SignInAnswer, Step, ask_again, still_open},
-    ticket,
-};
+use super::answer::{SignInAnswer, respond_to};
 use crate::api::Site;
-use gate::{access::Visitor, cookies::Sent, errors::Problem, network, signing_in::hold};
+use gate::{access::Visitor, cookies::Sent, errors::Problem};
 
 /// Holds the ticket where no script can read it.
 const COOKIE: &str = "sign_in_ticket";
@@ -53,25 +50,16 @@ pub(crate) async fn resume_sign_in(
     visitor: Visitor,
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let text = Sent::of(request.headers()).value(COOKIE).map(str::to_owned).ok_or_else(ticket::invalid)?;
-    let (tenant, hash) = ticket::read(&text)?;
+    let text = Sent::of(request.headers()).value(COOKIE).map(str::to_owned).ok_or(Error::TicketInvalid)?;
+    let (tenant, hash) = ticket::parse(&text)?;
     visitor.attempt(attempts::other("ticket", &visitor.origin())).await?;
-    let find = async move |tx: &mut Tx| tx.ticket(&hash).await;
-    let kept = visitor.read(&tenant, find).await?.filter(|kept| kept.kind == TicketKind::Factor);
-    let user = kept.map(|kept| kept.user).ok_or_else(ticket::invalid)?;
+    let now = visitor.env().now();
+    let find = async move |tx: &mut Tx| sign_in::find_ticket(tx, &hash, now).await.map_err(Problem::from);
+    let user = visitor.read(&tenant, find).await?.user;
     let (place, whose) = (site.clone(), user.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let held = hold(tx, &whose).await?;
-        network::admit_sign_in(ctx, tx, &held.person).await?;
-        let kept = ticket::live(ctx, tx, &hash, TicketKind::Factor).await?;
-        let proved: Proved = serde_json::from_value(kept.state.clone()).map_err(Problem::unforeseen)?;
-        // The ticket of a password was told to a script already; it has no business in the cookie.
-        if proved.methods != [Method::Sso] {
-            return Err(ticket::invalid());
-        }
-        still_open(&held, &proved.methods)?;
-        ask_again(&place, tx, &held, kept, text).await
+        sign_in::resume(ctx, tx, &place.verifiers(), &whose, text).await.map_err(Problem::from)
     };
-    let step: Step = visitor.write(&tenant, &user, work).await?;
-    step.answer(&site, &visitor, &tenant).await
+    let outcome = visitor.write(&tenant, &user, work).await?;
+    respond_to(&site, &visitor, &tenant, outcome).await
 }

@@ -7,7 +7,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::api::Site;
-use gate::{access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn, signing_in};
+use gate::{access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn};
 
 /// A session was ended.
 #[derive(Serialize, ToSchema)]
@@ -35,7 +35,7 @@ pub(crate) async fn sign_out(
 ) -> Result<HttpResponse, Problem> {
     let session = access.caller().session.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        signing_in::end_session(ctx, tx, &session.user, &session.id, "SIGNED_OUT").await
+        sign_in::end_session(ctx, tx, &session.user, &session.id, "SIGNED_OUT").await
     };
     access.write(work).await?;
     let mut response = answer(&Revoked { revoked: true, sign_out: Some(true) });

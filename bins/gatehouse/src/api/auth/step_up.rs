@@ -9,22 +9,17 @@ use credentials::{Assertion, attempts};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sign_in::{FactorAnswer, FactorName, SecondFactors, lock_account};
 use stepup::{Answer, Attempt, ChallengeId, Factor, Purpose, Verified};
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{
-    ceremonies::SecondFactors,
-    codes::{FactorName, Proof},
-    verify::factor_invalid,
-};
 use crate::api::{Site, openapi::values, query::query};
 use gate::{
     access::Access,
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::OwnAccount,
-    signing_in,
     step_up::{Shown, caller_of, consumed},
 };
 
@@ -64,6 +59,7 @@ struct StepUpBody {
     challenge_id: String,
     /// `WEBAUTHN` or `TOTP`; recovery codes prove nothing here.
     #[schema(value_type = values::FactorType)]
+    #[schema(value_type = values::FactorName)]
     factor: FactorName,
     /// The code, for `TOTP`.
     code: Option<String>,
@@ -143,8 +139,8 @@ pub(crate) async fn step_up_challenge_options(
     let purpose = purpose_of(&body.0.purpose)?;
     let caller = caller_of(access.caller(), access.ctx());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let held = signing_in::hold(tx, &caller.user).await?;
-        let ceremonies = SecondFactors::of(&site, &held);
+        let account = lock_account(tx, &caller.user).await?;
+        let ceremonies = SecondFactors::new(site.verifiers(), &account);
         let begun = stepup::begin(ctx, tx, &ceremonies, &caller, purpose).await?;
         Ok::<_, Problem>(Audited::without(begun, Unaudited::StepTaken))
     };
@@ -180,9 +176,9 @@ pub(crate) async fn verify_step_up(
     body: Json<StepUpBody>,
 ) -> Result<HttpResponse, Problem> {
     let StepUpBody { challenge_id, factor: name, code, credential } = body.0;
-    let answered = match Proof::of(name, code, credential.map(Value::Object))? {
-        Proof::Code(code) => Answer::Code(code),
-        Proof::Credential(credential) => {
+    let answered = match FactorAnswer::new(name, code, credential.map(Value::Object))? {
+        FactorAnswer::Code(code) => Answer::Code(code),
+        FactorAnswer::Credential(credential) => {
             Assertion::read(&credential)
                 .map_err(|_| Problem::invalid_request("credential: not the answer of an authenticator"))?;
             Answer::Credential(credential)
@@ -211,9 +207,9 @@ pub(crate) async fn verify_step_up(
     let attempt = Attempt { challenge, factor, answer: answered };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Whoever shuts the person out, or removes the factor, comes before or after.
-        let held = signing_in::hold(tx, &caller.user).await?;
+        let account = lock_account(tx, &caller.user).await?;
         let keys = site.pipeline.keys.newest_step_ups();
-        let ceremonies = SecondFactors::of(&site, &held);
+        let ceremonies = SecondFactors::new(site.verifiers(), &account);
         let purposes = &stepup::PURPOSES;
         let verified = stepup::verify(ctx, tx, &ceremonies, &keys, purposes, &caller, &attempt).await?;
         let user = caller.user.to_string();
@@ -238,7 +234,7 @@ pub(crate) async fn verify_step_up(
             }
         })
     };
-    let granted = access.write(work).await?.ok_or_else(factor_invalid)?;
+    let granted = access.write(work).await?.ok_or(sign_in::Error::FactorInvalid)?;
     Ok(answer(&StepUpToken {
         token: granted.token.expose().clone(),
         purpose: granted.grant.purpose,

@@ -6,14 +6,12 @@ use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::{GraceAct, SessionStore};
+use sign_in::{end_other_sessions, reset};
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::{Proof, end_others, hold_to_remove};
-use crate::{
-    api::{Site, attestation::known_as, lockout::Lockout, openapi::values},
-    people,
-};
+use super::locked::{Proof, lock_to_remove};
+use crate::api::{Site, attestation::known_as, lockout::Lockout, openapi::values};
 use gate::{
     access::Access,
     body::{Json, answer},
@@ -179,7 +177,7 @@ pub(crate) async fn remove_factor(
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (held, mut session) = hold_to_remove(tx, &signed).await?;
+        let (held, mut session) = lock_to_remove(tx, &signed).await?;
         let user = session.user.clone();
         let factors = tx.factors(&user).await?;
         // Without a proof nobody is told what there is.
@@ -197,9 +195,9 @@ pub(crate) async fn remove_factor(
             session.spend(GraceAct::Remove);
             tx.update_session(&session).await?;
         }
-        events.push(people::remove_factor(tx, &factor).await?);
+        events.push(reset::remove_factor(tx, &factor).await?);
         lockout.after(ctx, tx).await?;
-        events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
+        events.extend(end_other_sessions(ctx, tx, &session, "FACTOR_REMOVED").await?);
         Ok::<_, Problem>(Audited::of_changes((), events))
     };
     access.write(work).await?;
@@ -227,7 +225,7 @@ pub(crate) async fn remove_all_factors(
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (held, session) = hold_to_remove(tx, &signed).await?;
+        let (held, session) = lock_to_remove(tx, &signed).await?;
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
         let nothing_there = || Problem::new(Code::NoFactorAvailable, "there is no second factor to remove");
         // Nobody can prove anything without a factor, so nothing is asked for.
@@ -241,11 +239,11 @@ pub(crate) async fn remove_all_factors(
         if !has_factor {
             return Err(nothing_there());
         }
-        let removed = people::remove_factors(tx, &session.user).await?;
+        let removed = reset::remove_factors(tx, &session.user).await?;
         lockout.after(ctx, tx).await?;
         if !removed.is_empty() {
             events.extend(removed);
-            events.extend(end_others(ctx, tx, &session, "FACTOR_REMOVED").await?);
+            events.extend(end_other_sessions(ctx, tx, &session, "FACTOR_REMOVED").await?);
         }
         Ok::<_, Problem>(Audited::of_changes((), events))
     };

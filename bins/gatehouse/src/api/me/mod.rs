@@ -1,7 +1,7 @@
 //! `/api/me`: what belongs to the person who calls.
 
 pub(crate) mod factors;
-mod guard;
+mod locked;
 mod passkeys;
 mod password;
 mod profile;

@@ -4,25 +4,26 @@ use ::attestation::AttestationPolicyStore;
 use actix_web::{HttpResponse, post, web};
 use audit::Audited;
 use credentials::{
-    Factor, FactorData, FactorId, FactorKind, FactorStore, PendingRegistration, TicketKind, TicketStore,
-    default_name, user_handle,
+    CeremonyError, Factor, FactorData, FactorId, FactorKind, FactorStore, Passkey, PendingRegistration,
+    TicketKind, default_name, user_handle,
 };
-use kernel::Ctx;
+use kernel::{Ctx, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sessions::SessionId;
+use sign_in::{
+    Error,
+    enrolment::{Enrolled, Leave},
+    ticket,
+};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
     factors::ShownFactor,
-    guard::{Begun, Enrolled, Proof, enrolled, hold, may_enrol},
+    locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
 };
-use crate::api::{
-    Site, attestation,
-    auth::{factor_invalid, ticket},
-    openapi::values,
-};
+use crate::api::{Site, attestation, auth::set_cookies, openapi::values};
 use gate::{
     access::Access,
     body::{Json, answer},
@@ -57,7 +58,7 @@ struct PasskeyBody {
 #[derive(Serialize, Deserialize)]
 struct Pending {
     session: SessionId,
-    begun: Begun,
+    begun: Leave,
     registration: PendingRegistration,
 }
 
@@ -82,21 +83,20 @@ pub(crate) async fn begin_passkey(
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let found = hold(tx, &signed).await?;
-        let factors = tx.factors(&found.1.user).await?;
-        let (begun, events) = may_enrol(ctx, tx, &signed, &found, &factors, &proof).await?;
-        let (held, session) = found;
-        let account = held.person.account();
-        let shown = held.person.display_name.as_deref().unwrap_or(account);
+        let enrolling = lock_to_enrol(tx, &signed).await?;
+        let factors = tx.factors(&enrolling.session.user).await?;
+        let (leave, events) = leave_to_enrol(ctx, tx, &enrolling, &factors, &proof).await?;
+        let (person, session) = (&enrolling.account.person, &enrolling.session);
+        let shown = person.display_name.as_deref().unwrap_or(person.account());
         let present: Vec<_> = factors.iter().filter_map(Factor::passkey).cloned().collect();
         let handle = user_handle(&ctx.tenant, &session.user);
-        let attestation = attestation::conveyance(&tx.attestation_policy().await?);
-        let ceremony =
-            place.auth.passkeys()?.begin_registration(&handle, account, shown, &present, attestation);
-        let (webauthn, registration) = ceremony.map_err(Problem::unforeseen)?;
-        let pending = Pending { session: session.id.clone(), begun, registration };
+        let conveyance = attestation::conveyance(&tx.attestation_policy().await?);
+        let passkeys = place.auth.passkeys()?;
+        let begun = passkeys.begin_registration(&handle, person.account(), shown, &present, conveyance);
+        let (webauthn, registration) = begun.map_err(Problem::unforeseen)?;
+        let pending = Pending { session: session.id.clone(), begun: leave, registration };
         let state = serde_json::to_value(&pending).map_err(Problem::unforeseen)?;
-        let ticket = ticket::mint(ctx, tx, TicketKind::PasskeyEnrolment, &session.user, state).await?;
+        let ticket = ticket::issue(ctx, tx, TicketKind::PasskeyEnrolment, &session.user, state).await?;
         let setup = PasskeySetup { challenge_id: ticket.0, webauthn };
         Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
@@ -126,58 +126,85 @@ pub(crate) async fn verify_passkey(
 ) -> Result<HttpResponse, Problem> {
     let PasskeyBody { challenge_id, credential, name } = body.0;
     let credential = Value::Object(credential);
-    let name = match name {
-        None => default_name(FactorKind::Webauthn).to_owned(),
-        Some(name) => credentials::name(&name)
-            .ok_or_else(|| Problem::invalid_request("name: write 1 to 64 printable characters"))?,
-    };
-    let (tenant, hash) = ticket::read(&challenge_id)?;
+    let name = name_of(name)?;
+    let (tenant, hash) = ticket::parse(&challenge_id)?;
     if tenant != *access.tenant() {
-        return Err(ticket::invalid());
+        return Err(Error::TicketInvalid.into());
     }
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let held = hold(tx, &signed).await?;
-        let kept = ticket::live(ctx, tx, &hash, TicketKind::PasskeyEnrolment).await?;
-        let Pending { session, begun, registration } =
-            serde_json::from_value(kept.state).map_err(Problem::unforeseen)?;
-        if session != signed.session.id || !tx.take_ticket(&hash).await? {
-            return Err(ticket::invalid());
-        }
-        let made =
-            place.auth.passkeys()?.finish_registration(&registration, &credential, &*place.makers, ctx.now);
-        let passkey = match made {
-            Ok(passkey) => passkey,
-            Err(credentials::CeremonyError::Malformed(why)) => {
-                return Err(Problem::invalid_request(format!("credential: {why}")));
-            }
-            Err(error) => {
-                tracing::info!(%error, "a registration was refused");
-                return Err(factor_invalid());
-            }
-        };
+        let enrolling = lock_to_enrol(tx, &signed).await?;
+        let (leave, registration) = take_pending(ctx, tx, &signed.session.id, &hash).await?;
+        let passkey = registered(&place, ctx, &registration, &credential)?;
         attestation::admit(ctx, tx, &signed.session.user, &passkey).await?;
-        let factor = Factor {
-            id: FactorId::new(&*ctx.env),
-            user: signed.session.user.clone(),
-            name,
-            created_at: ctx.now,
-            verified_at: Some(ctx.now),
-            last_used_at: None,
-            data: FactorData::Passkey(Box::new(passkey)),
-        };
-        let enrolled = enrolled(ctx, tx, &signed, held, &factor, begun, &proof).await?;
+        let factor = new_passkey(ctx, &signed.session.user, name, passkey);
+        let Enrolled { events, renewed } =
+            finish_enrolment(ctx, tx, enrolling, &factor, leave, &proof).await?;
         if !tx.insert_factor(&factor).await? {
             return Err(Problem::new(Code::Conflict, "this passkey is enrolled already"));
         }
-        let Enrolled { events, renewed } = enrolled;
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
     let (factor, renewed) = Box::pin(access.write(work)).await?;
     let mut answer = answer(&ShownFactor::of(&factor));
     if let Some(renewed) = renewed {
-        renewed.set_cookies(&site, access.env(), access.tenant(), &mut answer)?;
+        set_cookies(&site, access.env(), access.tenant(), &renewed, &mut answer)?;
     }
     Ok(answer)
+}
+
+/// The name that was given, or what a passkey is called until it is named.
+fn name_of(name: Option<String>) -> Result<String, Problem> {
+    let Some(name) = name else { return Ok(default_name(FactorKind::Webauthn).to_owned()) };
+    let message = "name: write 1 to 64 printable characters";
+    credentials::name(&name).ok_or_else(|| Problem::invalid_request(message))
+}
+
+/// Uses up what was begun in this session.
+async fn take_pending(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    own: &SessionId,
+    hash: &[u8; 32],
+) -> Result<(Leave, PendingRegistration), Problem> {
+    let kept = ticket::find(tx, hash, TicketKind::PasskeyEnrolment, ctx.now).await?;
+    let Pending { session, begun, registration } =
+        serde_json::from_value(kept.state).map_err(Problem::unforeseen)?;
+    if session != *own {
+        return Err(Error::TicketInvalid.into());
+    }
+    ticket::take(tx, hash).await?;
+    Ok((begun, registration))
+}
+
+/// The passkey that an authenticator has made.
+fn registered(
+    site: &Site,
+    ctx: &Ctx,
+    registration: &PendingRegistration,
+    credential: &Value,
+) -> Result<Passkey, Problem> {
+    let passkeys = site.auth.passkeys()?;
+    passkeys.finish_registration(registration, credential, &*site.makers, ctx.now).map_err(
+        |error| match error {
+            CeremonyError::Malformed(why) => Problem::invalid_request(format!("credential: {why}")),
+            error => {
+                tracing::info!(%error, "a registration was refused");
+                Error::FactorInvalid.into()
+            }
+        },
+    )
+}
+
+fn new_passkey(ctx: &Ctx, user: &UserId, name: String, passkey: Passkey) -> Factor {
+    Factor {
+        id: FactorId::new(&*ctx.env),
+        user: user.clone(),
+        name,
+        created_at: ctx.now,
+        verified_at: Some(ctx.now),
+        last_used_at: None,
+        data: FactorData::Passkey(Box::new(passkey)),
+    }
 }

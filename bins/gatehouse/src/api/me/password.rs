@@ -5,14 +5,12 @@ use audit::{Audited, Event, Unaudited, events::credentials::PasswordChanged};
 use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict, attempts};
 use kernel::{Ctx, Email, Secret};
 use serde::{Deserialize, Serialize};
+use sign_in::{Error, check_password, end_other_sessions, enrolment::check_fresh, reset};
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::{Proof, end_others, fresh, hold};
-use crate::{
-    api::{Site, auth::invalid_credentials, openapi::values},
-    people,
-};
+use super::locked::{Proof, lock};
+use crate::api::{Site, openapi::values};
 use gate::{
     access::Access,
     body::{Json, answer},
@@ -72,7 +70,7 @@ pub(crate) async fn change_password(
         if has_factor {
             shown.ask()?;
         } else {
-            fresh(&session, ctx.now)?;
+            check_fresh(&session, ctx.now)?;
         }
         let person = directory::find_person(tx, &session.user).await?;
         let kept = tx.password(&session.user).await?;
@@ -84,14 +82,14 @@ pub(crate) async fn change_password(
     let PasswordBody { current_password, new_password, revoke_tokens } = body?.0;
     let (current, new) = (Secret::new(current_password), Secret::new(new_password));
     let organization = access.own_tenant().await?.name;
-    people::check_password(&new, &person, &organization, signed.holder.policy.mfa.required)
+    check_password(&new, &person, &organization, signed.holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
     access.attempt(password_limits(&person, known, &access.origin())).await?;
     let stored =
         kept.iter().map(|hash| StoredPassword { tenant: access.tenant().clone(), hash: hash.clone() });
     let verdicts = access.aside(site.auth.hashing.verify(current, None, stored.collect())).await??;
     if !matches!(verdicts.first(), Some(Verdict::Right { .. })) {
-        return Err(invalid_credentials());
+        return Err(Error::InvalidCredentials.into());
     }
     let (key, random) = (person.email.as_ref().map(Email::key), Salt::random(access.env()));
     let salt = async move |_: &Ctx, tx: &mut Tx| {
@@ -104,23 +102,23 @@ pub(crate) async fn change_password(
     let salt = access.write(salt).await?;
     let hashed = access.aside(site.auth.hashing.hash(new, salt, access.tenant().clone())).await??;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (_, session) = hold(tx, &signed).await?;
+        let (_, session) = lock(tx, &signed).await?;
         let mut events = Vec::new();
         if tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
             events = proof.spend(ctx, tx).await?.events()?;
         } else {
-            fresh(&session, ctx.now)?;
+            check_fresh(&session, ctx.now)?;
         }
         // Another change may have been first: then this one was not asked about the password there is.
         if tx.password(&session.user).await? != kept {
-            return Err(invalid_credentials());
+            return Err(Error::InvalidCredentials.into());
         }
         tx.set_password(&session.user, &hashed, ctx.now).await?;
         events.push(Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" }));
-        events.extend(end_others(ctx, tx, &session, "PASSWORD_CHANGED").await?);
+        events.extend(end_other_sessions(ctx, tx, &session, "PASSWORD_CHANGED").await?);
         let mut revoked_tokens = None;
         if revoke_tokens {
-            let revoked = people::revoke_tokens(ctx, tx, &session.user).await?;
+            let revoked = reset::revoke_tokens(ctx, tx, &session.user).await?;
             revoked_tokens = Some(revoked.len());
             events.extend(revoked);
         }

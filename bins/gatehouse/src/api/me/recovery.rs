@@ -9,7 +9,7 @@ use sessions::GraceAct;
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::{Proof, hold};
+use super::locked::{Proof, lock};
 use gate::{
     access::Access,
     body::answer,
@@ -45,7 +45,7 @@ pub(crate) async fn generate_recovery_codes(
 ) -> Result<HttpResponse, Problem> {
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (_, session) = hold(tx, &signed).await?;
+        let (_, session) = lock(tx, &signed).await?;
         if !tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
             return Err(Problem::new(Code::Conflict, "enrol a second factor first"));
         }

@@ -8,7 +8,7 @@ use sessions::{Session, SessionId, SessionStore, device_label, ip_prefix};
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::guard::hold;
+use super::locked::lock;
 use crate::api::{Site, auth::Revoked};
 use gate::{
     access::{Access, lifetime, user_agent},
@@ -16,7 +16,6 @@ use gate::{
     cookies,
     errors::Problem,
     permissions::OwnAccount,
-    signing_in,
 };
 
 /// Seconds until the next heartbeat.
@@ -116,8 +115,7 @@ pub(crate) async fn revoke_session(
     let id: SessionId = id.parse().map_err(|_| Problem::not_found())?;
     let own = &access.caller().session;
     let (is_own, user) = (own.id == id, own.user.clone());
-    let work =
-        async move |ctx: &Ctx, tx: &mut Tx| signing_in::end_session(ctx, tx, &user, &id, "REVOKED").await;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| sign_in::end_session(ctx, tx, &user, &id, "REVOKED").await;
     access.write(work).await?;
     let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true) });
     if is_own {
@@ -146,7 +144,7 @@ pub(crate) async fn heartbeat(
         (device_label(user_agent(request.headers())), site.pipeline.locate(access.ctx().ip));
     let absolute_days = signed.holder.policy.session.absolute_days;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (held, mut session) = hold(tx, &signed).await?;
+        let (held, mut session) = lock(tx, &signed).await?;
         session.last_seen_at = ctx.now;
         session.ip = ctx.ip.or(session.ip);
         session.device_label = label;

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::{
     factors::Deleted,
-    guard::{hold, recent},
+    locked::{check_recent, lock},
 };
 use crate::api::openapi::values;
 use gate::{
@@ -150,10 +150,10 @@ pub(crate) async fn create_token(
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Held, so that the tokens there are stay as many as are counted.
-        let (held, session) = hold(tx, &signed).await?;
+        let (held, session) = lock(tx, &signed).await?;
         let spending = if guarded { proof.spend(ctx, tx).await? } else { Spending::none() };
         if writes && !guarded {
-            recent(ctx, tx, &session).await?;
+            check_recent(ctx, tx, &session).await?;
         }
         let new = new.within(&store::pat_limits(&held.policy))?;
         let (pat, raw) = tokens::pat::mint(ctx, tx, &held.person.id, new).await?;

@@ -5,18 +5,22 @@ use audit::Audited;
 use credentials::{
     Factor, FactorData, FactorId, FactorKind, FactorStore, TICKET_MINUTES, default_name, totp,
 };
-use kernel::{Ctx, Env};
+use kernel::{Ctx, Secret, UserId};
 use serde::{Deserialize, Serialize};
+use sign_in::{
+    Error, FactorName,
+    enrolment::{Enrolled, Enrolling, Leave},
+};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
     factors::ShownFactor,
-    guard::{Begun, Enrolled, Proof, enrolled, hold, may_enrol},
+    locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
 };
 use crate::api::{
     Site,
-    auth::{self, FactorName, factor_invalid, totp_place, totp_step},
+    auth::{NAME, set_cookies},
 };
 use gate::{
     access::Access,
@@ -68,38 +72,50 @@ pub(crate) async fn begin_totp(
     let signed = access.caller().clone();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let found = hold(tx, &signed).await?;
-        let factors = tx.factors(&found.1.user).await?;
-        let (begun, events) = may_enrol(ctx, tx, &signed, &found, &factors, &proof).await?;
-        let (held, session) = found;
+        let enrolling = lock_to_enrol(tx, &signed).await?;
+        let factors = tx.factors(&enrolling.session.user).await?;
+        let (leave, events) = leave_to_enrol(ctx, tx, &enrolling, &factors, &proof).await?;
         // One at a time: what was begun and not finished is forgotten.
-        tx.drop_pending(&session.user).await?;
-        let env: &dyn Env = &*ctx.env;
-        let (id, secret) = (FactorId::new(env), totp::new_secret(env));
-        let sealed = place.pipeline.keys.seal_totp(env, &totp_place(ctx, &id), secret.expose());
-        let factor = Factor {
-            id: id.clone(),
-            user: session.user.clone(),
-            name: default_name(FactorKind::Totp).to_owned(),
-            created_at: ctx.now,
-            verified_at: None,
-            last_used_at: None,
-            data: FactorData::Totp {
-                sealed: sealed.ok_or_else(Problem::internal)?,
-                last_step: begun.as_step(),
-            },
-        };
+        tx.drop_pending(&enrolling.session.user).await?;
+        let (factor, secret) = new_app(&place, ctx, &enrolling, leave)?;
         tx.insert_factor(&factor).await?;
-        let uri = totp::otpauth_uri(&secret, auth::NAME, held.person.account());
-        let setup = TotpSetup {
-            id: id.to_string(),
-            secret: totp::typed(&secret).expose().clone(),
-            qr_svg: totp::qr_svg(&uri).ok_or_else(Problem::internal)?,
-            otpauth_uri: uri.expose().clone(),
-        };
+        let setup = TotpSetup::new(&factor, &secret, enrolling.account.person.account())?;
         Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
     Ok(answer(&access.write(work).await?))
+}
+
+/// An authenticator app that is not verified yet.
+fn new_app(
+    site: &Site,
+    ctx: &Ctx,
+    enrolling: &Enrolling,
+    leave: Leave,
+) -> Result<(Factor, Secret<Vec<u8>>), Problem> {
+    let (id, secret) = (FactorId::new(&*ctx.env), totp::new_secret(&*ctx.env));
+    let sealed = site.verifiers().seal_totp(ctx, &id, &secret)?;
+    let factor = Factor {
+        id,
+        user: enrolling.session.user.clone(),
+        name: default_name(FactorKind::Totp).to_owned(),
+        created_at: ctx.now,
+        verified_at: None,
+        last_used_at: None,
+        data: FactorData::Totp { sealed, last_step: leave.as_step() },
+    };
+    Ok((factor, secret))
+}
+
+impl TotpSetup {
+    fn new(factor: &Factor, secret: &Secret<Vec<u8>>, account: &str) -> Result<Self, Problem> {
+        let uri = totp::otpauth_uri(secret, NAME, account);
+        Ok(Self {
+            id: factor.id.to_string(),
+            secret: totp::typed(secret).expose().clone(),
+            qr_svg: totp::qr_svg(&uri).ok_or_else(Problem::internal)?,
+            otpauth_uri: uri.expose().clone(),
+        })
+    }
 }
 
 /// Finish enrolling an authenticator app
@@ -130,32 +146,44 @@ pub(crate) async fn verify_totp(
         .await?;
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let held = hold(tx, &signed).await?;
-        let factors = tx.factors(&signed.session.user).await?;
-        let waits = |factor: &Factor| {
-            !factor.is_verified() && ctx.now < factor.created_at.plus_millis(TICKET_MINUTES * 60_000)
-        };
-        let found = factors.into_iter().find(|factor| factor.id == id && waits(factor));
-        let Some(mut factor) = found else { return Err(Problem::not_found()) };
-        let FactorData::Totp { sealed, last_step } = factor.data.clone() else {
-            return Err(Problem::not_found());
-        };
-        let Some(step) = totp_step(&place, ctx, &factor, &code)? else { return Err(factor_invalid()) };
-        let enrolled = enrolled(ctx, tx, &signed, held, &factor, Begun::of_step(last_step), &proof).await?;
+        let enrolling = lock_to_enrol(tx, &signed).await?;
+        let (mut factor, leave) = pending_app(ctx, tx, &signed.session.user, &id).await?;
+        let step = place.verifiers().totp_step(ctx, &factor, &code)?.ok_or(Error::FactorInvalid)?;
+        let Enrolled { events, renewed } =
+            finish_enrolment(ctx, tx, enrolling, &factor, leave, &proof).await?;
         factor.verified_at = Some(ctx.now);
         factor.last_used_at = Some(ctx.now);
-        factor.data = FactorData::Totp { sealed, last_step: step };
         tx.update_factor(&factor).await?;
         if !tx.use_step(&factor, step, ctx.now).await? {
-            return Err(factor_invalid());
+            return Err(Error::FactorInvalid.into());
         }
-        let Enrolled { events, renewed } = enrolled;
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
     let (factor, renewed) = access.write(work).await?;
     let mut answer = answer(&ShownFactor::of(&factor));
     if let Some(renewed) = renewed {
-        renewed.set_cookies(&site, access.env(), access.tenant(), &mut answer)?;
+        set_cookies(&site, access.env(), access.tenant(), &renewed, &mut answer)?;
     }
     Ok(answer)
+}
+
+/// The app that was begun with this id, and by which leave.
+async fn pending_app(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    user: &UserId,
+    id: &FactorId,
+) -> Result<(Factor, Leave), Problem> {
+    let waits = |factor: &Factor| {
+        !factor.is_verified() && ctx.now < factor.created_at.plus_millis(TICKET_MINUTES * 60_000)
+    };
+    let factors = tx.factors(user).await?;
+    let factor = factors.into_iter().find(|factor| factor.id == *id && waits(factor));
+    match factor {
+        Some(factor) => match factor.data {
+            FactorData::Totp { last_step, .. } => Ok((factor, Leave::of_step(last_step))),
+            FactorData::Passkey(_) => Err(Problem::not_found()),
+        },
+        None => Err(Problem::not_found()),
+    }
 }

@@ -8,6 +8,7 @@ use netpolicy::Surface;
 use saml_sp::{Reason as SamlReason, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
+use sign_in::FactorName as Second;
 use tokens::Scope;
 use utoipa::{
     PartialSchema, ToSchema,
@@ -104,6 +105,8 @@ strings! {
         credentials::SignInMode::SsoAllowed,
         credentials::SignInMode::SsoRequired,
     ]);
+    /// What can be proved in a second step.
+    FactorName = one_of([Second::Webauthn, Second::Totp, Second::RecoveryCode].map(Second::as_str));
     /// A second factor that is enrolled.
     FactorType = one_of([FactorKind::Webauthn, FactorKind::Totp].map(FactorKind::as_str));
     /// How far the model of an authenticator is known: it says so itself (`claimed`), has signed that itself (`self`), somebody

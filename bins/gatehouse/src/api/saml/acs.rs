@@ -8,6 +8,7 @@ use actix_web::{
 use audit::{Audited, Unaudited};
 use kernel::{Actor, Ctx, TenantId};
 use saml_sp::{Against, Examined, Provider, ProviderStore, Reason, Refusal, RequestId, Source, TrialStore};
+use sign_in::Outcome as SignIn;
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     api::{
         Site,
-        auth::{Device, Step, keep_ticket},
+        auth::{device_of, keep_ticket, set_cookies},
     },
     area_metrics, pages,
 };
@@ -88,7 +89,7 @@ pub(crate) async fn saml_acs(
                 passed: examined.passed,
                 relay_state: form.only("RelayState").map(str::to_owned),
             };
-            let (place, device) = (site.clone(), Device::of(&site, &visitor));
+            let (place, device) = (site.clone(), device_of(&site, &visitor));
             let work = async move |ctx: &Ctx, tx: &mut Tx| admit(&place, ctx, tx, answer, &device).await;
             Box::pin(visitor.write_as(&tenant, Actor::saml(provider.id.as_str()), work)).await?
         }
@@ -210,13 +211,13 @@ async fn answered(
     ended: Ended,
 ) -> Result<HttpResponse, Problem> {
     let problem = match ended {
-        Ended::In(step, return_to) => {
-            area_metrics::saml_answered(if matches!(*step, Step::SignedIn(_)) {
+        Ended::In(outcome, return_to) => {
+            area_metrics::saml_answered(if matches!(*outcome, SignIn::SignedIn(_)) {
                 "SIGNED_IN"
             } else {
                 "MFA_OWED"
             });
-            return led_on(site, visitor, tenant, *step, &return_to).await;
+            return led_on(site, visitor, tenant, *outcome, &return_to).await;
         }
         Ended::Tried(trial) => {
             area_metrics::saml_answered("TESTED");
@@ -290,25 +291,25 @@ async fn led_on(
     site: &Site,
     visitor: &Visitor,
     tenant: &TenantId,
-    step: Step,
+    outcome: SignIn,
     return_to: &str,
 ) -> Result<HttpResponse, Problem> {
-    if let Some(begun) = step.session() {
+    if let Some(begun) = outcome.session() {
         visitor.end_previous(begun).await;
     }
     let sign_in = |how| pages::next::address("/auth/login", &[(how, "1"), ("next", return_to)]);
-    Ok(match step {
-        Step::SignedIn(entered) => {
+    Ok(match outcome {
+        SignIn::SignedIn(started) => {
             let mut answer = to(return_to);
-            entered.set_cookies(site, visitor.env(), tenant, &mut answer)?;
+            set_cookies(site, visitor.env(), tenant, &started, &mut answer)?;
             answer
         }
-        Step::EnrolmentAsked { entered, .. } => {
+        SignIn::EnrolmentOwed { started, .. } => {
             let mut answer = to(&sign_in("continue"));
-            entered.set_cookies(site, visitor.env(), tenant, &mut answer)?;
+            set_cookies(site, visitor.env(), tenant, &started, &mut answer)?;
             answer
         }
-        Step::FactorAsked { ticket, .. } => {
+        SignIn::FactorOwed { ticket, .. } => {
             let mut answer = to(&sign_in("resume"));
             keep_ticket(site, &mut answer, &ticket.0);
             answer

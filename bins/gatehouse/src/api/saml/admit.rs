@@ -10,23 +10,19 @@ use directory::{PeopleStore, Person};
 use kernel::{Ctx, Email, Timestamp};
 use saml_sp::{
     Claims, Counted, PinnedSubject, Provider, ProviderId, Reason, Recognized, Refusal, RequestId,
-    RequestStore, Step as Check, SubjectStore, TrialId, TrialStore, Verified,
+    RequestStore, Step, SubjectStore, TrialId, TrialStore, Verified,
 };
-use sessions::{Method, Standing};
+use sign_in::{Device, Outcome as SignIn};
 use store::Tx;
 
 use super::report::{Outcome, report};
-use crate::api::{
-    Site,
-    auth::{Device, Proved, Step, enter, start},
-    digest::sha256,
-};
-use gate::{errors::Problem, network, signing_in::Held};
+use crate::api::{Site, digest::sha256};
+use gate::errors::Problem;
 
 /// How an answer has ended.
 pub(crate) enum Ended {
     /// Somebody is in, or asked for a second factor; then they go on there.
-    In(Box<Step>, String),
+    In(Box<SignIn>, String),
     /// Not believed, or nobody who may. Entered already if the request was answered by it.
     Refused { refusal: Refusal, is_entered: bool },
     /// The network policy.
@@ -40,7 +36,7 @@ pub(crate) struct Answer {
     pub(crate) provider: Provider,
     pub(crate) answers: RequestId,
     pub(crate) claims: Verified<Claims>,
-    pub(crate) passed: Vec<Check>,
+    pub(crate) passed: Vec<Step>,
     /// What the browser kept.
     pub(crate) browser: Option<String>,
     pub(crate) relay_state: Option<String>,
@@ -122,25 +118,19 @@ pub(crate) async fn admit(
                 };
                 events.push(Event::new(held.person.id.as_str(), &data));
             }
-            let trusts = held.policy.mfa.trust_sso_mfa;
-            let not_after = claims.get().session_ends();
-            let proved = Proved { methods: vec![Method::Sso], not_after, ..Proved::default() };
-            let step = if trusts {
-                enter(ctx, tx, *held, proved, Standing::Full, device).await?
-            } else {
-                start(site, ctx, tx, *held, proved, device).await?
-            };
+            let (verifiers, not_after) = (site.verifiers(), claims.get().session_ends());
+            let led = sign_in::with_identity_provider(ctx, tx, &verifiers, *held, not_after, device).await?;
             // A key that was not given back leads nowhere in particular.
             let same = relay_state.is_some_and(|given| sha256(given.as_bytes()) == request.relay_key);
             let return_to = if same { request.return_to } else { "/".to_owned() };
-            Ok(step.map(|step| Ended::In(Box::new(step), return_to)).with(events))
+            Ok(led.map(|outcome| Ended::In(Box::new(outcome), return_to)).with(events))
         }
     }
 }
 
 /// Whose address it is.
 enum Account {
-    Yes(Box<Held>, Recognized),
+    Yes(Box<sign_in::Account>, Recognized),
     No { refusal: Refusal, person: Option<Box<Person>>, problem: Option<Box<Problem>> },
 }
 
@@ -186,14 +176,16 @@ async fn account(
         Ok(recognized) => recognized,
         Err(Refusal { reason, detail }) => return no(reason, &detail, Some(person)),
     };
-    if let Err(problem) = network::admit_sign_in(ctx, tx, &person).await {
-        if problem.code() != "NETWORK_POLICY_BLOCKED" {
+    if let Err(error) = sign_in::admit_network(ctx, tx, &person).await {
+        let is_blocked = matches!(error, sign_in::Error::NetworkBlocked(_));
+        let problem = Problem::from(error);
+        if !is_blocked {
             return Err(problem);
         }
         let refusal = Refusal::new(Reason::Network, problem.message());
         return Ok(Account::No { refusal, person: Some(Box::new(person)), problem: Some(Box::new(problem)) });
     }
-    Ok(Account::Yes(Box::new(Held { person, policy }), recognized))
+    Ok(Account::Yes(Box::new(sign_in::Account { person, policy }), recognized))
 }
 
 /// The test that a response says it is for, if this browser has begun it.

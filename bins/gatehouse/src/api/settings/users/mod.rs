@@ -185,7 +185,7 @@ pub(crate) async fn invite_user(
         let spending = if role == Role::Admin { proof.spend_alone(ctx, tx).await? } else { Spending::none() };
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
         let mut events = spending.events()?;
-        let link = people::make_link(ctx, tx, &person, LinkKind::Invitation).await?;
+        let link = sign_in::reset::issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
         events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
         Ok::<_, Problem>(Audited::of_changes((person, link), events))
     };

@@ -3,6 +3,7 @@
 use actix_web::{HttpResponse, post, web};
 use kernel::{Ctx, UserId};
 use serde::Serialize;
+use sign_in::reset;
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -71,11 +72,11 @@ pub(crate) async fn reset_user_password(
         let spending = proof.spend_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         let lockout = Lockout::before_act_on(&person, &place, ctx, tx).await?;
-        let reset = people::reset_password(ctx, tx, &id, sent).await?;
+        let done = reset::reset_password(ctx, tx, &id, sent).await?;
         lockout.after(ctx, tx).await?;
-        Ok::<_, Problem>(reset.with(spending.events()?))
+        Ok::<_, Problem>(done.with(spending.events()?))
     };
-    let people::PasswordReset { person, kind, link, revoked_tokens } = access.write(work).await?;
+    let reset::PasswordReset { person, kind, link, revoked_tokens } = access.write(work).await?;
     let link = people::deliver(&site, &person, kind, link).await?;
     Ok(answer(&PasswordReset { sent: link.is_none(), link, revoked_tokens }))
 }
@@ -108,11 +109,11 @@ pub(crate) async fn reset_user_factors(
         let spending = proof.spend_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         let lockout = Lockout::before_act_on(&person, &place, ctx, tx).await?;
-        let reset = people::reset_factors(ctx, tx, &id).await?;
+        let done = reset::reset_factors(ctx, tx, &id).await?;
         lockout.after(ctx, tx).await?;
-        Ok::<_, Problem>(reset.with(spending.events()?))
+        Ok::<_, Problem>(done.with(spending.events()?))
     };
-    let people::FactorsReset { person, removed, revoked_tokens } = access.write(work).await?;
+    let reset::FactorsReset { person, removed, revoked_tokens } = access.write(work).await?;
     if let (Some(mail), Some(email)) = (&site.mail, &person.email)
         && let Err(error) = mail.send_factors_reset(email).await
     {

@@ -17,7 +17,6 @@ use gate::{
     body::answer,
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
-    signing_in,
 };
 
 /// List a person's sessions
@@ -78,7 +77,7 @@ pub(crate) async fn revoke_user_sessions(
         let person = directory::find_person(tx, &id).await?;
         let count = tx.revoke_sessions(&person.id, ctx.now, None).await?;
         let event = Event::new(person.id.as_str(), &SessionsRevoked { count, why: "REVOKED" });
-        let tokens = crate::people::revoke_tokens(ctx, tx, &person.id).await?;
+        let tokens = sign_in::reset::revoke_tokens(ctx, tx, &person.id).await?;
         Ok::<_, Problem>(Audited::new(tokens.len(), event).with(tokens))
     };
     let revoked_tokens = access.write(work).await?;
@@ -105,8 +104,7 @@ pub(crate) async fn revoke_user_session(
     let (id, sid) = path.into_inner();
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let sid: SessionId = sid.parse().map_err(|_| Problem::not_found())?;
-    let work =
-        async move |ctx: &Ctx, tx: &mut Tx| signing_in::end_session(ctx, tx, &id, &sid, "REVOKED").await;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| sign_in::end_session(ctx, tx, &id, &sid, "REVOKED").await;
     access.write(work).await?;
     Ok(answer(&Revoked { revoked: true, sign_out: None }))
 }

@@ -1,0 +1,117 @@
+//! The answer of each step of a sign-in.
+
+use actix_web::HttpResponse;
+use kernel::{Email, Env, TenantId};
+use serde::Serialize;
+use serde_json::Value;
+use sign_in::{Device, FactorName, Outcome, StartedSession};
+use utoipa::ToSchema;
+
+use crate::api::{Site, openapi::values};
+use gate::{access::Visitor, body::answer, cookies, errors::Problem};
+
+/// An answer of signing in. Which members there are depends on `status`.
+#[derive(Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SignInAnswer {
+    /// `SIGNED_IN`, `MFA_REQUIRED`, `ENROLMENT_REQUIRED` or `TENANT_CHOICE`.
+    #[schema(value_type = values::SignInStatus)]
+    pub(crate) status: &'static str,
+    /// Goes on to the next step, for 10 minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) ticket: Option<String>,
+    /// The factors that may be proved: `WEBAUTHN`, `TOTP`, `RECOVERY_CODE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<Vec<values::FactorName>>)]
+    pub(crate) factors: Option<Vec<&'static str>>,
+    /// PublicKeyCredentialRequestOptionsJSON, where `WEBAUTHN` is among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<Object>)]
+    pub(crate) webauthn: Option<Value>,
+    /// The tenants to choose from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) tenants: Option<Vec<TenantName>>,
+    /// What happened since the last sign-in: `PASSWORD_RESET` or `FACTORS_RESET` by an administrator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) notice: Option<String>,
+}
+
+/// A tenant to choose.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct TenantName {
+    /// Its short name, to be sent back.
+    pub(crate) slug: String,
+    /// Its name for people to read.
+    pub(crate) name: String,
+}
+
+/// The device and place of a visitor.
+pub(crate) fn device_of(site: &Site, visitor: &Visitor) -> Device {
+    Device::new(visitor.user_agent(), site.pipeline.locate(visitor.ip()), visitor.ip())
+}
+
+impl SignInAnswer {
+    fn new(outcome: &Outcome) -> Self {
+        let (status, ticket) = match outcome {
+            Outcome::SignedIn(_) => ("SIGNED_IN", None),
+            Outcome::FactorOwed { ticket, .. } => ("MFA_REQUIRED", Some(ticket.0.clone())),
+            Outcome::EnrolmentOwed { ticket, .. } => ("ENROLMENT_REQUIRED", Some(ticket.0.clone())),
+        };
+        let mut answer = Self { status, ticket, ..Self::default() };
+        match outcome {
+            Outcome::SignedIn(started) => answer.notice.clone_from(&started.notice),
+            Outcome::FactorOwed { factors, webauthn, .. } => {
+                answer.factors = Some(factors.iter().map(|name| FactorName::as_str(*name)).collect());
+                answer.webauthn.clone_from(webauthn);
+            }
+            Outcome::EnrolmentOwed { .. } => {}
+        }
+        answer
+    }
+}
+
+/// Answers a visitor, with cookies where there is a session. A new session replaces the browser's previous one.
+pub(crate) async fn respond_to(
+    site: &Site,
+    visitor: &Visitor,
+    tenant: &TenantId,
+    outcome: Outcome,
+) -> Result<HttpResponse, Problem> {
+    if let Some(started) = outcome.session() {
+        visitor.end_previous(started).await;
+    }
+    respond(site, visitor.env(), tenant, outcome)
+}
+
+/// The answer alone, where the visitor's own session goes on.
+pub(crate) fn respond(
+    site: &Site,
+    env: &dyn Env,
+    tenant: &TenantId,
+    outcome: Outcome,
+) -> Result<HttpResponse, Problem> {
+    let mut response = answer(&SignInAnswer::new(&outcome));
+    if let Outcome::SignedIn(started) | Outcome::EnrolmentOwed { started, .. } = outcome {
+        set_cookies(site, env, tenant, &started, &mut response)?;
+    }
+    Ok(response)
+}
+
+/// Adds the cookies of a session to an answer.
+pub(crate) fn set_cookies(
+    site: &Site,
+    env: &dyn Env,
+    tenant: &TenantId,
+    started: &StartedSession,
+    response: &mut HttpResponse,
+) -> Result<(), Problem> {
+    let about = cookies::About {
+        tenant,
+        email: started.person.email.as_ref().map(Email::as_str),
+        name: started.person.display_name.as_deref(),
+    };
+    cookies::set(&site.pipeline, env, response, &started.session, started.absolute_days, &about)
+}

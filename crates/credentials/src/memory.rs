@@ -1,0 +1,244 @@
+//! Credentials that are gone with the process, for tests and examples.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use kernel::{StoreError, Timestamp, UserId};
+
+use crate::{
+    Factor, FactorData, FactorId, FactorStore, Familiarity, Salt, SignInPolicy, SignInStore, Ticket,
+    TicketStore,
+};
+
+/// What one user can prove.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    password: Option<String>,
+    factors: Vec<Factor>,
+    /// By hash: whether it was used.
+    codes: BTreeMap<[u8; 32], bool>,
+    wrong_codes: i64,
+    origins: Vec<String>,
+    /// The oldest first.
+    notices: Vec<String>,
+}
+
+/// The credentials, tickets and sign-in policy of one tenant, in memory.
+#[derive(Clone, Default)]
+pub struct MemoryCredentials {
+    users: BTreeMap<UserId, Kept>,
+    tickets: Vec<Ticket>,
+    salts: BTreeMap<String, Salt>,
+    spent_challenges: Vec<[u8; 32]>,
+    policy: SignInPolicy,
+}
+
+impl MemoryCredentials {
+    fn of(&mut self, user: &UserId) -> &mut Kept {
+        self.users.entry(user.clone()).or_default()
+    }
+
+    fn factor(&mut self, factor: &Factor) -> Option<&mut Factor> {
+        self.of(&factor.user).factors.iter_mut().find(|kept| kept.id == factor.id)
+    }
+}
+
+#[async_trait]
+impl SignInStore for MemoryCredentials {
+    async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+        Ok(self.of(user).password.clone())
+    }
+
+    async fn set_password(&mut self, user: &UserId, hash: &str, _: Timestamp) -> Result<(), StoreError> {
+        self.of(user).password = Some(hash.to_owned());
+        Ok(())
+    }
+
+    async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError> {
+        Ok(self.salts.entry(email_key.to_owned()).or_insert(new).clone())
+    }
+
+    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {
+        Ok(self.of(user).origins.iter().any(|known| known == origin))
+    }
+
+    async fn note_origin(
+        &mut self,
+        user: &UserId,
+        origin: &str,
+        _: Timestamp,
+    ) -> Result<Familiarity, StoreError> {
+        let origins = &mut self.of(user).origins;
+        if origins.iter().any(|known| known == origin) {
+            return Ok(Familiarity::Known);
+        }
+        origins.push(origin.to_owned());
+        Ok(if origins.len() == 1 { Familiarity::First } else { Familiarity::New })
+    }
+
+    async fn spend_challenge(&mut self, hash: &[u8; 32], _: Timestamp) -> Result<bool, StoreError> {
+        let is_new = !self.spent_challenges.contains(hash);
+        if is_new {
+            self.spent_challenges.push(*hash);
+        }
+        Ok(is_new)
+    }
+
+    async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
+        Ok(self.policy.clone())
+    }
+
+    async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError> {
+        Ok(self.policy.clone())
+    }
+
+    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
+        self.policy = policy.clone();
+        Ok(())
+    }
+
+    async fn delete_password(&mut self, user: &UserId) -> Result<bool, StoreError> {
+        Ok(self.of(user).password.take().is_some())
+    }
+
+    async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError> {
+        Ok(self.of(user).notices.iter().rev().cloned().collect())
+    }
+
+    async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+        Ok(self.of(user).notices.pop())
+    }
+
+    async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+        let notices = &mut self.of(user).notices;
+        notices.retain(|kept| kept != notice);
+        notices.push(notice.to_owned());
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl TicketStore for MemoryCredentials {
+    async fn insert_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+        self.tickets.push(ticket.clone());
+        Ok(())
+    }
+
+    async fn ticket(&mut self, hash: &[u8; 32]) -> Result<Option<Ticket>, StoreError> {
+        Ok(self.tickets.iter().find(|ticket| ticket.hash == *hash).cloned())
+    }
+
+    async fn take_ticket(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        let before = self.tickets.len();
+        self.tickets.retain(|ticket| ticket.hash != *hash);
+        Ok(self.tickets.len() < before)
+    }
+
+    async fn update_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+        for kept in self.tickets.iter_mut().filter(|kept| kept.hash == ticket.hash) {
+            kept.state.clone_from(&ticket.state);
+            kept.wrong_answers = ticket.wrong_answers;
+        }
+        Ok(())
+    }
+
+    async fn drop_tickets(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.tickets.retain(|ticket| ticket.user != *user);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl FactorStore for MemoryCredentials {
+    async fn factors(&mut self, user: &UserId) -> Result<Vec<Factor>, StoreError> {
+        let mut factors = self.of(user).factors.clone();
+        factors.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
+        Ok(factors)
+    }
+
+    async fn factor_of_credential(&mut self, credential: &[u8]) -> Result<Option<Factor>, StoreError> {
+        let all = self.users.values().flat_map(|kept| &kept.factors);
+        let is_it = |factor: &&Factor| factor.passkey().is_some_and(|own| own.credential_id() == credential);
+        Ok(all.into_iter().find(is_it).cloned())
+    }
+
+    async fn insert_factor(&mut self, factor: &Factor) -> Result<bool, StoreError> {
+        let credential = factor.passkey().map(|passkey| passkey.credential_id().to_vec());
+        if let Some(credential) = credential
+            && self.factor_of_credential(&credential).await?.is_some()
+        {
+            return Ok(false);
+        }
+        self.of(&factor.user).factors.push(factor.clone());
+        Ok(true)
+    }
+
+    async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
+        if let Some(kept) = self.factor(factor) {
+            kept.name.clone_from(&factor.name);
+            kept.verified_at = factor.verified_at;
+        }
+        self.record_use(factor).await
+    }
+
+    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> Result<bool, StoreError> {
+        let Some(kept) = self.factor(factor) else { return Ok(false) };
+        let FactorData::Totp { last_step, .. } = &mut kept.data else { return Ok(false) };
+        let is_new = *last_step < step;
+        if is_new {
+            *last_step = step;
+            kept.last_used_at = Some(at);
+        }
+        Ok(is_new)
+    }
+
+    async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError> {
+        if let Some(kept) = self.factor(factor) {
+            kept.last_used_at = factor.last_used_at;
+            if factor.passkey().is_some() {
+                kept.data = factor.data.clone();
+            }
+        }
+        Ok(())
+    }
+
+    async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.of(user).factors.retain(Factor::is_verified);
+        Ok(())
+    }
+
+    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> Result<bool, StoreError> {
+        let factors = &mut self.of(user).factors;
+        let before = factors.len();
+        factors.retain(|factor| factor.id != *id);
+        Ok(factors.len() < before)
+    }
+
+    async fn unused_codes(&mut self, user: &UserId) -> Result<usize, StoreError> {
+        Ok(self.of(user).codes.values().filter(|is_used| !**is_used).count())
+    }
+
+    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
+        self.of(user).codes = hashes.iter().map(|hash| (*hash, false)).collect();
+        Ok(())
+    }
+
+    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], _: Timestamp) -> Result<bool, StoreError> {
+        let code = self.of(user).codes.get_mut(hash);
+        Ok(code.is_some_and(|is_used| !std::mem::replace(is_used, true)))
+    }
+
+    async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError> {
+        Ok(self.of(user).wrong_codes)
+    }
+
+    async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.of(user).wrong_codes += 1;
+        Ok(())
+    }
+
+    async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.of(user).wrong_codes = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! People and links that are gone with the process, for tests and examples.
+
+use async_trait::async_trait;
+use kernel::{Email, StoreError, Timestamp, UserId};
+
+use crate::{
+    link::Link,
+    people::{Person, Role},
+    store::{LinkStore, PeopleStore},
+};
+
+/// The people and links of one tenant, in memory.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryPeople {
+    people: Vec<Person>,
+    links: Vec<Link>,
+}
+
+impl MemoryPeople {
+    /// Whether the user name or the address is another person's.
+    fn is_taken(&self, person: &Person) -> bool {
+        let key = |person: &Person| person.email.as_ref().map(Email::key);
+        let clashes = |other: &Person| {
+            other.id != person.id
+                && (other.user_name.eq_ignore_ascii_case(&person.user_name)
+                    || (key(other).is_some() && key(other) == key(person)))
+        };
+        self.people.iter().any(clashes)
+    }
+}
+
+#[async_trait]
+impl PeopleStore for MemoryPeople {
+    async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError> {
+        let is_free = !self.is_taken(person);
+        if is_free {
+            self.people.push(person.clone());
+        }
+        Ok(is_free)
+    }
+
+    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
+        Ok(self.people.iter().find(|person| person.id == *id).cloned())
+    }
+
+    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+        let has_it = |person: &&Person| person.email.as_ref().is_some_and(|email| email.key() == key);
+        Ok(self.people.iter().find(has_it).map(|person| person.id.clone()))
+    }
+
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
+        let mut people: Vec<_> = self
+            .people
+            .iter()
+            .filter(|person| after.is_none_or(|after| person.id > *after))
+            .cloned()
+            .collect();
+        people.sort_by(|one, other| one.id.cmp(&other.id));
+        people.truncate(usize::try_from(limit).unwrap_or_default());
+        Ok(people)
+    }
+
+    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
+        if self.is_taken(after) {
+            return Ok(false);
+        }
+        let kept = self.people.iter_mut().find(|person| person.id == before.id);
+        let kept = kept.ok_or(StoreError::Aborted("a change of a person that the tenant does not have"))?;
+        kept.clone_from(after);
+        Ok(true)
+    }
+
+    async fn delete_person(&mut self, person: &Person, _: Timestamp) -> Result<(), StoreError> {
+        self.people.retain(|kept| kept.id != person.id);
+        self.drop_links(&person.id).await
+    }
+
+    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
+        let counts = |person: &Person| person.role == Role::Admin && person.active && person.id != *than;
+        Ok(self.people.iter().any(counts))
+    }
+}
+
+#[async_trait]
+impl LinkStore for MemoryPeople {
+    async fn replace_links(&mut self, link: &Link) -> Result<(), StoreError> {
+        self.drop_links(&link.user).await?;
+        self.links.push(link.clone());
+        Ok(())
+    }
+
+    async fn link(&mut self, hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
+        Ok(self.links.iter().find(|link| link.hash == *hash).cloned())
+    }
+
+    async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        let before = self.links.len();
+        self.links.retain(|link| link.hash != *hash);
+        Ok(self.links.len() < before)
+    }
+
+    async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.links.retain(|link| link.user != *user);
+        Ok(())
+    }
+}

@@ -1,0 +1,33 @@
+//! Signing in.
+
+use super::{code::Code, problem::Problem};
+use crate::{meter, network};
+
+impl From<sign_in::Error> for Problem {
+    fn from(error: sign_in::Error) -> Self {
+        use sign_in::Error;
+        let code = match error {
+            Error::InvalidCredentials => Code::InvalidCredentials,
+            Error::TicketInvalid => Code::TicketInvalid,
+            Error::LinkInvalid => Code::LinkInvalid,
+            Error::FactorInvalid => Code::FactorInvalid,
+            Error::FactorNotAccepted | Error::TooManyWrongCodes => Code::FactorNotPermitted,
+            Error::Malformed(_) => Code::InvalidRequest,
+            Error::SignInRequired(_) => Code::ReauthRequired,
+            Error::TooManyFactors | Error::NoPasskeys => Code::Conflict,
+            Error::AccountDisabled => return Self::account_disabled(),
+            Error::SsoRequired => return Self::sso_required(),
+            Error::SsoNotAllowed => return Self::sso_not_allowed(),
+            Error::SessionRevoked => return Self::session_revoked(),
+            Error::MfaRequired => return Self::mfa_required(),
+            Error::UserNotFound => return Self::not_found(),
+            Error::NetworkBlocked(blocked) => {
+                meter::network_denied(netpolicy::Surface::SignIn.as_str());
+                return network::blocked().entered_by(&blocked.ctx, blocked.event);
+            }
+            Error::OutOfOrder | Error::Internal(_) => return Self::unforeseen(error),
+            Error::Store(error) => return error.into(),
+        };
+        Self::new(code, error.to_string())
+    }
+}

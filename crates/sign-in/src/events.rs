@@ -1,0 +1,62 @@
+//! What the audit log says of sessions that begin, change and end.
+
+use audit::{
+    Audited, Event,
+    events::sign_in::{SessionRenewed, SessionRevoked, SessionsRevoked, SignInNewDevice, SignInSucceeded},
+};
+use credentials::{FactorStore, Familiarity, SignInStore};
+use kernel::{Ctx, StoreError, UserId};
+use sessions::{Session, SessionId, SessionStore};
+
+/// Records where a user has signed in from: the event, where it was somewhere new.
+pub(crate) async fn record_origin<S: SignInStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    session: &Session,
+    origin: &str,
+) -> Result<Option<Event>, StoreError> {
+    let is_new = store.note_origin(&session.user, origin, ctx.now).await? == Familiarity::New;
+    let data = SignInNewDevice { session: session.id.to_string() };
+    Ok(is_new.then(|| Event::new(session.user.as_str(), &data)))
+}
+
+/// A sign-in is complete.
+pub(crate) fn signed_in(session: &Session) -> Event {
+    let method = |method| serde_json::to_value(method).ok()?.as_str().map(str::to_owned);
+    let methods = session.methods.iter().filter_map(method).collect();
+    Event::new(session.user.as_str(), &SignInSucceeded { session: session.id.to_string(), methods })
+}
+
+/// A session got a new id.
+pub(crate) fn session_renewed(session: &Session, previous: &SessionId) -> Event {
+    let data = SessionRenewed { user: session.user.to_string(), previous: previous.to_string() };
+    Event::new(session.id.as_str(), &data)
+}
+
+/// Ends one session of a user.
+pub async fn end_session<S: SessionStore + FactorStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+    id: &SessionId,
+    why: &'static str,
+) -> Result<Audited<()>, sessions::Error> {
+    let ended = sessions::revoke(ctx, store, user, id).await?;
+    // An enrolment that was begun in it is not finished elsewhere.
+    store.drop_pending(user).await?;
+    let data = SessionRevoked { user: user.to_string(), why };
+    let event = ended.then(|| Event::new(id.as_str(), &data));
+    Ok(Audited::of_changes((), event.into_iter().collect()))
+}
+
+/// Ends a user's other sessions, as a change of what signs them in does.
+pub async fn end_other_sessions<S: SessionStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    session: &Session,
+    why: &'static str,
+) -> Result<Option<Event>, StoreError> {
+    let count = sessions::revoke_all(ctx, store, &session.user, Some(&session.id)).await?;
+    let data = SessionsRevoked { count, why };
+    Ok((count > 0).then(|| Event::new(session.user.as_str(), &data)))
+}

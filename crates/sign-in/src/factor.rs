@@ -1,0 +1,230 @@
+//! Second factors: their names, and whether an answer proves one.
+
+use credentials::{
+    Assertion, Factor, FactorData, FactorId, FactorKind, FactorStore, Passkeys, PendingAssertion,
+    attempts::{self, Limit, MAX_WRONG_CODES},
+    recovery, totp,
+};
+use kernel::{Ctx, Env, Secret, TenantId, UserId};
+use serde::Deserialize;
+use serde_json::Value;
+use sessions::Method;
+
+use crate::error::Error;
+
+/// What can be proved in a second step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum FactorName {
+    /// A passkey or security key.
+    Webauthn,
+    /// A code of an authenticator app.
+    Totp,
+    /// A recovery code.
+    RecoveryCode,
+}
+
+impl FactorName {
+    /// As written in the API and the audit log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Webauthn => "WEBAUTHN",
+            Self::Totp => "TOTP",
+            Self::RecoveryCode => "RECOVERY_CODE",
+        }
+    }
+
+    /// The kind of factor; a recovery code is none.
+    pub fn kind(self) -> Option<FactorKind> {
+        match self {
+            Self::Webauthn => Some(FactorKind::Webauthn),
+            Self::Totp => Some(FactorKind::Totp),
+            Self::RecoveryCode => None,
+        }
+    }
+
+    /// What a session says it was proved by.
+    pub fn method(self) -> Method {
+        match self {
+            Self::Webauthn => Method::Passkey,
+            Self::Totp => Method::Totp,
+            Self::RecoveryCode => Method::RecoveryCode,
+        }
+    }
+
+    /// The limits that an attempt is taken from.
+    pub fn limits(self, tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
+        match self {
+            Self::Webauthn => attempts::other("passkey", origin),
+            Self::Totp => attempts::totp(tenant, user, origin),
+            Self::RecoveryCode => attempts::recovery_code(tenant, user, origin),
+        }
+    }
+}
+
+/// What a user answers with.
+#[derive(Debug, Clone)]
+pub enum FactorAnswer {
+    /// A code of an authenticator app, or a recovery code.
+    Code(String),
+    /// The answer of an authenticator (`AuthenticationResponseJSON`).
+    Credential(Value),
+}
+
+impl FactorAnswer {
+    /// The answer of a request with these two members, of which the factor takes one.
+    pub fn new(name: FactorName, code: Option<String>, credential: Option<Value>) -> Result<Self, Error> {
+        match (name, code, credential) {
+            (FactorName::Webauthn, None, Some(credential)) => Ok(Self::Credential(credential)),
+            (FactorName::Webauthn, _, _) => {
+                Err(Error::Malformed("credential: send what the authenticator answered, and no code"))
+            }
+            (_, Some(code), None) if code.len() <= 64 => Ok(Self::Code(code)),
+            _ => Err(Error::Malformed("code: send a code of at most 64 characters, and no credential")),
+        }
+    }
+}
+
+/// The keys that secrets of authenticator apps are encrypted with in storage.
+pub trait TotpKeys: Send + Sync {
+    /// Encrypts a secret for its place; `None` where there is no key.
+    fn seal_totp(&self, env: &dyn Env, place: &[u8], secret: &[u8]) -> Option<Vec<u8>>;
+    /// Decrypts a secret at its place; `None` where no key fits.
+    fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>>;
+}
+
+/// What factors are verified with.
+#[derive(Clone, Copy)]
+pub struct Verifiers<'a> {
+    /// The ceremonies of passkeys; `None` where the server's address cannot be a relying party.
+    pub passkeys: Option<&'a Passkeys>,
+    /// The keys of authenticator apps.
+    pub totp: &'a dyn TotpKeys,
+}
+
+impl<'a> Verifiers<'a> {
+    /// The ceremonies of passkeys.
+    pub fn passkeys(&self) -> Result<&'a Passkeys, Error> {
+        self.passkeys.ok_or(Error::NoPasskeys)
+    }
+
+    /// Encrypts the secret of a new authenticator app.
+    pub fn seal_totp(
+        &self,
+        ctx: &Ctx,
+        factor: &FactorId,
+        secret: &Secret<Vec<u8>>,
+    ) -> Result<Vec<u8>, Error> {
+        let sealed = self.totp.seal_totp(&*ctx.env, &totp_place(ctx, factor), secret.expose());
+        sealed.ok_or_else(|| Error::internal("there is no key to encrypt the secret of an app with"))
+    }
+
+    /// The step in which a code of this factor is good, if it is an authenticator app and the code is.
+    pub fn totp_step(&self, ctx: &Ctx, factor: &Factor, code: &str) -> Result<Option<i64>, Error> {
+        let FactorData::Totp { sealed, last_step } = &factor.data else { return Ok(None) };
+        let secret = self.totp.open_totp(&totp_place(ctx, &factor.id), sealed);
+        let secret =
+            secret.ok_or_else(|| Error::internal("a secret cannot be opened with the keys there are"))?;
+        Ok(totp::verify(&secret, code, ctx.now, *last_step))
+    }
+}
+
+/// What the secret of an app is bound to: it opens for its own factor alone.
+fn totp_place(ctx: &Ctx, factor: &FactorId) -> Vec<u8> {
+    [ctx.tenant.as_str(), factor.as_str()].join("\0").into_bytes()
+}
+
+/// A user's verified factors, and what one of them was asked.
+pub(crate) struct Challenge<'a> {
+    /// Who.
+    pub(crate) user: &'a UserId,
+    /// The factors that count.
+    pub(crate) verified: &'a [Factor],
+    /// What authenticators were asked; `None` where they were not.
+    pub(crate) pending: Option<&'a PendingAssertion>,
+}
+
+/// Whether an answer proves a factor. One that can be used once is used up by this.
+///
+/// # Errors
+/// [`Error::TooManyWrongCodes`] where the account takes no codes for now.
+pub(crate) async fn prove<S: FactorStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    verifiers: &Verifiers<'_>,
+    challenge: &Challenge<'_>,
+    name: FactorName,
+    answer: &FactorAnswer,
+) -> Result<bool, Error> {
+    let user = challenge.user;
+    let wrong = store.wrong_codes(user).await?;
+    let is_right = match (name, answer) {
+        (FactorName::Webauthn, FactorAnswer::Credential(credential)) => {
+            let Some(pending) = challenge.pending else { return Ok(false) };
+            assert_passkey(ctx, store, verifiers, user, credential, pending).await?.is_some()
+        }
+        (FactorName::Totp | FactorName::RecoveryCode, FactorAnswer::Code(_)) if wrong >= MAX_WRONG_CODES => {
+            return Err(Error::TooManyWrongCodes);
+        }
+        (FactorName::Totp, FactorAnswer::Code(code)) => {
+            use_totp(ctx, store, verifiers, challenge.verified, code).await?
+        }
+        (FactorName::RecoveryCode, FactorAnswer::Code(code)) => {
+            store.use_code(user, &recovery::hash(&ctx.tenant, user, code), ctx.now).await?
+        }
+        _ => return Ok(false),
+    };
+    if is_right && wrong > 0 {
+        store.clear_wrong_codes(user).await?;
+    } else if !is_right && name != FactorName::Webauthn {
+        store.count_wrong_code(user).await?;
+    }
+    Ok(is_right)
+}
+
+/// Uses a code of an authenticator app: whether it was right and new.
+async fn use_totp<S: FactorStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    verifiers: &Verifiers<'_>,
+    verified: &[Factor],
+    code: &str,
+) -> Result<bool, Error> {
+    for factor in verified {
+        if let Some(step) = verifiers.totp_step(ctx, factor, code)? {
+            return Ok(store.use_step(factor, step, ctx.now).await?);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the user's authenticator has answered, and whether it verified the user. `None`: it proves nothing.
+pub(crate) async fn assert_passkey<S: FactorStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    verifiers: &Verifiers<'_>,
+    user: &UserId,
+    credential: &Value,
+    pending: &PendingAssertion,
+) -> Result<Option<bool>, Error> {
+    let Ok(assertion) = Assertion::read(credential) else {
+        return Err(Error::Malformed("credential: not the answer of an authenticator"));
+    };
+    let known = store.factor_of_credential(assertion.credential_id()).await?;
+    let Some(mut factor) = known.filter(|factor| factor.user == *user && factor.is_verified()) else {
+        return Ok(None);
+    };
+    let Some(passkey) = factor.passkey() else { return Ok(None) };
+    match verifiers.passkeys()?.finish_assertion(pending, &assertion, passkey) {
+        Ok(asserted) => {
+            factor.data = FactorData::Passkey(Box::new(asserted.passkey));
+            factor.last_used_at = Some(ctx.now);
+            store.record_use(&factor).await?;
+            Ok(Some(asserted.user_verified))
+        }
+        Err(error) => {
+            tracing::info!(%error, factor = %factor.id, "an assertion was refused");
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Signing in, from a first proof to a session.
+//!
+//! A sign-in is a state machine: [`State`] names how far it has come, [`Step`] what a user or a browser does, and
+//! [`next`] where a step leads by the tenant's policy and the user's factors ([`Requirements`]). The functions of this
+//! crate carry the steps out over [`Storage`], in one unit of work each. They check the proof, refuse with [`Error`], and
+//! answer with an [`Outcome`] and its audit entries.
+//!
+//! # Transitions
+//!
+//! A cell with several states says all that a step can lead to. What decides between them: `FactorOwed` where the user has
+//! a verified factor; `EnrolmentOwed` where the tenant requires a factor and the user has none it accepts; `SignedIn`
+//! where nothing more is asked for.
+//!
+//! | From | Step | To |
+//! |---|---|---|
+//! | `Anonymous` | `PasswordOfSeveral` | `TenantChoice` |
+//! | `Anonymous` | `Password`, `Link` | `FactorOwed`, `EnrolmentOwed`, `SignedIn`; refused `Error::SsoRequired` |
+//! | `TenantChoice` | `ChooseTenant` | `FactorOwed`, `EnrolmentOwed`, `SignedIn`; refused `Error::SsoRequired` |
+//! | `Anonymous` | `Passkey` | `SignedIn`, or where passkeys do not count `FactorOwed`, `EnrolmentOwed`; refused `Error::SsoRequired` |
+//! | `Anonymous` | `IdentityProvider` | `SignedIn` where its factors are trusted, else `FactorOwed`, `EnrolmentOwed`; refused `Error::SsoNotAllowed` |
+//! | `Anonymous` | `NeighbourCookie` | `SignedIn` where its factors are trusted or none is asked for, else `Restricted`; refused `Error::SsoNotAllowed` |
+//! | `Restricted` | `Continue` | `FactorOwed`, `EnrolmentOwed`, `SignedIn` |
+//! | `EnrolmentOwed` | `Continue` | `FactorOwed`, `EnrolmentOwed`, `SignedIn` |
+//! | `FactorOwed` | `Resume` | `FactorOwed`; refused `Error::SsoRequired`, `Error::SsoNotAllowed` where the way in was closed meanwhile |
+//! | `FactorOwed` | `Factor(Webauthn)`, `Factor(Totp)` | `SignedIn`, or where it does not count `EnrolmentOwed`; refused `Error::FactorNotAccepted`, `Error::SsoRequired`, `Error::SsoNotAllowed` |
+//! | `FactorOwed` | `Factor(RecoveryCode)` | `Grace`; refused `Error::SsoRequired`, `Error::SsoNotAllowed` |
+//! | `Restricted` | `Enrol(Webauthn)`, `Enrol(Totp)` | `Grace` with the first factor, `SignedIn` with a further one, `EnrolmentOwed` where it does not count |
+//! | `EnrolmentOwed` | `Enrol(Webauthn)`, `Enrol(Totp)` | `Grace` with the first factor, `SignedIn` with a further one, `EnrolmentOwed` where it does not count |
+//! | `SignedIn` | `Enrol(Webauthn)`, `Enrol(Totp)` | `Grace` with the first factor, else `SignedIn` |
+//! | `Grace` | `Enrol(Webauthn)`, `Enrol(Totp)` | `Grace` |
+//! | `SignedIn` | `Continue` | `SignedIn` |
+//! | `Grace` | `Continue` | `Grace` |
+//! | `Grace` | `GraceOver` | `SignedIn` |
+//!
+//! Every other step is refused with [`Error::OutOfOrder`]. A wrong proof leaves the state as it is; five wrong answers, or
+//! ten minutes, end a ticket, and the sign-in is `Anonymous` again.
+
+mod account;
+mod device;
+pub mod enrolment;
+mod error;
+mod events;
+mod factor;
+mod federated;
+mod first_factor;
+mod link;
+mod memory;
+mod network;
+mod outcome;
+mod passkey;
+pub mod password;
+pub mod reset;
+mod second_factor;
+mod session;
+mod state;
+mod step_up;
+mod store;
+pub mod ticket;
+
+pub use self::{
+    account::{Account, lock_account, lock_account_to_remove, lock_session},
+    device::Device,
+    error::{Blocked, Error},
+    events::{end_other_sessions, end_session},
+    factor::{FactorAnswer, FactorName, TotpKeys, Verifiers},
+    federated::{NeighbourCookie, with_identity_provider, with_neighbour_cookie},
+    link::{LinkProof, RedeemableLink, check_password, find_link, parse_link, with_link},
+    memory::MemoryStore,
+    network::admit as admit_network,
+    outcome::{Attempt, Outcome},
+    passkey::{PasskeyChallenge, PasskeyProof, with_passkey},
+    password::with_password,
+    second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},
+    session::StartedSession,
+    state::{Requirements, State, Step, check_mode, next},
+    step_up::SecondFactors,
+    store::Storage,
+};

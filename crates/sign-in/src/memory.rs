@@ -1,0 +1,335 @@
+//! A tenant's storage that is gone with the process, for tests and examples: those of the crates it composes.
+
+use async_trait::async_trait;
+use credentials::{
+    Factor, FactorId, FactorStore, Familiarity, MemoryCredentials, Salt, SignInPolicy, SignInStore, Ticket,
+    TicketStore,
+};
+use directory::{Link, LinkStore, MemoryPeople, PeopleStore, Person};
+use kernel::{StoreError, Timestamp, UserId};
+use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
+use sessions::{MemorySessions, Session, SessionId, SessionStore};
+use tokens::{
+    MemoryPats,
+    pat::{Pat, PatId, PatStore},
+};
+
+/// All that [`Storage`](crate::Storage) asks for, in memory. A clone is what a unit of work that fails goes back to.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    people: MemoryPeople,
+    credentials: MemoryCredentials,
+    sessions: MemorySessions,
+    network: netpolicy::MemoryStore,
+    pats: MemoryPats,
+}
+
+#[async_trait]
+impl PeopleStore for MemoryStore {
+    async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError> {
+        self.people.insert_person(person).await
+    }
+
+    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
+        self.people.person(id).await
+    }
+
+    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+        self.people.user_of_email(key).await
+    }
+
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
+        self.people.people(after, limit).await
+    }
+
+    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
+        let is_changed = self.people.update_person(before, after).await?;
+        if is_changed && before.active && !after.active {
+            for session in self.sessions.sessions_of(&after.id).await? {
+                self.sessions.revoke_session(&session.id, after.updated_at).await?;
+            }
+            self.credentials.drop_tickets(&after.id).await?;
+            self.people.drop_links(&after.id).await?;
+        }
+        Ok(is_changed)
+    }
+
+    async fn delete_person(&mut self, person: &Person, at: Timestamp) -> Result<(), StoreError> {
+        self.people.delete_person(person, at).await
+    }
+
+    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
+        self.people.another_admin(than).await
+    }
+}
+
+#[async_trait]
+impl LinkStore for MemoryStore {
+    async fn replace_links(&mut self, link: &Link) -> Result<(), StoreError> {
+        self.people.replace_links(link).await
+    }
+
+    async fn link(&mut self, hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
+        self.people.link(hash).await
+    }
+
+    async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        self.people.take_link(hash).await
+    }
+
+    async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.people.drop_links(user).await
+    }
+}
+
+#[async_trait]
+impl SignInStore for MemoryStore {
+    async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+        self.credentials.password(user).await
+    }
+
+    async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.credentials.set_password(user, hash, at).await
+    }
+
+    async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError> {
+        self.credentials.password_salt(email_key, new).await
+    }
+
+    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {
+        self.credentials.knows_origin(user, origin).await
+    }
+
+    async fn note_origin(
+        &mut self,
+        user: &UserId,
+        origin: &str,
+        at: Timestamp,
+    ) -> Result<Familiarity, StoreError> {
+        self.credentials.note_origin(user, origin, at).await
+    }
+
+    async fn spend_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
+        self.credentials.spend_challenge(hash, until).await
+    }
+
+    async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
+        self.credentials.sign_in_policy().await
+    }
+
+    async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError> {
+        self.credentials.sign_in_policy_to_change().await
+    }
+
+    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
+        self.credentials.set_sign_in_policy(policy).await
+    }
+
+    async fn delete_password(&mut self, user: &UserId) -> Result<bool, StoreError> {
+        self.credentials.delete_password(user).await
+    }
+
+    async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError> {
+        self.credentials.notices(user).await
+    }
+
+    async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+        self.credentials.take_notice(user).await
+    }
+
+    async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+        self.credentials.leave_notice(user, notice).await
+    }
+}
+
+#[async_trait]
+impl TicketStore for MemoryStore {
+    async fn insert_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+        self.credentials.insert_ticket(ticket).await
+    }
+
+    async fn ticket(&mut self, hash: &[u8; 32]) -> Result<Option<Ticket>, StoreError> {
+        self.credentials.ticket(hash).await
+    }
+
+    async fn take_ticket(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        self.credentials.take_ticket(hash).await
+    }
+
+    async fn update_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+        self.credentials.update_ticket(ticket).await
+    }
+
+    async fn drop_tickets(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.credentials.drop_tickets(user).await
+    }
+}
+
+#[async_trait]
+impl FactorStore for MemoryStore {
+    async fn factors(&mut self, user: &UserId) -> Result<Vec<Factor>, StoreError> {
+        self.credentials.factors(user).await
+    }
+
+    async fn factor_of_credential(&mut self, credential: &[u8]) -> Result<Option<Factor>, StoreError> {
+        self.credentials.factor_of_credential(credential).await
+    }
+
+    async fn insert_factor(&mut self, factor: &Factor) -> Result<bool, StoreError> {
+        self.credentials.insert_factor(factor).await
+    }
+
+    async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
+        self.credentials.update_factor(factor).await
+    }
+
+    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> Result<bool, StoreError> {
+        self.credentials.use_step(factor, step, at).await
+    }
+
+    async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError> {
+        self.credentials.record_use(factor).await
+    }
+
+    async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.credentials.drop_pending(user).await
+    }
+
+    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> Result<bool, StoreError> {
+        self.credentials.delete_factor(user, id).await
+    }
+
+    async fn unused_codes(&mut self, user: &UserId) -> Result<usize, StoreError> {
+        self.credentials.unused_codes(user).await
+    }
+
+    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
+        self.credentials.replace_codes(user, hashes).await
+    }
+
+    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> Result<bool, StoreError> {
+        self.credentials.use_code(user, hash, at).await
+    }
+
+    async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError> {
+        self.credentials.wrong_codes(user).await
+    }
+
+    async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.credentials.count_wrong_code(user).await
+    }
+
+    async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError> {
+        self.credentials.clear_wrong_codes(user).await
+    }
+}
+
+#[async_trait]
+impl SessionStore for MemoryStore {
+    async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
+        self.sessions.insert_session(session).await
+    }
+
+    async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        self.sessions.session(id).await
+    }
+
+    async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError> {
+        self.sessions.sessions_of(user).await
+    }
+
+    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        self.sessions.update_session(session).await
+    }
+
+    async fn rename_session(
+        &mut self,
+        id: &SessionId,
+        new: &SessionId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.sessions.rename_session(id, new, at).await
+    }
+
+    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
+        self.sessions.revoke_session(id, at).await
+    }
+
+    async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+        self.sessions.refused_until(user).await
+    }
+
+    async fn revoke_sessions(
+        &mut self,
+        user: &UserId,
+        at: Timestamp,
+        except: Option<&SessionId>,
+    ) -> Result<u64, StoreError> {
+        // As both databases do: sign-ins that are under way end, and enrolments.
+        self.credentials.drop_tickets(user).await?;
+        self.credentials.drop_pending(user).await?;
+        self.sessions.revoke_sessions(user, at, except).await
+    }
+}
+
+#[async_trait]
+impl NetworkPolicyStore for MemoryStore {
+    async fn network_settings(&mut self) -> Result<Settings, StoreError> {
+        self.network.network_settings().await
+    }
+
+    async fn network_settings_to_change(&mut self) -> Result<Settings, StoreError> {
+        self.network.network_settings_to_change().await
+    }
+
+    async fn set_network_settings(&mut self, settings: &Settings) -> Result<(), StoreError> {
+        self.network.set_network_settings(settings).await
+    }
+
+    async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError> {
+        self.network.network_policy().await
+    }
+
+    async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError> {
+        self.network.network_rules().await
+    }
+
+    async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError> {
+        self.network.network_rule(id).await
+    }
+
+    async fn count_network_rules(&mut self) -> Result<usize, StoreError> {
+        self.network.count_network_rules().await
+    }
+
+    async fn insert_network_rule(&mut self, rule: &Rule) -> Result<bool, StoreError> {
+        self.network.insert_network_rule(rule).await
+    }
+
+    async fn rename_network_rule(&mut self, rule: &Rule) -> Result<(), StoreError> {
+        self.network.rename_network_rule(rule).await
+    }
+
+    async fn delete_network_rule(&mut self, id: &RuleId) -> Result<(), StoreError> {
+        self.network.delete_network_rule(id).await
+    }
+}
+
+#[async_trait]
+impl PatStore for MemoryStore {
+    async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError> {
+        self.pats.insert_pat(token).await
+    }
+
+    async fn pats_of(&mut self, user: &UserId) -> Result<Vec<Pat>, StoreError> {
+        self.pats.pats_of(user).await
+    }
+
+    async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError> {
+        self.pats.pat(id).await
+    }
+
+    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError> {
+        self.pats.revoke_pat(id, at).await
+    }
+}

@@ -1,0 +1,114 @@
+//! A passkey first, which is both factors where it has verified the user.
+
+use audit::{Audited, Event, events::sign_in::SignInFailed};
+use credentials::{Assertion, Passkeys, PendingAssertion, user_of_handle};
+use directory::PeopleStore;
+use kernel::{Ctx, TenantId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sessions::Method;
+
+use crate::{
+    account::Account,
+    device::Device,
+    error::Error,
+    factor::{Verifiers, assert_passkey},
+    first_factor, network,
+    outcome::Attempt,
+    password::sha256,
+    state::{State, Step, check_mode},
+    store::Storage,
+    ticket::Progress,
+};
+
+/// Milliseconds that an authenticator may take to answer.
+const LIFETIME: i64 = 5 * 60_000;
+
+/// What authenticators are asked before the user is known. The client keeps it under the server's signature: nothing is
+/// stored for whoever asks.
+#[derive(Serialize, Deserialize)]
+pub struct PasskeyChallenge {
+    until: i64,
+    pending: PendingAssertion,
+}
+
+impl PasskeyChallenge {
+    /// A new one, with `PublicKeyCredentialRequestOptionsJSON`.
+    pub fn new(passkeys: &Passkeys, now: Timestamp) -> Result<(Self, Value), Error> {
+        let (options, pending) = passkeys.begin_assertion(&[]).map_err(Error::internal)?;
+        Ok((Self { until: now.plus_millis(LIFETIME).unix_millis(), pending }, options))
+    }
+
+    /// As bytes, to be signed.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        serde_json::to_vec(self).map_err(Error::internal)
+    }
+
+    /// From bytes whose signature is good.
+    ///
+    /// # Errors
+    /// [`Error::TicketInvalid`] where it is over.
+    pub fn from_bytes(bytes: &[u8], now: Timestamp) -> Result<Self, Error> {
+        let challenge: Self = serde_json::from_slice(bytes).map_err(|_| Error::TicketInvalid)?;
+        if now.unix_millis() < challenge.until { Ok(challenge) } else { Err(Error::TicketInvalid) }
+    }
+}
+
+/// The answer of an authenticator to a [`PasskeyChallenge`].
+pub struct PasskeyProof {
+    /// Whom the authenticator names.
+    pub tenant: TenantId,
+    /// Whom the authenticator names.
+    pub user: UserId,
+    challenge: PasskeyChallenge,
+    /// SHA-256 of the challenge as the client has kept it: it is answered once.
+    hash: [u8; 32],
+    credential: Value,
+}
+
+impl PasskeyProof {
+    /// Reads an answer, and whom it names.
+    pub fn new(challenge: PasskeyChallenge, sealed: &str, credential: Value) -> Result<Self, Error> {
+        let Ok(assertion) = Assertion::read(&credential) else {
+            return Err(Error::Malformed("credential: not the answer of an authenticator"));
+        };
+        let named = assertion.user_handle().and_then(user_of_handle);
+        let (tenant, user) = named.ok_or(Error::FactorInvalid)?;
+        Ok(Self { tenant, user, challenge, hash: sha256(sealed.as_bytes()), credential })
+    }
+}
+
+/// Signs in with a passkey.
+pub async fn with_passkey<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    verifiers: &Verifiers<'_>,
+    proof: PasskeyProof,
+    device: &Device,
+) -> Result<Audited<Attempt>, Error> {
+    let PasskeyProof { user, challenge: PasskeyChallenge { until, pending }, hash, credential, .. } = proof;
+    let person = PeopleStore::person(store, &user).await?;
+    if !store.spend_challenge(&hash, Timestamp::from_unix_millis(until)).await? {
+        return Err(Error::TicketInvalid);
+    }
+    let verified = assert_passkey(ctx, store, verifiers, &user, &credential, &pending).await?;
+    if verified != Some(true) {
+        // The tenant may not even be there: then there is nobody to tell.
+        let data = SignInFailed { reason: "FACTOR_INVALID", step: "WEBAUTHN" };
+        let events = person.iter().map(|person| Event::new(person.id.as_str(), &data)).collect();
+        return Ok(Audited::of_changes(Attempt::Wrong, events));
+    }
+    store.clear_wrong_codes(&user).await?;
+    let policy = store.sign_in_policy().await?;
+    let person = person.ok_or(Error::FactorInvalid)?;
+    check_mode(Step::Passkey, policy.sign_in_mode, person.break_glass)?;
+    if !person.active {
+        return Err(Error::AccountDisabled);
+    }
+    network::admit(ctx, store, &person).await?;
+    let account = Account { person, policy };
+    let progress = Progress::begun_with(vec![Method::Passkey, Method::UserVerified]);
+    let step = (State::Anonymous, Step::Passkey);
+    let led = first_factor::after(ctx, store, verifiers, account, progress, step, device).await?;
+    Ok(led.map(|outcome| Attempt::Right(Box::new(outcome))))
+}

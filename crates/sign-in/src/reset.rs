@@ -1,0 +1,145 @@
+//! What administrators and the operator do for users who cannot sign in: links, and resets.
+
+use audit::{
+    Audited, Event,
+    events::{
+        credentials::{FactorRemoved, PasswordResetStarted},
+        pats::PatRevoked,
+        sign_in::SessionsRevoked,
+    },
+};
+use credentials::{Factor, FactorStore};
+use directory::{Link, LinkKind, LinkStore, Person};
+use kernel::{Ctx, StoreError, UserId};
+use sessions::SessionStore;
+use tokens::{
+    RawToken, TokenKind,
+    pat::{PatId, PatStore},
+};
+
+use crate::{error::Error, store::Storage};
+
+/// What a user is told at the next sign-in.
+const PASSWORD_RESET: &str = "PASSWORD_RESET";
+const FACTORS_RESET: &str = "FACTORS_RESET";
+
+/// Issues a link for a user, in the place of any there was.
+pub async fn issue_link<S: LinkStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    person: &Person,
+    kind: LinkKind,
+) -> Result<RawToken, StoreError> {
+    let raw = RawToken::mint(&*ctx.env, TokenKind::Link, &ctx.tenant);
+    store.replace_links(&Link::new(*raw.hash().as_bytes(), kind, person, ctx.now)).await?;
+    Ok(raw)
+}
+
+/// The URL that a user opens. The token stands behind `#`: no server, proxy or log sees it.
+pub fn link_url(base_url: &str, link: &RawToken) -> String {
+    format!("{base_url}/auth/login#link={}", link.expose())
+}
+
+/// Revokes all personal access tokens of a user: the event of each.
+pub async fn revoke_tokens<S: PatStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+) -> Result<Vec<Event>, StoreError> {
+    let revoked = tokens::pat::revoke_all(ctx, store, user).await?;
+    let event = |token: &PatId| Event::new(token.as_str(), &PatRevoked { user: user.to_string() });
+    Ok(revoked.iter().map(event).collect())
+}
+
+/// A password that was reset.
+pub struct PasswordReset {
+    /// Whose.
+    pub person: Person,
+    /// An invitation for a user who never had a password.
+    pub kind: LinkKind,
+    /// Sets a new password.
+    pub link: RawToken,
+    /// How many personal access tokens were revoked.
+    pub revoked_tokens: usize,
+}
+
+/// Resets a user's password. The old one, the sessions and the personal access tokens end at once, and a link sets a new
+/// one. `sent` says whether the link goes by mail.
+pub async fn reset_password<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+    sent: bool,
+) -> Result<Audited<PasswordReset>, Error> {
+    let person = find_person(store, user).await?;
+    if !person.active {
+        return Err(Error::UserNotFound);
+    }
+    // The password of a reset that was not redeemed is gone already.
+    let begun_before = store.notices(user).await?.iter().any(|notice| notice == PASSWORD_RESET);
+    let had_one = store.delete_password(user).await? || begun_before;
+    let kind = if had_one { LinkKind::Reset } else { LinkKind::Invitation };
+    let link = issue_link(ctx, store, &person, kind).await?;
+    if had_one {
+        store.leave_notice(user, PASSWORD_RESET).await?;
+    }
+    let count = store.revoke_sessions(user, ctx.now, None).await?;
+    let revoked = revoke_tokens(ctx, store, user).await?;
+    let mut events = vec![Event::new(user.as_str(), &PasswordResetStarted { sent })];
+    if count > 0 {
+        events.push(Event::new(user.as_str(), &SessionsRevoked { count, why: "RESET" }));
+    }
+    let revoked_tokens = revoked.len();
+    events.extend(revoked);
+    Ok(Audited::of_changes(PasswordReset { person, kind, link, revoked_tokens }, events))
+}
+
+/// Removes a factor: the event.
+pub async fn remove_factor<S: FactorStore>(store: &mut S, factor: &Factor) -> Result<Event, StoreError> {
+    store.delete_factor(&factor.user, &factor.id).await?;
+    let data = FactorRemoved { user: factor.user.to_string(), kind: factor.kind().as_str() };
+    Ok(Event::new(factor.id.as_str(), &data))
+}
+
+/// Removes all of a user's factors and recovery codes: the event of each factor.
+pub async fn remove_factors<S: FactorStore>(store: &mut S, user: &UserId) -> Result<Vec<Event>, StoreError> {
+    let mut events = Vec::new();
+    for factor in store.factors(user).await? {
+        events.push(remove_factor(store, &factor).await?);
+    }
+    store.replace_codes(user, &[]).await?;
+    store.clear_wrong_codes(user).await?;
+    Ok(events)
+}
+
+/// Factors that were reset.
+pub struct FactorsReset {
+    /// Whose.
+    pub person: Person,
+    /// How many factors were removed.
+    pub removed: usize,
+    /// How many personal access tokens were revoked.
+    pub revoked_tokens: usize,
+}
+
+/// Removes all of a user's factors and codes, ends the sessions, and revokes the personal access tokens.
+pub async fn reset_factors<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+) -> Result<Audited<FactorsReset>, Error> {
+    let person = find_person(store, user).await?;
+    let mut events = remove_factors(store, &person.id).await?;
+    let removed = events.len();
+    let count = SessionStore::revoke_sessions(store, user, ctx.now, None).await?;
+    events.push(Event::new(user.as_str(), &SessionsRevoked { count, why: "RESET" }));
+    let revoked = revoke_tokens(ctx, store, user).await?;
+    let revoked_tokens = revoked.len();
+    events.extend(revoked);
+    store.leave_notice(user, FACTORS_RESET).await?;
+    Ok(Audited::of_changes(FactorsReset { person, removed, revoked_tokens }, events))
+}
+
+async fn find_person<S: Storage>(store: &mut S, user: &UserId) -> Result<Person, Error> {
+    store.person(user).await?.ok_or(Error::UserNotFound)
+}

@@ -1,0 +1,121 @@
+//! A second factor, and the ways to a ticket for one.
+
+use audit::{
+    Audited, Event,
+    events::{credentials::RecoveryCodeUsed, sign_in::SignInFailed},
+};
+use credentials::{Ticket, TicketKind, TicketStore};
+use kernel::{Ctx, Timestamp, UserId};
+use sessions::{Method, Session, Standing};
+
+use crate::{
+    account::lock_account,
+    device::Device,
+    error::Error,
+    factor::{Challenge, FactorAnswer, FactorName, Verifiers, prove},
+    first_factor::{self, Provable},
+    network,
+    outcome::{Attempt, Outcome},
+    session,
+    state::{State, Step, next},
+    store::Storage,
+    ticket::{self, Progress},
+};
+
+/// The ticket of a second factor, before an attempt is counted.
+pub async fn find_ticket<S: TicketStore>(
+    store: &mut S,
+    hash: &[u8; 32],
+    now: Timestamp,
+) -> Result<Ticket, Error> {
+    ticket::find(store, hash, TicketKind::Factor, now).await
+}
+
+/// A second factor and the ticket it goes with.
+pub struct SecondFactor {
+    /// Whose sign-in it is.
+    pub user: UserId,
+    /// The hash that the ticket is found by.
+    pub ticket: [u8; 32],
+    /// Which factor.
+    pub name: FactorName,
+    /// The answer.
+    pub answer: FactorAnswer,
+}
+
+/// Looks at a second factor. A wrong one counts against the ticket.
+pub async fn with_second_factor<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    verifiers: &Verifiers<'_>,
+    proof: SecondFactor,
+    device: &Device,
+) -> Result<Audited<Attempt>, Error> {
+    let SecondFactor { user, ticket: hash, name, answer } = proof;
+    let account = lock_account(store, &user).await?;
+    // The policy may be another than when the ticket was issued, and the address.
+    network::admit(ctx, store, &account.person).await?;
+    let ticket = ticket::find(store, &hash, TicketKind::Factor, ctx.now).await?;
+    let mut progress = Progress::of(&ticket)?;
+    let Provable { requirements, verified } = Provable::load(store, &account, &progress).await?;
+    let state = next(State::FactorOwed, Step::Factor(name), &requirements)?;
+    let challenge = Challenge { user: &user, verified: &verified, pending: progress.pending.as_ref() };
+    if !prove(ctx, store, verifiers, &challenge, name, &answer).await? {
+        ticket::count_wrong(store, ticket).await?;
+        let data = SignInFailed { reason: "FACTOR_INVALID", step: name.as_str() };
+        return Ok(Audited::new(Attempt::Wrong, Event::new(user.as_str(), &data)));
+    }
+    ticket::take(store, &hash).await?;
+    progress.methods.push(name.method());
+    let left = store.unused_codes(&user).await? as u64;
+    let started = session::start(ctx, store, account, progress, state, device).await?;
+    let code_used =
+        (name == FactorName::RecoveryCode).then(|| Event::new(user.as_str(), &RecoveryCodeUsed { left }));
+    Ok(started.map(|outcome| Attempt::Right(Box::new(outcome))).with(code_used))
+}
+
+/// Goes on with a session that a cookie has shown: what it owes, or the session as it is.
+///
+/// `standing` is what the session owes by today's policy, whatever it owed when it began.
+pub async fn continue_session<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    verifiers: &Verifiers<'_>,
+    session: &Session,
+    standing: Standing,
+    device: &Device,
+) -> Result<Audited<Outcome>, Error> {
+    let account = lock_account(store, &session.user).await?;
+    network::admit(ctx, store, &account.person).await?;
+    let progress =
+        Progress { session: Some(session.id.clone()), ..Progress::begun_with(session.methods.clone()) };
+    match standing {
+        Standing::Full => session::start(ctx, store, account, progress, State::SignedIn, device).await,
+        Standing::Owing => {
+            let step = (State::Restricted, Step::Continue);
+            first_factor::after(ctx, store, verifiers, account, progress, step, device).await
+        }
+    }
+}
+
+/// Goes on with a sign-in that an identity provider has begun, for whoever has the text of its ticket.
+pub async fn resume<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    verifiers: &Verifiers<'_>,
+    user: &UserId,
+    text: String,
+) -> Result<Audited<Outcome>, Error> {
+    let (_, hash) = ticket::parse(&text)?;
+    let account = lock_account(store, user).await?;
+    network::admit(ctx, store, &account.person).await?;
+    let ticket = ticket::find(store, &hash, TicketKind::Factor, ctx.now).await?;
+    let progress = Progress::of(&ticket)?;
+    // The ticket of a password was told to a script already; it has no business in a cookie.
+    if progress.methods != [Method::Sso] {
+        return Err(Error::TicketInvalid);
+    }
+    let provable = Provable::load(store, &account, &progress).await?;
+    next(State::FactorOwed, Step::Resume, &provable.requirements)?;
+    first_factor::ask_again(store, verifiers, &provable, (ticket, text), progress).await
+}

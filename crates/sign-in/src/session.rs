@@ -1,0 +1,155 @@
+//! The session at the end of a sign-in: begun, or completed where one waits.
+
+use audit::{Audited, Event, events::sign_in::SessionStarted};
+use credentials::{SignInStore, TicketKind};
+use directory::Person;
+use kernel::Ctx;
+use sessions::{Grace, GraceKind, Method, NewSession, Session, Standing};
+
+use crate::{
+    account::Account,
+    device::Device,
+    error::Error,
+    events,
+    outcome::Outcome,
+    state::State,
+    store::Storage,
+    ticket::{self, Progress},
+};
+
+/// A session that a sign-in has begun or completed.
+pub struct StartedSession {
+    /// Its row.
+    pub session: Session,
+    /// Whose it is.
+    pub person: Person,
+    /// How long it lasts at most.
+    pub absolute_days: i64,
+    /// What the user is to be told: `PASSWORD_RESET` or `FACTORS_RESET`.
+    pub notice: Option<String>,
+}
+
+/// The standing of a session in this state.
+fn standing(state: State) -> Standing {
+    if state.is_complete() { Standing::Full } else { Standing::Owing }
+}
+
+/// Begins the session, or completes the one that waits.
+pub(crate) async fn start<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    account: Account,
+    progress: Progress,
+    state: State,
+    device: &Device,
+) -> Result<Audited<Outcome>, Error> {
+    let by_link = progress.by_link;
+    let waiting = match &progress.session {
+        None => None,
+        Some(id) => store.session(id).await?.filter(|session| session.revoked_at.is_none()),
+    };
+    let was_complete = waiting.as_ref().is_some_and(|session| session.standing == Standing::Full);
+    let (session, mut events) = match waiting {
+        Some(session) => complete(ctx, store, session, &progress, state).await?,
+        None if progress.session.is_some() => return Err(Error::SessionRevoked),
+        None => begin(ctx, store, &account.person, progress, state, device).await?,
+    };
+    let mut notice = None;
+    if state.is_complete() && !was_complete {
+        events.push(events::signed_in(&session));
+        if let Some(origin) = &device.origin {
+            events.extend(events::record_origin(ctx, store, &session, origin).await?);
+        }
+        notice = notice_for(store, &session, by_link).await?;
+    }
+    let Account { person, policy } = account;
+    let absolute_days = policy.session.absolute_days;
+    let started = Box::new(StartedSession { session, person, absolute_days, notice });
+    if state.is_complete() {
+        return Ok(Audited::of_changes(Outcome::SignedIn(started), events));
+    }
+    let session = &started.session;
+    let waits = Progress {
+        session: Some(session.id.clone()),
+        by_link,
+        ..Progress::begun_with(session.methods.clone())
+    };
+    let ticket = ticket::issue(ctx, store, TicketKind::Factor, &session.user, waits.to_state()?).await?;
+    Ok(Audited::of_changes(Outcome::EnrolmentOwed { ticket, started }, events))
+}
+
+/// Completes a session that waits. One that opens more than before gets a new id (OWASP ASVS 3.2.1).
+async fn complete<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    mut session: Session,
+    progress: &Progress,
+    state: State,
+) -> Result<(Session, Vec<Event>), Error> {
+    let newly_proved: Vec<_> =
+        progress.methods.iter().filter(|method| !session.methods.contains(method)).copied().collect();
+    let opens_more = !newly_proved.is_empty() || session.standing != standing(state);
+    // Only what was not proved before makes the sign-in a fresh one.
+    for method in &newly_proved {
+        session.proved(*method, ctx.now);
+    }
+    // Going on with a session that a recovery code has completed before begins no second grace.
+    if state == State::Grace {
+        session.grace = Some(Grace::new(GraceKind::Recovery, ctx.now));
+    }
+    session.standing = standing(state);
+    store.update_session(&session).await?;
+    if !opens_more {
+        return Ok((session, Vec::new()));
+    }
+    let old = sessions::renew(ctx, store, &mut session).await?;
+    let renewed = events::session_renewed(&session, &old);
+    Ok((session, vec![renewed]))
+}
+
+async fn begin<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    person: &Person,
+    progress: Progress,
+    state: State,
+    device: &Device,
+) -> Result<(Session, Vec<Event>), Error> {
+    let new = NewSession {
+        user: person.id.clone(),
+        device_label: device.label.clone(),
+        location: device.location.clone(),
+        standing: standing(state),
+        grace: (state == State::Grace).then_some(GraceKind::Recovery),
+        methods: progress.methods,
+        signed_in_at: None,
+        foreign: None,
+        not_after: progress.not_after,
+    };
+    let opened = sessions::open(ctx, store, new).await?;
+    let session = opened.ok_or_else(|| Error::internal("a new session has the token of another"))?;
+    let started = started(&session);
+    Ok((session, vec![started]))
+}
+
+pub(crate) fn started(session: &Session) -> Event {
+    let restricted = session.standing == Standing::Owing;
+    Event::new(session.id.as_str(), &SessionStarted { user: session.user.to_string(), restricted })
+}
+
+/// What the user is to be told now. Whoever comes from an identity provider is led on at once: they are told the next
+/// time.
+async fn notice_for<S: SignInStore>(
+    store: &mut S,
+    session: &Session,
+    by_link: bool,
+) -> Result<Option<String>, Error> {
+    if session.methods[..] == [Method::Sso] {
+        Ok(None)
+    } else if by_link {
+        // It stays for a sign-in that does not come from the link itself.
+        Ok(store.notices(&session.user).await?.into_iter().next())
+    } else {
+        Ok(store.take_notice(&session.user).await?)
+    }
+}

@@ -1,0 +1,32 @@
+//! What signing in needs of storage: the traits of the crates it composes.
+
+use credentials::{FactorStore, SignInStore, TicketStore};
+use directory::{LinkStore, PeopleStore};
+use netpolicy::NetworkPolicyStore;
+use sessions::SessionStore;
+use tokens::pat::PatStore;
+
+/// The storage of one tenant in one unit of work. Every type with these traits is one.
+pub trait Storage:
+    PeopleStore
+    + LinkStore
+    + SignInStore
+    + TicketStore
+    + FactorStore
+    + SessionStore
+    + NetworkPolicyStore
+    + PatStore
+{
+}
+
+impl<S> Storage for S where
+    S: PeopleStore
+        + LinkStore
+        + SignInStore
+        + TicketStore
+        + FactorStore
+        + SessionStore
+        + NetworkPolicyStore
+        + PatStore
+{
+}

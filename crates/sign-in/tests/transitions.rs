@@ -1,0 +1,87 @@
+//! The table of transitions in the front page says what [`next`] does, no more and no less.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use credentials::{FactorKind, MfaPolicy, SignInMode};
+use sessions::Method;
+use sign_in::{Error, Requirements, State, Step, next};
+
+/// Everything that can decide where a step leads.
+fn all_requirements() -> Vec<Requirements> {
+    let kinds =
+        [vec![FactorKind::Webauthn], vec![FactorKind::Totp], vec![FactorKind::Webauthn, FactorKind::Totp]];
+    let modes = [SignInMode::CredentialsOnly, SignInMode::SsoAllowed, SignInMode::SsoRequired];
+    let begun = [None, Some(Method::Password), Some(Method::Sso), Some(Method::Passkey)];
+    let mut all = Vec::new();
+    for sign_in_mode in modes {
+        for accepted_factors in &kinds {
+            for verified in kinds.iter().cloned().chain([Vec::new()]) {
+                for begun_with in begun {
+                    for bits in 0..16 {
+                        let flag = |bit: u32| bits >> bit & 1 == 1;
+                        let (required, trust_sso_mfa) = (flag(0), flag(1));
+                        let accepted_factors = accepted_factors.clone();
+                        all.push(Requirements {
+                            sign_in_mode,
+                            mfa: MfaPolicy { required, accepted_factors, trust_sso_mfa },
+                            break_glass: flag(2),
+                            verified: verified.clone(),
+                            unused_codes: usize::from(flag(3)),
+                            begun_with,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Where each step can lead, by the name of its state.
+fn transitions() -> BTreeMap<(String, String), BTreeSet<String>> {
+    let requirements = all_requirements();
+    let mut table = BTreeMap::new();
+    for from in State::ALL {
+        for step in Step::ALL {
+            for requirements in &requirements {
+                let to = match next(from, step, requirements) {
+                    Ok(state) => format!("{state:?}"),
+                    Err(Error::OutOfOrder) => continue,
+                    Err(error) => format!("Error::{error:?}"),
+                };
+                let key = (format!("{from:?}"), format!("{step:?}"));
+                table.entry(key).or_insert_with(BTreeSet::new).insert(to);
+            }
+        }
+    }
+    // A step that the mode closes is refused before it is looked at where it stands.
+    table.retain(|_, to| to.iter().any(|to| !to.starts_with("Error::")));
+    table
+}
+
+/// The same as the front page has it.
+fn documented() -> BTreeMap<(String, String), BTreeSet<String>> {
+    let page = include_str!("../src/lib.rs");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("//! | `"));
+    let names =
+        |cell: &str| -> BTreeSet<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let mut table = BTreeMap::new();
+    for row in rows {
+        let (from, rest) = row.split_once('|').unwrap();
+        let (steps, to) = rest.split_once('|').unwrap();
+        for step in names(steps) {
+            let key = (from.trim().trim_end_matches('`').to_owned(), step);
+            assert!(table.insert(key, names(to)).is_none(), "told twice: {row}");
+        }
+    }
+    table
+}
+
+#[test]
+fn the_front_page_tells_every_transition() {
+    let (real, told) = (transitions(), documented());
+    for (key, to) in &real {
+        assert_eq!(told.get(key), Some(to), "{key:?}");
+    }
+    assert_eq!(told.len(), real.len(), "the front page tells of a transition that is not there");
+}
