@@ -55,7 +55,7 @@ impl SignInStore for MemoryCredentials {
     }
 
     async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError> {
-        Ok(self.salts.entry(email_key.to_owned()).or_insert(new).clone())
+        Ok(*self.salts.entry(email_key.to_owned()).or_insert(new))
     }
 
     async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {

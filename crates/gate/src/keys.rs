@@ -313,6 +313,16 @@ impl Current {
     }
 }
 
+impl TotpKeys for Keys {
+    fn seal_totp(&self, env: &dyn Env, place: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+        self.current().totp.seal(env, place, secret)
+    }
+
+    fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
+        self.current().totp.open(place, sealed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -369,15 +379,5 @@ mod tests {
         for odd in [token.as_str(), "", "x", &token[1..], &format!("{token}a"), "é"] {
             assert!(!retired.is_domain_token(&ours, &domain, odd), "{odd}");
         }
-    }
-}
-
-impl TotpKeys for Keys {
-    fn seal_totp(&self, env: &dyn Env, place: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
-        self.current().totp.seal(env, place, secret)
-    }
-
-    fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
-        self.current().totp.open(place, sealed)
     }
 }

@@ -36,6 +36,8 @@
 //! ten minutes, end a ticket, and the sign-in is `Anonymous` again.
 
 mod account;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod device;
 pub mod enrolment;
 mod error;

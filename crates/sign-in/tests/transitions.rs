@@ -1,4 +1,5 @@
 //! The table of transitions in the front page says what [`next`] does, no more and no less.
+#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
 

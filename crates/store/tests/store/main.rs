@@ -11,6 +11,7 @@ mod forged_history;
 mod forged_places;
 mod forged_removal;
 mod saml;
+mod sign_in;
 mod support;
 mod unaudited;
 mod webhooks;

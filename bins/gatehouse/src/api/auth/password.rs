@@ -70,10 +70,8 @@ pub(crate) async fn sign_in_with_password(
         return offer(&visitor, &key, accounts).await;
     }
     let Some((account, is_stale)) = admitted.pop() else { return Err(Problem::internal()) };
-    let newer_hash = match is_stale {
-        true => Some(hash_anew(&site, &visitor, &account, &key, password).await?),
-        false => None,
-    };
+    let newer_hash =
+        if is_stale { Some(hash_anew(&site, &visitor, &account, &key, password).await?) } else { None };
     go_on(&site, &visitor, PasswordProof { account: fitting(&account, &key), chosen_of: None, newer_hash })
         .await
 }
@@ -147,7 +145,7 @@ async fn hash_anew(
     password: Secret<String>,
 ) -> Result<String, Problem> {
     let salt = salt_of(visitor, &account.tenant, &account.holder.user, email_key).await?;
-    Ok(visitor.aside(site.auth.hashing.hash(password, salt, account.tenant.clone())).await??)
+    visitor.aside(site.auth.hashing.hash(password, salt, account.tenant.clone())).await?
 }
 
 /// The salt that passwords of this address have from now on.

@@ -66,10 +66,7 @@ pub(crate) async fn finish_enrolment(
     proof: &Proof,
 ) -> Result<Enrolled, Problem> {
     let finishing = enrolment::finishing(ctx, tx, enrolling, factor, leave).await?;
-    let mut events = match finishing.needs_step_up {
-        true => proof.spend(ctx, tx).await?.events()?,
-        false => Vec::new(),
-    };
+    let mut events = if finishing.needs_step_up { proof.spend(ctx, tx).await?.events()? } else { Vec::new() };
     let enrolled = enrolment::finish(ctx, tx, finishing, factor).await?;
     events.extend(enrolled.events);
     Ok(Enrolled { events, ..enrolled })

@@ -118,6 +118,9 @@ fn a_recovery_code_lets_in_once_and_replaces_what_was_lost() {
         let lost = other.get("/api/me/factors").json()["factors"][0]["id"].clone();
         enrol_totp(server, &other);
         is(&other.post("/api/me/factors/totp", &json!({})), 401, "STEP_UP_REQUIRED");
+        // Going on with the session begins no second grace.
+        assert_eq!(other.post("/api/auth/sign-in/continue", &json!({})).json()["status"], "SIGNED_IN");
+        is(&other.post("/api/me/factors/totp", &json!({})), 401, "STEP_UP_REQUIRED");
         let path = format!("/api/me/factors/{}", lost.as_str().unwrap());
         assert_eq!(other.delete(&path).text, r#"{"deleted":true}"#);
         is(&browser.get("/api/me"), 401, "SESSION_REVOKED");

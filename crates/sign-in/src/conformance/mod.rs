@@ -1,0 +1,149 @@
+//! Sign-ins that are generated and compared with a reference model, step by step: what every storage has to pass.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a suite speaks by panicking")]
+
+mod model;
+mod passkey;
+mod rig;
+mod step;
+
+use std::sync::Arc;
+
+use audit::Audited;
+use kernel::{Ctx, Env, ManualEnv, TenantId};
+use sessions::{GraceAct, Standing};
+
+use self::{
+    model::Model,
+    rig::Rig,
+    step::{Act, Random, Told},
+};
+use crate::{Error, MemoryStore, Storage};
+
+/// Sessions whose rows are compared with the model after each step.
+const COMPARED: usize = 4;
+/// Factors that the user has at most.
+const FACTORS: usize = 5;
+
+/// One tenant's storage, and units of work on it.
+pub trait Bench {
+    /// The storage in a unit of work.
+    type Store: Storage;
+
+    /// Runs a unit of work, which changes nothing where it fails.
+    fn run<T: Send + 'static>(
+        &mut self,
+        ctx: Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Self::Store) -> Result<Audited<T>, Error> + Send + 'static,
+    ) -> impl Future<Output = Result<T, Error>>;
+}
+
+impl Bench for MemoryStore {
+    type Store = Self;
+
+    async fn run<T: Send + 'static>(
+        &mut self,
+        ctx: Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Self) -> Result<Audited<T>, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let mut changed = self.clone();
+        let (value, _) = work(&ctx, &mut changed).await?.into_parts();
+        *self = changed;
+        Ok(value)
+    }
+}
+
+/// How often each answer was given, so that a suite can say that it has seen them all.
+pub type Seen = std::collections::BTreeMap<String, usize>;
+
+/// Takes `steps` steps, drawn by `seed`, on the storage of a tenant that is there and has no user.
+///
+/// # Panics
+/// Where the storage, or this crate, does something else than the model.
+pub async fn sequence<B: Bench>(
+    bench: B,
+    tenant: TenantId,
+    env: Arc<ManualEnv>,
+    seed: u64,
+    steps: usize,
+) -> Seen {
+    let mut random = Random(seed);
+    let mut rig = Rig::new(bench, tenant, env.clone()).await;
+    let mut model = Model::new(env.now().unix_millis());
+    let mut seen = Seen::new();
+    for step in 0..steps {
+        let act = random.act();
+        if !applies(&model, &act) {
+            continue;
+        }
+        let expected = expected(&mut model, &act);
+        let told = rig.act(&act).await;
+        assert_eq!(told, expected, "seed {seed}, step {step}: {act:?}, with {:?}", model.policy);
+        settle(&mut model, &rig, &act, &told);
+        compare(&model, &mut rig, &format!("seed {seed}, step {step}: {act:?}")).await;
+        *seen.entry(name(&told)).or_default() += 1;
+    }
+    seen
+}
+
+fn name(told: &Told) -> String {
+    match told {
+        Told::FactorOwed(_) => "FactorOwed".to_owned(),
+        Told::Refused(error) => error.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Whether there is what the act is about.
+fn applies(model: &Model, act: &Act) -> bool {
+    match *act {
+        Act::Continue { session, .. } | Act::EndSession { session } => {
+            model.sessions.iter().rev().nth(session).is_some_and(|session| !session.revoked)
+        }
+        Act::EnrolApp { session, .. } => model.factors.len() < FACTORS && session < model.sessions.len(),
+        Act::EnrolPasskey { session, .. } => {
+            !model.has_passkey() && model.factors.len() < FACTORS && session < model.sessions.len()
+        }
+        _ => true,
+    }
+}
+
+/// What the model says, and with it what changes where no sign-in is.
+fn expected(model: &mut Model, act: &Act) -> Told {
+    match act {
+        Act::ChooseTenant { ticket, right } => return model.choose(*ticket, *right),
+        Act::IssueLink => {}
+        Act::NewRecoveryCodes => model.codes = vec![false; 3],
+        Act::SetPolicy(policy) => model.policy = policy.clone(),
+        Act::SetNetwork { blocks } => model.blocked = *blocks,
+        Act::Wait { millis } => model.now += millis,
+        _ => return model.act(act),
+    }
+    Told::Done
+}
+
+/// Tells the model how long a new link lasts.
+fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Act, told: &Told) {
+    if matches!(act, Act::IssueLink | Act::ResetPassword) && *told == Told::Done {
+        model.set_link(rig.link_hours);
+    }
+    assert_eq!(model.now, rig.now(), "one clock");
+}
+
+/// The rows are what the model says.
+async fn compare<B: Bench>(model: &Model, rig: &mut Rig<B>, step: &str) {
+    let (stored, codes, factors, wrong_codes) = rig.look(COMPARED).await;
+    assert_eq!(codes, model.unused_codes(), "{step}");
+    assert_eq!(factors, model.factors.len(), "{step}");
+    assert_eq!(wrong_codes, model.wrong_codes, "{step}");
+    assert_eq!(rig.sessions.len(), model.sessions.len(), "{step}");
+    for (session, expected) in stored.iter().zip(model.sessions.iter().rev()) {
+        assert_eq!(session.standing == Standing::Full, expected.full, "{step}");
+        assert_eq!(session.methods, expected.methods, "{step}");
+        assert_eq!(session.signed_in_at.unix_millis(), expected.signed_in, "{step}");
+        assert_eq!(session.revoked_at.is_some(), expected.revoked, "{step}");
+        let grace = session.grace.as_ref();
+        let grace = grace
+            .map(|grace| (grace.kind, grace.since.unix_millis(), grace.spent.contains(&GraceAct::Enrol)));
+        assert_eq!(grace, expected.grace, "{step}");
+    }
+}

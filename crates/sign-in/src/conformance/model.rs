@@ -1,0 +1,512 @@
+//! A small reference model: what every act must lead to, without storage, ids or secrets.
+
+use credentials::{FactorKind, SignInMode, SignInPolicy};
+use sessions::{GraceKind, Method};
+
+use super::step::{Act, Told};
+
+const MINUTE: i64 = 60_000;
+
+#[derive(Debug, Clone)]
+struct Ticket {
+    /// When the password was compared, of a ticket for the choice of a tenant, and its version.
+    choice: Option<(i64, u32)>,
+    made: i64,
+    wrong: u32,
+    gone: bool,
+    methods: Vec<Method>,
+    /// The session that waits, and under which of its ids.
+    session: Option<(usize, u32)>,
+    /// Whether authenticators were asked.
+    asked: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Session {
+    pub(super) full: bool,
+    pub(super) methods: Vec<Method>,
+    pub(super) signed_in: i64,
+    /// Why, since when, and whether it was used for enrolling.
+    pub(super) grace: Option<(GraceKind, i64, bool)>,
+    pub(super) revoked: bool,
+    /// Counts its ids.
+    renewed: u32,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct App {
+    kind: FactorKind,
+    last_step: i64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    pub(super) now: i64,
+    pub(super) policy: SignInPolicy,
+    pub(super) blocked: bool,
+    active: bool,
+    break_glass: bool,
+    updated: i64,
+    refused_until: i64,
+    password: Option<u32>,
+    newest_password: u32,
+    pub(super) factors: Vec<App>,
+    pub(super) codes: Vec<bool>,
+    pub(super) wrong_codes: i64,
+    /// When the newest link ends.
+    link: Option<i64>,
+    tickets: Vec<Ticket>,
+    pub(super) sessions: Vec<Session>,
+}
+
+type Step = Result<Told, &'static str>;
+
+impl Model {
+    pub(super) fn new(now: i64) -> Self {
+        Self {
+            now,
+            policy: SignInPolicy::default(),
+            blocked: false,
+            active: true,
+            break_glass: false,
+            updated: now,
+            refused_until: i64::MIN,
+            password: None,
+            newest_password: 0,
+            factors: Vec::new(),
+            codes: Vec::new(),
+            wrong_codes: 0,
+            link: None,
+            tickets: Vec::new(),
+            sessions: Vec::new(),
+        }
+    }
+
+    /// What this leads to. What is refused changes nothing.
+    pub(super) fn act(&mut self, act: &Act) -> Told {
+        let mut after = self.clone();
+        match after.try_act(act) {
+            Ok(told) => {
+                *self = after;
+                told
+            }
+            Err(error) => Told::Refused(error.to_owned()),
+        }
+    }
+
+    fn try_act(&mut self, act: &Act) -> Step {
+        match *act {
+            Act::Password { right } => self.password(right.then_some(self.password).flatten(), None),
+            Act::OfferTenants => {
+                let version = self.password.unwrap_or(self.newest_password);
+                self.push_ticket(Some((self.now, version)), Vec::new(), None, false);
+                Ok(Told::Done)
+            }
+            Act::RedeemLink { newest } => self.redeem(newest),
+            Act::Passkey => self.passkey(),
+            Act::IdentityProvider => {
+                self.alive()?;
+                self.mode(Method::Sso)?;
+                self.after_first(vec![Method::Sso], None, self.policy.mfa.trust_sso_mfa)
+            }
+            Act::NeighbourCookie => self.neighbour(),
+            Act::Totp { ticket, app, right } => {
+                let step = self.now / 30_000;
+                let apps: Vec<_> =
+                    (0..self.factors.len()).filter(|at| self.factors[*at].kind == FactorKind::Totp).collect();
+                let used = apps.iter().rev().nth(app).copied();
+                let fits = right && used.is_some_and(|at| self.factors[at].last_step < step);
+                let told = self.second(ticket, Some(FactorKind::Totp), fits)?;
+                if let (true, Some(at)) = (fits, used) {
+                    self.factors[at].last_step = step;
+                }
+                Ok(told)
+            }
+            Act::RecoveryCode { ticket, code } => {
+                let fits = self.codes.get(code).is_some_and(|used| !used);
+                let told = self.second(ticket, None, fits)?;
+                if fits {
+                    self.codes[code] = true;
+                }
+                Ok(told)
+            }
+            Act::Assertion { ticket } => {
+                let asked = self.tickets.iter().rev().nth(ticket).is_some_and(|ticket| ticket.asked);
+                self.second(ticket, Some(FactorKind::Webauthn), asked && self.has(FactorKind::Webauthn))
+            }
+            Act::Continue { session, owes_today } => self.go_on(session, owes_today),
+            Act::Resume { ticket } => self.resume(ticket),
+            Act::EnrolApp { session, steps_up } => self.enrol(session, FactorKind::Totp, steps_up),
+            Act::EnrolPasskey { session, steps_up } => self.enrol(session, FactorKind::Webauthn, steps_up),
+            Act::SetBreakGlass(on) => {
+                self.break_glass = on;
+                self.updated = self.now;
+                Ok(Told::Done)
+            }
+            Act::SetActive(on) => {
+                if self.active && !on {
+                    self.end_sessions();
+                    self.link = None;
+                }
+                self.active = on;
+                self.updated = self.now;
+                Ok(Told::Done)
+            }
+            Act::ResetPassword => {
+                if !self.active {
+                    return Err("UserNotFound");
+                }
+                self.password = None;
+                self.refuse_older();
+                Ok(Told::Done)
+            }
+            Act::ResetFactors => {
+                self.factors.clear();
+                self.codes.clear();
+                self.wrong_codes = 0;
+                self.refuse_older();
+                Ok(Told::Done)
+            }
+            Act::EndSession { session } => {
+                self.session(session).revoked = true;
+                Ok(Told::Done)
+            }
+            // These two are commits of their own, or told by the rig.
+            Act::ChooseTenant { .. } | Act::IssueLink | Act::NewRecoveryCodes | Act::SetPolicy(_) => {
+                unreachable!()
+            }
+            Act::SetNetwork { .. } | Act::Wait { .. } => unreachable!(),
+        }
+    }
+
+    pub(super) fn set_link(&mut self, hours: i64) {
+        self.link = Some(self.now + hours * 60 * MINUTE);
+    }
+
+    fn alive(&self) -> Result<(), &'static str> {
+        if self.active { Ok(()) } else { Err("AccountDisabled") }
+    }
+
+    fn let_in(&self) -> Result<(), &'static str> {
+        if self.blocked { Err("NetworkBlocked") } else { Ok(()) }
+    }
+
+    /// Whether the way in that begins with this is open.
+    fn mode(&self, first: Method) -> Result<(), &'static str> {
+        match (first, self.policy.sign_in_mode) {
+            (Method::Sso, SignInMode::CredentialsOnly) => Err("SsoNotAllowed"),
+            (Method::Password | Method::Passkey, SignInMode::SsoRequired) if !self.break_glass => {
+                Err("SsoRequired")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn accepts(&self, kind: FactorKind) -> bool {
+        self.policy.mfa.accepted_factors.contains(&kind)
+    }
+
+    fn has(&self, kind: FactorKind) -> bool {
+        self.factors.iter().any(|factor| factor.kind == kind)
+    }
+
+    pub(super) fn has_passkey(&self) -> bool {
+        self.has(FactorKind::Webauthn)
+    }
+
+    pub(super) fn unused_codes(&self) -> usize {
+        self.codes.iter().filter(|used| !**used).count()
+    }
+
+    fn session(&mut self, back: usize) -> &mut Session {
+        self.sessions.iter_mut().rev().nth(back).unwrap()
+    }
+
+    fn end_sessions(&mut self) {
+        self.sessions.iter_mut().for_each(|session| session.revoked = true);
+        self.tickets.iter_mut().for_each(|ticket| ticket.gone = true);
+    }
+
+    fn refuse_older(&mut self) {
+        self.end_sessions();
+        self.refused_until = self.now;
+    }
+
+    fn push_ticket(
+        &mut self,
+        choice: Option<(i64, u32)>,
+        methods: Vec<Method>,
+        session: Option<(usize, u32)>,
+        asked: bool,
+    ) {
+        let made = self.now;
+        self.tickets.push(Ticket { choice, made, wrong: 0, gone: false, methods, session, asked });
+    }
+
+    /// The place of a ticket that waits for an answer of this kind.
+    fn ticket(&self, back: usize, for_choice: bool) -> Result<usize, &'static str> {
+        let at = self.tickets.len().checked_sub(back + 1).ok_or("TicketInvalid")?;
+        let ticket = &self.tickets[at];
+        let waits = !ticket.gone && ticket.wrong < 5 && self.now < ticket.made + 10 * MINUTE;
+        if waits && ticket.choice.is_some() == for_choice { Ok(at) } else { Err("TicketInvalid") }
+    }
+
+    fn password(&mut self, version: Option<u32>, compared: Option<i64>) -> Step {
+        self.alive()?;
+        if version.is_none() || version != self.password {
+            return Err("InvalidCredentials");
+        }
+        if compared.is_some_and(|at| self.updated > at || self.refused_until > at) {
+            return Err("TicketInvalid");
+        }
+        self.mode(Method::Password)?;
+        self.let_in()?;
+        self.after_first(vec![Method::Password], None, false)
+    }
+
+    /// The choice, which stays made, and then the sign-in in the tenant.
+    pub(super) fn choose(&mut self, back: usize, right: bool) -> Told {
+        let at = match self.ticket(back, true) {
+            Ok(at) => at,
+            Err(error) => return Told::Refused(error.to_owned()),
+        };
+        if !right {
+            self.tickets[at].wrong += 1;
+            return Told::Wrong;
+        }
+        self.tickets[at].gone = true;
+        let (compared, version) = self.tickets[at].choice.unwrap();
+        let mut after = self.clone();
+        match after.password(Some(version), Some(compared)) {
+            Ok(told) => {
+                *self = after;
+                told
+            }
+            Err(error) => Told::Refused(error.to_owned()),
+        }
+    }
+
+    fn redeem(&mut self, newest: bool) -> Step {
+        self.alive()?;
+        self.let_in()?;
+        if !newest || self.link.is_none_or(|end| self.now >= end) {
+            return Err("LinkInvalid");
+        }
+        self.link = None;
+        self.newest_password += 1;
+        self.password = Some(self.newest_password);
+        self.refuse_older();
+        self.mode(Method::Password)?;
+        self.after_first(vec![Method::Password], None, false)
+    }
+
+    fn passkey(&mut self) -> Step {
+        if !self.has(FactorKind::Webauthn) {
+            return Ok(Told::Wrong);
+        }
+        self.wrong_codes = 0;
+        self.mode(Method::Passkey)?;
+        self.alive()?;
+        self.let_in()?;
+        let counts = self.accepts(FactorKind::Webauthn) || !self.policy.mfa.required;
+        self.after_first(vec![Method::Passkey, Method::UserVerified], None, counts)
+    }
+
+    fn neighbour(&mut self) -> Step {
+        self.alive()?;
+        if self.now <= self.refused_until {
+            return Err("SessionRevoked");
+        }
+        self.mode(Method::Sso)?;
+        self.let_in()?;
+        let mfa = &self.policy.mfa;
+        let full = mfa.trust_sso_mfa || (!mfa.required && self.factors.is_empty());
+        self.push_session(full, vec![Method::Sso], None);
+        Ok(Told::Done)
+    }
+
+    fn push_session(&mut self, full: bool, methods: Vec<Method>, grace: Option<(GraceKind, i64, bool)>) {
+        let signed_in = self.now;
+        self.sessions.push(Session { full, methods, signed_in, grace, revoked: false, renewed: 0 });
+    }
+
+    /// After a first factor, which may be enough.
+    fn after_first(&mut self, methods: Vec<Method>, waiting: Option<(usize, u32)>, enough: bool) -> Step {
+        let required = self.policy.mfa.required;
+        let owes = !self.factors.is_empty() || (required && self.unused_codes() > 0);
+        if enough || (!owes && !required) {
+            self.start(true, methods, waiting, false)
+        } else if owes {
+            let names = self.names();
+            let asked = names.contains(&"WEBAUTHN");
+            self.push_ticket(None, methods, waiting, asked);
+            Ok(Told::FactorOwed(names))
+        } else {
+            self.start(false, methods, waiting, false)
+        }
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        let any = !self.factors.iter().any(|factor| self.accepts(factor.kind));
+        let kinds = [(FactorKind::Webauthn, "WEBAUTHN"), (FactorKind::Totp, "TOTP")];
+        let mut names: Vec<_> = kinds
+            .into_iter()
+            .filter(|(kind, _)| self.has(*kind) && (any || self.accepts(*kind)))
+            .map(|(_, name)| name)
+            .collect();
+        if self.unused_codes() > 0 {
+            names.push("RECOVERY_CODE");
+        }
+        names
+    }
+
+    /// Begins a session, or completes the one that waits.
+    fn start(
+        &mut self,
+        full: bool,
+        methods: Vec<Method>,
+        waiting: Option<(usize, u32)>,
+        grace: bool,
+    ) -> Step {
+        let grace = grace.then_some((GraceKind::Recovery, self.now, false));
+        let at = if let Some((at, renewed)) = waiting {
+            let now = self.now;
+            let session = &mut self.sessions[at];
+            if session.revoked || session.renewed != renewed {
+                return Err("SessionRevoked");
+            }
+            let mut opens_more = session.full != full;
+            for method in methods {
+                if !session.methods.contains(&method) {
+                    session.methods.push(method);
+                    session.signed_in = now;
+                    opens_more = true;
+                }
+            }
+            session.grace = grace.or(session.grace);
+            session.full = full;
+            session.renewed += u32::from(opens_more);
+            at
+        } else {
+            self.push_session(full, methods, grace);
+            self.sessions.len() - 1
+        };
+        if full {
+            return Ok(Told::SignedIn);
+        }
+        let session = &self.sessions[at];
+        let (methods, waits) = (session.methods.clone(), Some((at, session.renewed)));
+        self.push_ticket(None, methods, waits, false);
+        Ok(Told::EnrolmentOwed)
+    }
+
+    /// A second factor of this kind, or a recovery code.
+    fn second(&mut self, ticket: usize, kind: Option<FactorKind>, fits: bool) -> Step {
+        self.alive()?;
+        self.let_in()?;
+        let at = self.ticket(ticket, false)?;
+        let Ticket { mut methods, session, .. } = self.tickets[at].clone();
+        self.mode(methods[0])?;
+        let counts = kind.is_none_or(|kind| self.accepts(kind));
+        if !counts && self.factors.iter().any(|factor| self.accepts(factor.kind)) {
+            return Err("FactorNotAccepted");
+        }
+        let is_code = kind != Some(FactorKind::Webauthn);
+        if is_code && self.wrong_codes >= 100 {
+            return Err("TooManyWrongCodes");
+        }
+        if !fits {
+            self.wrong_codes += i64::from(is_code);
+            self.tickets[at].wrong += 1;
+            return Ok(Told::Wrong);
+        }
+        self.wrong_codes = 0;
+        self.tickets[at].gone = true;
+        methods.push(match kind {
+            Some(FactorKind::Webauthn) => Method::Passkey,
+            Some(FactorKind::Totp) => Method::Totp,
+            None => Method::RecoveryCode,
+        });
+        self.start(counts || !self.policy.mfa.required, methods, session, kind.is_none())
+    }
+
+    fn go_on(&mut self, back: usize, owes_today: bool) -> Step {
+        self.alive()?;
+        self.let_in()?;
+        let at = self.sessions.len() - 1 - back;
+        let session = &self.sessions[at];
+        let (methods, waiting) = (session.methods.clone(), Some((at, session.renewed)));
+        if session.full && !owes_today {
+            return self.start(true, methods, waiting, false);
+        }
+        self.after_first(methods, waiting, false)
+    }
+
+    fn resume(&mut self, back: usize) -> Step {
+        self.alive()?;
+        self.let_in()?;
+        let at = self.ticket(back, false)?;
+        if self.tickets[at].methods != [Method::Sso] {
+            return Err("TicketInvalid");
+        }
+        self.mode(Method::Sso)?;
+        let asks = !self.factors.is_empty() || (self.policy.mfa.required && self.unused_codes() > 0);
+        if !asks {
+            return Err("TicketInvalid");
+        }
+        let names = self.names();
+        self.tickets[at].asked |= names.contains(&"WEBAUTHN");
+        Ok(Told::FactorOwed(names))
+    }
+
+    fn enrol(&mut self, back: usize, kind: FactorKind, steps_up: bool) -> Step {
+        self.alive()?;
+        let (now, required_kinds) = (self.now, self.policy.mfa.accepted_factors.clone());
+        let (is_first, codes) = (self.factors.is_empty(), self.unused_codes());
+        let any_counts = self.factors.iter().any(|factor| required_kinds.contains(&factor.kind));
+        let session = self.session(back);
+        if session.revoked {
+            return Err("SessionRevoked");
+        }
+        let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
+        let has_second = session.methods.iter().any(|method| second.contains(method));
+        let is_fresh = now < session.signed_in + 5 * MINUTE;
+        let graced = session.grace.is_some_and(|(_, since, used)| !used && now < since + 15 * MINUTE);
+        let owes = !session.full;
+        if is_first {
+            if owes && !has_second && codes > 0 {
+                return Err("MfaRequired");
+            }
+            if !is_fresh {
+                return Err("SignInRequired");
+            }
+        } else if graced {
+            session.grace = session.grace.map(|(kind, since, _)| (kind, since, true));
+        } else if !any_counts {
+            if !(has_second && is_fresh) {
+                return Err("SignInRequired");
+            }
+        } else if owes {
+            return Err("MfaRequired");
+        } else if !steps_up {
+            return Ok(Told::StepUpNeeded);
+        }
+        if is_first {
+            session.grace = match session.grace {
+                Some((GraceKind::Recovery, since, _)) => Some((GraceKind::Recovery, since, true)),
+                _ => Some((GraceKind::FirstFactor, now, false)),
+            };
+        }
+        let method = if kind == FactorKind::Totp { Method::Totp } else { Method::Passkey };
+        if !session.methods.contains(&method) {
+            session.methods.push(method);
+            session.renewed += 1;
+        }
+        if owes && required_kinds.contains(&kind) {
+            session.full = true;
+            session.signed_in = now;
+        }
+        self.factors.push(App { kind, last_step: now / 30_000 });
+        Ok(Told::Done)
+    }
+}

@@ -1,0 +1,108 @@
+//! An authenticator in software that verifies its user and says nothing of its make.
+
+use data_encoding::BASE64URL_NOPAD;
+use kernel::{TenantId, UserId};
+use ring::{
+    digest::{SHA256, digest},
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair},
+};
+use serde_cbor_2::Value as Cbor;
+use serde_json::{Value, json};
+
+/// What the authenticator believes to be the page.
+pub(super) const ORIGIN: &str = "https://id.example.com";
+
+pub(super) struct SoftPasskey {
+    key: EcdsaKeyPair,
+    id: Vec<u8>,
+    handle: String,
+    counter: u32,
+}
+
+fn encode(bytes: &[u8]) -> String {
+    BASE64URL_NOPAD.encode(bytes)
+}
+
+fn client_data(kind: &str, options: &Value) -> Vec<u8> {
+    let data =
+        json!({ "type": kind, "challenge": options["challenge"], "origin": ORIGIN, "crossOrigin": false });
+    data.to_string().into_bytes()
+}
+
+impl SoftPasskey {
+    pub(super) fn new() -> Self {
+        let random = SystemRandom::new();
+        let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref(), &random).unwrap();
+        let id = digest(&SHA256, key.public_key().as_ref()).as_ref().to_vec();
+        Self { key, id, handle: String::new(), counter: 1 }
+    }
+
+    fn data(&self, rp_id: &Value, attested: &[u8]) -> Vec<u8> {
+        // Present, verified; and with a credential, attested.
+        let flags = 0b101 | u8::from(!attested.is_empty()) << 6;
+        let rp_id = digest(&SHA256, rp_id.as_str().unwrap().as_bytes());
+        [rp_id.as_ref(), &[flags], &self.counter.to_be_bytes(), attested].concat()
+    }
+
+    /// What `navigator.credentials.create()` gives.
+    pub(super) fn create(&mut self, options: &Value) -> Value {
+        options["user"]["id"].as_str().unwrap().clone_into(&mut self.handle);
+        let point = self.key.public_key().as_ref();
+        let (x, y) = point.split_at_checked(33).unwrap();
+        let number = |n: i128| Cbor::Integer(n);
+        let cose = Cbor::Map(
+            [
+                (number(1), number(2)),
+                (number(3), number(-7)),
+                (number(-1), number(1)),
+                (number(-2), Cbor::Bytes(x.strip_prefix(&[4]).unwrap().to_vec())),
+                (number(-3), Cbor::Bytes(y.to_vec())),
+            ]
+            .into(),
+        );
+        let length = u16::try_from(self.id.len()).unwrap().to_be_bytes();
+        let cose = serde_cbor_2::to_vec(&cose).unwrap();
+        let data = self.data(&options["rp"]["id"], &[&[7; 16][..], &length, &self.id, &cose].concat());
+        let text = |text: &str| Cbor::Text(text.into());
+        let object = Cbor::Map(
+            [
+                (text("fmt"), text("none")),
+                (text("attStmt"), Cbor::Map([].into())),
+                (text("authData"), Cbor::Bytes(data)),
+            ]
+            .into(),
+        );
+        json!({
+            "id": encode(&self.id), "rawId": encode(&self.id), "type": "public-key",
+            "clientExtensionResults": {},
+            "response": {
+                "attestationObject": encode(&serde_cbor_2::to_vec(&object).unwrap()),
+                "clientDataJSON": encode(&client_data("webauthn.create", options)),
+            },
+        })
+    }
+
+    /// Names a user, as one that was never enrolled may do too.
+    pub(super) fn name(&mut self, tenant: &TenantId, user: &UserId) {
+        self.handle = encode(&credentials::user_handle(tenant, user));
+    }
+
+    /// What `navigator.credentials.get()` gives.
+    pub(super) fn get(&mut self, options: &Value) -> Value {
+        self.counter += 1;
+        let client = client_data("webauthn.get", options);
+        let data = self.data(&options["rpId"], &[]);
+        let signed = [&data[..], digest(&SHA256, &client).as_ref()].concat();
+        let signature = self.key.sign(&SystemRandom::new(), &signed).unwrap();
+        json!({
+            "id": encode(&self.id), "rawId": encode(&self.id), "type": "public-key",
+            "clientExtensionResults": {},
+            "response": {
+                "authenticatorData": encode(&data), "clientDataJSON": encode(&client),
+                "signature": encode(signature.as_ref()), "userHandle": self.handle,
+            },
+        })
+    }
+}

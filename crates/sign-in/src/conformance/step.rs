@@ -1,0 +1,137 @@
+//! What can be done to a user's sign-ins, and how it is drawn.
+
+use credentials::{FactorKind, MfaPolicy, SignInMode, SignInPolicy};
+
+/// One thing that somebody does. Numbers count back from the newest ticket, session or app.
+#[derive(Debug, Clone)]
+pub(super) enum Act {
+    Password { right: bool },
+    OfferTenants,
+    ChooseTenant { ticket: usize, right: bool },
+    IssueLink,
+    RedeemLink { newest: bool },
+    Passkey,
+    IdentityProvider,
+    NeighbourCookie,
+    Totp { ticket: usize, app: usize, right: bool },
+    RecoveryCode { ticket: usize, code: usize },
+    Assertion { ticket: usize },
+    Continue { session: usize, owes_today: bool },
+    Resume { ticket: usize },
+    EnrolApp { session: usize, steps_up: bool },
+    EnrolPasskey { session: usize, steps_up: bool },
+    NewRecoveryCodes,
+    SetPolicy(SignInPolicy),
+    SetActive(bool),
+    SetBreakGlass(bool),
+    SetNetwork { blocks: bool },
+    ResetPassword,
+    ResetFactors,
+    EndSession { session: usize },
+    Wait { millis: i64 },
+}
+
+/// What came of it, as the client sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Told {
+    SignedIn,
+    FactorOwed(Vec<&'static str>),
+    EnrolmentOwed,
+    /// The proof was wrong, and counts.
+    Wrong,
+    /// Nothing to say.
+    Done,
+    /// Nothing was done: a step-up is needed first.
+    StepUpNeeded,
+    /// By the name of the error.
+    Refused(String),
+}
+
+/// Random numbers that are the same in every run.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    /// SplitMix64.
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// True in `percent` of a hundred draws.
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// A small number, most often 0.
+    fn back(&mut self) -> usize {
+        match self.below(10) {
+            0..7 => 0,
+            7..9 => 1,
+            _ => 2,
+        }
+    }
+
+    fn policy(&mut self) -> SignInPolicy {
+        let sign_in_mode = match self.below(6) {
+            0 => SignInMode::CredentialsOnly,
+            1 => SignInMode::SsoRequired,
+            _ => SignInMode::SsoAllowed,
+        };
+        let accepted_factors = match self.below(4) {
+            0 => vec![FactorKind::Webauthn],
+            1 => vec![FactorKind::Totp],
+            _ => vec![FactorKind::Webauthn, FactorKind::Totp],
+        };
+        let mfa = MfaPolicy { required: self.chance(50), accepted_factors, trust_sso_mfa: self.chance(25) };
+        SignInPolicy { sign_in_mode, mfa, ..SignInPolicy::default() }
+    }
+
+    /// The next thing that somebody does.
+    pub(super) fn act(&mut self) -> Act {
+        match self.below(100) {
+            0..12 => Act::Password { right: self.chance(85) },
+            12..15 => Act::OfferTenants,
+            15..19 => Act::ChooseTenant { ticket: self.back(), right: self.chance(80) },
+            19..21 => Act::IssueLink,
+            21..25 => Act::RedeemLink { newest: self.chance(90) },
+            25..29 => Act::Passkey,
+            29..33 => Act::IdentityProvider,
+            33..36 => Act::NeighbourCookie,
+            36..48 => Act::Totp { ticket: self.back(), app: self.back(), right: self.chance(80) },
+            48..53 => Act::RecoveryCode { ticket: self.back(), code: self.back() },
+            53..60 => Act::Assertion { ticket: self.back() },
+            60..66 => Act::Continue { session: self.back(), owes_today: self.chance(15) },
+            66..69 => Act::Resume { ticket: self.back() },
+            69..75 => Act::EnrolApp { session: self.back(), steps_up: self.chance(70) },
+            75..79 => Act::EnrolPasskey { session: self.back(), steps_up: self.chance(70) },
+            79..81 => Act::NewRecoveryCodes,
+            81..84 => Act::SetPolicy(self.policy()),
+            84..86 => Act::SetActive(self.chance(85)),
+            86 => Act::SetBreakGlass(self.chance(50)),
+            87 => Act::SetNetwork { blocks: self.chance(20) },
+            88 => Act::ResetPassword,
+            89 => Act::ResetFactors,
+            90..92 => Act::EndSession { session: self.back() },
+            _ => Act::Wait { millis: self.wait() },
+        }
+    }
+
+    fn wait(&mut self) -> i64 {
+        const MINUTE: i64 = 60_000;
+        match self.below(7) {
+            0 | 1 => 31_000,
+            2 => 4 * MINUTE,
+            3 => 6 * MINUTE,
+            4 => 11 * MINUTE,
+            5 => 16 * MINUTE,
+            _ => 2 * 60 * MINUTE,
+        }
+    }
+}
