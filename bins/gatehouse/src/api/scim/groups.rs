@@ -5,12 +5,17 @@ use std::collections::BTreeMap;
 use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put, web};
 use audit::{Audited, Event};
 use kernel::{Ctx, GroupId, UserId};
-use scim_core::{Error, Group, GroupDraft, Params, Patch, Projection, groups, schema::GROUPS};
+use scim_core::{
+    Error, Group, GroupDraft, Params, Patch, Projection,
+    groups::{self, Changed},
+    schema::GROUPS,
+};
 use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     answers::{Answer, gone, list, one, unsealed, write_group},
+    parameters::{GroupProjectionQuery, PageQuery, ProjectionQuery},
     root::root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
 };
@@ -43,11 +48,8 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     security(("scimToken" = [])),
     params(
         ("filter" = Option<String>, Query, description = "RFC 7644 §3.4.2.2.", example = "displayName eq \"Engineering\""),
-        ("startIndex" = Option<i64>, Query, description = "Position of the first one, from 1; less is 1."),
-        ("count" = Option<i64>, Query, description = "How many, 100 by default; more than 200 is 200, less than 0 is 0."),
-        ("cursor" = Option<String>, Query, description = "Empty for the first page, then `nextCursor` of the page before."),
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
+        PageQuery,
+        GroupProjectionQuery,
     ),
     responses(
         (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList, content_type = "application/scim+json"),
@@ -107,10 +109,7 @@ pub(crate) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
-    ),
+    params(ProjectionQuery),
     request_body(content(
         (ScimGroupBody = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
@@ -150,11 +149,7 @@ async fn create_group(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(
-        ("id" = String, Path, description = "The group's id."),
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
-    ),
+    params(("id" = String, Path, description = "The group's id."), GroupProjectionQuery),
     responses(
         (status = 200, description = "The group.", body = ScimGroup, content_type = "application/scim+json"),
         (status = 404, description = "The tenant has no such group."),
@@ -187,11 +182,7 @@ async fn get_group(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(
-        ("id" = String, Path, description = "The group's id."),
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
-    ),
+    params(("id" = String, Path, description = "The group's id."), ProjectionQuery),
     request_body(content = ScimGroupBody, content_type = "application/scim+json"),
     responses(
         (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
@@ -211,15 +202,8 @@ async fn replace_group(
     let draft = GroupDraft::read(&body.0)?;
     draft.require_display_name()?;
     let id = group_id(&id)?;
-    let projection = projection(&request);
-    let wants = projection.wants("members");
-    let replaced = access.write_large(async move |ctx, tx| {
-        let replaced = groups::replace(ctx, tx, &id, draft).await?;
-        let events = events::group_changed(&replaced);
-        with_members(tx, replaced.group, wants, events).await
-    });
-    let (group, members) = replaced.await?;
-    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+    let replace = async move |ctx: &Ctx, tx: &mut Tx| groups::replace(ctx, tx, &id, draft).await;
+    change_group(&site, &access, &request, replace).await
 }
 
 /// Change a group
@@ -229,11 +213,7 @@ async fn replace_group(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(
-        ("id" = String, Path, description = "The group's id."),
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas.", example = "members"),
-    ),
+    params(("id" = String, Path, description = "The group's id."), GroupProjectionQuery),
     request_body(content(
         (ScimPatch = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
@@ -260,15 +240,26 @@ async fn patch_group(
 ) -> Answer {
     let patch = Patch::read(&GROUPS, &body.0)?;
     let id = group_id(&id)?;
-    let projection = projection(&request);
+    let apply = async move |ctx: &Ctx, tx: &mut Tx| groups::patch(ctx, tx, &id, &patch).await;
+    change_group(&site, &access, &request, apply).await
+}
+
+/// Changes a group with an audit entry, and answers the group as it is then.
+async fn change_group(
+    site: &Site,
+    access: &Access<ScimWrite>,
+    request: &HttpRequest,
+    change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Changed, Error> + Send + 'static,
+) -> Answer {
+    let projection = projection(request);
     let wants = projection.wants("members");
-    let changed = access.write_large(async move |ctx, tx| {
-        let changed = groups::patch(ctx, tx, &id, &patch).await?;
+    let changed = access.write_large(async move |ctx: &Ctx, tx: &mut Tx| {
+        let changed = change(ctx, tx).await?;
         let events = events::group_changed(&changed);
         with_members(tx, changed.group, wants, events).await
     });
     let (group, members) = changed.await?;
-    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+    Ok(group_answer(StatusCode::OK, &group, &members, site, &projection))
 }
 
 /// Delete a group

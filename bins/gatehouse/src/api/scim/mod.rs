@@ -2,6 +2,7 @@
 
 mod answers;
 mod groups;
+mod parameters;
 mod root;
 mod search;
 mod service;

@@ -15,140 +15,87 @@ fn answered(kind: &'static ResourceType, example: Value) -> Value {
     shape
 }
 
-fn schema(value: Value) -> RefOr<Schema> {
-    serde_json::from_value(value).unwrap_or_else(|_| Schema::default().into())
+/// Types that stand for a shape in the API description, with the shapes that they name.
+macro_rules! shapes {
+    ($($(#[doc = $doc:literal])* $name:ident = $shape:expr $(, with $inner:ident)?;)+) => { $(
+        $(#[doc = $doc])*
+        pub(crate) struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                serde_json::from_value($shape).unwrap_or_else(|_| Schema::default().into())
+            }
+        }
+
+        impl ToSchema for $name {
+            $(fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+                schemas.push((stringify!($inner).into(), $inner::schema()));
+            })?
+        }
+    )+ };
 }
 
-/// A user as it is answered.
-pub(crate) struct ScimUser;
-
-impl PartialSchema for ScimUser {
-    fn schema() -> RefOr<Schema> {
-        schema(answered(&USERS, example()))
-    }
-}
-impl ToSchema for ScimUser {}
-
-/// A user as it is sent.
-pub(crate) struct ScimUserBody;
-
-impl PartialSchema for ScimUserBody {
-    fn schema() -> RefOr<Schema> {
-        schema(json_schema(&USERS, true))
-    }
-}
-impl ToSchema for ScimUserBody {}
-
-/// A page of users.
-pub(crate) struct ScimUserList;
-
-impl PartialSchema for ScimUserList {
-    fn schema() -> RefOr<Schema> {
-        schema(list(&json!({ "$ref": "#/components/schemas/ScimUser" })))
-    }
-}
-impl ToSchema for ScimUserList {
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push(("ScimUser".into(), ScimUser::schema()));
-    }
+shapes! {
+    /// A user as it is answered.
+    ScimUser = answered(&USERS, example());
+    /// A user as it is sent.
+    ScimUserBody = json_schema(&USERS, true);
+    /// A page of users.
+    ScimUserList = list(&json!({ "$ref": "#/components/schemas/ScimUser" })), with ScimUser;
+    /// A group as it is answered.
+    ScimGroup = answered(&GROUPS, group_example());
+    /// A group as it is sent.
+    ScimGroupBody = json_schema(&GROUPS, true);
+    /// A page of groups.
+    ScimGroupList = list(&json!({ "$ref": "#/components/schemas/ScimGroup" })), with ScimGroup;
+    /// Changes in parts.
+    ScimPatch = patch();
+    /// A search.
+    ScimSearch = search();
+    /// A list of resources of several kinds, of schemas or of resource types.
+    ScimList = list(&json!({ "type": "object" }));
 }
 
-/// A group as it is answered.
-pub(crate) struct ScimGroup;
-
-impl PartialSchema for ScimGroup {
-    fn schema() -> RefOr<Schema> {
-        schema(answered(&GROUPS, group_example()))
-    }
-}
-impl ToSchema for ScimGroup {}
-
-/// A group as it is sent.
-pub(crate) struct ScimGroupBody;
-
-impl PartialSchema for ScimGroupBody {
-    fn schema() -> RefOr<Schema> {
-        schema(json_schema(&GROUPS, true))
-    }
-}
-impl ToSchema for ScimGroupBody {}
-
-/// A page of groups.
-pub(crate) struct ScimGroupList;
-
-impl PartialSchema for ScimGroupList {
-    fn schema() -> RefOr<Schema> {
-        schema(list(&json!({ "$ref": "#/components/schemas/ScimGroup" })))
-    }
-}
-impl ToSchema for ScimGroupList {
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push(("ScimGroup".into(), ScimGroup::schema()));
-    }
-}
-
-/// Changes in parts.
-pub(crate) struct ScimPatch;
-
-impl PartialSchema for ScimPatch {
-    fn schema() -> RefOr<Schema> {
-        let operation = json!({
-            "type": "object",
-            "required": ["op"],
-            "properties": {
-                "op": {
-                    "type": "string",
-                    "pattern": "^([Aa][Dd][Dd]|[Rr][Ee][Pp][Ll][Aa][Cc][Ee]|[Rr][Ee][Mm][Oo][Vv][Ee])$",
-                    "description": "`add`, `replace` or `remove`, in upper or lower case.",
-                    "examples": ["replace"],
-                },
-                "path": { "type": "string", "description": "Such as emails[type eq \"work\"].value; without one, `value` is an object of attributes." },
+fn patch() -> Value {
+    let operation = json!({
+        "type": "object",
+        "required": ["op"],
+        "properties": {
+            "op": {
+                "type": "string",
+                "pattern": "^([Aa][Dd][Dd]|[Rr][Ee][Pp][Ll][Aa][Cc][Ee]|[Rr][Ee][Mm][Oo][Vv][Ee])$",
+                "description": "`add`, `replace` or `remove`, in upper or lower case.",
+                "examples": ["replace"],
             },
-        });
-        schema(json!({
-            "type": "object",
-            "required": ["Operations"],
-            "properties": {
-                "schemas": { "type": "array", "items": { "type": "string" } },
-                "Operations": { "type": "array", "minItems": 1, "items": operation },
-            },
-        }))
-    }
+            "path": { "type": "string", "description": "Such as emails[type eq \"work\"].value; without one, `value` is an object of attributes." },
+        },
+    });
+    json!({
+        "type": "object",
+        "required": ["Operations"],
+        "properties": {
+            "schemas": { "type": "array", "items": { "type": "string" } },
+            "Operations": { "type": "array", "minItems": 1, "items": operation },
+        },
+    })
 }
-impl ToSchema for ScimPatch {}
 
-/// A search.
-pub(crate) struct ScimSearch;
-
-impl PartialSchema for ScimSearch {
-    fn schema() -> RefOr<Schema> {
-        let names = json!({ "type": "array", "items": { "type": "string" } });
-        schema(json!({
-            "type": "object",
-            "properties": {
-                "schemas": names,
-                "filter": { "type": "string", "maxLength": scim_core::filter::MAX_FILTER },
-                "startIndex": { "type": "integer" },
-                "count": { "type": "integer" },
-                "cursor": { "type": "string" },
-                "attributes": names,
-                "excludedAttributes": names,
-            },
-            "example": { "schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"], "filter": "meta.lastModified ge \"2026-01-01T00:00:00Z\"" },
-        }))
-    }
+fn search() -> Value {
+    let names = json!({ "type": "array", "items": { "type": "string" } });
+    json!({
+        "type": "object",
+        "properties": {
+            "schemas": names,
+            "filter": { "type": "string", "maxLength": scim_core::filter::MAX_FILTER },
+            "startIndex": { "type": "integer" },
+            "count": { "type": "integer" },
+            "cursor": { "type": "string" },
+            "attributes": names,
+            "excludedAttributes": names,
+        },
+        "example": { "schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"], "filter": "meta.lastModified ge \"2026-01-01T00:00:00Z\"" },
+    })
 }
-impl ToSchema for ScimSearch {}
-
-/// A list of resources of several kinds, of schemas or of resource types.
-pub(crate) struct ScimList;
-
-impl PartialSchema for ScimList {
-    fn schema() -> RefOr<Schema> {
-        schema(list(&json!({ "type": "object" })))
-    }
-}
-impl ToSchema for ScimList {}
 
 fn list(resource: &Value) -> Value {
     json!({

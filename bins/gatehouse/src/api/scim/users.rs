@@ -6,13 +6,14 @@ use kernel::{Ctx, UserId};
 use scim_core::{
     Draft, Error, OnExisting, Params, Patch, User,
     schema::USERS,
-    users::{self, Created},
+    users::{self, Changed, Created},
 };
 use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     answers::{Answer, gone, list, one, unsealed, write_user},
+    parameters::{PageQuery, ProjectionQuery, UserListProjectionQuery},
     root::root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
 };
@@ -44,11 +45,8 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     security(("scimToken" = [])),
     params(
         ("filter" = Option<String>, Query, description = "RFC 7644 §3.4.2.2.", example = "userName eq \"ada@example.com\""),
-        ("startIndex" = Option<i64>, Query, description = "Position of the first one, from 1; less is 1."),
-        ("count" = Option<i64>, Query, description = "How many, 100 by default; more than 200 is 200, less than 0 is 0."),
-        ("cursor" = Option<String>, Query, description = "Empty for the first page, then `nextCursor` of the page before."),
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas.", example = "userName,emails.value"),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
+        PageQuery,
+        UserListProjectionQuery,
     ),
     responses(
         (
@@ -110,10 +108,7 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> 
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
-    ),
+    params(ProjectionQuery),
     request_body(content(
         (ScimUserBody = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],
@@ -160,11 +155,7 @@ async fn create_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(
-        ("id" = String, Path, description = "The tenant user id."),
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
-    ),
+    params(("id" = String, Path, description = "The tenant user id."), ProjectionQuery),
     responses(
         (status = 200, description = "The user.", body = ScimUser, content_type = "application/scim+json"),
         (status = 404, description = "The tenant has no such user."),
@@ -189,11 +180,7 @@ async fn get_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(
-        ("id" = String, Path, description = "The tenant user id."),
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
-    ),
+    params(("id" = String, Path, description = "The tenant user id."), ProjectionQuery),
     request_body(content = ScimUserBody, content_type = "application/scim+json"),
     responses(
         (status = 200, description = "The user as it is now.", body = ScimUser, content_type = "application/scim+json"),
@@ -213,12 +200,8 @@ async fn replace_user(
     let draft = Draft::read(&body.0)?;
     draft.require_user_name()?;
     let id = user_id(&id)?;
-    let replaced = access.write(async move |ctx, tx| {
-        let replaced = users::replace(ctx, tx, &id, draft).await?;
-        let events = events::user_changed(&replaced);
-        Ok::<_, Error>(Audited::of_changes(replaced.user, events))
-    });
-    Ok(user_answer(StatusCode::OK, replaced.await?, &site, &request))
+    let replace = async move |ctx: &Ctx, tx: &mut Tx| users::replace(ctx, tx, &id, draft).await;
+    change_user(&site, &access, &request, replace).await
 }
 
 /// Change a user
@@ -229,11 +212,7 @@ async fn replace_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(
-        ("id" = String, Path, description = "The tenant user id."),
-        ("attributes" = Option<String>, Query, description = "Names to answer alone, separated by commas."),
-        ("excludedAttributes" = Option<String>, Query, description = "Names not to answer, separated by commas."),
-    ),
+    params(("id" = String, Path, description = "The tenant user id."), ProjectionQuery),
     request_body(content(
         (ScimPatch = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
@@ -260,12 +239,23 @@ async fn patch_user(
 ) -> Answer {
     let patch = Patch::read(&USERS, &body.0)?;
     let id = user_id(&id)?;
-    let changed = access.write(async move |ctx, tx| {
-        let changed = users::patch(ctx, tx, &id, &patch).await?;
+    let apply = async move |ctx: &Ctx, tx: &mut Tx| users::patch(ctx, tx, &id, &patch).await;
+    change_user(&site, &access, &request, apply).await
+}
+
+/// Changes a user with an audit entry, and answers the user as it is then.
+async fn change_user(
+    site: &Site,
+    access: &Access<ScimWrite>,
+    request: &HttpRequest,
+    change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Changed, Error> + Send + 'static,
+) -> Answer {
+    let changed = access.write(async move |ctx: &Ctx, tx: &mut Tx| {
+        let changed = change(ctx, tx).await?;
         let events = events::user_changed(&changed);
         Ok::<_, Error>(Audited::of_changes(changed.user, events))
     });
-    Ok(user_answer(StatusCode::OK, changed.await?, &site, &request))
+    Ok(user_answer(StatusCode::OK, changed.await?, site, request))
 }
 
 /// Delete a user
