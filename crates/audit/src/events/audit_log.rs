@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_CLI, BY_USER, TENANT, USER, event};
 
-/// See [`EventData::DESCRIPTION`].
+/// An export of the audit log began.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditLogExported {
     /// `csv` or `ndjson`.
@@ -14,19 +14,13 @@ pub struct AuditLogExported {
     pub filters: Vec<String>,
 }
 
-impl EventData for AuditLogExported {
-    const CODE: &'static str = "ACCOUNT_AUDIT_LOG_EXPORTED";
-    const DESCRIPTION: &'static str = "An export of the audit log began.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { format: "csv", filters: vec!["action".into(), "from".into()] }
-    }
+event! {
+    AuditLogExported = "ACCOUNT_AUDIT_LOG_EXPORTED", about TENANT, by BY_USER;
+    "An export of the audit log began.";
+    Self { format: "csv", filters: vec!["action".into(), "from".into()] }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// An export of the audit log ended, whole or not.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditLogExportFinished {
     /// Entries that were handed over to the connection.
@@ -35,38 +29,26 @@ pub struct AuditLogExportFinished {
     pub outcome: &'static str,
 }
 
-impl EventData for AuditLogExportFinished {
-    const CODE: &'static str = "ACCOUNT_AUDIT_LOG_EXPORT_FINISHED";
-    const DESCRIPTION: &'static str = "An export of the audit log ended, whole or not.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { rows: 1204, outcome: "COMPLETED" }
-    }
+event! {
+    AuditLogExportFinished = "ACCOUNT_AUDIT_LOG_EXPORT_FINISHED", about TENANT, by BY_USER;
+    "An export of the audit log ended, whole or not.";
+    Self { rows: 1204, outcome: "COMPLETED" }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// The operator set how long entries of the audit log are kept.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditRetentionChanged {
     /// Days that entries are kept from now on; `null`: for ever.
     pub days: Option<u32>,
 }
 
-impl EventData for AuditRetentionChanged {
-    const CODE: &'static str = "ACCOUNT_AUDIT_RETENTION_CHANGED";
-    const DESCRIPTION: &'static str = "The operator set how long entries of the audit log are kept.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
-
-    fn example() -> Self {
-        Self { days: Some(400) }
-    }
+event! {
+    AuditRetentionChanged = "ACCOUNT_AUDIT_RETENTION_CHANGED", about TENANT, by BY_CLI;
+    "The operator set how long entries of the audit log are kept.";
+    Self { days: Some(400) }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// Entries of the audit log were dropped, as their time to be kept was over; their hashes stay.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEntriesDropped {
@@ -76,40 +58,27 @@ pub struct AuditEntriesDropped {
     pub before_sequence: u64,
 }
 
-impl EventData for AuditEntriesDropped {
-    const CODE: &'static str = "ACCOUNT_AUDIT_ENTRIES_DROPPED";
-    const DESCRIPTION: &'static str =
-        "Entries of the audit log were dropped, as their time to be kept was over; their hashes stay.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
-
-    fn example() -> Self {
-        Self { from_sequence: 0, before_sequence: 25_600 }
-    }
+event! {
+    AuditEntriesDropped = "ACCOUNT_AUDIT_ENTRIES_DROPPED", about TENANT, by BY_CLI;
+    "Entries of the audit log were dropped, as their time to be kept was over; their hashes stay.";
+    Self { from_sequence: 0, before_sequence: 25_600 }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// The addresses from which somebody acted were erased from the audit log; its proofs stay valid.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditAddressesErased {
     /// Entries from which the address was erased.
     pub entries: u64,
 }
 
-impl EventData for AuditAddressesErased {
-    const CODE: &'static str = "ACCOUNT_AUDIT_ADDRESSES_ERASED";
-    const DESCRIPTION: &'static str =
-        "The addresses from which somebody acted were erased from the audit log; its proofs stay valid.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
-
-    fn example() -> Self {
-        Self { entries: 1204 }
-    }
+event! {
+    AuditAddressesErased = "ACCOUNT_AUDIT_ADDRESSES_ERASED", about USER, by BY_CLI;
+    "The addresses from which somebody acted were erased from the audit log; its proofs stay valid.";
+    Self { entries: 1204 }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A signed checkpoint of the audit log, at most hourly, for whoever keeps it elsewhere; it is no entry of
+/// the log.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditCheckpointPublished {
     /// Entries in the log.
@@ -120,14 +89,10 @@ pub struct AuditCheckpointPublished {
     pub note: String,
 }
 
-impl EventData for AuditCheckpointPublished {
-    const CODE: &'static str = "ACCOUNT_AUDIT_CHECKPOINT_PUBLISHED";
-    const DESCRIPTION: &'static str = "A signed checkpoint of the audit log, at most hourly, for whoever keeps it elsewhere; it is no entry of the log.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("sealer", "SYSTEM");
-
-    fn example() -> Self {
+event! {
+    AuditCheckpointPublished = "ACCOUNT_AUDIT_CHECKPOINT_PUBLISHED", about TENANT, by ("sealer", "SYSTEM");
+    "A signed checkpoint of the audit log, at most hourly, for whoever keeps it elsewhere; it is no entry of the log.";
+    {
         let root = "1nl8UVmKxLmMd+zR5ZtBSFcyxbmB3PZMQsMtGTVv1uI=".to_owned();
         let origin = "gatehouse/audit/ten_01jz1111111111111111111111";
         Self { size: 1204, note: format!("{origin}\n1204\n{root}\n\n— {origin} …\n"), root }

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_USER, FACTOR, USER, event};
 
-/// See [`EventData::DESCRIPTION`].
+/// A person's password was set.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PasswordChanged {
@@ -13,19 +13,13 @@ pub struct PasswordChanged {
     pub by: &'static str,
 }
 
-impl EventData for PasswordChanged {
-    const CODE: &'static str = "ACCOUNT_PASSWORD_CHANGED";
-    const DESCRIPTION: &'static str = "A person's password was set.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { by: "SELF" }
-    }
+event! {
+    PasswordChanged = "ACCOUNT_PASSWORD_CHANGED", about USER, by BY_USER;
+    "A person's password was set.";
+    Self { by: "SELF" }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A link to set a new password was made for a person.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PasswordResetStarted {
@@ -33,19 +27,13 @@ pub struct PasswordResetStarted {
     pub sent: bool,
 }
 
-impl EventData for PasswordResetStarted {
-    const CODE: &'static str = "ACCOUNT_PASSWORD_RESET_STARTED";
-    const DESCRIPTION: &'static str = "A link to set a new password was made for a person.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { sent: true }
-    }
+event! {
+    PasswordResetStarted = "ACCOUNT_PASSWORD_RESET_STARTED", about USER, by BY_USER;
+    "A link to set a new password was made for a person.";
+    Self { sent: true }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A person proved to have a new second factor.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FactorEnrolled {
@@ -59,24 +47,18 @@ pub struct FactorEnrolled {
     pub backup_eligible: Option<bool>,
 }
 
-impl EventData for FactorEnrolled {
-    const CODE: &'static str = "ACCOUNT_FACTOR_ENROLLED";
-    const DESCRIPTION: &'static str = "A person proved to have a new second factor.";
-    const RESOURCE_TYPE: &'static str = "factor";
-    const EXAMPLE_ID: &'static str = "fac_01jz7777777777777777777777";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self {
-            user: "usr_01jz2222222222222222222222".into(),
-            kind: "WEBAUTHN",
-            aaguid: Some("fa2b99dc-9e39-4257-8f92-4a30d23c4118".into()),
-            backup_eligible: Some(false),
-        }
+event! {
+    FactorEnrolled = "ACCOUNT_FACTOR_ENROLLED", about FACTOR, by BY_USER;
+    "A person proved to have a new second factor.";
+    Self {
+        user: "usr_01jz2222222222222222222222".into(),
+        kind: "WEBAUTHN",
+        aaguid: Some("fa2b99dc-9e39-4257-8f92-4a30d23c4118".into()),
+        backup_eligible: Some(false),
     }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A person renamed a factor.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FactorRenamed {
@@ -84,19 +66,13 @@ pub struct FactorRenamed {
     pub user: String,
 }
 
-impl EventData for FactorRenamed {
-    const CODE: &'static str = "ACCOUNT_FACTOR_RENAMED";
-    const DESCRIPTION: &'static str = "A person renamed a factor.";
-    const RESOURCE_TYPE: &'static str = "factor";
-    const EXAMPLE_ID: &'static str = "fac_01jz7777777777777777777777";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { user: "usr_01jz2222222222222222222222".into() }
-    }
+event! {
+    FactorRenamed = "ACCOUNT_FACTOR_RENAMED", about FACTOR, by BY_USER;
+    "A person renamed a factor.";
+    Self { user: "usr_01jz2222222222222222222222".into() }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A factor was taken away.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FactorRemoved {
@@ -106,36 +82,24 @@ pub struct FactorRemoved {
     pub kind: &'static str,
 }
 
-impl EventData for FactorRemoved {
-    const CODE: &'static str = "ACCOUNT_FACTOR_REMOVED";
-    const DESCRIPTION: &'static str = "A factor was taken away.";
-    const RESOURCE_TYPE: &'static str = "factor";
-    const EXAMPLE_ID: &'static str = "fac_01jz7777777777777777777777";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { user: "usr_01jz2222222222222222222222".into(), kind: "TOTP" }
-    }
+event! {
+    FactorRemoved = "ACCOUNT_FACTOR_REMOVED", about FACTOR, by BY_USER;
+    "A factor was taken away.";
+    Self { user: "usr_01jz2222222222222222222222".into(), kind: "TOTP" }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A person made new recovery codes; the old ones are void.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveryCodesGenerated {}
 
-impl EventData for RecoveryCodesGenerated {
-    const CODE: &'static str = "ACCOUNT_RECOVERY_CODES_GENERATED";
-    const DESCRIPTION: &'static str = "A person made new recovery codes; the old ones are void.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self {}
-    }
+event! {
+    RecoveryCodesGenerated = "ACCOUNT_RECOVERY_CODES_GENERATED", about USER, by BY_USER;
+    "A person made new recovery codes; the old ones are void.";
+    Self {}
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A recovery code was used to sign in.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveryCodeUsed {
@@ -143,14 +107,8 @@ pub struct RecoveryCodeUsed {
     pub left: u64,
 }
 
-impl EventData for RecoveryCodeUsed {
-    const CODE: &'static str = "ACCOUNT_RECOVERY_CODE_USED";
-    const DESCRIPTION: &'static str = "A recovery code was used to sign in.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { left: 9 }
-    }
+event! {
+    RecoveryCodeUsed = "ACCOUNT_RECOVERY_CODE_USED", about USER, by BY_USER;
+    "A recovery code was used to sign in.";
+    Self { left: 9 }
 }

@@ -3,31 +3,26 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::event;
 
 const RESOURCE_TYPE: &str = "group";
 const EXAMPLE_ID: &str = "grp_01jz2222222222222222222222";
 const EXAMPLE_MEMBER: &str = "usr_01jz2222222222222222222222";
 
-/// See [`EventData::DESCRIPTION`].
+/// A group was added to the tenant's directory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct GroupCreated {
     /// How many people were in it from the beginning; who they are is in events of their own.
     pub members: usize,
 }
 
-impl EventData for GroupCreated {
-    const CODE: &'static str = "ACCOUNT_GROUP_CREATED";
-    const DESCRIPTION: &'static str = "A group was added to the tenant's directory.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    fn example() -> Self {
-        Self { members: 0 }
-    }
+event! {
+    GroupCreated = "ACCOUNT_GROUP_CREATED", about (RESOURCE_TYPE, EXAMPLE_ID);
+    "A group was added to the tenant's directory.";
+    Self { members: 0 }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// Attributes of a group changed, or people joined or left it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct GroupUpdated {
     /// Names of the attributes that changed.
@@ -38,28 +33,18 @@ pub struct GroupUpdated {
     pub left: Vec<String>,
 }
 
-impl EventData for GroupUpdated {
-    const CODE: &'static str = "ACCOUNT_GROUP_UPDATED";
-    const DESCRIPTION: &'static str = "Attributes of a group changed, or people joined or left it.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    fn example() -> Self {
-        Self { changed: vec!["members".into()], joined: vec![EXAMPLE_MEMBER.into()], left: Vec::new() }
-    }
+event! {
+    GroupUpdated = "ACCOUNT_GROUP_UPDATED", about (RESOURCE_TYPE, EXAMPLE_ID);
+    "Attributes of a group changed, or people joined or left it.";
+    Self { changed: vec!["members".into()], joined: vec![EXAMPLE_MEMBER.into()], left: Vec::new() }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A group was removed; the people who were in it stay.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct GroupDeleted {}
 
-impl EventData for GroupDeleted {
-    const CODE: &'static str = "ACCOUNT_GROUP_DELETED";
-    const DESCRIPTION: &'static str = "A group was removed; the people who were in it stay.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    fn example() -> Self {
-        Self {}
-    }
+event! {
+    GroupDeleted = "ACCOUNT_GROUP_DELETED", about (RESOURCE_TYPE, EXAMPLE_ID);
+    "A group was removed; the people who were in it stay.";
+    Self {}
 }

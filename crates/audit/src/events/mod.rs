@@ -2,6 +2,7 @@
 
 pub mod audit_log;
 pub mod credentials;
+mod define;
 pub mod groups;
 pub mod pats;
 pub mod policies;

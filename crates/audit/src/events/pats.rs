@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_USER, PAT, event};
 
-/// See [`EventData::DESCRIPTION`].
+/// A personal access token was minted.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatCreated {
@@ -17,23 +17,17 @@ pub struct PatCreated {
     pub expires: bool,
 }
 
-impl EventData for PatCreated {
-    const CODE: &'static str = "ACCOUNT_PAT_CREATED";
-    const DESCRIPTION: &'static str = "A personal access token was minted.";
-    const RESOURCE_TYPE: &'static str = "pat";
-    const EXAMPLE_ID: &'static str = "ptk_01jz8888888888888888888888";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self {
-            user: "usr_01jz2222222222222222222222".into(),
-            scopes: vec!["read:profile".into()],
-            expires: true,
-        }
+event! {
+    PatCreated = "ACCOUNT_PAT_CREATED", about PAT, by BY_USER;
+    "A personal access token was minted.";
+    Self {
+        user: "usr_01jz2222222222222222222222".into(),
+        scopes: vec!["read:profile".into()],
+        expires: true,
     }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A personal access token was revoked.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatRevoked {
@@ -41,14 +35,8 @@ pub struct PatRevoked {
     pub user: String,
 }
 
-impl EventData for PatRevoked {
-    const CODE: &'static str = "ACCOUNT_PAT_REVOKED";
-    const DESCRIPTION: &'static str = "A personal access token was revoked.";
-    const RESOURCE_TYPE: &'static str = "pat";
-    const EXAMPLE_ID: &'static str = "ptk_01jz8888888888888888888888";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { user: "usr_01jz2222222222222222222222".into() }
-    }
+event! {
+    PatRevoked = "ACCOUNT_PAT_REVOKED", about PAT, by BY_USER;
+    "A personal access token was revoked.";
+    Self { user: "usr_01jz2222222222222222222222".into() }
 }

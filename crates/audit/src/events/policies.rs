@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_USER, NETWORK_RULE, TENANT, event};
 
-/// See [`EventData::DESCRIPTION`].
+/// The tenant's sign-in policy changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInPolicyChanged {
@@ -13,19 +13,13 @@ pub struct SignInPolicyChanged {
     pub changed: Vec<String>,
 }
 
-impl EventData for SignInPolicyChanged {
-    const CODE: &'static str = "ACCOUNT_SIGN_IN_POLICY_CHANGED";
-    const DESCRIPTION: &'static str = "The tenant's sign-in policy changed.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { changed: vec!["mfa.required".into()] }
-    }
+event! {
+    SignInPolicyChanged = "ACCOUNT_SIGN_IN_POLICY_CHANGED", about TENANT, by BY_USER;
+    "The tenant's sign-in policy changed.";
+    Self { changed: vec!["mfa.required".into()] }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// The tenant's network policy changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPolicyChanged {
@@ -33,19 +27,14 @@ pub struct NetworkPolicyChanged {
     pub changed: Vec<String>,
 }
 
-impl EventData for NetworkPolicyChanged {
-    const CODE: &'static str = "ACCOUNT_NETWORK_POLICY_CHANGED";
-    const DESCRIPTION: &'static str = "The tenant's network policy changed.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { changed: vec!["mode".into()] }
-    }
+event! {
+    NetworkPolicyChanged = "ACCOUNT_NETWORK_POLICY_CHANGED", about TENANT, by BY_USER;
+    "The tenant's network policy changed.";
+    Self { changed: vec!["mode".into()] }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// Somebody was kept out by the tenant's network policy; the same from the same address is told once in a
+/// while.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPolicyBlocked {
@@ -58,19 +47,13 @@ pub struct NetworkPolicyBlocked {
     pub suppressed: Option<u64>,
 }
 
-impl EventData for NetworkPolicyBlocked {
-    const CODE: &'static str = "ACCOUNT_NETWORK_POLICY_BLOCKED";
-    const DESCRIPTION: &'static str = "Somebody was kept out by the tenant's network policy; the same from the same address is told once in a while.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { surface: "DASHBOARD", credential: "usr_01jz2222222222222222222222".into(), suppressed: None }
-    }
+event! {
+    NetworkPolicyBlocked = "ACCOUNT_NETWORK_POLICY_BLOCKED", about TENANT, by BY_USER;
+    "Somebody was kept out by the tenant's network policy; the same from the same address is told once in a while.";
+    Self { surface: "DASHBOARD", credential: "usr_01jz2222222222222222222222".into(), suppressed: None }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A range of addresses was added to the tenant's network policy.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkRuleAdded {
@@ -78,19 +61,13 @@ pub struct NetworkRuleAdded {
     pub cidr: String,
 }
 
-impl EventData for NetworkRuleAdded {
-    const CODE: &'static str = "ACCOUNT_NETWORK_RULE_ADDED";
-    const DESCRIPTION: &'static str = "A range of addresses was added to the tenant's network policy.";
-    const RESOURCE_TYPE: &'static str = "network_rule";
-    const EXAMPLE_ID: &'static str = "nrl_01jz3333333333333333333333";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { cidr: "203.0.113.0/24".into() }
-    }
+event! {
+    NetworkRuleAdded = "ACCOUNT_NETWORK_RULE_ADDED", about NETWORK_RULE, by BY_USER;
+    "A range of addresses was added to the tenant's network policy.";
+    Self { cidr: "203.0.113.0/24".into() }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A range of addresses was removed from the tenant's network policy.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkRuleRemoved {
@@ -98,19 +75,13 @@ pub struct NetworkRuleRemoved {
     pub cidr: String,
 }
 
-impl EventData for NetworkRuleRemoved {
-    const CODE: &'static str = "ACCOUNT_NETWORK_RULE_REMOVED";
-    const DESCRIPTION: &'static str = "A range of addresses was removed from the tenant's network policy.";
-    const RESOURCE_TYPE: &'static str = "network_rule";
-    const EXAMPLE_ID: &'static str = "nrl_01jz3333333333333333333333";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { cidr: "203.0.113.0/24".into() }
-    }
+event! {
+    NetworkRuleRemoved = "ACCOUNT_NETWORK_RULE_REMOVED", about NETWORK_RULE, by BY_USER;
+    "A range of addresses was removed from the tenant's network policy.";
+    Self { cidr: "203.0.113.0/24".into() }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A rule of the tenant's network policy has another label.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkRuleChanged {
@@ -118,19 +89,13 @@ pub struct NetworkRuleChanged {
     pub changed: Vec<String>,
 }
 
-impl EventData for NetworkRuleChanged {
-    const CODE: &'static str = "ACCOUNT_NETWORK_RULE_CHANGED";
-    const DESCRIPTION: &'static str = "A rule of the tenant's network policy has another label.";
-    const RESOURCE_TYPE: &'static str = "network_rule";
-    const EXAMPLE_ID: &'static str = "nrl_01jz3333333333333333333333";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { changed: vec!["label".into()] }
-    }
+event! {
+    NetworkRuleChanged = "ACCOUNT_NETWORK_RULE_CHANGED", about NETWORK_RULE, by BY_USER;
+    "A rule of the tenant's network policy has another label.";
+    Self { changed: vec!["label".into()] }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// The tenant's attestation policy changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttestationPolicyChanged {
@@ -138,19 +103,14 @@ pub struct AttestationPolicyChanged {
     pub changed: Vec<String>,
 }
 
-impl EventData for AttestationPolicyChanged {
-    const CODE: &'static str = "ACCOUNT_ATTESTATION_POLICY_CHANGED";
-    const DESCRIPTION: &'static str = "The tenant's attestation policy changed.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { changed: vec!["mode".into(), "allowedGroups".into()] }
-    }
+event! {
+    AttestationPolicyChanged = "ACCOUNT_ATTESTATION_POLICY_CHANGED", about TENANT, by BY_USER;
+    "The tenant's attestation policy changed.";
+    Self { changed: vec!["mode".into(), "allowedGroups".into()] }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A passkey was not enrolled because of the tenant's attestation policy; the same from the same address is
+/// told once in a while.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttestationPolicyBlocked {
@@ -171,22 +131,16 @@ pub struct AttestationPolicyBlocked {
     pub suppressed: Option<u64>,
 }
 
-impl EventData for AttestationPolicyBlocked {
-    const CODE: &'static str = "ACCOUNT_ATTESTATION_POLICY_BLOCKED";
-    const DESCRIPTION: &'static str = "A passkey was not enrolled because of the tenant's attestation policy; the same from the same address is told once in a while.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz1111111111111111111111";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self {
-            user: "usr_01jz2222222222222222222222".into(),
-            aaguid: "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4".into(),
-            trust: "claimed",
-            backup_eligible: true,
-            is_platform_authenticator: Some(true),
-            reasons: vec!["ALLOWLIST_NO_MATCH", "SYNCED_PASSKEY_DENIED"],
-            suppressed: None,
-        }
+event! {
+    AttestationPolicyBlocked = "ACCOUNT_ATTESTATION_POLICY_BLOCKED", about TENANT, by BY_USER;
+    "A passkey was not enrolled because of the tenant's attestation policy; the same from the same address is told once in a while.";
+    Self {
+        user: "usr_01jz2222222222222222222222".into(),
+        aaguid: "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4".into(),
+        trust: "claimed",
+        backup_eligible: true,
+        is_platform_authenticator: Some(true),
+        reasons: vec!["ALLOWLIST_NO_MATCH", "SYNCED_PASSKEY_DENIED"],
+        suppressed: None,
     }
 }

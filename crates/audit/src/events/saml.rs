@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::event;
 
 const PROVIDER: &str = "sso_01jz000000000000000000000001jz5555555555555555555555";
 const ADMINISTRATOR: (&str, &str) = ("usr_01jz2222222222222222222222", "USER");
@@ -15,22 +15,12 @@ macro_rules! about_saml {
     ($($name:ident $code:literal $description:literal ($resource:literal, $id:expr, $actor:expr) {
         $($(#[$doc:meta])+ $field:ident: $kind:ty = $example:expr,)*
     })+) => { $(
-        /// See [`EventData::DESCRIPTION`].
+        #[doc = $description]
         #[derive(Debug, Clone, Serialize, ToSchema)]
         #[serde(rename_all = "camelCase")]
         pub struct $name { $($(#[$doc])+ pub $field: $kind,)* }
 
-        impl EventData for $name {
-            const CODE: &'static str = $code;
-            const DESCRIPTION: &'static str = $description;
-            const RESOURCE_TYPE: &'static str = $resource;
-            const EXAMPLE_ID: &'static str = $id;
-            const EXAMPLE_ACTOR: (&'static str, &'static str) = $actor;
-
-            fn example() -> Self {
-                Self { $($field: $example,)* }
-            }
-        }
+        event! { $name = $code, about ($resource, $id), by $actor; $description; Self { $($field: $example,)* } }
     )+ };
 }
 

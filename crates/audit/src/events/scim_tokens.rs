@@ -3,12 +3,12 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_CLI, event};
 
 const RESOURCE_TYPE: &str = "scimToken";
 const EXAMPLE_ID: &str = "sct_01jz1111111111111111111111";
 
-/// See [`EventData::DESCRIPTION`].
+/// A SCIM token was minted for an identity provider.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScimTokenCreated {
@@ -16,32 +16,18 @@ pub struct ScimTokenCreated {
     pub create_conflict: bool,
 }
 
-impl EventData for ScimTokenCreated {
-    const CODE: &'static str = "ACCOUNT_SCIM_TOKEN_CREATED";
-    const DESCRIPTION: &'static str = "A SCIM token was minted for an identity provider.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
-
-    fn example() -> Self {
-        Self { create_conflict: false }
-    }
+event! {
+    ScimTokenCreated = "ACCOUNT_SCIM_TOKEN_CREATED", about (RESOURCE_TYPE, EXAMPLE_ID), by BY_CLI;
+    "A SCIM token was minted for an identity provider.";
+    Self { create_conflict: false }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A SCIM token was revoked; requests that present it are refused.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ScimTokenRevoked {}
 
-impl EventData for ScimTokenRevoked {
-    const CODE: &'static str = "ACCOUNT_SCIM_TOKEN_REVOKED";
-    const DESCRIPTION: &'static str = "A SCIM token was revoked; requests that present it are refused.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
-
-    fn example() -> Self {
-        Self {}
-    }
+event! {
+    ScimTokenRevoked = "ACCOUNT_SCIM_TOKEN_REVOKED", about (RESOURCE_TYPE, EXAMPLE_ID), by BY_CLI;
+    "A SCIM token was revoked; requests that present it are refused.";
+    Self {}
 }

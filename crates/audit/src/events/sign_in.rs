@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_USER, SESSION, USER, event};
 
-/// See [`EventData::DESCRIPTION`].
+/// A person signed in.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInSucceeded {
@@ -15,19 +15,13 @@ pub struct SignInSucceeded {
     pub methods: Vec<String>,
 }
 
-impl EventData for SignInSucceeded {
-    const CODE: &'static str = "ACCOUNT_SIGN_IN_SUCCEEDED";
-    const DESCRIPTION: &'static str = "A person signed in.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { session: "ses_01jz6666666666666666666666".into(), methods: vec!["pwd".into(), "otp".into()] }
-    }
+event! {
+    SignInSucceeded = "ACCOUNT_SIGN_IN_SUCCEEDED", about USER, by BY_USER;
+    "A person signed in.";
+    Self { session: "ses_01jz6666666666666666666666".into(), methods: vec!["pwd".into(), "otp".into()] }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// An attempt to sign in was refused.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInFailed {
@@ -37,19 +31,13 @@ pub struct SignInFailed {
     pub step: &'static str,
 }
 
-impl EventData for SignInFailed {
-    const CODE: &'static str = "ACCOUNT_SIGN_IN_FAILED";
-    const DESCRIPTION: &'static str = "An attempt to sign in was refused.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { reason: "WRONG_PASSWORD", step: "PASSWORD" }
-    }
+event! {
+    SignInFailed = "ACCOUNT_SIGN_IN_FAILED", about USER, by BY_USER;
+    "An attempt to sign in was refused.";
+    Self { reason: "WRONG_PASSWORD", step: "PASSWORD" }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A person signed in from an address that had never signed them in.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInNewDevice {
@@ -57,19 +45,13 @@ pub struct SignInNewDevice {
     pub session: String,
 }
 
-impl EventData for SignInNewDevice {
-    const CODE: &'static str = "ACCOUNT_SIGN_IN_NEW_DEVICE";
-    const DESCRIPTION: &'static str = "A person signed in from an address that had never signed them in.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { session: "ses_01jz6666666666666666666666".into() }
-    }
+event! {
+    SignInNewDevice = "ACCOUNT_SIGN_IN_NEW_DEVICE", about USER, by BY_USER;
+    "A person signed in from an address that had never signed them in.";
+    Self { session: "ses_01jz6666666666666666666666".into() }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A session got a new id, because a factor was proved on it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRenewed {
@@ -79,22 +61,16 @@ pub struct SessionRenewed {
     pub previous: String,
 }
 
-impl EventData for SessionRenewed {
-    const CODE: &'static str = "ACCOUNT_SESSION_RENEWED";
-    const DESCRIPTION: &'static str = "A session got a new id, because a factor was proved on it.";
-    const RESOURCE_TYPE: &'static str = "session";
-    const EXAMPLE_ID: &'static str = "ses_01jz6666666666666666666666";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self {
-            user: "usr_01jz2222222222222222222222".into(),
-            previous: "ses_01jz7777777777777777777777".into(),
-        }
+event! {
+    SessionRenewed = "ACCOUNT_SESSION_RENEWED", about SESSION, by BY_USER;
+    "A session got a new id, because a factor was proved on it.";
+    Self {
+        user: "usr_01jz2222222222222222222222".into(),
+        previous: "ses_01jz7777777777777777777777".into(),
     }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A session began.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStarted {
@@ -104,19 +80,13 @@ pub struct SessionStarted {
     pub restricted: bool,
 }
 
-impl EventData for SessionStarted {
-    const CODE: &'static str = "ACCOUNT_SESSION_STARTED";
-    const DESCRIPTION: &'static str = "A session began.";
-    const RESOURCE_TYPE: &'static str = "session";
-    const EXAMPLE_ID: &'static str = "ses_01jz6666666666666666666666";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { user: "usr_01jz2222222222222222222222".into(), restricted: false }
-    }
+event! {
+    SessionStarted = "ACCOUNT_SESSION_STARTED", about SESSION, by BY_USER;
+    "A session began.";
+    Self { user: "usr_01jz2222222222222222222222".into(), restricted: false }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A session was ended before its time.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRevoked {
@@ -126,19 +96,13 @@ pub struct SessionRevoked {
     pub why: &'static str,
 }
 
-impl EventData for SessionRevoked {
-    const CODE: &'static str = "ACCOUNT_SESSION_REVOKED";
-    const DESCRIPTION: &'static str = "A session was ended before its time.";
-    const RESOURCE_TYPE: &'static str = "session";
-    const EXAMPLE_ID: &'static str = "ses_01jz6666666666666666666666";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { user: "usr_01jz2222222222222222222222".into(), why: "REVOKED" }
-    }
+event! {
+    SessionRevoked = "ACCOUNT_SESSION_REVOKED", about SESSION, by BY_USER;
+    "A session was ended before its time.";
+    Self { user: "usr_01jz2222222222222222222222".into(), why: "REVOKED" }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// All of a person's sessions were ended, but at most the one that asked for it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionsRevoked {
@@ -148,15 +112,8 @@ pub struct SessionsRevoked {
     pub why: &'static str,
 }
 
-impl EventData for SessionsRevoked {
-    const CODE: &'static str = "ACCOUNT_SESSIONS_REVOKED";
-    const DESCRIPTION: &'static str =
-        "All of a person's sessions were ended, but at most the one that asked for it.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = "usr_01jz2222222222222222222222";
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz2222222222222222222222", "USER");
-
-    fn example() -> Self {
-        Self { count: 3, why: "PASSWORD_CHANGED" }
-    }
+event! {
+    SessionsRevoked = "ACCOUNT_SESSIONS_REVOKED", about USER, by BY_USER;
+    "All of a person's sessions were ended, but at most the one that asked for it.";
+    Self { count: 3, why: "PASSWORD_CHANGED" }
 }

@@ -3,13 +3,13 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_USER, USER, event};
 
 const ADA: &str = "usr_01jz2222222222222222222222";
 const SESSION: &str = "ses_01jz5555555555555555555555";
 const TOKEN: &str = "sup_01jz9999999999999999999999";
 
-/// See [`EventData::DESCRIPTION`].
+/// A fresh proof was given for one act.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpIssued {
@@ -23,19 +23,13 @@ pub struct StepUpIssued {
     pub factor: &'static str,
 }
 
-impl EventData for StepUpIssued {
-    const CODE: &'static str = "ACCOUNT_STEPUP_ISSUED";
-    const DESCRIPTION: &'static str = "A fresh proof was given for one act.";
-    const RESOURCE_TYPE: &'static str = "step_up";
-    const EXAMPLE_ID: &'static str = TOKEN;
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = (ADA, "USER");
-
-    fn example() -> Self {
-        Self { user: ADA.into(), session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "WEBAUTHN" }
-    }
+event! {
+    StepUpIssued = "ACCOUNT_STEPUP_ISSUED", about ("step_up", TOKEN), by BY_USER;
+    "A fresh proof was given for one act.";
+    Self { user: ADA.into(), session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "WEBAUTHN" }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A wrong code or passkey was given for a fresh proof.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpFailed {
@@ -47,19 +41,13 @@ pub struct StepUpFailed {
     pub factor: &'static str,
 }
 
-impl EventData for StepUpFailed {
-    const CODE: &'static str = "ACCOUNT_STEPUP_FAILED";
-    const DESCRIPTION: &'static str = "A wrong code or passkey was given for a fresh proof.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = ADA;
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = (ADA, "USER");
-
-    fn example() -> Self {
-        Self { session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "TOTP" }
-    }
+event! {
+    StepUpFailed = "ACCOUNT_STEPUP_FAILED", about USER, by BY_USER;
+    "A wrong code or passkey was given for a fresh proof.";
+    Self { session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "TOTP" }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A fresh proof was used for its act.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpConsumed {
@@ -73,19 +61,13 @@ pub struct StepUpConsumed {
     pub factor: &'static str,
 }
 
-impl EventData for StepUpConsumed {
-    const CODE: &'static str = "ACCOUNT_STEPUP_CONSUMED";
-    const DESCRIPTION: &'static str = "A fresh proof was used for its act.";
-    const RESOURCE_TYPE: &'static str = "step_up";
-    const EXAMPLE_ID: &'static str = TOKEN;
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = (ADA, "USER");
-
-    fn example() -> Self {
-        Self { user: ADA.into(), session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "WEBAUTHN" }
-    }
+event! {
+    StepUpConsumed = "ACCOUNT_STEPUP_CONSUMED", about ("step_up", TOKEN), by BY_USER;
+    "A fresh proof was used for its act.";
+    Self { user: ADA.into(), session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "WEBAUTHN" }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A step-up token was presented that is not good for the act.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpRefused {
@@ -102,20 +84,14 @@ pub struct StepUpRefused {
     pub suppressed: Option<u64>,
 }
 
-impl EventData for StepUpRefused {
-    const CODE: &'static str = "ACCOUNT_STEPUP_REFUSED";
-    const DESCRIPTION: &'static str = "A step-up token was presented that is not good for the act.";
-    const RESOURCE_TYPE: &'static str = "user";
-    const EXAMPLE_ID: &'static str = ADA;
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = (ADA, "USER");
-
-    fn example() -> Self {
-        Self {
-            user: ADA.into(),
-            session: SESSION.into(),
-            purpose: "PAYROLL_SEAL".into(),
-            reason: "IP_MISMATCH",
-            suppressed: None,
-        }
+event! {
+    StepUpRefused = "ACCOUNT_STEPUP_REFUSED", about USER, by BY_USER;
+    "A step-up token was presented that is not good for the act.";
+    Self {
+        user: ADA.into(),
+        session: SESSION.into(),
+        purpose: "PAYROLL_SEAL".into(),
+        reason: "IP_MISMATCH",
+        suppressed: None,
     }
 }

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_CLI, event};
 
-/// See [`EventData::DESCRIPTION`].
+/// The operator made the tenant.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TenantCreated {
@@ -15,15 +15,8 @@ pub struct TenantCreated {
     pub tier: &'static str,
 }
 
-impl EventData for TenantCreated {
-    const CODE: &'static str = "ACCOUNT_TENANT_CREATED";
-    const DESCRIPTION: &'static str = "The operator made the tenant.";
-    const RESOURCE_TYPE: &'static str = "tenant";
-    const EXAMPLE_ID: &'static str = "ten_01jz0000000000000000000000";
-
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("cli", "SYSTEM");
-
-    fn example() -> Self {
-        Self { slug: "acme".into(), tier: "STANDARD" }
-    }
+event! {
+    TenantCreated = "ACCOUNT_TENANT_CREATED", about ("tenant", "ten_01jz0000000000000000000000"), by BY_CLI;
+    "The operator made the tenant.";
+    Self { slug: "acme".into(), tier: "STANDARD" }
 }

@@ -3,12 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::{BY_ANOTHER_USER, USER, event};
 
-const RESOURCE_TYPE: &str = "user";
-const EXAMPLE_ID: &str = "usr_01jz2222222222222222222222";
-
-/// See [`EventData::DESCRIPTION`].
+/// A person was added to the tenant's directory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserCreated {
@@ -20,18 +17,13 @@ pub struct UserCreated {
     pub fields: Vec<String>,
 }
 
-impl EventData for UserCreated {
-    const CODE: &'static str = "ACCOUNT_USER_CREATED";
-    const DESCRIPTION: &'static str = "A person was added to the tenant's directory.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    fn example() -> Self {
-        Self { active: true, role: "MEMBER", fields: vec!["userName".into(), "name".into(), "emails".into()] }
-    }
+event! {
+    UserCreated = "ACCOUNT_USER_CREATED", about USER;
+    "A person was added to the tenant's directory.";
+    Self { active: true, role: "MEMBER", fields: vec!["userName".into(), "name".into(), "emails".into()] }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// Attributes of a person changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserUpdated {
@@ -39,64 +31,43 @@ pub struct UserUpdated {
     pub changed: Vec<String>,
 }
 
-impl EventData for UserUpdated {
-    const CODE: &'static str = "ACCOUNT_USER_UPDATED";
-    const DESCRIPTION: &'static str = "Attributes of a person changed.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    fn example() -> Self {
-        Self { changed: vec!["title".into(), "emails".into()] }
-    }
+event! {
+    UserUpdated = "ACCOUNT_USER_UPDATED", about USER;
+    "Attributes of a person changed.";
+    Self { changed: vec!["title".into(), "emails".into()] }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A person was deactivated and can no longer sign in.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct UserDeactivated {}
 
-impl EventData for UserDeactivated {
-    const CODE: &'static str = "ACCOUNT_USER_DEACTIVATED";
-    const DESCRIPTION: &'static str = "A person was deactivated and can no longer sign in.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    fn example() -> Self {
-        Self {}
-    }
+event! {
+    UserDeactivated = "ACCOUNT_USER_DEACTIVATED", about USER;
+    "A person was deactivated and can no longer sign in.";
+    Self {}
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A deactivated person may sign in again.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct UserReactivated {}
 
-impl EventData for UserReactivated {
-    const CODE: &'static str = "ACCOUNT_USER_REACTIVATED";
-    const DESCRIPTION: &'static str = "A deactivated person may sign in again.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    fn example() -> Self {
-        Self {}
-    }
+event! {
+    UserReactivated = "ACCOUNT_USER_REACTIVATED", about USER;
+    "A deactivated person may sign in again.";
+    Self {}
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A person was removed from the tenant's directory and can no longer sign in.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct UserDeleted {}
 
-impl EventData for UserDeleted {
-    const CODE: &'static str = "ACCOUNT_USER_DELETED";
-    const DESCRIPTION: &'static str =
-        "A person was removed from the tenant's directory and can no longer sign in.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-
-    fn example() -> Self {
-        Self {}
-    }
+event! {
+    UserDeleted = "ACCOUNT_USER_DELETED", about USER;
+    "A person was removed from the tenant's directory and can no longer sign in.";
+    Self {}
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// A person was invited to the tenant.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInvited {
@@ -106,19 +77,13 @@ pub struct UserInvited {
     pub sent: bool,
 }
 
-impl EventData for UserInvited {
-    const CODE: &'static str = "ACCOUNT_USER_INVITED";
-    const DESCRIPTION: &'static str = "A person was invited to the tenant.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz3333333333333333333333", "USER");
-
-    fn example() -> Self {
-        Self { role: "MEMBER", sent: true }
-    }
+event! {
+    UserInvited = "ACCOUNT_USER_INVITED", about USER, by BY_ANOTHER_USER;
+    "A person was invited to the tenant.";
+    Self { role: "MEMBER", sent: true }
 }
 
-/// See [`EventData::DESCRIPTION`].
+/// What a person may do in the tenant changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserRoleChanged {
@@ -128,14 +93,8 @@ pub struct UserRoleChanged {
     pub to: &'static str,
 }
 
-impl EventData for UserRoleChanged {
-    const CODE: &'static str = "ACCOUNT_USER_ROLE_CHANGED";
-    const DESCRIPTION: &'static str = "What a person may do in the tenant changed.";
-    const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-    const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-    const EXAMPLE_ACTOR: (&'static str, &'static str) = ("usr_01jz3333333333333333333333", "USER");
-
-    fn example() -> Self {
-        Self { from: "MEMBER", to: "ADMIN" }
-    }
+event! {
+    UserRoleChanged = "ACCOUNT_USER_ROLE_CHANGED", about USER, by BY_ANOTHER_USER;
+    "What a person may do in the tenant changed.";
+    Self { from: "MEMBER", to: "ADMIN" }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::EventData;
+use super::define::event;
 
 const RESOURCE_TYPE: &str = "webhook";
 const EXAMPLE_ID: &str = "whk_01jz3333333333333333333333";
@@ -14,22 +14,12 @@ macro_rules! about_webhooks {
     ($($name:ident $code:literal $description:literal {
         $($(#[$doc:meta])+ $field:ident: $kind:ty = $example:expr,)*
     })+) => { $(
-        /// See [`EventData::DESCRIPTION`].
+        #[doc = $description]
         #[derive(Debug, Clone, Serialize, ToSchema)]
         #[serde(rename_all = "camelCase")]
         pub struct $name { $($(#[$doc])+ pub $field: $kind,)* }
 
-        impl EventData for $name {
-            const CODE: &'static str = $code;
-            const DESCRIPTION: &'static str = $description;
-            const RESOURCE_TYPE: &'static str = RESOURCE_TYPE;
-            const EXAMPLE_ID: &'static str = EXAMPLE_ID;
-            const EXAMPLE_ACTOR: (&'static str, &'static str) = EXAMPLE_ACTOR;
-
-            fn example() -> Self {
-                Self { $($field: $example,)* }
-            }
-        }
+        event! { $name = $code, about (RESOURCE_TYPE, EXAMPLE_ID), by EXAMPLE_ACTOR; $description; Self { $($field: $example,)* } }
     )+ };
 }
 
