@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
-use kernel::{Ctx, TenantId};
-use store::Tx;
+use kernel::TenantId;
 
-use super::{frame::Shell, frame::Who, frame::draw};
+use super::{frame::Administrator, frame::Shell, frame::draw};
 use crate::api::Site;
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -41,14 +40,7 @@ pub(crate) async fn audit_log(
 }
 
 async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpResponse, Problem> {
-    let session = &access.caller().session;
-    let user = session.user.clone();
-    let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
-    let person = access.read(find).await?;
-    let tenant = access.own_tenant().await?;
-    let mut shell = Shell::new(site, "Audit log", "audit-log.js");
-    shell.here = PATH;
-    shell.person = Some(Who::of(&person, &tenant, &session.id));
+    let shell = Administrator::load(access).await?.shell(site, "Audit log", "audit-log.js", PATH);
     let catalog = audit::events::catalog();
     let specs = catalog.specs();
     draw(&Page {

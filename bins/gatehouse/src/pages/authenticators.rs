@@ -8,7 +8,7 @@ use attestation::{Aaguid, AttestationPolicyStore, Authenticator, Group, Mode, Po
 use kernel::Ctx;
 use store::Tx;
 
-use super::{frame::Shell, frame::Who, frame::draw};
+use super::{frame::Administrator, frame::Shell, frame::draw};
 use crate::api::{AttestationImpact, Site, impact_of};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -62,19 +62,9 @@ pub(crate) async fn authenticators(
 }
 
 async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpResponse, Problem> {
-    let session = &access.caller().session;
-    let user = session.user.clone();
-    let read = async move |_: &Ctx, tx: &mut Tx| {
-        let person = directory::find_person(tx, &user).await?;
-        let policy = tx.attestation_policy().await?;
-        Ok::<_, Problem>((person, policy))
-    };
-    let (person, policy) = access.read(read).await?;
+    let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
     let impact = impact_of(site, access, &policy).await?;
-    let tenant = access.own_tenant().await?;
-    let mut shell = Shell::new(site, "Authenticators", "authenticators.js");
-    shell.here = PATH;
-    shell.person = Some(Who::of(&person, &tenant, &session.id));
+    let shell = Administrator::load(access).await?.shell(site, "Authenticators", "authenticators.js", PATH);
     let makes = makes(&policy, &impact);
     let group = |group: Group| GroupRow {
         name: group.as_str(),

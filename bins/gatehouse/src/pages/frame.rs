@@ -2,9 +2,11 @@
 
 use actix_web::{HttpResponse, http::header};
 use askama::Template;
-use directory::Role;
-use gate::errors::Problem;
+use directory::{Role, Tenant};
+use gate::{access::Access, errors::Problem, permissions::AdministerInPerson};
+use kernel::Ctx;
 use sessions::SessionId;
+use store::Tx;
 
 use crate::api::Site;
 
@@ -22,6 +24,7 @@ pub(crate) struct Shell<'a> {
 }
 
 /// Who is signed in, as the head of a page says it.
+#[derive(Clone)]
 pub(crate) struct Who {
     pub(crate) name: String,
     pub(crate) tenant: String,
@@ -42,6 +45,34 @@ impl Who {
 impl<'a> Shell<'a> {
     pub(crate) fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
         Self { title, base_url: &site.pipeline.base_url, script, here: "", person: None }
+    }
+}
+
+/// An administrator on a page of the settings, and the tenant.
+pub(super) struct Administrator {
+    who: Who,
+    pub(super) tenant: Tenant,
+}
+
+impl Administrator {
+    pub(super) async fn load(access: &Access<AdministerInPerson>) -> Result<Self, Problem> {
+        let session = &access.caller().session;
+        let user = session.user.clone();
+        let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
+        let person = access.read(find).await?;
+        let tenant = access.own_tenant().await?;
+        Ok(Self { who: Who::of(&person, &tenant, &session.id), tenant })
+    }
+
+    /// The frame of a page at this path.
+    pub(super) fn shell<'a>(
+        &self,
+        site: &'a Site,
+        title: &'a str,
+        script: &'static str,
+        here: &'static str,
+    ) -> Shell<'a> {
+        Shell { here, person: Some(self.who.clone()), ..Shell::new(site, title, script) }
     }
 }
 

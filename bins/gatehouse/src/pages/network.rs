@@ -4,12 +4,11 @@ use std::net::IpAddr;
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
-use directory::Person;
 use kernel::Ctx;
 use netpolicy::{Mode, NetworkPolicyStore, Rule, Settings};
 use store::Tx;
 
-use super::{frame::Shell, frame::Who, frame::draw, times::Moment};
+use super::{frame::Administrator, frame::Shell, frame::draw, times::Moment};
 use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -43,12 +42,6 @@ struct RuleRow {
     is_own: bool,
 }
 
-struct Found {
-    person: Person,
-    settings: Settings,
-    rules: Vec<Rule>,
-}
-
 /// The page of the network policy.
 #[get("/settings/network")]
 pub(crate) async fn network(
@@ -64,18 +57,8 @@ async fn drawn(
     access: &Access<AdministerInPerson>,
     request: &HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let session = &access.caller().session;
-    let user = session.user.clone();
-    let find = async move |_: &Ctx, tx: &mut Tx| {
-        let person = directory::find_person(tx, &user).await?;
-        let (settings, rules) = tx.network_policy().await?;
-        Ok::<_, Problem>(Found { person, settings, rules })
-    };
-    let Found { person, settings, rules } = access.read(find).await?;
-    let tenant = access.own_tenant().await?;
-    let mut shell = Shell::new(site, "Network policy", "network.js");
-    shell.here = PATH;
-    shell.person = Some(Who::of(&person, &tenant, &session.id));
+    let (settings, rules) = access.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
+    let shell = Administrator::load(access).await?.shell(site, "Network policy", "network.js", PATH);
     let own_address = access.address();
     let sought = query(request, "q").unwrap_or_default().trim().to_lowercase();
     let has =

@@ -6,7 +6,7 @@ use kernel::Ctx;
 use saml_sp::{Provider, ProviderId, ProviderStore, ServiceProvider};
 use store::Tx;
 
-use super::{frame::Shell, frame::Who, frame::draw};
+use super::{frame::Administrator, frame::Shell, frame::draw};
 use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -107,26 +107,15 @@ async fn drawn(
     access: &Access<AdministerInPerson>,
     request: &HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let session = &access.caller().session;
-    let user = session.user.clone();
     let id = query(request, "provider").map(|id| id.parse::<ProviderId>()).transpose();
     let wanted = id.map_err(|_| Problem::not_found())?;
-    let find = async move |_: &Ctx, tx: &mut Tx| {
-        let person = directory::find_person(tx, &user).await?;
-        let provider: Option<Provider> = match &wanted {
-            Some(id) => Some(tx.provider(id).await?.ok_or_else(Problem::not_found)?),
-            None => None,
-        };
-        Ok::<_, Problem>((person, provider))
+    let find = async move |_: &Ctx, tx: &mut Tx| match &wanted {
+        Some(id) => Ok(Some(tx.provider(id).await?.ok_or_else(Problem::not_found)?)),
+        None => Ok::<Option<Provider>, Problem>(None),
     };
-    let (person, provider) = access.read(find).await?;
-    let tenant = access.own_tenant().await?;
-    let shell = |title, script| {
-        let mut shell = Shell::new(site, title, script);
-        shell.here = PATH;
-        shell.person = Some(Who::of(&person, &tenant, &session.id));
-        shell
-    };
+    let provider = access.read(find).await?;
+    let administrator = Administrator::load(access).await?;
+    let shell = |title, script| administrator.shell(site, title, script, PATH);
     let Some(one) = &provider else {
         return match query(request, "new") {
             Some(_) => {
@@ -147,7 +136,7 @@ async fn drawn(
         _ => {
             let shell = shell(&one.name, "sso-provider.js");
             let base_url = site.pipeline.base_url.trim_end_matches('/');
-            let sign_in_url = format!("{base_url}/auth/login?tenant={}", tenant.slug);
+            let sign_in_url = format!("{base_url}/auth/login?tenant={}", administrator.tenant.slug);
             draw(&Overview { shell, id, entity_id, sign_in_url, ours })
         }
     }

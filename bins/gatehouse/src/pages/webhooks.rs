@@ -8,8 +8,8 @@ use store::Tx;
 
 use super::{
     event_groups::{EventGroup, event_groups},
+    frame::Administrator,
     frame::Shell,
-    frame::Who,
     frame::draw,
 };
 use crate::api::{Site, query::query};
@@ -67,27 +67,15 @@ async fn drawn(
     access: &Access<AdministerInPerson>,
     request: &HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let session = &access.caller().session;
-    let user = session.user.clone();
     let id = query(request, "id").map(|id| id.parse::<SubscriptionId>()).transpose();
     let id = id.map_err(|_| Problem::not_found())?;
-    let wanted = id.clone();
-    let find = async move |_: &Ctx, tx: &mut Tx| {
-        let person = directory::find_person(tx, &user).await?;
-        let subscription = match &wanted {
-            Some(id) => Some(tx.subscription(id).await?.ok_or_else(Problem::not_found)?),
-            None => None,
-        };
-        Ok::<_, Problem>((person, subscription))
+    let find = async move |_: &Ctx, tx: &mut Tx| match &id {
+        Some(id) => Ok(Some(tx.subscription(id).await?.ok_or_else(Problem::not_found)?)),
+        None => Ok::<_, Problem>(None),
     };
-    let (person, subscription) = access.read(find).await?;
-    let tenant = access.own_tenant().await?;
-    let shell = |title, script| {
-        let mut shell = Shell::new(site, title, script);
-        shell.here = PATH;
-        shell.person = Some(Who::of(&person, &tenant, &session.id));
-        shell
-    };
+    let subscription = access.read(find).await?;
+    let administrator = Administrator::load(access).await?;
+    let shell = |title, script| administrator.shell(site, title, script, PATH);
     let Some(one) = &subscription else {
         return match query(request, "new") {
             Some(_) => draw(&New { shell: shell("Add a webhook", "webhook-new.js"), groups: event_groups() }),
