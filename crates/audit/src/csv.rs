@@ -1,5 +1,9 @@
 //! Entries as CSV (RFC 4180), harmless to spreadsheets.
 
+use std::borrow::Cow;
+
+use csv::{Terminator, WriterBuilder};
+
 use crate::Listed;
 
 /// The first line.
@@ -25,35 +29,22 @@ pub fn line(out: &mut Vec<u8>, listed: &Listed) {
         entry.ip.as_deref().unwrap_or_default(),
         &entry.metadata,
     ];
-    for (place, value) in cells.into_iter().enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        cell(out, value);
-    }
-    out.extend_from_slice(b"\r\n");
+    record(out, &cells);
 }
 
-/// Adds one value: quoted where it has to be, and with an apostrophe before what would be a formula.
-fn cell(out: &mut Vec<u8>, value: &str) {
-    let formula = value.trim_start_matches(' ').starts_with(BEGINS_FORMULA);
-    let quoted = value.bytes().any(|byte| matches!(byte, b'"' | b',' | b'\r' | b'\n'));
-    if quoted {
-        out.push(b'"');
-    }
-    if formula {
-        out.push(b'\'');
-    }
-    if quoted {
-        for part in value.split_inclusive('"') {
-            out.extend_from_slice(part.as_bytes());
-            if part.ends_with('"') {
-                out.push(b'"');
-            }
-        }
-        out.push(b'"');
+/// Adds a line with these values.
+fn record(out: &mut Vec<u8>, cells: &[&str]) {
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).buffer_capacity(512).from_writer(out);
+    // A vector takes all that is written to it.
+    let _written = writer.write_record(cells.iter().map(|cell| harmless(cell).into_owned()));
+}
+
+/// The value, with an apostrophe before what a spreadsheet would take for a formula.
+fn harmless(value: &str) -> Cow<'_, str> {
+    if value.trim_start_matches(' ').starts_with(BEGINS_FORMULA) {
+        Cow::Owned(format!("'{value}"))
     } else {
-        out.extend_from_slice(value.as_bytes());
+        Cow::Borrowed(value)
     }
 }
 
@@ -63,8 +54,8 @@ mod tests {
 
     fn written(value: &str) -> String {
         let mut out = Vec::new();
-        cell(&mut out, value);
-        String::from_utf8(out).unwrap()
+        record(&mut out, &["", value]);
+        String::from_utf8(out).unwrap().strip_prefix(',').unwrap().strip_suffix("\r\n").unwrap().to_owned()
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use actix_web::{
     HttpResponse,
-    http::header::{self, HeaderMap, HeaderValue},
+    cookie::{Cookie, SameSite, time::Duration},
+    http::header::{self, HeaderMap},
 };
 use kernel::{Env, TenantId};
 use serde_json::{Map, Value};
@@ -52,11 +53,33 @@ fn is_chunk(rest: &str) -> bool {
         || rest.strip_prefix('.').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn cookie(pipeline: &Pipeline, name: &str, value: &str, max_age: i64) -> Option<HeaderValue> {
+/// Adds a cookie that no script reads to an answer. It lasts for `max_age` seconds; 0 takes it away.
+pub fn add(
+    answer: &mut HttpResponse,
+    (name, value): (String, String),
+    path: &str,
+    max_age: i64,
+    (same_site, is_secure): (SameSite, bool),
+) -> Result<(), Problem> {
+    let cookie = Cookie::build(name, value)
+        .path(path)
+        .max_age(Duration::seconds(max_age))
+        .http_only(true)
+        .same_site(same_site)
+        .secure(is_secure)
+        .finish();
+    answer.add_cookie(&cookie).map_err(Problem::unforeseen)
+}
+
+fn add_session_cookie(
+    pipeline: &Pipeline,
+    answer: &mut HttpResponse,
+    (name, value): (String, String),
+    max_age: i64,
+) -> Result<(), Problem> {
     // A browser takes a `__Secure-` name only with the attribute, whatever the scheme.
-    let secure = if pipeline.https || name.starts_with("__Secure-") { "; Secure" } else { "" };
-    let text = format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
-    HeaderValue::from_str(&text).ok()
+    let is_secure = pipeline.https || name.starts_with("__Secure-");
+    add(answer, (name, value), "/", max_age, (SameSite::Lax, is_secure))
 }
 
 /// Who a session's cookie is about, for services around that read it.
@@ -94,11 +117,7 @@ pub fn set(
         .ok_or_else(Problem::internal)?;
     let mut pairs = chunks(pipeline.cookie_name, &token);
     pairs.push((AS_SID.to_owned(), session.id.to_string()));
-    for (name, value) in pairs {
-        let header = cookie(pipeline, &name, &value, max_age).ok_or_else(Problem::internal)?;
-        answer.headers_mut().append(header::SET_COOKIE, header);
-    }
-    Ok(())
+    pairs.into_iter().try_for_each(|pair| add_session_cookie(pipeline, answer, pair, max_age))
 }
 
 /// Takes the session's cookies away, under both names and in chunks.
@@ -106,8 +125,7 @@ pub fn clear(pipeline: &Pipeline, answer: &mut HttpResponse) {
     let chunked = |name: CookieName| (0..CHUNKS).map(move |index| format!("{}.{index}", name.as_str()));
     let names = CookieName::ALL.into_iter().flat_map(|name| chunked(name).chain([name.as_str().to_owned()]));
     for name in names.chain([AS_SID.to_owned()]) {
-        if let Some(header) = cookie(pipeline, &name, "", 0) {
-            answer.headers_mut().append(header::SET_COOKIE, header);
-        }
+        // Constant names make a header.
+        let _added = add_session_cookie(pipeline, answer, (name, String::new()), 0);
     }
 }

@@ -1,10 +1,6 @@
 //! `POST /api/auth/sign-in/resume`: a sign-in that an identity provider began goes on here.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::{self, HeaderValue},
-    post, web,
-};
+use actix_web::{HttpRequest, HttpResponse, cookie::SameSite, post, web};
 use credentials::attempts;
 use kernel::Ctx;
 use sign_in::{Error, ticket};
@@ -12,22 +8,22 @@ use store::Tx;
 
 use super::answer::{SignInAnswer, respond_to};
 use crate::api::Site;
-use gate::{access::Visitor, cookies::Sent, errors::Problem};
+use gate::{
+    access::Visitor,
+    cookies::{self, Sent},
+    errors::Problem,
+};
 
 /// Holds the ticket where no script can read it.
 const COOKIE: &str = "sign_in_ticket";
 /// The one address that it is sent to.
 const PATH: &str = "/api/auth/sign-in/resume";
 /// Seconds that a ticket lives.
-const LIVES: u32 = 600;
+const LIVES: i64 = 600;
 
 /// Gives the browser the ticket of a sign-in that goes on at the sign-in page.
-pub(crate) fn keep_ticket(site: &Site, answer: &mut HttpResponse, ticket: &str) {
-    let secure = if site.pipeline.https { "; Secure" } else { "" };
-    let text = format!("{COOKIE}={ticket}; Path={PATH}; Max-Age={LIVES}; HttpOnly; SameSite=Lax{secure}");
-    if let Ok(header) = HeaderValue::from_str(&text) {
-        answer.headers_mut().append(header::SET_COOKIE, header);
-    }
+pub(crate) fn keep_ticket(site: &Site, answer: &mut HttpResponse, ticket: String) -> Result<(), Problem> {
+    cookies::add(answer, (COOKIE.to_owned(), ticket), PATH, LIVES, (SameSite::Lax, site.pipeline.https))
 }
 
 /// Go on from an identity provider

@@ -106,7 +106,7 @@ pub(crate) async fn saml_acs(
     };
     let mut answer = answered(&site, &visitor, &request, (&tenant, &provider), ended).await?;
     if let Some(says) = &said {
-        browser::release(&site, &mut answer, says, &service_of(&site, &provider.id).acs_url);
+        browser::release(&site, &mut answer, says, &service_of(&site, &provider.id).acs_url)?;
     }
     Ok(answer)
 }
@@ -311,7 +311,7 @@ async fn led_on(
         }
         SignIn::FactorOwed { ticket, .. } => {
             let mut answer = to(&sign_in("resume"));
-            keep_ticket(site, &mut answer, &ticket.0);
+            keep_ticket(site, &mut answer, ticket.0)?;
             answer
         }
     })

@@ -72,7 +72,7 @@ pub(crate) async fn saml_login(
     area_metrics::saml_begun();
     let fields = [("SAMLRequest", begun.saml_request.as_str()), ("RelayState", begun.relay_state.as_str())];
     let mut answer = pages::saml_post(&site, &provider.name, &begun.action, &fields)?;
-    browser::bind(&site, &mut answer, &begun.request.id, &service.acs_url, begun.browser.expose());
+    browser::bind(&site, &mut answer, &begun.request.id, &service.acs_url, begun.browser.expose())?;
     Ok(answer)
 }
 
