@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use credentials::{
-    Cost, PasswordContext, Passwords, Salt, StoredPassword, Verdict,
-    attempts::{self, AttemptKey, AttemptStore, Taken},
+    AttemptStore, Cost, PasswordContext, Passwords, Salt, StoredPassword, Verdict,
+    attempts::{self, AttemptKey, Taken},
     check_new_password, totp,
 };
 use kernel::{Env, Secret, StoreError, SystemEnv, TenantId, Timestamp};

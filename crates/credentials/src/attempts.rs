@@ -4,9 +4,9 @@
 //! refused is not evaluated and does not count. What is kept of it has no personal value in it: a limit's
 //! key is a hash.
 
+use crate::store::AttemptStore;
 use std::net::{IpAddr, Ipv6Addr};
 
-use async_trait::async_trait;
 use kernel::{StoreError, TenantId, Timestamp, UserId};
 use ring::digest;
 
@@ -124,16 +124,6 @@ pub enum Taken {
         /// 1 or more.
         retry_after: u64,
     },
-}
-
-/// Where attempts of all tenants are counted.
-#[async_trait]
-pub trait AttemptStore: Send {
-    /// The times under each of these keys, which come in order, in milliseconds, oldest first; held until the end of
-    /// the unit of work.
-    async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError>;
-    /// Keeps the times under each key, which mean nothing any more from its end on.
-    async fn keep_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> Result<(), StoreError>;
 }
 
 /// Takes an attempt from all limits, or from none.

@@ -1,7 +1,7 @@
 //! Factors that people have enrolled, and which of them may go.
 
-use async_trait::async_trait;
-use kernel::{Id, Kind, StoreError, Timestamp, UserId};
+use crate::Removal;
+use kernel::{Id, Kind, Timestamp, UserId};
 
 use crate::{FactorKind, MfaPolicy, Passkey};
 
@@ -90,24 +90,6 @@ pub fn default_name(kind: FactorKind) -> &'static str {
     }
 }
 
-/// Why a factor may not go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Removal {
-    /// `POLICY_REQUIRES_MFA`
-    #[error(
-        "this tenant requires a second factor, so it cannot be turned off; an administrator can change that"
-    )]
-    PolicyRequiresMfa,
-    /// `POLICY_REQUIRES_WEBAUTHN`
-    #[error("this tenant accepts passkeys alone: enrol a passkey first, then remove the authenticator app")]
-    PolicyRequiresWebauthn,
-    /// `LAST_FACTOR_POLICY_BLOCKED`
-    #[error(
-        "this is the last factor and this tenant requires one: enrol another or generate recovery codes first"
-    )]
-    LastFactor,
-}
-
 /// Whether all factors may go.
 pub fn may_remove_all(policy: &MfaPolicy) -> Result<(), Removal> {
     if policy.required { Err(Removal::PolicyRequiresMfa) } else { Ok(()) }
@@ -137,40 +119,6 @@ pub fn may_remove(
         return Err(Removal::LastFactor);
     }
     Ok(())
-}
-
-/// Where one tenant's factors and recovery codes are kept.
-#[async_trait]
-pub trait FactorStore: Send {
-    /// A person's factors, verified or not, oldest first; held until the end of a unit of work that changes.
-    async fn factors(&mut self, user: &UserId) -> Result<Vec<Factor>, StoreError>;
-    /// The person's factor with this WebAuthn credential.
-    async fn factor_of_credential(&mut self, credential: &[u8]) -> Result<Option<Factor>, StoreError>;
-    /// Keeps a new factor; `false` when the tenant has one with the same credential.
-    async fn insert_factor(&mut self, factor: &Factor) -> Result<bool, StoreError>;
-    /// Writes the name, and when it was verified; with the data and the time of use, as [`Self::record_use`].
-    async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError>;
-    /// Uses a step of an authenticator app: `false` when it, or a later one, was used before.
-    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> Result<bool, StoreError>;
-    /// Writes the signature counter of a passkey and when it was used: no change that needs an audit entry, as what was proved
-    /// with it gets one.
-    async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError>;
-    /// Forgets what was begun and not verified.
-    async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError>;
-    /// Takes a factor away.
-    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> Result<bool, StoreError>;
-    /// How many recovery codes are unused.
-    async fn unused_codes(&mut self, user: &UserId) -> Result<usize, StoreError>;
-    /// Puts these in the place of all there were; none takes them away.
-    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError>;
-    /// Uses a code: `false` when it is not there or used. Of several who try at once one is told `true`.
-    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> Result<bool, StoreError>;
-    /// How many wrong codes of a user came in a row.
-    async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError>;
-    /// Counts one more.
-    async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError>;
-    /// Begins to count from none.
-    async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError>;
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@
 //! ```
 
 pub mod attempts;
+mod error;
 mod factor;
 mod lockout;
 mod make;
@@ -33,23 +34,24 @@ mod password;
 mod password_hash;
 mod policy;
 pub mod recovery;
+mod store;
 mod ticket;
 pub mod totp;
 
+pub use error::{CeremonyError, PolicyError, Removal, Weak};
 pub use factor::{
-    Factor, FactorData, FactorId, FactorIdKind, FactorStore, MAX_FACTORS, NAME_MAX, Removal, default_name,
-    may_remove, may_remove_all, name,
+    Factor, FactorData, FactorId, FactorIdKind, MAX_FACTORS, NAME_MAX, default_name, may_remove,
+    may_remove_all, name,
 };
 pub use lockout::{Means, PasskeyUse};
 pub use make::{Aaguid, Makers, Trust};
 pub use memory::MemoryCredentials;
 pub use passkey::{
-    Asserted, Assertion, Attestation, CeremonyError, Passkey, Passkeys, PendingAssertion,
-    PendingRegistration, user_handle, user_of_handle,
+    Asserted, Assertion, Attestation, Passkey, Passkeys, PendingAssertion, PendingRegistration, user_handle,
+    user_of_handle,
 };
-pub use password::{PasswordContext, Weak, check_new_password, password_min};
+pub use password::{PasswordContext, check_new_password, password_min};
 pub use password_hash::{Cost, PasswordError, Passwords, Salt, StoredPassword, Verdict};
-pub use policy::{FactorKind, MfaPolicy, PatPolicy, PolicyError, SessionPolicy, SignInMode, SignInPolicy};
-pub use ticket::{
-    Familiarity, MAX_WRONG_ANSWERS, SignInStore, TICKET_MINUTES, Ticket, TicketKind, TicketStore,
-};
+pub use policy::{FactorKind, MfaPolicy, PatPolicy, SessionPolicy, SignInMode, SignInPolicy};
+pub use store::{AttemptStore, FactorStore, Familiarity, SignInStore, TicketStore};
+pub use ticket::{MAX_WRONG_ANSWERS, TICKET_MINUTES, Ticket, TicketKind};

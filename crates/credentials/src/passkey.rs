@@ -1,5 +1,6 @@
 //! Passkeys: WebAuthn Level 3 ceremonies over a library that leaves policy to its caller.
 
+use crate::CeremonyError;
 use std::time::Duration;
 
 use kernel::{TenantId, Timestamp, UserId};
@@ -8,7 +9,6 @@ use serde_json::Value;
 use url::Url;
 use webauthn_rs_core::{
     WebauthnCore,
-    error::WebauthnError,
     proto::{
         AttestationConveyancePreference, AttestationFormat, AuthenticationState, Credential,
         ParsedAttestationData, PublicKeyCredential, RegisterPublicKeyCredential, RegistrationState,
@@ -68,26 +68,6 @@ impl Passkey {
     pub fn backed_up(&self) -> bool {
         self.credential.backup_state
     }
-}
-
-/// Why a ceremony came to nothing; the detail is for the log.
-#[derive(Debug, thiserror::Error)]
-pub enum CeremonyError {
-    /// The address of the server cannot be that of a relying party.
-    #[error("{0} has no host that passkeys could be made for")]
-    Origin(String),
-    /// What was sent is not the answer of an authenticator.
-    #[error("not the answer of an authenticator: {0}")]
-    Malformed(String),
-    /// What it says cannot be.
-    #[error("the answer of the authenticator contradicts itself: {0}")]
-    Contradiction(&'static str),
-    /// It does not prove anything.
-    #[error("the answer of the authenticator is refused: {0:?}")]
-    Refused(WebauthnError),
-    /// The library could not begin.
-    #[error("the ceremony cannot begin: {0:?}")]
-    Begin(WebauthnError),
 }
 
 /// What the server keeps while an authenticator is being enrolled.

@@ -1,5 +1,6 @@
 //! Which passwords are accepted (NIST SP 800-63B §5.1.1).
 
+use crate::Weak;
 use kernel::Secret;
 
 use crate::password_hash::{MAX_BYTES, normalised};
@@ -17,25 +18,6 @@ const COMMON: &str = include_str!("common.txt");
 const ESTIMATED: usize = 64;
 /// The same of each name.
 const NAME: usize = 64;
-
-/// Why a password is not taken: what to do instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Weak {
-    /// Too short to stand alone.
-    #[error("use at least {0} characters: a few words in a row are fine")]
-    Short(usize),
-    /// Longer than anybody types.
-    #[error("use at most {MAX_BYTES} bytes")]
-    Long,
-    /// Made of a name that whoever guesses it knows.
-    #[error(
-        "do not use your own name or address, your organization or this service in the password; use a few other words"
-    )]
-    OwnName,
-    /// Guessed early by whoever tries lists, patterns and words.
-    #[error("this password is easy to guess. {0}")]
-    Guessable(String),
-}
 
 /// What a new password is checked against.
 #[derive(Debug, Clone, Copy, Default)]

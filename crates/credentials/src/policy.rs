@@ -1,5 +1,6 @@
 //! What a tenant asks of those who sign in.
 
+use crate::PolicyError;
 use serde::{Deserialize, Serialize};
 
 /// Which way in is open.
@@ -101,26 +102,6 @@ impl Default for SignInPolicy {
             pat: None,
         }
     }
-}
-
-/// A policy that cannot be: which member, and what to write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
-    /// No factor would count, or one is named twice.
-    #[error("mfa.acceptedFactors: name WEBAUTHN, TOTP or both, each once")]
-    AcceptedFactors,
-    /// Too short or too long.
-    #[error("session.idleMinutes: write a number from 5 to 43200")]
-    IdleMinutes,
-    /// Too short or too long.
-    #[error("session.absoluteDays: write a number from 1 to 365")]
-    AbsoluteDays,
-    /// Too short or too long.
-    #[error("pat.maxDays: write a number from 1 to 366, or null")]
-    PatDays,
-    /// A scope is named twice.
-    #[error("pat.allowedScopes: name each scope once")]
-    PatScopes,
 }
 
 impl SignInPolicy {

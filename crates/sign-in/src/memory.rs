@@ -10,8 +10,8 @@ use kernel::{StoreError, Timestamp, UserId};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
 use sessions::{MemorySessions, Session, SessionId, SessionStore};
 use tokens::{
-    MemoryPats,
-    pat::{Pat, PatId, PatStore},
+    MemoryPats, PatStore,
+    pat::{Pat, PatId},
 };
 
 /// All that [`Storage`](crate::Storage) asks for, in memory. A clone is what a unit of work that fails goes back to.

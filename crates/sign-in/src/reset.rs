@@ -12,10 +12,7 @@ use credentials::{Factor, FactorStore};
 use directory::{Link, LinkKind, LinkStore, Person};
 use kernel::{Ctx, StoreError, UserId};
 use sessions::SessionStore;
-use tokens::{
-    RawToken, TokenKind,
-    pat::{PatId, PatStore},
-};
+use tokens::{PatId, PatStore, RawToken, TokenKind};
 
 use crate::{error::Error, store::Storage};
 

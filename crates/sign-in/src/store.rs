@@ -4,7 +4,7 @@ use credentials::{FactorStore, SignInStore, TicketStore};
 use directory::{LinkStore, PeopleStore};
 use netpolicy::NetworkPolicyStore;
 use sessions::SessionStore;
-use tokens::pat::PatStore;
+use tokens::PatStore;
 
 /// The storage of one tenant in one unit of work. Every type with these traits is one.
 pub trait Storage:

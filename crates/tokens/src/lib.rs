@@ -16,12 +16,16 @@
 //! # Ok::<(), kernel::ParseTimestampError>(())
 //! ```
 
+mod error;
 mod memory;
 pub mod pat;
 mod raw;
 mod scim;
+mod store;
 
+pub use error::{Malformed, PatError, ScimTokenError};
 pub use memory::MemoryPats;
-pub use pat::{Pat, PatId, PatStore, Scope};
-pub use raw::{Malformed, RawToken, TokenHash, TokenKind};
-pub use scim::{Error, NAME_MAX, NewScimToken, ScimToken, ScimTokenId, ScimTokenStore, mint, revoke};
+pub use pat::{Pat, PatId, Scope};
+pub use raw::{RawToken, TokenHash, TokenKind};
+pub use scim::{NAME_MAX, NewScimToken, ScimToken, ScimTokenId, mint, revoke};
+pub use store::{PatStore, ScimTokenStore};

@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 use kernel::{StoreError, Timestamp, UserId};
 
-use crate::pat::{Pat, PatId, PatStore};
+use crate::{
+    pat::{Pat, PatId},
+    store::PatStore,
+};
 
 /// The personal access tokens of one tenant, in memory.
 #[derive(Debug, Clone, Default)]

@@ -2,11 +2,10 @@
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
-use async_trait::async_trait;
 use kernel::{Ctx, Id, Kind, StoreError, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
-use crate::{NAME_MAX, RawToken, TokenHash, TokenKind};
+use crate::{NAME_MAX, PatError, PatStore, RawToken, TokenHash, TokenKind};
 
 /// Marks ids of personal access tokens.
 #[derive(Debug, Clone, Copy)]
@@ -156,65 +155,21 @@ pub struct NewPat {
     pub expires_in_days: Option<i64>,
 }
 
-/// Where one tenant's personal access tokens are kept.
-#[async_trait]
-pub trait PatStore: Send {
-    /// Keeps a new token.
-    async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError>;
-    /// A person's tokens that are not revoked, newest first.
-    async fn pats_of(&mut self, user: &UserId) -> Result<Vec<Pat>, StoreError>;
-    /// The token of this id, revoked or not.
-    async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError>;
-    /// Marks a token revoked unless it is already; tells whether it changed.
-    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError>;
-}
-
-/// Why a token was not minted or revoked.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The name is empty, too long or has control characters.
-    #[error("name: write 1 to {NAME_MAX} printable characters")]
-    Name,
-    /// None, or one twice.
-    #[error(
-        "scopes: name at least one of read:profile, write:profile, read:hcm, write:hcm, admin:tenant, each once"
-    )]
-    Scopes,
-    /// Too short or too long.
-    #[error("expiresInDays: write a number from 1 to {MAX_DAYS}")]
-    Days,
-    /// The tenant allows fewer days.
-    #[error("expiresInDays: the sign-in policy of this tenant allows at most {0} days")]
-    DaysAllowed(i64),
-    /// The tenant does not allow a scope.
-    #[error("scopes: the sign-in policy of this tenant does not allow {0}; leave it out")]
-    ScopeNotAllowed(Scope),
-    /// The person has too many.
-    #[error("there are {MAX_TOKENS} tokens in force; revoke one first")]
-    TooMany,
-    /// No token of this id is the person's.
-    #[error("no such token")]
-    NotFound,
-    /// Storage failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 impl NewPat {
     /// Checks what the person chose.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), PatError> {
         let length = self.name.trim().chars().count();
         if length == 0 || length > NAME_MAX || self.name.trim().chars().any(char::is_control) {
-            return Err(Error::Name);
+            return Err(PatError::Name);
         }
         let mut scopes = self.scopes.clone();
         scopes.sort_unstable();
         scopes.dedup();
         if scopes.is_empty() || scopes.len() != self.scopes.len() {
-            return Err(Error::Scopes);
+            return Err(PatError::Scopes);
         }
         if self.expires_in_days.is_some_and(|days| !(1..=MAX_DAYS).contains(&days)) {
-            return Err(Error::Days);
+            return Err(PatError::Days);
         }
         Ok(())
     }
@@ -222,13 +177,13 @@ impl NewPat {
 
 impl NewPat {
     /// Checks what the person chose against what the tenant allows. Without a choice the token ends when it has to.
-    pub fn within(mut self, limits: &Limits) -> Result<Self, Error> {
+    pub fn within(mut self, limits: &Limits) -> Result<Self, PatError> {
         if let Some(scope) = self.scopes.iter().find(|scope| !limits.allowed.contains(scope)) {
-            return Err(Error::ScopeNotAllowed(*scope));
+            return Err(PatError::ScopeNotAllowed(*scope));
         }
         if let Some(most) = limits.max_days {
             if self.expires_in_days.is_some_and(|days| days > most) {
-                return Err(Error::DaysAllowed(most));
+                return Err(PatError::DaysAllowed(most));
             }
             self.expires_in_days = self.expires_in_days.or(Some(most));
         }
@@ -242,11 +197,11 @@ pub async fn mint(
     store: &mut dyn PatStore,
     user: &UserId,
     new: NewPat,
-) -> Result<(Pat, RawToken), Error> {
+) -> Result<(Pat, RawToken), PatError> {
     new.check()?;
     let live = store.pats_of(user).await?.iter().filter(|token| token.is_live(ctx.now)).count();
     if live >= MAX_TOKENS {
-        return Err(Error::TooMany);
+        return Err(PatError::TooMany);
     }
     let raw = RawToken::mint(&*ctx.env, TokenKind::Pat, &ctx.tenant);
     let token = Pat {
@@ -266,10 +221,10 @@ pub async fn mint(
 }
 
 /// Revokes a person's token: the next request that presents it is refused.
-pub async fn revoke(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId, id: &PatId) -> Result<(), Error> {
+pub async fn revoke(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId, id: &PatId) -> Result<(), PatError> {
     match store.pat(id).await? {
         Some(token) if token.user == *user && store.revoke_pat(id, ctx.now).await? => Ok(()),
-        _ => Err(Error::NotFound),
+        _ => Err(PatError::NotFound),
     }
 }
 
@@ -300,10 +255,10 @@ mod tests {
             expires_in_days: days,
         };
         assert!(new("CI", &[Scope::ReadProfile], Some(30)).check().is_ok());
-        assert!(matches!(new(" ", &[Scope::ReadProfile], None).check(), Err(Error::Name)));
-        assert!(matches!(new("CI", &[], None).check(), Err(Error::Scopes)));
-        assert!(matches!(new("CI", &[Scope::ReadHcm, Scope::ReadHcm], None).check(), Err(Error::Scopes)));
-        assert!(matches!(new("CI", &[Scope::ReadHcm], Some(0)).check(), Err(Error::Days)));
+        assert!(matches!(new(" ", &[Scope::ReadProfile], None).check(), Err(PatError::Name)));
+        assert!(matches!(new("CI", &[], None).check(), Err(PatError::Scopes)));
+        assert!(matches!(new("CI", &[Scope::ReadHcm, Scope::ReadHcm], None).check(), Err(PatError::Scopes)));
+        assert!(matches!(new("CI", &[Scope::ReadHcm], Some(0)).check(), Err(PatError::Days)));
         assert_eq!("read:hcm".parse(), Ok(Scope::ReadHcm));
         assert!("read:everything".parse::<Scope>().is_err());
     }
@@ -318,9 +273,9 @@ mod tests {
         };
         assert_eq!(new(&[Scope::ReadHcm], None).unwrap().expires_in_days, Some(30));
         assert_eq!(new(&[Scope::ReadHcm], Some(7)).unwrap().expires_in_days, Some(7));
-        assert!(matches!(new(&[Scope::ReadHcm], Some(31)), Err(Error::DaysAllowed(30))));
+        assert!(matches!(new(&[Scope::ReadHcm], Some(31)), Err(PatError::DaysAllowed(30))));
         let refused = new(&[Scope::ReadHcm, Scope::WriteHcm], None);
-        assert!(matches!(refused, Err(Error::ScopeNotAllowed(Scope::WriteHcm))));
+        assert!(matches!(refused, Err(PatError::ScopeNotAllowed(Scope::WriteHcm))));
 
         let tenant = kernel::Id::<kernel::Tenant>::new(&env);
         let now = kernel::Env::now(&env);

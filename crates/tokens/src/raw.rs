@@ -1,14 +1,15 @@
 //! The text of a token: `scim_`, `pat_` … + tenant key (26) + secret (32) + checksum (7).
 
+use crate::Malformed;
 use std::fmt;
 
 use kernel::{Env, Secret, TenantId};
 use ring::digest;
 
-const TENANT_LEN: usize = 26;
+pub(crate) const TENANT_LEN: usize = 26;
 const SECRET_BYTES: usize = 20;
-const SECRET_LEN: usize = 32;
-const CHECKSUM_LEN: usize = 7;
+pub(crate) const SECRET_LEN: usize = 32;
+pub(crate) const CHECKSUM_LEN: usize = 7;
 
 /// What a token is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,17 +45,6 @@ pub struct RawToken {
     text: Secret<String>,
     kind: TokenKind,
     tenant: TenantId,
-}
-
-/// The text is not a token of ours: unknown prefix, wrong length, alphabet or checksum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
-    /// No known prefix, wrong length or a character outside the alphabet.
-    #[error("not of the form scim_… or pat_… with {} characters after it", TENANT_LEN + SECRET_LEN + CHECKSUM_LEN)]
-    Shape,
-    /// The last seven characters do not fit the rest: a typing or copying error.
-    #[error("the checksum does not fit: was it copied whole?")]
-    Checksum,
 }
 
 /// SHA-256 of a token's whole text: what is stored and looked up.

@@ -1,9 +1,10 @@
 //! SCIM tokens: minted by an administrator or the command line, presented by an identity provider.
 
+use crate::ScimTokenError;
+use crate::ScimTokenStore;
 use std::net::IpAddr;
 
-use async_trait::async_trait;
-use kernel::{Ctx, Id, Kind, StoreError, Timestamp};
+use kernel::{Ctx, Id, Kind, Timestamp};
 
 use crate::{RawToken, TokenHash, TokenKind};
 
@@ -49,43 +50,16 @@ pub struct NewScimToken {
     pub create_conflict: bool,
 }
 
-/// Where one tenant's SCIM tokens are kept.
-#[async_trait]
-pub trait ScimTokenStore: Send {
-    /// Keeps a new token.
-    async fn insert_scim_token(&mut self, token: &ScimToken) -> Result<(), StoreError>;
-    /// The token of this id, revoked or not.
-    async fn scim_token(&mut self, id: &ScimTokenId) -> Result<Option<ScimToken>, StoreError>;
-    /// Those in force, newest first.
-    async fn scim_tokens(&mut self) -> Result<Vec<ScimToken>, StoreError>;
-    /// Marks a token revoked unless it is already; tells whether it changed.
-    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError>;
-}
-
-/// Why a token was not minted or revoked.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The name is empty, too long or has control characters.
-    #[error("name: write 1 to {NAME_MAX} printable characters")]
-    Name,
-    /// No token of this id, or it is revoked already.
-    #[error("no such token")]
-    NotFound,
-    /// Storage failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// Mints a token for the tenant of `ctx`; the raw text is in the answer and nowhere else.
 pub async fn mint(
     ctx: &Ctx,
     store: &mut dyn ScimTokenStore,
     new: NewScimToken,
-) -> Result<(ScimToken, RawToken), Error> {
+) -> Result<(ScimToken, RawToken), ScimTokenError> {
     let name = new.name.trim();
     let length = name.chars().count();
     if length == 0 || length > NAME_MAX || name.chars().any(char::is_control) {
-        return Err(Error::Name);
+        return Err(ScimTokenError::Name);
     }
     let raw = RawToken::mint(&*ctx.env, TokenKind::Scim, &ctx.tenant);
     let token = ScimToken {
@@ -103,6 +77,10 @@ pub async fn mint(
 }
 
 /// Revokes a token: the next request that presents it is refused.
-pub async fn revoke(ctx: &Ctx, store: &mut dyn ScimTokenStore, id: &ScimTokenId) -> Result<(), Error> {
-    if store.revoke_scim_token(id, ctx.now).await? { Ok(()) } else { Err(Error::NotFound) }
+pub async fn revoke(
+    ctx: &Ctx,
+    store: &mut dyn ScimTokenStore,
+    id: &ScimTokenId,
+) -> Result<(), ScimTokenError> {
+    if store.revoke_scim_token(id, ctx.now).await? { Ok(()) } else { Err(ScimTokenError::NotFound) }
 }

@@ -88,7 +88,7 @@ async fn mint(office: &Office, tenant: &str, new: NewScimToken) -> Result<Report
         let (token, raw) = tokens::mint(ctx, tx, new).await?;
         let data = ScimTokenCreated { create_conflict: token.create_conflict };
         let event = Event::new(token.id.as_str(), &data);
-        Ok::<_, tokens::Error>(Audited::new((token, raw), event))
+        Ok::<_, tokens::ScimTokenError>(Audited::new((token, raw), event))
     });
     let (token, raw) = write.await?;
     let json = json!({ "id": token.id, "token": raw.expose() });
@@ -101,7 +101,7 @@ async fn mint_pat(office: &Office, tenant: &str, email: &Email, new: NewPat) -> 
         let new = new.within(&store::pat_limits(&tx.sign_in_policy().await?))?;
         let (pat, raw) = tokens::pat::mint(ctx, tx, &user, new).await?;
         let event = Event::new(pat.id.as_str(), &pat_created(&pat));
-        Ok::<_, tokens::pat::Error>(Audited::new((pat, raw), event))
+        Ok::<_, tokens::PatError>(Audited::new((pat, raw), event))
     });
     let (pat, raw) = write.await?;
     let json = json!({ "id": pat.id, "token": raw.expose() });
@@ -110,16 +110,16 @@ async fn mint_pat(office: &Office, tenant: &str, email: &Email, new: NewPat) -> 
 
 async fn revoke_pat(office: &Office, id: PatId) -> Result<Report> {
     let owner = office.store.across(async |across| across.tenant_of_pat(&id).await).await?;
-    let Some(tenant) = owner else { return Err(tokens::pat::Error::NotFound.into()) };
+    let Some(tenant) = owner else { return Err(tokens::PatError::NotFound.into()) };
     let revoked = id.clone();
     let write = office.write(&tenant, async move |ctx, tx| {
-        let Some(pat) = tx.pat(&revoked).await? else { return Err(tokens::pat::Error::NotFound) };
+        let Some(pat) = tx.pat(&revoked).await? else { return Err(tokens::PatError::NotFound) };
         if pat.revoked_at.is_some() {
             return Ok(Audited::without((), Unaudited::NothingChanged));
         }
         tokens::pat::revoke(ctx, tx, &pat.user, &revoked).await?;
         let event = Event::new(revoked.as_str(), &PatRevoked { user: pat.user.to_string() });
-        Ok::<_, tokens::pat::Error>(Audited::new((), event))
+        Ok::<_, tokens::PatError>(Audited::new((), event))
     });
     write.await?;
     Ok(Report::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked")))
@@ -127,11 +127,11 @@ async fn revoke_pat(office: &Office, id: PatId) -> Result<Report> {
 
 async fn revoke(office: &Office, id: ScimTokenId) -> Result<Report> {
     let owner = office.store.across(async |across| across.tenant_of_scim_token(&id).await).await?;
-    let Some(tenant) = owner else { return Err(tokens::Error::NotFound.into()) };
+    let Some(tenant) = owner else { return Err(tokens::ScimTokenError::NotFound.into()) };
     let revoked = id.clone();
     let write = office.write(&tenant, async move |ctx, tx| {
         tokens::revoke(ctx, tx, &revoked).await?;
-        Ok::<_, tokens::Error>(Audited::new((), Event::new(revoked.as_str(), &ScimTokenRevoked {})))
+        Ok::<_, tokens::ScimTokenError>(Audited::new((), Event::new(revoked.as_str(), &ScimTokenRevoked {})))
     });
     write.await?;
     Ok(Report::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked")))

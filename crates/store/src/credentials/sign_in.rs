@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use audit::Unaudited;
 use chrono::NaiveDateTime;
 use credentials::{
-    Familiarity, Salt, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
-    attempts::{AttemptKey, AttemptStore},
+    AttemptStore, Familiarity, Salt, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
+    attempts::AttemptKey,
 };
 use diesel::{dsl, prelude::*, upsert::excluded};
 use diesel_async::RunQueryDsl;

@@ -194,7 +194,7 @@ pub(crate) async fn revoke_token(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         tokens::pat::revoke(ctx, tx, &user, &id).await?;
         let event = Event::new(id.as_str(), &PatRevoked { user: user.to_string() });
-        Ok::<_, tokens::pat::Error>(Audited::new((), event))
+        Ok::<_, tokens::PatError>(Audited::new((), event))
     };
     access.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))

@@ -401,7 +401,7 @@ impl Server {
         let unit = async move |ctx: &Ctx, tx: &mut Tx| {
             tokens::revoke(ctx, tx, &id).await?;
             let event = Event::new(id.as_str(), &audit::events::scim_tokens::ScimTokenRevoked {});
-            Ok::<_, tokens::Error>(Audited::new((), event))
+            Ok::<_, tokens::ScimTokenError>(Audited::new((), event))
         };
         let ctx = Ctx::new(self.env.clone(), tenant.id.clone(), Actor::system("test"));
         self.runtime.block_on(self.store.write(ctx, unit)).unwrap();
