@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use async_trait::async_trait;
 use kernel::{Actor, Ctx, Id, Kind, StoreError, TenantId, Timestamp};
 
 use crate::{
@@ -93,15 +92,6 @@ impl Entry {
             mac: Some(mac),
         })
     }
-}
-
-/// Where one tenant's entries are kept.
-#[async_trait]
-pub trait AuditStore: Send {
-    /// Adds entries of the tenant, in order, each with its MAC.
-    async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
-    /// The newest entries first, at most `limit` of them, as tests look at them.
-    async fn latest(&mut self, limit: u32) -> Result<Vec<StoredEntry>, StoreError>;
 }
 
 /// An entry as it was read back.

@@ -22,6 +22,7 @@ mod audited;
 mod catalog;
 pub mod csv;
 mod entry;
+mod error;
 mod event;
 pub mod events;
 mod leaf;
@@ -29,14 +30,16 @@ pub mod log;
 mod mac;
 mod memory;
 mod query;
+mod store;
 
 pub use audited::{Audited, Unaudited};
 pub use catalog::{Catalog, EventSpec};
-pub use entry::{AuditId, AuditStore, Entry, StoredEntry};
+pub use entry::{AuditId, Entry, StoredEntry};
+pub use error::FilterError;
 pub use event::{Event, EventData};
 pub use mac::{EntryKeys, EntryMac, MacProblem};
 pub use memory::MemoryLedger;
 pub use query::{
-    AuditQueryStore, CODES_BY_INDEX, Filter, FilterError, Followed, Found, Listed, MAX_CODES, MAX_SCANNED,
-    MAX_TEXT, Position, find, follow,
+    CODES_BY_INDEX, Filter, Followed, Found, Listed, MAX_CODES, MAX_SCANNED, MAX_TEXT, Position, find, follow,
 };
+pub use store::{AuditQueryStore, AuditStore};

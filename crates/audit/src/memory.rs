@@ -9,11 +9,9 @@ use async_trait::async_trait;
 use kernel::{StoreError, Timestamp};
 
 use crate::{
-    AuditQueryStore, AuditStore, Entry, EntryKeys, Filter, Listed, Position, StoredEntry,
-    log::{
-        Batch, Claimed, Frontier, Hash, Lease, Place, SealStore, Sealed, SealedRow, TreeStore, Unsealed,
-        VerifyStore,
-    },
+    Entry, EntryKeys, Filter, Listed, Position, StoredEntry,
+    log::{Batch, Claimed, Frontier, Hash, Lease, Place, Sealed, SealedRow, Unsealed},
+    store::{AuditQueryStore, AuditStore, SealStore, TreeStore, VerifyStore},
 };
 
 /// Keeps everything in memory. What holds it (a mutex) is what keeps changes apart.

@@ -1,6 +1,7 @@
 //! Finding entries: what is looked for, and pages of it.
 
-use async_trait::async_trait;
+use crate::error::FilterError;
+use crate::store::AuditQueryStore;
 use kernel::{StoreError, Timestamp};
 
 use crate::{Catalog, StoredEntry};
@@ -80,20 +81,6 @@ pub struct Followed {
     pub next: u64,
     /// Whether the page was to begin behind the end: the log was longer once.
     pub is_ahead: bool,
-}
-
-/// What is looked for in `action` is not written as it has to be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FilterError {
-    /// Not a list of codes and prefixes.
-    #[error("{0:?} is neither a code nor a beginning of codes with * at its end")]
-    Action(String),
-    /// More codes than are looked for at once.
-    #[error("{MAX_CODES} codes at most")]
-    Actions,
-    /// Too long to be looked for.
-    #[error("{MAX_TEXT} characters at most")]
-    Text,
 }
 
 impl Filter {
@@ -196,43 +183,6 @@ impl Filter {
             && self.to.is_none_or(|to| entry.timestamp < to)
             && self.text.as_ref().is_none_or(text)
     }
-}
-
-/// Where one tenant's entries are looked for.
-#[async_trait]
-pub trait AuditQueryStore: Send {
-    /// Entries that match, newest first: those after a position, up to and with another, so many at most.
-    async fn entries(
-        &mut self,
-        filter: &Filter,
-        after: Option<&Position>,
-        until: Option<&Position>,
-        limit: usize,
-    ) -> Result<Vec<Listed>, StoreError>;
-    /// Where the entry stands that comes so many after a position, of those of an actor, a resource or an action, at a
-    /// time; `None` where there are fewer.
-    async fn further(
-        &mut self,
-        filter: &Filter,
-        after: Option<&Position>,
-        count: usize,
-    ) -> Result<Option<Position>, StoreError>;
-    /// How many entries there are from a time on, before another; so many at most are counted.
-    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> Result<usize, StoreError>;
-    /// Whether there is time for another look at texts; without it, a page says how far it has come.
-    fn has_time(&self) -> bool {
-        true
-    }
-    /// How many entries are sealed.
-    async fn sealed_size(&mut self) -> Result<u64, StoreError>;
-    /// Entries that match and were sealed from a place on, before another, in the order of the log, so many at most.
-    async fn sealed_entries(
-        &mut self,
-        filter: &Filter,
-        from: u64,
-        to: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, Listed)>, StoreError>;
 }
 
 /// What matches of what is sealed, in the order of the log, from a place on.

@@ -163,6 +163,8 @@ pub async fn take(
 mod tests {
     use std::collections::BTreeMap;
 
+    use async_trait::async_trait;
+
     use super::*;
 
     #[derive(Default)]

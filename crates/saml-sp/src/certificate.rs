@@ -1,5 +1,6 @@
 //! Certificates: containers of pinned keys, with an end that is told in time.
 
+use crate::error::CertificateError;
 use std::fmt;
 
 use data_encoding::{BASE64, HEXLOWER};
@@ -36,17 +37,6 @@ pub struct Certificate {
     not_before: Timestamp,
     not_after: Timestamp,
     kind: KeyKind,
-}
-
-/// Why bytes are not a certificate that is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CertificateError {
-    /// Not a certificate.
-    #[error("not an X.509 certificate: write it as PEM, or as base64 of its DER form")]
-    Malformed,
-    /// A key that is too weak or of another kind.
-    #[error("its key is not RSA of 2048 to 8192 bits or ECDSA on P-256, P-384 or P-521")]
-    Key,
 }
 
 impl Certificate {

@@ -4,10 +4,12 @@ use kernel::{Ctx, StoreError};
 
 use crate::{
     domain::EmailDomain,
+    error::ProviderError,
     id::ProviderId,
     keys::{KeptKey, OurKeys},
-    provider::{MAX_PROVIDERS, Provider, ProviderError, ProviderStore, Refresh, Source},
+    provider::{MAX_PROVIDERS, Provider, Refresh, Source},
     refreshing,
+    store::ProviderStore,
     wanted::{Checked, Known},
 };
 

@@ -2,8 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use async_trait::async_trait;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A domain as it stands behind the `@`: lower case, ASCII (IDNA A-labels), two labels at least.
@@ -97,19 +96,6 @@ pub struct VerifiedDomain {
     pub method: Method,
     /// When.
     pub verified_at: Timestamp,
-}
-
-/// Where domains that were proved are kept: one owner each, over all tenants.
-#[async_trait]
-pub trait DomainStore: Send {
-    /// This tenant's, by name.
-    async fn verified_domains(&mut self) -> Result<Vec<VerifiedDomain>, StoreError>;
-    /// Whose it is.
-    async fn domain_owner(&mut self, domain: &EmailDomain) -> Result<Option<TenantId>, StoreError>;
-    /// Keeps it as this tenant's; `false` if it is somebody's already, this tenant's own included.
-    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> Result<bool, StoreError>;
-    /// Gives it up; `false` if it is not this tenant's.
-    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> Result<bool, StoreError>;
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod conformance;
 mod decrypt;
 mod domain;
 mod encode;
+mod error;
 mod id;
 mod keys;
 pub mod memory;
@@ -30,6 +31,7 @@ mod request;
 mod response;
 mod service;
 mod signature;
+mod store;
 mod subject;
 #[cfg(test)]
 mod testing;
@@ -38,27 +40,27 @@ mod wanted;
 mod write;
 mod xml;
 
-pub use certificate::{Certificate, CertificateError, Certificates};
+pub use certificate::{Certificate, Certificates};
 pub use change::{New, complete_rotation, create, remove, replace, start_rotation};
-pub use domain::{DomainStore, EmailDomain, Method, ParseEmailDomainError, VerifiedDomain};
+pub use domain::{EmailDomain, Method, ParseEmailDomainError, VerifiedDomain};
+pub use error::{CertificateError, DomainError, MetadataError, ProviderError};
 pub use id::{ParseProviderIdError, ProviderId};
 pub use keys::{KeptKey, KeyError, KeyPair, OurKeys, SealKey};
-pub use metadata::{IdpMetadata, MAX_METADATA, MetadataError};
-pub use ownership::{
-    DomainError, DomainRecheck, RECHECK_MILLIS, Rechecked, RecordFound, give_up, own, recheck,
-};
+pub use metadata::{IdpMetadata, MAX_METADATA};
+pub use ownership::{DomainRecheck, RECHECK_MILLIS, Rechecked, RecordFound, give_up, own, recheck};
 pub use provider::{
     AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME, MAX_PROVIDERS,
-    Provider, ProviderError, ProviderStore, Refresh, Source,
+    Provider, Refresh, Source,
 };
 pub use refreshing::{Ending, Refreshed, looked_after, refreshed};
 pub use refusal::{Reason, Refusal, Step};
-pub use request::{Begun, Claimed, Intent, REQUEST_MINUTES, Request, RequestId, RequestStore, begin};
+pub use request::{Begun, Claimed, Intent, REQUEST_MINUTES, Request, RequestId, begin};
 pub use response::{
     Against, Attribute, Claims, Counted, Examined, MAX_RESPONSE, MAX_VALUES, NameId, claim, examine,
 };
 pub use service::ServiceProvider;
 pub use signature::{Verified, warm_up};
-pub use subject::{PERSISTENT, PinnedSubject, Recognized, Subject, SubjectStore, recognize};
-pub use trial::{Trial, TrialId, TrialStore};
+pub use store::{DomainStore, ProviderStore, RequestStore, SubjectStore, TrialStore};
+pub use subject::{PERSISTENT, PinnedSubject, Recognized, Subject, recognize};
+pub use trial::{Trial, TrialId};
 pub use wanted::{Change, Checked, Known, OtherSide};

@@ -10,12 +10,13 @@ use kernel::{StoreError, TenantId, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{
-    domain::{DomainStore, EmailDomain, VerifiedDomain},
+    domain::{EmailDomain, VerifiedDomain},
     id::ProviderId,
-    provider::{Provider, ProviderStore},
-    request::{Claimed, Request, RequestId, RequestStore},
-    subject::{PinnedSubject, Subject, SubjectStore},
-    trial::{Trial, TrialId, TrialStore},
+    provider::Provider,
+    request::{Claimed, Request, RequestId},
+    store::{DomainStore, ProviderStore, RequestStore, SubjectStore, TrialStore},
+    subject::{PinnedSubject, Subject},
+    trial::{Trial, TrialId},
 };
 
 /// Keeps everything of one tenant in memory. Clones share it.

@@ -1,5 +1,6 @@
 //! Metadata of identity providers: what is pinned from it.
 
+use crate::error::MetadataError;
 use kernel::Timestamp;
 use roxmltree::Node;
 use url::{Host, Url};
@@ -26,44 +27,6 @@ pub struct IdpMetadata {
     pub wants_signed_requests: bool,
     /// When it says it ends.
     pub valid_until: Option<Timestamp>,
-}
-
-/// Why metadata cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MetadataError {
-    /// Longer than 512 KiB.
-    #[error("metadata of more than {} KiB is not read; hand in that of one identity provider", MAX_METADATA / 1024)]
-    TooLarge,
-    /// Not XML within bounds.
-    #[error("not metadata that can be read: {0}")]
-    Xml(String),
-    /// Not of one identity provider.
-    #[error("there is no EntityDescriptor with an IDPSSODescriptor for SAML 2.0 in it")]
-    NoProvider,
-    /// Of several.
-    #[error("there are several identity providers in it; hand in that of one")]
-    ManyProviders,
-    /// Its entity id is missing or too long.
-    #[error("the entityID is missing or longer than {MAX_NAME} characters")]
-    EntityId,
-    /// No usable single sign-on service.
-    #[error("it has no SingleSignOnService with the HTTP-POST binding, which is the one that is used here")]
-    NoPostBinding,
-    /// That service's address.
-    #[error("the address of its SingleSignOnService {0}")]
-    Address(&'static str),
-    /// No usable certificate.
-    #[error("it has no signing certificate that can be used (RSA of at least 2048 bits, or ECDSA)")]
-    NoCertificate,
-    /// Too many certificates.
-    #[error("it has more than {MAX_CERTIFICATES} signing certificates")]
-    ManyCertificates,
-    /// Its end is no time.
-    #[error("its validUntil, {0}, is no time with a zone")]
-    Until(String),
-    /// It is over.
-    #[error("it was valid until {0}")]
-    Expired(Timestamp),
 }
 
 impl From<Refusal> for MetadataError {

@@ -1,22 +1,12 @@
 //! Whose a domain is: one tenant's, until it is given up.
 
-use kernel::{Ctx, StoreError, TenantId, Timestamp};
+use crate::error::DomainError;
+use kernel::{Ctx, TenantId, Timestamp};
 
-use crate::domain::{DomainStore, EmailDomain, Method, VerifiedDomain};
-
-/// Why a domain cannot be owned or given up.
-#[derive(Debug, thiserror::Error)]
-pub enum DomainError {
-    /// Another tenant has proved it.
-    #[error("{0} belongs to another tenant here, which has proved it; it has to be given up there first")]
-    Taken(EmailDomain),
-    /// The tenant has not proved it.
-    #[error("{0} is no domain that this tenant has proved")]
-    NotFound(EmailDomain),
-    /// Storage.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+use crate::{
+    domain::{EmailDomain, Method, VerifiedDomain},
+    store::DomainStore,
+};
 
 /// Keeps that a domain is this tenant's. Says whether that is new; if not, it stays as it was.
 pub async fn own(

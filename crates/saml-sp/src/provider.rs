@@ -1,7 +1,6 @@
 //! Identity providers of a tenant, and how they change.
 
-use async_trait::async_trait;
-use kernel::{StoreError, Timestamp};
+use kernel::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -147,57 +146,4 @@ impl Provider {
         self.warned = Some(days);
         Some(days)
     }
-}
-
-/// Where one tenant's providers are kept.
-#[async_trait]
-pub trait ProviderStore: Send {
-    /// All of them, the oldest first.
-    async fn providers(&mut self) -> Result<Vec<Provider>, StoreError>;
-    /// The one of this id. In a unit of work that changes, nobody else changes it before the end.
-    async fn provider(&mut self, id: &ProviderId) -> Result<Option<Provider>, StoreError>;
-    /// How many there are. In a unit of work that changes, nobody else adds one before the end.
-    async fn count_providers(&mut self) -> Result<usize, StoreError>;
-    /// Which of the tenant's providers speaks for a domain.
-    async fn provider_of_domain(&mut self, domain: &EmailDomain) -> Result<Option<ProviderId>, StoreError>;
-    /// Keeps a new one with its domains.
-    async fn insert_provider(&mut self, provider: &Provider) -> Result<(), StoreError>;
-    /// Keeps a changed one with its domains.
-    async fn update_provider(&mut self, provider: &Provider) -> Result<(), StoreError>;
-    /// Removes one, with its domains, requests, trials and remembered assertions; `false` if there is none.
-    async fn delete_provider(&mut self, id: &ProviderId) -> Result<bool, StoreError>;
-}
-
-/// Why a provider cannot be made or changed so.
-#[derive(Debug, thiserror::Error)]
-pub enum ProviderError {
-    /// The field at this path cannot be so.
-    #[error("{field}: {problem}")]
-    Field {
-        /// Its JSON path.
-        field: String,
-        /// What to write.
-        problem: String,
-    },
-    /// The tenant has as many as it may.
-    #[error("a tenant has {MAX_PROVIDERS} identity providers at most; remove one first")]
-    TooMany,
-    /// The tenant has none of this id.
-    #[error("there is no identity provider of this id")]
-    NotFound,
-    /// Another provider of the tenant speaks for the domain.
-    #[error("{0} belongs to another identity provider of this tenant; remove it there first")]
-    DomainTaken(EmailDomain),
-    /// A next key is there already.
-    #[error("a rotation is under way: complete it first")]
-    RotationUnderWay,
-    /// There is no next key.
-    #[error("no rotation is under way")]
-    NoRotation,
-    /// A key of ours.
-    #[error(transparent)]
-    Key(#[from] crate::keys::KeyError),
-    /// Storage.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }

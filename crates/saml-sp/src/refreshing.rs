@@ -5,9 +5,11 @@ use kernel::{Ctx, StoreError, Timestamp};
 use crate::{
     certificate::Certificate,
     change::Changes,
+    error::ProviderError,
     id::ProviderId,
     metadata::IdpMetadata,
-    provider::{Provider, ProviderError, ProviderStore, Source},
+    provider::{Provider, Source},
+    store::ProviderStore,
     wanted::usable,
 };
 

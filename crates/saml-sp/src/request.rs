@@ -2,9 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-use async_trait::async_trait;
 use data_encoding::HEXLOWER;
-use kernel::{Env, Secret, StoreError, Timestamp};
+use kernel::{Env, Secret, Timestamp};
 use ring::digest::{SHA256, digest};
 
 use crate::{
@@ -101,32 +100,6 @@ pub enum Claimed {
     Unknown,
     /// It was begun in another browser. It stays as it was.
     OtherBrowser,
-}
-
-/// Where requests and used assertions of one tenant are kept.
-#[async_trait]
-pub trait RequestStore: Send {
-    /// Keeps a new one.
-    async fn insert_request(&mut self, request: &Request) -> Result<(), StoreError>;
-    /// A request that may still be answered, for checks that need to know what was asked. Claims nothing.
-    async fn request(&mut self, id: &RequestId) -> Result<Option<Request>, StoreError>;
-    /// Claims it for one answer: of all that try at once one gets [`Claimed::Now`]. Only if it is this provider's, was
-    /// begun in this browser (SHA-256 of what that keeps) and is not over.
-    async fn claim_request(
-        &mut self,
-        id: &RequestId,
-        provider: &ProviderId,
-        browser: Option<&[u8; 32]>,
-        now: Timestamp,
-    ) -> Result<Claimed, StoreError>;
-    /// Remembers that an assertion (SHA-256 of its ID) was used, until it is over by itself; `false` if it was
-    /// remembered already.
-    async fn remember_assertion(
-        &mut self,
-        provider: &ProviderId,
-        assertion: &[u8; 32],
-        until: Timestamp,
-    ) -> Result<bool, StoreError>;
 }
 
 /// A login that has begun: what to keep, and what to send.

@@ -3,9 +3,9 @@
 //! An e-mail address may be given to somebody else; a persistent NameID (SAML core §8.3.7) may not. A response whose
 //! address is right and whose persistent NameID is another one is therefore refused.
 
+use crate::store::SubjectStore;
 use std::fmt;
 
-use async_trait::async_trait;
 use data_encoding::HEXLOWER;
 use kernel::{StoreError, Timestamp, UserId};
 
@@ -57,23 +57,6 @@ pub struct PinnedSubject {
     pub subject: Subject,
     /// Since when.
     pub pinned_at: Timestamp,
-}
-
-/// Where pinned NameIDs are stored. A user has one at a provider, and a NameID belongs to one user there.
-#[async_trait]
-pub trait SubjectStore: Send {
-    /// Returns what is pinned to a user, by provider.
-    async fn pinned_subjects(&mut self, user: &UserId) -> Result<Vec<PinnedSubject>, StoreError>;
-    /// Returns the user that a NameID is pinned to.
-    async fn subject_owner(
-        &mut self,
-        provider: &ProviderId,
-        subject: &Subject,
-    ) -> Result<Option<UserId>, StoreError>;
-    /// Pins a NameID; `false` if the user has one there, or the NameID another user.
-    async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> Result<bool, StoreError>;
-    /// Removes what is pinned to a user at a provider; `false` if nothing is.
-    async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> Result<bool, StoreError>;
 }
 
 /// What a NameID says about the user that an address belongs to.

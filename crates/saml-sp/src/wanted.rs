@@ -1,15 +1,16 @@
 //! What a provider may be told to be: each field is checked before anything else is done.
 
+use crate::error::MetadataError;
 use kernel::Timestamp;
 use url::Url;
 
 use crate::{
     certificate::{Certificate, Certificates},
     domain::EmailDomain,
+    error::ProviderError,
     metadata::{self, IdpMetadata, MAX_METADATA},
     provider::{
-        AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME,
-        ProviderError, Source,
+        AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME, Source,
     },
 };
 
@@ -181,7 +182,7 @@ fn of_metadata(name: &str, text: &str, source: Source, now: Timestamp) -> Result
 /// Reads metadata that somebody can sign in by.
 pub(crate) fn usable(text: &str, now: Timestamp) -> Result<IdpMetadata, String> {
     if text.len() > MAX_METADATA {
-        return Err(metadata::MetadataError::TooLarge.to_string());
+        return Err(MetadataError::TooLarge.to_string());
     }
     let read = IdpMetadata::read(text, now).map_err(|error| error.to_string())?;
     if have_ended(&read.idp.certificates, now) {

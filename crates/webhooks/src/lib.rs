@@ -17,6 +17,8 @@ mod delivery;
 #[cfg(feature = "deliver")]
 mod dispatch;
 #[cfg(feature = "deliver")]
+mod error;
+#[cfg(feature = "deliver")]
 mod glob;
 #[cfg(feature = "deliver")]
 mod memory;
@@ -24,6 +26,8 @@ mod memory;
 mod schedule;
 #[cfg(feature = "deliver")]
 mod secret;
+#[cfg(feature = "deliver")]
+mod store;
 #[cfg(feature = "deliver")]
 mod subscription;
 pub mod verify;
@@ -35,15 +39,17 @@ pub use self::{
         Report, TEST,
     },
     dispatch::{
-        Batch, Deliver, Dispatcher, HttpDeliver, Key, Lease, Limits, News, Queue, Receiver, Seen, Taken, sent,
+        Batch, Deliver, Dispatcher, HttpDeliver, Key, Lease, Limits, News, Receiver, Seen, Taken, sent,
     },
+    error::{Error, KeyError},
     glob::{EventFilter, ParseEventFilterError},
     memory::{MemoryDelivery, MemoryQueue, MemorySubscriptions},
     schedule::{PATIENCE, STEPS, next_attempt},
-    secret::{Generation, KeyError, Previous, SecretKeys, Secrets, Signers, SigningSecret},
+    secret::{Generation, Previous, SecretKeys, Secrets, Signers, SigningSecret},
+    store::{Queue, SubscriptionStore},
     subscription::{
-        Change, DisabledReason, Error, MAX_FILTERS, MAX_NAME, MAX_OVERLAP_HOURS, MAX_SUBSCRIPTIONS, New,
-        OVERLAP_HOURS, Subscription, SubscriptionId, SubscriptionStore, change, complete_rotation, create,
-        disable, remove, rotate,
+        Change, DisabledReason, MAX_FILTERS, MAX_NAME, MAX_OVERLAP_HOURS, MAX_SUBSCRIPTIONS, New,
+        OVERLAP_HOURS, Subscription, SubscriptionId, change, complete_rotation, create, disable, remove,
+        rotate,
     },
 };

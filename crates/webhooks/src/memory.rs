@@ -10,8 +10,8 @@ use bytes::Bytes;
 use kernel::{Env, StoreError, TenantId, Timestamp};
 
 use crate::{
-    Attempt, Batch, DeliveryId, Key, Lease, Outcome, Queue, Receiver, Subscription, SubscriptionId,
-    SubscriptionStore, Taken,
+    Attempt, Batch, DeliveryId, Key, Lease, Outcome, Receiver, Subscription, SubscriptionId, Taken,
+    store::{Queue, SubscriptionStore},
 };
 
 /// Keeps subscriptions and deliveries in memory. Clones share them.

@@ -1,5 +1,6 @@
 //! Signing secrets: derived when they are needed, never kept.
 
+use crate::error::KeyError;
 use data_encoding::{BASE64, HEXLOWER};
 use kernel::{Env, MasterKeys, Secret, TenantId, Timestamp, constant_time_eq};
 use ring::{digest, hkdf, hmac};
@@ -119,17 +120,6 @@ impl Secrets {
     pub fn overlapping(&self, now: Timestamp) -> Option<&Previous> {
         self.previous.as_ref().filter(|previous| previous.until > now)
     }
-}
-
-/// Why a secret cannot be derived. Nothing is signed then: a signature by another secret is worse than none.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
-    /// The master key is not in the ring.
-    #[error("the master key {0} is not there")]
-    Missing(String),
-    /// What came of it is not what was shown.
-    #[error("the master key {0} is another one than the secret was derived from")]
-    Wrong(String),
 }
 
 /// Master keys with their ids, newest first: what secrets are derived from.

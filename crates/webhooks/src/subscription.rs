@@ -1,13 +1,14 @@
 //! Who is told: subscriptions, and how they change.
 
-use async_trait::async_trait;
+use crate::error::Error;
+use crate::store::SubscriptionStore;
 use kernel::{Ctx, Id, Kind, StoreError, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    client::{Guard, UrlError},
-    glob::{EventFilter, ParseEventFilterError},
-    secret::{KeyError, Previous, SecretKeys, Secrets, SigningSecret},
+    client::Guard,
+    glob::EventFilter,
+    secret::{Previous, SecretKeys, Secrets, SigningSecret},
 };
 
 /// Marks ids of subscriptions.
@@ -88,70 +89,6 @@ impl Subscription {
     pub fn idle_filters<'s>(&'s self, types: &'s [&str]) -> impl Iterator<Item = &'s EventFilter> {
         self.event_filters.iter().filter(|filter| !types.iter().any(|known| filter.matches(known)))
     }
-}
-
-/// Where one tenant's subscriptions are kept.
-#[async_trait]
-pub trait SubscriptionStore: Send {
-    /// All of them, the oldest first.
-    async fn subscriptions(&mut self) -> Result<Vec<Subscription>, StoreError>;
-    /// The one of this id. In a unit of work that changes, nobody else changes it before the end.
-    async fn subscription(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StoreError>;
-    /// How many there are. In a unit of work that changes, nobody else adds one before the end.
-    async fn count_subscriptions(&mut self) -> Result<usize, StoreError>;
-    /// Keeps a new one.
-    async fn insert_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError>;
-    /// Keeps a changed one. What it is told of from now on follows from its filters and from whether it is enabled; what
-    /// was to be delivered waits while it is not.
-    async fn update_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError>;
-    /// Removes one with its deliveries.
-    async fn delete_subscription(&mut self, id: &SubscriptionId) -> Result<(), StoreError>;
-}
-
-/// Why a subscription cannot be made or changed so.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The name is empty, too long or not printable.
-    #[error("name: write 1 to {MAX_NAME} printable characters, no space at either end")]
-    Name,
-    /// The URL cannot be delivered to.
-    #[error("url: {0}")]
-    Url(#[from] UrlError),
-    /// The URL is of an address that is not public.
-    #[error("url: deliveries go to public addresses only")]
-    NotPublic,
-    /// A filter is malformed.
-    #[error("eventFilters[{index}]: {problem}")]
-    Filter {
-        /// Which one, from 0.
-        index: usize,
-        /// What to write.
-        problem: ParseEventFilterError,
-    },
-    /// There are too many filters.
-    #[error("eventFilters: {MAX_FILTERS} at most")]
-    Filters,
-    /// The overlap is too long.
-    #[error("overlapHours: write a number from 0 to {MAX_OVERLAP_HOURS}")]
-    Overlap,
-    /// The tenant has as many as it may.
-    #[error("a tenant has {MAX_SUBSCRIPTIONS} subscriptions at most; remove one first")]
-    TooMany,
-    /// The tenant has none of this id.
-    #[error("there is no subscription of this id")]
-    NotFound,
-    /// Two secrets sign already.
-    #[error("a rotation is under way: complete it first, or rotate with overlapHours 0")]
-    RotationUnderWay,
-    /// One secret signs already.
-    #[error("no rotation is under way")]
-    NoRotation,
-    /// No secret can be derived.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// Storage failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 /// What is asked of a new subscription.

@@ -1,5 +1,6 @@
 //! Checkpoints: what a log was at some time, as C2SP signed notes (tlog-checkpoint, signed-note) with Ed25519.
 
+use crate::error::NoteError;
 use std::fmt;
 
 use data_encoding::{BASE64, HEXLOWER};
@@ -28,20 +29,6 @@ pub struct Checkpoint {
     pub size: u64,
     /// The root of the tree over them.
     pub root: Hash,
-}
-
-/// Why a note is no checkpoint that somebody has signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoteError {
-    /// Not written as a note.
-    #[error("not a checkpoint")]
-    Malformed,
-    /// No signature by a key that is asked for.
-    #[error("not signed with a key that is known")]
-    UnknownKey,
-    /// A signature that is none.
-    #[error("the signature is wrong")]
-    Signature,
 }
 
 impl Checkpoint {

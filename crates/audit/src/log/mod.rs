@@ -17,13 +17,18 @@ mod seal;
 mod statement;
 mod verify;
 
-pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys, NoteError};
+pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys};
 pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, GROUP, Hash, Place, verify_consistency, verify_inclusion};
-pub use offline::{ExportError, VerifiedExport, verify_export};
-pub use proof::{Nodes, TreeStore, consistency, inclusion};
+pub use offline::{VerifiedExport, verify_export};
+pub use proof::{Nodes, consistency, inclusion};
 pub use removal::{Removable, is_covered, newest_removal, removable, root_before};
 pub use retention::RetentionSettings;
-pub use seal::{AT_ONCE, Batch, Claimed, Done, Lease, SealPolicy, SealStore, Sealed, Unsealed, seal};
+pub use seal::{AT_ONCE, Batch, Claimed, Done, Lease, SealPolicy, Sealed, Unsealed, seal};
 pub use statement::{MacStart, Removal, Retention, Statement};
-pub use verify::{SealedRow, VerifyKeys, VerifyStore, verify};
+pub use verify::{SealedRow, VerifyKeys, verify};
+
+pub use crate::{
+    error::{ExportError, NoteError},
+    store::{SealStore, TreeStore, VerifyStore},
+};

@@ -1,5 +1,6 @@
 //! Verifying an export with proofs, with nothing but the key.
 
+use crate::error::ExportError;
 use std::{
     collections::BTreeSet,
     io::{self, BufRead},
@@ -10,11 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    checkpoint::{Checkpoint, CheckpointKey, NoteError},
+    checkpoint::{Checkpoint, CheckpointKey},
     finding::Finding,
     merkle::{Hash, verify_inclusion},
 };
 use crate::StoredEntry;
+use crate::error::NoteError;
 
 /// Bytes of a line at most.
 const MAX_LINE: u64 = 1024 * 1024;
@@ -41,20 +43,6 @@ pub struct VerifiedExport {
     pub count: usize,
     /// The first thousand of it.
     pub findings: Vec<Finding>,
-}
-
-/// Why an export cannot be verified at all.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// It cannot be read.
-    #[error("{0}")]
-    Read(#[from] io::Error),
-    /// Its first line is no checkpoint: it was made without proofs.
-    #[error("the first line is no checkpoint: export with format=ndjson&proofs=true")]
-    NoCheckpoint,
-    /// The checkpoint is not signed as it should be.
-    #[error("the checkpoint: {0}")]
-    Note(#[from] NoteError),
 }
 
 #[derive(Deserialize)]

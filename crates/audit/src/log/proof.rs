@@ -1,18 +1,11 @@
 //! Proofs of a log, made of the hashes that are kept of it.
 
+use crate::store::TreeStore;
 use std::collections::HashMap;
 
-use async_trait::async_trait;
 use kernel::StoreError;
 
 use super::merkle::{Hash, Place, Range, consistency_ranges, hash_of, inclusion_ranges, places};
-
-/// Where the hashes of one tenant's log are kept.
-#[async_trait]
-pub trait TreeStore: Send {
-    /// The hashes of these subtrees of one level, in order; fewer where some are not kept any more.
-    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> Result<Vec<(u64, Hash)>, StoreError>;
-}
 
 /// Hashes that were read already: proofs of entries that are near each other need the same.
 #[derive(Debug, Default)]

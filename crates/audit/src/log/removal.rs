@@ -6,10 +6,10 @@ use kernel::{StoreError, Timestamp};
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
     merkle::{Frontier, GROUP, Hash, verify_consistency},
-    proof::{TreeStore, consistency},
+    proof::consistency,
     statement::{Removal, Statement},
-    verify::VerifyStore,
 };
+use crate::store::{TreeStore, VerifyStore};
 
 /// Groups that are read at once.
 const GROUPS_AT_ONCE: u64 = 16;

@@ -1,6 +1,6 @@
 //! Sealing: entries get their place in the log.
 
-use async_trait::async_trait;
+use crate::store::SealStore;
 use kernel::{StoreError, TenantId, Timestamp};
 
 use super::{
@@ -91,20 +91,6 @@ pub struct SealPolicy<'k> {
     pub entries: &'k EntryKeys,
     /// Whether entries without a MAC are sealed, as a version wrote them that made none. One with a wrong MAC never is.
     pub accepts_missing_macs: bool,
-}
-
-/// Where one tenant's log is kept.
-#[async_trait]
-pub trait SealStore: Send {
-    /// The log as it is, which nobody else goes on with before the unit of work ends; `None` while somebody else has the
-    /// lease.
-    async fn claim(&mut self, lease: &Lease) -> Result<Option<Claimed>, StoreError>;
-    /// The note of its newest checkpoint; `None` before there is one.
-    async fn newest_note(&mut self) -> Result<Option<String>, StoreError>;
-    /// Entries that are committed and have no place yet, in order of their ids, after one, so many at most.
-    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError>;
-    /// Keeps what has been sealed, and the lease.
-    async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError>;
 }
 
 /// What one call of [`seal`] did.

@@ -7,7 +7,8 @@
 use kernel::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::checkpoint::{CheckpointKey, CheckpointKeys, NoteError, split_note, verify_signatures};
+use super::checkpoint::{CheckpointKey, CheckpointKeys, split_note, verify_signatures};
+use crate::error::NoteError;
 
 /// A kind of statement.
 pub trait Statement: Serialize + DeserializeOwned {

@@ -4,11 +4,12 @@ use kernel::{Ctx, Email, StoreError, Timestamp};
 
 use super::{Claims, SKEW_MILLIS, email};
 use crate::{
-    domain::{DomainStore, EmailDomain},
+    domain::EmailDomain,
     provider::Provider,
     refusal::{Reason, Refusal, Step},
-    request::{Claimed, Request, RequestId, RequestStore, sha256},
+    request::{Claimed, Request, RequestId, sha256},
     signature::Verified,
+    store::{DomainStore, RequestStore},
 };
 
 /// How long an assertion that says no end of its own is remembered: longer than any request may be answered.

@@ -13,7 +13,8 @@ use super::queue::{Deliver, Key, Receiver};
 use crate::{
     client::{Client, Failure},
     delivery::{Attempt, AttemptError, Outcome},
-    secret::{KeyError, SecretKeys, Signers},
+    error::KeyError,
+    secret::{SecretKeys, Signers},
 };
 
 /// Sends deliveries through the guarded client.

@@ -3,6 +3,7 @@
 //! One task keeps the [`Board`]; reading, sending and recording are tasks of their own that tell it what came of them. So
 //! nothing but a lease is held while a receiver thinks.
 
+use crate::store::Queue;
 mod board;
 mod http;
 mod lane;
@@ -20,7 +21,7 @@ use tokio::{
 pub use self::{
     board::Limits,
     http::{HttpDeliver, sent},
-    queue::{Batch, Deliver, Key, Lease, News, Queue, Receiver, Seen, Taken},
+    queue::{Batch, Deliver, Key, Lease, News, Receiver, Seen, Taken},
 };
 use self::{
     board::{Board, Sending},

@@ -11,7 +11,8 @@ use tokio::sync::Notify;
 
 use crate::{
     delivery::{Attempt, Outcome, Report},
-    secret::{KeyError, Secrets, Signers},
+    error::KeyError,
+    secret::{Secrets, Signers},
     subscription::{DisabledReason, SubscriptionId},
 };
 
@@ -85,22 +86,6 @@ pub struct Batch {
     pub failing_since: Vec<(SubscriptionId, Option<Timestamp>)>,
     /// Those to be disabled.
     pub disabled: Vec<(SubscriptionId, DisabledReason)>,
-}
-
-/// Where deliveries wait.
-#[async_trait]
-pub trait Queue: Send + Sync + 'static {
-    /// Subscriptions with deliveries whose time has come and that nobody else delivers to, as far as can be told without
-    /// taking them.
-    async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError>;
-    /// Takes a subscription by compare-and-set, or goes on with it (`is_held`) if it is still the lease's owner's, and
-    /// reads its deliveries that are due: of each kind so many at most.
-    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> Result<Taken, StoreError>;
-    /// Keeps what came of attempts, the attempts that follow, and what that means for their subscriptions: all of it or
-    /// nothing. Of an attempt that has an outcome already nothing is kept.
-    async fn record(&self, batch: &Batch) -> Result<(), StoreError>;
-    /// Gives back what is not delivered to any more.
-    async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> Result<(), StoreError>;
 }
 
 /// What sends.

@@ -1,6 +1,7 @@
 //! Verifies that a ledger is what was sealed: entries against the tree, the tree against checkpoints, entries and declarations
 //! against the keys.
 
+use crate::store::VerifyStore;
 mod erasures;
 mod removals;
 mod tree;
@@ -8,7 +9,6 @@ mod waiting;
 
 use std::collections::{HashMap, HashSet};
 
-use async_trait::async_trait;
 use kernel::{StoreError, Timestamp};
 
 use self::erasures::Erasures;
@@ -16,7 +16,6 @@ use super::{
     checkpoint::{Checkpoint, CheckpointKey},
     finding::{Finding, Verified},
     merkle::{Frontier, GROUP, Hash},
-    proof::TreeStore,
     retention::RetentionSettings,
     statement::{MacStart, Statement},
 };
@@ -39,35 +38,6 @@ pub struct SealedRow {
     pub leaf: Hash,
     /// The entry; `None` if it is not there.
     pub entry: Option<StoredEntry>,
-}
-
-/// What one tenant's ledger and log consist of. All is read at one moment.
-///
-/// What is stored and cannot be read is [`StoreError::Corrupt`]: it becomes a finding, and the verification goes on.
-#[async_trait]
-pub trait VerifyStore: TreeStore {
-    /// The log as it says it is.
-    async fn log(&mut self) -> Result<Frontier, StoreError>;
-    /// From where on entries have a MAC, as a signed note.
-    async fn mac_start(&mut self) -> Result<Option<String>, StoreError>;
-    /// Places from this one on, before another, in order.
-    async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError>;
-    /// Size and note of the checkpoints after a size, in order, so many at most.
-    async fn checkpoints(&mut self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, StoreError>;
-    /// Before which places entries were removed, as it says, in order.
-    async fn removals(&mut self) -> Result<Vec<u64>, StoreError>;
-    /// Signed statements of a kind with their numbers, in order.
-    async fn statements(&mut self, kind: &str) -> Result<Vec<(u64, String)>, StoreError>;
-    /// Ids of entries that wait for their place, after one, in order, so many at most.
-    async fn waiting(&mut self, after: &str, limit: usize) -> Result<Vec<String>, StoreError>;
-    /// Those of these entries that are there.
-    async fn entries_of(&mut self, ids: &[String]) -> Result<Vec<StoredEntry>, StoreError>;
-    /// Ids of what stands in places outside a log of this size, so many at most. Also in places that are no numbers.
-    async fn outside(&mut self, size: u64, limit: usize) -> Result<Vec<String>, StoreError>;
-    /// The first place from one on, before another, of which something is left: its entry, or the hash of its group.
-    async fn next_place(&mut self, from: u64, to: u64) -> Result<Option<u64>, StoreError>;
-    /// Ids of entries that neither have a place nor wait for one, so many at most.
-    async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError>;
 }
 
 /// The keys to verify with.

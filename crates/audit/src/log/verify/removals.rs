@@ -2,12 +2,13 @@
 
 use kernel::StoreError;
 
-use super::{Verifier, VerifyStore};
+use super::Verifier;
 use crate::log::{
     finding::Finding,
     retention::RetentionSettings,
     statement::{Removal, Retention, Statement},
 };
+use crate::store::VerifyStore;
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use data_encoding::BASE64;
 use kernel::StoreError;
 
-use super::{MOST, SealedRow, Verifier, VerifyStore};
+use super::{MOST, SealedRow, Verifier};
 use crate::log::{
     checkpoint::Checkpoint,
     finding::Finding,
     merkle::{Frontier, GROUP, Hash, Place},
 };
+use crate::store::VerifyStore;
 
 /// Groups that are read at once.
 const GROUPS_AT_ONCE: u64 = 16;

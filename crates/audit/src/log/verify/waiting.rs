@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use kernel::StoreError;
 
-use super::{MOST, Verifier, VerifyStore};
+use super::{MOST, Verifier};
+use crate::store::VerifyStore;
 use crate::{MacProblem, StoredEntry, log::finding::Finding};
 
 impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
