@@ -2,12 +2,13 @@
 
 use std::{net::TcpListener, path::Path, process::Command};
 
-use crate::{
-    node,
+use xtask::{
     server::{AUTH_SECRET, CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},
     system,
 };
+
+use crate::node;
 
 const PASSWORD: &str = "four tall blue towers";
 

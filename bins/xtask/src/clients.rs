@@ -3,11 +3,13 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{
-    node, python,
+use xtask::{
+    python,
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},
 };
+
+use crate::node;
 
 const EMAIL: &str = "ada@example.com";
 const PASSWORD: &str = "a password for a neighbour";

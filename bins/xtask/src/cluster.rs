@@ -16,7 +16,7 @@ use crate::{
 
 /// How the cluster treats the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
+pub enum Durability {
     /// Fast: for tests.
     None,
     /// As PostgreSQL comes.
@@ -26,7 +26,7 @@ pub(crate) enum Durability {
 }
 
 /// A running cluster; stopped and removed when dropped.
-pub(crate) struct Cluster {
+pub struct Cluster {
     folder: PathBuf,
     server: Child,
     port: u16,
@@ -40,7 +40,7 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 
 impl Cluster {
     /// Makes and starts one. PostgreSQL does not run as root, so as root it runs as its own user.
-    pub(crate) fn start(durability: Durability) -> Result<Self> {
+    pub fn start(durability: Durability) -> Result<Self> {
         let bin = system::postgres_bin()?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("gatehouse-postgres-{}-{number}", std::process::id()));
@@ -69,7 +69,7 @@ impl Cluster {
     }
 
     /// Ends all of it without asking, as a power cut would.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         let parent = self.server.id();
         let children =
             sh::output(Command::new("pgrep").args(["-P", &parent.to_string()])).unwrap_or_default();
@@ -79,13 +79,13 @@ impl Cluster {
     }
 
     /// Ends it as an operator does who does not wait for clients.
-    pub(crate) fn stop(&mut self) -> Result<()> {
+    pub fn stop(&mut self) -> Result<()> {
         sh::run(Command::new("kill").args(["-INT", &self.server.id().to_string()]))?;
         self.server.wait().map(|_| ()).map_err(|error| error.to_string())
     }
 
     /// Starts it again on the data that is there, and waits until it answers.
-    pub(crate) fn start_again(&mut self) -> Result<()> {
+    pub fn start_again(&mut self) -> Result<()> {
         let bin = system::postgres_bin()?;
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
@@ -100,23 +100,23 @@ impl Cluster {
     }
 
     /// Where it listens.
-    pub(crate) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         self.port
     }
 
     /// An address with the right to make databases.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("postgres://gatehouse@127.0.0.1:{}/postgres", self.port)
     }
 
     /// What the tests are told of it.
-    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
         let root = self.folder.join(CERTIFICATE).display().to_string();
         vec![("TEST_POSTGRES_URL", self.url()), ("TEST_POSTGRES_ROOT", root)]
     }
 
     /// The process id of the server.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.server.id()
     }
 
@@ -201,7 +201,7 @@ fn as_postgres(root: bool, program: &Path) -> Command {
 }
 
 /// A port that nobody listens on and that the system gives to nobody, so that it can be listened on again.
-pub(crate) fn lasting_port() -> Result<u16> {
+pub fn lasting_port() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + u16::try_from(std::process::id() % 8000).unwrap_or(0);
     // From where the last one was found, as that may not be listened on yet.
@@ -213,7 +213,7 @@ pub(crate) fn lasting_port() -> Result<u16> {
 }
 
 /// `cargo xtask db`
-pub(crate) fn serve() -> Result<()> {
+pub fn serve() -> Result<()> {
     system::install(&system::TEST)?;
     let mut cluster = Cluster::start(Durability::None)?;
     for (name, value) in cluster.variables() {

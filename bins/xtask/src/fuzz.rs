@@ -1,7 +1,7 @@
 //! libFuzzer on stable Rust: the coverage that it wants is a pass of LLVM, asked for by flags that are not
 //! tied to a nightly compiler.
 
-use crate::sh::{self, Result, cargo};
+use xtask::sh::{self, Result, cargo};
 
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::{
+use xtask::{
     sh::{self, Result},
     system,
 };

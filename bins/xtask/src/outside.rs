@@ -2,14 +2,14 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{
-    clients,
+use xtask::{
     cluster::{Cluster, Durability},
-    node, python, saml,
+    python,
     server::{AUTH_SECRET, Server, USUAL, gatehouse, member, person, serve},
     sh::{self, Result},
-    webhooks,
 };
+
+use crate::{clients, node, saml, webhooks};
 
 /// Checks that scim2-tester makes of what we say we have.
 const CHECKS: &str = "124";

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The `python` of an environment with what `bins/xtask/tools/{name}.txt` lists.
-pub(crate) fn environment(name: &str) -> Result<PathBuf> {
+pub fn environment(name: &str) -> Result<PathBuf> {
     system::install(&system::PYTHON)?;
     let list = sh::root().join(format!("bins/xtask/tools/{name}.txt"));
     let text = std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;

@@ -2,12 +2,13 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{
-    node,
+use xtask::{
     server::{CHEAP, MASTER_KEY, Server, gatehouse, serve},
     sh::{self, Result},
     system,
 };
+
+use crate::node;
 
 /// On SQLite alone: what is signed, encrypted and believed has nothing to do with the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {

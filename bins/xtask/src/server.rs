@@ -11,17 +11,17 @@ use std::{
 use crate::sh::{self, Result};
 
 /// A running server; ended when dropped.
-pub(crate) struct Server {
+pub struct Server {
     process: Child,
     /// Where it listens.
-    pub(crate) address: SocketAddr,
+    pub address: SocketAddr,
     /// How long it took until it said so.
-    pub(crate) started_in: Duration,
+    pub started_in: Duration,
 }
 
 impl Server {
     /// Starts it and waits for `listening on http://…`.
-    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+    pub fn start(command: &mut Command) -> Result<Self> {
         let start = Instant::now();
         let mut process = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let output = process.stdout.take().ok_or("no standard output")?;
@@ -35,13 +35,13 @@ impl Server {
     }
 
     /// Ends it without asking.
-    pub(crate) fn kill(mut self) {
+    pub fn kill(mut self) {
         let _gone = self.process.kill();
         let _ended = self.process.wait();
     }
 
     /// Its process id.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.process.id()
     }
 }
@@ -57,25 +57,25 @@ impl Drop for Server {
 }
 
 /// Runs the server's program to its end: what it printed.
-pub(crate) fn gatehouse(program: &Path, database: &str, words: &[&str]) -> Result<String> {
+pub fn gatehouse(program: &Path, database: &str, words: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
     command.args(words).arg("--json").env("GATEHOUSE_DATABASE_URL", database);
     sh::output(command.env("GATEHOUSE_MASTER_KEY", MASTER_KEY))
 }
 
 /// The secret of its sessions.
-pub(crate) const AUTH_SECRET: &str = "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi";
+pub const AUTH_SECRET: &str = "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi";
 
 /// What its keys are derived from.
-pub(crate) const MASTER_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+pub const MASTER_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 /// What a password costs to hash where that is not what is looked at.
-pub(crate) const CHEAP: &str = "64,1,1";
+pub const CHEAP: &str = "64,1,1";
 /// What it costs by default.
-pub(crate) const USUAL: &str = "19456,2,1";
+pub const USUAL: &str = "19456,2,1";
 
 /// Makes a person with a password, hashed at this cost.
-pub(crate) fn person(
+pub fn person(
     program: &Path,
     database: &str,
     cost: &str,
@@ -97,7 +97,7 @@ pub(crate) fn person(
 }
 
 /// The server on a database, with secrets that everybody knows.
-pub(crate) fn serve(program: &Path, database: &str, folder: &Path) -> Command {
+pub fn serve(program: &Path, database: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .arg("serve")
@@ -114,7 +114,7 @@ pub(crate) fn serve(program: &Path, database: &str, folder: &Path) -> Command {
 }
 
 /// The text of a member of a flat JSON object.
-pub(crate) fn member(json: &str, name: &str) -> Result<String> {
+pub fn member(json: &str, name: &str) -> Result<String> {
     let start = format!("\"{name}\":\"");
     let rest = json.split_once(&start).map(|(_, rest)| rest).ok_or(format!("no {name} in {json}"))?;
     Ok(rest.split('"').next().unwrap_or_default().to_owned())

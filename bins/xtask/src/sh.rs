@@ -6,15 +6,15 @@ use std::{
 };
 
 /// A sentence for the one who ran us.
-pub(crate) type Result<T> = std::result::Result<T, String>;
+pub type Result<T> = std::result::Result<T, String>;
 
 /// The folder of the workspace.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// The `cargo` that runs us.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root());
     // What `cargo run` says about us would be another environment to build scripts that watch theirs: they, and all
@@ -27,13 +27,13 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Runs to the end and says which command failed.
-pub(crate) fn run(command: &mut Command) -> Result<()> {
+pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().map_err(|error| format!("{}: {error}", show(command)))?;
     if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", show(command))) }
 }
 
 /// Runs to the end and gives what it printed, without the last line feed.
-pub(crate) fn output(command: &mut Command) -> Result<String> {
+pub fn output(command: &mut Command) -> Result<String> {
     let done =
         command.stderr(Stdio::inherit()).output().map_err(|error| format!("{}: {error}", show(command)))?;
     if !done.status.success() {
@@ -43,7 +43,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 }
 
 /// Whether a program of this name is on the path.
-pub(crate) fn has(program: &str) -> bool {
+pub fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

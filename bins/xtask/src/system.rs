@@ -8,13 +8,13 @@ use std::{
 use crate::sh::{self, Result};
 
 /// A package, and how to see that it is there.
-pub(crate) struct Package {
+pub struct Package {
     name: &'static str,
     there: fn() -> bool,
 }
 
 /// What the build needs: a C compiler for SQLite and ring; and libxmlsec1, with what reads its headers.
-pub(crate) const BUILD: [Package; 4] = [
+pub const BUILD: [Package; 4] = [
     Package { name: "gcc libc6-dev", there: || sh::has("cc") },
     Package { name: "clang libclang-dev", there: has_clang },
     Package { name: "pkg-config", there: || sh::has("pkg-config") },
@@ -22,7 +22,7 @@ pub(crate) const BUILD: [Package; 4] = [
 ];
 
 /// What the tests need beside it.
-pub(crate) const TEST: [Package; 7] = [
+pub const TEST: [Package; 7] = [
     Package { name: "postgresql", there: || postgres_bin().is_ok() },
     Package { name: "procps", there: || sh::has("kill") },
     Package { name: "sqlite3", there: || sh::has("sqlite3") },
@@ -33,19 +33,19 @@ pub(crate) const TEST: [Package; 7] = [
 ];
 
 /// What tools from the Python package index need.
-pub(crate) const PYTHON: [Package; 1] = [Package { name: "python3-venv", there: has_venv }];
+pub const PYTHON: [Package; 1] = [Package { name: "python3-venv", there: has_venv }];
 
 /// What looks at the pages.
-pub(crate) const BROWSER: [Package; 1] = [Package { name: "chromium", there: || sh::has("chromium") }];
+pub const BROWSER: [Package; 1] = [Package { name: "chromium", there: || sh::has("chromium") }];
 
 /// What tools from npm need.
-pub(crate) const NODE: [Package; 2] = [
+pub const NODE: [Package; 2] = [
     Package { name: "nodejs", there: || sh::has("node") },
     Package { name: "npm", there: || sh::has("npm") },
 ];
 
 /// What an identity provider in PHP needs.
-pub(crate) const SAML: [Package; 1] = [Package { name: "php-cli php-xml", there: has_php }];
+pub const SAML: [Package; 1] = [Package { name: "php-cli php-xml", there: has_php }];
 
 fn has_venv() -> bool {
     says_yes("python3", &["-c", "import venv, ensurepip"])
@@ -82,7 +82,7 @@ fn says_yes(program: &str, words: &[&str]) -> bool {
 }
 
 /// Installs what is missing.
-pub(crate) fn install(packages: &[Package]) -> Result<()> {
+pub fn install(packages: &[Package]) -> Result<()> {
     let missing: Vec<_> = packages.iter().filter(|package| !(package.there)()).collect();
     if missing.is_empty() {
         return Ok(());
@@ -103,7 +103,7 @@ pub(crate) fn install(packages: &[Package]) -> Result<()> {
 
 /// A folder of ours with the files of a package that is not installed, and nothing of what it depends on: so that who
 /// wants PHP alone gets no web server.
-pub(crate) fn unpacked(name: &str, version: &str) -> Result<PathBuf> {
+pub fn unpacked(name: &str, version: &str) -> Result<PathBuf> {
     let folder = sh::root().join("target/tools").join(format!("{name}-{}", version.trim_end_matches(".*")));
     let done = folder.join("complete");
     if !done.is_file() {
@@ -139,7 +139,7 @@ fn apt(folder: &Path, arguments: &[&str]) -> Result<()> {
 }
 
 /// The folder with `initdb` and `postgres`, of the newest version installed.
-pub(crate) fn postgres_bin() -> Result<PathBuf> {
+pub fn postgres_bin() -> Result<PathBuf> {
     let missing = || String::from("no PostgreSQL server: apt-get install postgresql");
     let versions = std::fs::read_dir("/usr/lib/postgresql").map_err(|_| missing())?;
     let mut folders: Vec<_> = versions

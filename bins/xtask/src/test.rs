@@ -5,13 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    browser, chaos,
+use xtask::{
     cluster::{Cluster, Durability},
-    outside,
     sh::{self, Result, cargo},
     system,
 };
+
+use crate::{browser, chaos, outside};
 
 pub(crate) fn run() -> Result<()> {
     let mut stages = Stages::default();

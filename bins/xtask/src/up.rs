@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{
+use xtask::{
     sh::{self, Result, cargo},
     system,
 };

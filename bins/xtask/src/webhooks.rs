@@ -2,11 +2,13 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{
-    node, python,
+use xtask::{
+    python,
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},
 };
+
+use crate::node;
 
 const TENANT: &str = "webhooks";
 const EMAIL: &str = "ada@webhooks.example";

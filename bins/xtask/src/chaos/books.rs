@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, path::PathBuf, process::Command};
 
-use crate::{
+use xtask::{
     sh::{self, Result},
     system,
 };

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::server::member;
+use xtask::server::member;
 
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -14,7 +14,7 @@ use super::{
     proxy::{GOOD, Network},
     site::Site,
 };
-use crate::sh::{self, Result};
+use xtask::sh::{self, Result};
 
 /// Identity providers at work at the same time.
 const WRITERS: usize = 8;

@@ -16,7 +16,7 @@ use self::{
     proxy::Network,
     site::{Kind, Site},
 };
-use crate::{
+use xtask::{
     sh::{self, Result, cargo},
     system,
 };

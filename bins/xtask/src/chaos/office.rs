@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::clients::{Client, Seen, create};
-use crate::server::member;
+use xtask::server::member;
 
 /// How long each rests after an answer.
 const REST: Duration = Duration::from_millis(8);

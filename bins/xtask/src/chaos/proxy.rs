@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::sh::Result;
+use xtask::sh::Result;
 
 /// What becomes of bytes on their way to the database.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{server::member, sh::Result};
+use xtask::{server::member, sh::Result};
 
 /// What the server sends to one subscription at the same time, unless told otherwise.
 const IN_FLIGHT: usize = 4;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{books::Books, proxy::Proxy};
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability, lasting_port},
     server::{Server, gatehouse, member, serve},
     sh::{self, Result},

@@ -17,7 +17,7 @@ use super::{
     office::Office,
     receivers::{Receiver, Victim, report},
 };
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},

@@ -6,16 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    audit_reads, cpu, load,
-    site::{Site, sql},
-    table::{Table, ratio, render},
-};
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, MASTER_KEY, Server, gatehouse, member, person, serve},
     sh::{self, Result, cargo},
     system,
+};
+
+use crate::{
+    audit_reads, cpu, load,
+    site::{Site, sql},
+    table::{Table, ratio, render},
 };
 
 const ROUNDS: usize = 7;
@@ -26,14 +27,14 @@ const ON_POSTGRES: u32 = 5_000_000;
 const ON_SQLITE: u32 = 1_000_000;
 
 /// A server on a large ledger.
-pub(super) struct Large<'c> {
-    pub(super) server: Server,
-    pub(super) database: Option<&'c Cluster>,
-    pub(super) url: String,
-    pub(super) tenant: String,
+pub(crate) struct Large<'c> {
+    pub(crate) server: Server,
+    pub(crate) database: Option<&'c Cluster>,
+    pub(crate) url: String,
+    pub(crate) tenant: String,
     /// A token of its administrator.
-    pub(super) pat: String,
-    pub(super) entries: u32,
+    pub(crate) pat: String,
+    pub(crate) entries: u32,
 }
 
 /// With `creates` these alone are measured, with `large` all but these.
@@ -162,7 +163,7 @@ fn on_sqlite(program: &Path, folder: &Path) -> Result<()> {
 fn sealing(large: &Large<'_>) -> Result<()> {
     let size = || {
         let path = "/api/settings/audit-log/checkpoint";
-        let (status, body) = load::once(large.server.address, &super::site::get(path, &large.pat))?;
+        let (status, body) = load::once(large.server.address, &crate::site::get(path, &large.pat))?;
         // Nothing is sealed at first.
         if status == 404 {
             return Ok(0);
@@ -266,7 +267,7 @@ fn entries_on_sqlite(tenant: &str, count: u32) -> String {
     )
 }
 
-pub(super) fn psql(url: &str, statement: &str) -> Result<()> {
+pub(crate) fn psql(url: &str, statement: &str) -> Result<()> {
     psql_one(url, statement).map(|_| ())
 }
 

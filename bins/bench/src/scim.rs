@@ -5,17 +5,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    cpu, load,
-    peer::Peer,
-    site::{Site, get, request, sql},
-    table::{Table, figure, ratio, render, wanted},
-};
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability},
     server::{MASTER_KEY, Server},
     sh::{self, Result, cargo},
     system,
+};
+
+use crate::{
+    cpu, load,
+    peer::Peer,
+    site::{Site, get, request, sql},
+    table::{Table, figure, ratio, render, wanted},
 };
 
 const ROUNDS: usize = 3;
@@ -206,7 +207,7 @@ fn hostile(site: &Site) -> Vec<Probe<'_>> {
 
 /// Sends requests of one kind and adds what was seen to the table.
 #[expect(clippy::too_many_arguments, reason = "one probe, said in full")]
-pub(super) fn measure(
+pub(crate) fn measure(
     table: &mut Table,
     rows: &[&str],
     key: &str,

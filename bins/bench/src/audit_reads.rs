@@ -9,18 +9,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{audit::Large, cpu, load, site::get, table::median};
-use crate::{
+use xtask::{
     sh::{self, Result},
     system,
 };
+
+use crate::{audit::Large, cpu, load, site::get, table::median};
 
 const TIME: Duration = Duration::from_secs(2);
 const EXPORTS: usize = 7;
 const ROWS: u32 = 50_000;
 
 /// Pages of 50 for each filter, one after the other on one connection.
-pub(super) fn pages(large: &Large<'_>) -> Result<()> {
+pub(crate) fn pages(large: &Large<'_>) -> Result<()> {
     let filters = [
         ("none", String::new()),
         ("userId", "&userId=usr_06gzkadrwwt5d9z93ens680123".into()),
@@ -49,7 +50,7 @@ pub(super) fn pages(large: &Large<'_>) -> Result<()> {
 }
 
 /// Proofs of entries all over the log.
-pub(super) fn proofs(large: &Large<'_>) -> Result<()> {
+pub(crate) fn proofs(large: &Large<'_>) -> Result<()> {
     let number = AtomicU64::new(1);
     let entries = u64::from(large.entries);
     let next = |_: u64| {
@@ -73,7 +74,7 @@ struct Taken {
 }
 
 /// Exports of 50,000 entries beside the database's own program.
-pub(super) fn export(large: &Large<'_>, folder: &Path) -> Result<()> {
+pub(crate) fn export(large: &Large<'_>, folder: &Path) -> Result<()> {
     let (mut ours, mut theirs, mut proved) = (Vec::new(), Vec::new(), Vec::new());
     let idle = cpu::resident_bytes(large.server.pid());
     let (going, most) = (AtomicBool::new(true), AtomicU64::new(idle));

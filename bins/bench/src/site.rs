@@ -2,28 +2,29 @@
 
 use std::{fmt::Write as _, path::Path, process::Command, time::Duration};
 
-use super::{cpu, load};
-use crate::{
+use xtask::{
     cluster::Cluster,
     server::{Server, gatehouse, member, serve},
     sh::{self, Result},
     system,
 };
 
+use crate::{cpu, load};
+
 /// Users that a new site has.
 const USERS: usize = 1000;
 
 /// A server of ours with a tenant, a token and users.
-pub(super) struct Site {
-    pub(super) server: Server,
-    pub(super) tenant: String,
-    pub(super) token: String,
-    pub(super) users: Vec<String>,
-    pub(super) idle_bytes: u64,
+pub(crate) struct Site {
+    pub(crate) server: Server,
+    pub(crate) tenant: String,
+    pub(crate) token: String,
+    pub(crate) users: Vec<String>,
+    pub(crate) idle_bytes: u64,
 }
 
 impl Site {
-    pub(super) fn start(program: &Path, database: &str, folder: &Path) -> Result<Self> {
+    pub(crate) fn start(program: &Path, database: &str, folder: &Path) -> Result<Self> {
         gatehouse(program, database, &["migrate"])?;
         let made = gatehouse(program, database, &["tenant", "create", "--slug", "bench", "--name", "Bench"])?;
         let tenant = member(&made, "id")?;
@@ -45,18 +46,18 @@ impl Site {
     }
 
     /// How long a start on the existing database takes.
-    pub(super) fn restart_time(program: &Path, database: &str, folder: &Path) -> Result<Duration> {
+    pub(crate) fn restart_time(program: &Path, database: &str, folder: &Path) -> Result<Duration> {
         Ok(Server::start(&mut serve(program, database, folder))?.started_in)
     }
 
-    pub(super) fn user(&self, number: u64) -> &str {
+    pub(crate) fn user(&self, number: u64) -> &str {
         // Spread over all users, in no order.
         let at = usize::try_from(number.wrapping_mul(2_654_435_761) % USERS as u64).unwrap_or(0);
         self.users.get(at).map_or("", String::as_str)
     }
 
     /// The cursors of all pages but the first, by walking through them.
-    pub(super) fn cursors(&self) -> Result<Vec<String>> {
+    pub(crate) fn cursors(&self) -> Result<Vec<String>> {
         let mut cursors = Vec::new();
         let mut cursor = String::new();
         loop {
@@ -68,15 +69,15 @@ impl Site {
         }
     }
 
-    pub(super) fn get(&self, number: u64) -> Vec<u8> {
+    pub(crate) fn get(&self, number: u64) -> Vec<u8> {
         get(&format!("/api/scim/v2/Users/{}", self.user(number)), &self.token)
     }
 
-    pub(super) fn create(&self, number: u64) -> Vec<u8> {
+    pub(crate) fn create(&self, number: u64) -> Vec<u8> {
         self.create_named(&format!("bench-{}-{number}", std::process::id()))
     }
 
-    pub(super) fn create_named(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn create_named(&self, name: &str) -> Vec<u8> {
         let body = format!(
             r#"{{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"{name}@example.com","externalId":"{name}","name":{{"givenName":"Ada","familyName":"Lovelace"}},"emails":[{{"value":"{name}@example.com","type":"work","primary": true}},{{"value":"{name}@home.example","type":"home"}}],"active":true}}"#
         );
@@ -84,11 +85,11 @@ impl Site {
     }
 }
 
-pub(super) fn get(path: &str, token: &str) -> Vec<u8> {
+pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {
     request("GET", path, token, "")
 }
 
-pub(super) fn request(method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
+pub(crate) fn request(method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
     let mut head = format!("{method} {path} HTTP/1.1\r\nHost: bench\r\n");
     if !token.is_empty() {
         let _infallible = write!(head, "Authorization: Bearer {token}\r\nAccept: application/scim+json\r\n");
@@ -100,7 +101,7 @@ pub(super) fn request(method: &str, path: &str, token: &str, body: &str) -> Vec<
     format!("{head}\r\n{body}").into_bytes()
 }
 
-pub(super) fn sql(cluster: &Cluster, statement: &str) -> Result<()> {
+pub(crate) fn sql(cluster: &Cluster, statement: &str) -> Result<()> {
     let psql = system::postgres_bin()?.join("psql");
     sh::run(Command::new(psql).args(["-q", "-v", "ON_ERROR_STOP=1", "-c", statement]).arg(cluster.url()))
 }

@@ -2,23 +2,24 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{cpu, load};
-use crate::sh::Result;
+use xtask::sh::Result;
+
+use crate::{cpu, load};
 
 /// One thing that is measured: a row of the table.
 #[derive(Default)]
-pub(super) struct Row {
-    pub(super) rates: Vec<f64>,
-    pub(super) server_micros: Vec<f64>,
-    pub(super) database_micros: Vec<f64>,
-    pub(super) p50: Vec<f64>,
-    pub(super) p99: Vec<f64>,
-    pub(super) p999: Vec<f64>,
-    pub(super) max: Vec<f64>,
+pub(crate) struct Row {
+    pub(crate) rates: Vec<f64>,
+    pub(crate) server_micros: Vec<f64>,
+    pub(crate) database_micros: Vec<f64>,
+    pub(crate) p50: Vec<f64>,
+    pub(crate) p99: Vec<f64>,
+    pub(crate) p999: Vec<f64>,
+    pub(crate) max: Vec<f64>,
 }
 
 impl Row {
-    pub(super) fn latencies(&mut self, run: &load::Run) {
+    pub(crate) fn latencies(&mut self, run: &load::Run) {
         self.p50.push(run.percentile(0.5));
         self.p99.push(run.percentile(0.99));
         self.p999.push(run.percentile(0.999));
@@ -28,7 +29,7 @@ impl Row {
 
 impl Row {
     /// Adds a run, and the processor time that went into it meanwhile.
-    pub(super) fn measure(
+    pub(crate) fn measure(
         &mut self,
         server: u32,
         database: Option<u32>,
@@ -50,22 +51,22 @@ impl Row {
 }
 
 /// Rows by their names, which begin with the number they are ordered by.
-pub(super) type Table = BTreeMap<String, Row>;
+pub(crate) type Table = BTreeMap<String, Row>;
 
 /// Whether the row of this name is asked for; without a list all are.
-pub(super) fn wanted(rows: &[&str], name: &str) -> bool {
+pub(crate) fn wanted(rows: &[&str], name: &str) -> bool {
     rows.is_empty() || rows.iter().any(|row| name.starts_with(row))
 }
 
 /// The middle one.
-pub(super) fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
 /// As Markdown, each figure the median of its rounds.
-pub(super) fn render(table: &Table) -> String {
+pub(crate) fn render(table: &Table) -> String {
     let mut text = String::from(
         "| | per s | server µs of CPU | database µs of CPU | p50 ms | p99 ms | p99.9 ms | max ms |\n|---|---|---|---|---|---|---|---|\n",
     );
@@ -87,13 +88,13 @@ pub(super) fn render(table: &Table) -> String {
 }
 
 /// The median of the ratios of two rows, each of the same round.
-pub(super) fn ratio(table: &Table, over: &str, under: &str) -> f64 {
+pub(crate) fn ratio(table: &Table, over: &str, under: &str) -> f64 {
     let rates = |name: &str| table.iter().find(|(key, _)| key.starts_with(name)).map(|(_, row)| &row.rates);
     let pairs = rates(over).into_iter().flatten().zip(rates(under).into_iter().flatten());
     median(&pairs.map(|(over, under)| over / under).collect::<Vec<_>>())
 }
 
 /// The median of one figure of a row.
-pub(super) fn figure(table: &Table, name: &str, get: fn(&Row) -> &Vec<f64>) -> f64 {
+pub(crate) fn figure(table: &Table, name: &str, get: fn(&Row) -> &Vec<f64>) -> f64 {
     table.iter().find(|(key, _)| key.starts_with(name)).map_or(0.0, |(_, row)| median(get(row)))
 }

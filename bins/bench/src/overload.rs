@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use super::{
+use xtask::{
+    cluster::{Cluster, Durability},
+    sh::{self, Result, cargo},
+    system,
+};
+
+use crate::{
     cpu,
     load::{self, Paced},
     site::Site,
     slow_bodies,
-};
-use crate::{
-    cluster::{Cluster, Durability},
-    sh::{self, Result, cargo},
-    system,
 };
 
 /// Times normal, too much, and normal again.

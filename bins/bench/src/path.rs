@@ -2,21 +2,22 @@
 
 use std::{process::Command, time::Duration};
 
-use super::{
-    cpu, load,
-    pgbench::{Pgbench, fsyncs},
-    site::{Site, get, request, sql},
-    table::{Table, figure, ratio, render, wanted},
-};
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability},
     server::Server,
     sh::{self, Result, cargo},
     system,
 };
 
+use crate::{
+    cpu, load,
+    pgbench::{Pgbench, fsyncs},
+    site::{Site, get, request, sql},
+    table::{Table, figure, ratio, render, wanted},
+};
+
 const ROUNDS: usize = 5;
-pub(super) const TIME: Duration = Duration::from_secs(3);
+pub(crate) const TIME: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(rows: &[&str]) -> Result<()> {
     system::install(&system::BUILD)?;

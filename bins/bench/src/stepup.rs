@@ -9,17 +9,17 @@ use std::{
 
 use data_encoding::BASE32_NOPAD;
 use totp_lite::{Sha1, totp_custom};
-
-use super::{
-    cpu, load,
-    site::{request, sql},
-    table::{Table, figure, median, ratio, render},
-};
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result, cargo},
     system,
+};
+
+use crate::{
+    cpu, load,
+    site::{request, sql},
+    table::{Table, figure, median, ratio, render},
 };
 
 /// The first prepares statements on every connection and is not counted.

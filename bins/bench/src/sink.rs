@@ -15,12 +15,11 @@ use tokio::{
     net::{TcpListener, TcpStream},
     runtime::Builder,
 };
-
-use crate::sh::Result;
+use xtask::sh::Result;
 
 /// How a receiver behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(crate) enum Manner {
     /// It answers at once.
     Prompt,
     /// It answers after ten seconds.
@@ -33,8 +32,8 @@ pub(super) enum Manner {
 
 /// A receiver. It ends with the process.
 #[derive(Clone)]
-pub(super) struct Sink {
-    pub(super) address: SocketAddr,
+pub(crate) struct Sink {
+    pub(crate) address: SocketAddr,
     seen: Arc<Seen>,
 }
 
@@ -46,7 +45,7 @@ struct Seen {
 }
 
 impl Sink {
-    pub(super) fn start(manner: Manner) -> Result<Self> {
+    pub(crate) fn start(manner: Manner) -> Result<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
         listener.set_nonblocking(true).map_err(|error| error.to_string())?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -66,12 +65,12 @@ impl Sink {
     }
 
     /// Requests so far.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.seen.count.load(Ordering::Acquire)
     }
 
     /// When something about this resource came.
-    pub(super) fn came(&self, resource: &str) -> Option<Instant> {
+    pub(crate) fn came(&self, resource: &str) -> Option<Instant> {
         self.seen.first.lock().unwrap_or_else(PoisonError::into_inner).get(resource).copied()
     }
 }

@@ -15,8 +15,7 @@ use tokio::{
     runtime::{Builder, Runtime},
     time::timeout,
 };
-
-use crate::sh::Result;
+use xtask::sh::Result;
 
 /// Threads that share the connections: with one each, waking them would be part of what is measured.
 const THREADS: usize = 2;
@@ -24,21 +23,21 @@ const THREADS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The bytes of the request of this number.
-pub(super) type Request<'a> = dyn Fn(u64) -> Vec<u8> + Sync + 'a;
+pub(crate) type Request<'a> = dyn Fn(u64) -> Vec<u8> + Sync + 'a;
 
 /// Requests that are sent at fixed times, whatever becomes of those before.
-pub(super) struct Paced {
+pub(crate) struct Paced {
     /// Answers as expected, a second, and their latencies.
-    pub(super) admitted: Run,
+    pub(crate) admitted: Run,
     /// Answers with 503 a second.
-    pub(super) refused: f64,
+    pub(crate) refused: f64,
     /// Latencies of those.
-    pub(super) refusals: Run,
+    pub(crate) refusals: Run,
 }
 
 /// Sends `rate` requests a second over `connections` for `time`; a connection whose answer is late sends its next
 /// request as soon as it has come.
-pub(super) fn paced(
+pub(crate) fn paced(
     address: SocketAddr,
     connections: usize,
     rate: f64,
@@ -50,7 +49,7 @@ pub(super) fn paced(
 }
 
 /// The same as long as `going` says so.
-pub(super) fn paced_while(
+pub(crate) fn paced_while(
     address: SocketAddr,
     connections: usize,
     rate: f64,
@@ -124,26 +123,26 @@ async fn steady(
 }
 
 /// What a run saw.
-pub(super) struct Run {
+pub(crate) struct Run {
     /// Answers a second.
-    pub(super) rate: f64,
+    pub(crate) rate: f64,
     /// How many answers there were.
-    pub(super) answers: u64,
+    pub(crate) answers: u64,
     /// Answers with another status than expected.
-    pub(super) unexpected: u64,
+    pub(crate) unexpected: u64,
     /// Seconds from request to answer, in ascending order.
     latencies: Vec<f32>,
 }
 
 impl Run {
     /// A run of which the latencies alone are known, in seconds.
-    pub(super) fn of_latencies(mut latencies: Vec<f32>) -> Self {
+    pub(crate) fn of_latencies(mut latencies: Vec<f32>) -> Self {
         latencies.sort_by(f32::total_cmp);
         Self { rate: 0.0, answers: latencies.len() as u64, unexpected: 0, latencies }
     }
 
     /// The latency that this share of answers did not exceed, in milliseconds.
-    pub(super) fn percentile(&self, share: f64) -> f64 {
+    pub(crate) fn percentile(&self, share: f64) -> f64 {
         let last = self.latencies.len().saturating_sub(1);
         let at = (last as f64 * share).round() as usize;
         f64::from(self.latencies.get(at).copied().unwrap_or_default()) * 1000.0
@@ -154,7 +153,7 @@ impl Run {
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// Sends requests over `connections` for `time`; answers other than `expected` are counted.
-pub(super) fn run(
+pub(crate) fn run(
     address: SocketAddr,
     connections: usize,
     time: Duration,
@@ -224,17 +223,17 @@ async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
 }
 
 /// One answer.
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// `name=value; …` of what it sets, to be sent back.
-    pub(super) cookies: String,
+    pub(crate) cookies: String,
     body: Vec<u8>,
     /// From the request's last byte to the answer's.
-    pub(super) took: Duration,
+    pub(crate) took: Duration,
 }
 
 impl Answer {
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
@@ -269,25 +268,25 @@ async fn answer(stream: &mut BufReader<TcpStream>, line: &mut String) -> std::io
 }
 
 /// One request on a connection of its own: status and body.
-pub(super) fn once(address: SocketAddr, request: &[u8]) -> Result<(u16, String)> {
+pub(crate) fn once(address: SocketAddr, request: &[u8]) -> Result<(u16, String)> {
     let answer = exchange(address, request)?;
     Ok((answer.status, answer.text()))
 }
 
 /// One request on a connection of its own.
-pub(super) fn exchange(address: SocketAddr, request: &[u8]) -> Result<Answer> {
+pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> Result<Answer> {
     runtime()?.block_on(ask(address, request)).map_err(|error| format!("{address}: {error}"))
 }
 
 /// Requests that are all sent at once, each on a connection of its own.
-pub(super) fn at_once(address: SocketAddr, requests: &[Vec<u8>]) -> Result<Vec<Answer>> {
+pub(crate) fn at_once(address: SocketAddr, requests: &[Vec<u8>]) -> Result<Vec<Answer>> {
     let all = requests.iter().map(|request| ask(address, request));
     let all = async { futures_util::future::try_join_all(all).await };
     runtime()?.block_on(all).map_err(|error| format!("{address}: {error}"))
 }
 
 /// Each request once, over `connections`: how long that took, and the answers in the order of the requests.
-pub(super) fn each(
+pub(crate) fn each(
     address: SocketAddr,
     connections: usize,
     requests: &[Vec<u8>],

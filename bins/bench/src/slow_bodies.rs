@@ -13,14 +13,14 @@ use tokio::{
     runtime::Builder,
     time::{sleep, timeout},
 };
-
-use super::{
-    auth::{email, sign_in},
-    load::{self, Paced},
-};
-use crate::{
+use xtask::{
     server::{CHEAP, Server, gatehouse, person, serve},
     sh::Result,
+};
+
+use crate::{
+    auth::{email, sign_in},
+    load::{self, Paced},
 };
 
 const ROUNDS: usize = 3;
@@ -39,7 +39,7 @@ const ATTACKERS: usize = 1_000_000;
 const ATTACKS: [(&str, usize, usize); 2] =
     [("520 sockets, one address", 520, 1), ("4000 sockets, 200 addresses", 4000, 200)];
 
-pub(super) fn run(program: &Path, name: &str, database: &str, folder: &Path) -> Result<()> {
+pub(crate) fn run(program: &Path, name: &str, database: &str, folder: &Path) -> Result<()> {
     gatehouse(program, database, &["tenant", "create", "--slug", "slow", "--name", "Slow"])?;
     for number in 0..PEOPLE {
         person(program, database, CHEAP, "slow", &email(usize::try_from(number).unwrap_or(0)), PASSWORD)?;

@@ -2,16 +2,17 @@
 
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
-use super::{
-    cpu, load,
-    site::{get, request, sql},
-    table::{Table, median, ratio, render},
-};
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result, cargo},
     system,
+};
+
+use crate::{
+    cpu, load,
+    site::{get, request, sql},
+    table::{Table, median, ratio, render},
 };
 
 const ROUNDS: usize = 9;

@@ -6,16 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    cpu, load,
-    sink::{Manner, Sink},
-    site::{request, sql},
-};
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result, cargo},
     system,
+};
+
+use crate::{
+    cpu, load,
+    sink::{Manner, Sink},
+    site::{request, sql},
 };
 
 const DELIVERIES: u64 = 20_000;

@@ -2,17 +2,18 @@
 
 use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
-use super::{
-    cpu,
-    load::{self, Run},
-    site::{Site, get, request, sql},
-    table::{Table, figure, median, ratio, render},
-};
-use crate::{
+use xtask::{
     cluster::{Cluster, Durability},
     server::{Server, USUAL, member, person, serve},
     sh::{self, Result, cargo},
     system,
+};
+
+use crate::{
+    cpu,
+    load::{self, Run},
+    site::{Site, get, request, sql},
+    table::{Table, figure, median, ratio, render},
 };
 
 const ROUNDS: usize = 5;
@@ -76,7 +77,7 @@ struct House {
 }
 
 /// A sign-in from an address of its own, behind a proxy that is trusted.
-pub(super) fn sign_in(email: &str, password: &str, from: usize) -> Vec<u8> {
+pub(crate) fn sign_in(email: &str, password: &str, from: usize) -> Vec<u8> {
     let body = format!(r#"{{"email":"{email}","password":"{password}"}}"#);
     let head = format!(
         "POST /api/auth/sign-in HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n\
@@ -89,7 +90,7 @@ pub(super) fn sign_in(email: &str, password: &str, from: usize) -> Vec<u8> {
     format!("{head}{body}").into_bytes()
 }
 
-pub(super) fn email(number: usize) -> String {
+pub(crate) fn email(number: usize) -> String {
     format!("person-{number}@example.com")
 }
 

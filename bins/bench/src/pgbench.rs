@@ -7,22 +7,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
+use xtask::sh::{self, Result};
+
+use crate::{
     cpu, load,
     path::TIME,
     table::{Table, wanted},
 };
-use crate::sh::{self, Result};
 
 /// PostgreSQL's own load generator.
-pub(super) struct Pgbench {
-    pub(super) program: std::path::PathBuf,
-    pub(super) url: String,
-    pub(super) folder: std::path::PathBuf,
+pub(crate) struct Pgbench {
+    pub(crate) program: std::path::PathBuf,
+    pub(crate) url: String,
+    pub(crate) folder: std::path::PathBuf,
 }
 
 impl Pgbench {
-    pub(super) fn prepare(&self) -> Result<()> {
+    pub(crate) fn prepare(&self) -> Result<()> {
         sh::run(
             Command::new(&self.program).args(["-i", "-q", "-s", "10"]).arg(&self.url).stderr(Stdio::null()),
         )?;
@@ -39,7 +40,7 @@ impl Pgbench {
         Ok(())
     }
 
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         rows: &[&str],
         name: &'static str,
@@ -103,7 +104,7 @@ COMMIT;
 "#;
 
 /// How many small writes a second the disk makes durable, one after the other.
-pub(super) fn fsyncs(folder: &Path) -> Result<f64> {
+pub(crate) fn fsyncs(folder: &Path) -> Result<f64> {
     let failed = |error: std::io::Error| error.to_string();
     let mut file = std::fs::File::create(folder.join("fsync")).map_err(failed)?;
     let start = Instant::now();

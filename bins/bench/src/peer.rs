@@ -2,22 +2,23 @@
 
 use std::process::Command;
 
-use super::{scim::measure, site::get, table::Table};
-use crate::{
+use xtask::{
     python,
     server::Server,
     sh::{self, Result},
 };
 
+use crate::{scim::measure, site::get, table::Table};
+
 /// A running one.
-pub(super) struct Peer {
+pub(crate) struct Peer {
     server: Server,
     users: u64,
 }
 
 impl Peer {
     /// Starts it with this many users.
-    pub(super) fn start(users: u64) -> Result<Self> {
+    pub(crate) fn start(users: u64) -> Result<Self> {
         let python = python::environment("scim2-server")?;
         let script = sh::root().join("bins/xtask/tools/serve_scim2_server.py");
         let mut command = Command::new(python);
@@ -26,7 +27,7 @@ impl Peer {
     }
 
     /// Adds its rows to the table.
-    pub(super) fn measure(&self, table: &mut Table, rows: &[&str]) -> Result<()> {
+    pub(crate) fn measure(&self, table: &mut Table, rows: &[&str]) -> Result<()> {
         let number = |n: u64| n.wrapping_mul(2_654_435_761) % self.users;
         let mut probe = |key: &str, name: &str, connections, path: &(dyn Fn(u64) -> String + Sync)| {
             measure(table, rows, key, name, &self.server, None, (connections, 200), &|n| get(&path(n), ""))
