@@ -1,7 +1,6 @@
 //! Everything a newcomer runs. `cargo xtask up` serves; `cargo xtask test` proves.
 
 mod browser;
-mod chaos;
 mod clients;
 mod fuzz;
 mod node;
@@ -26,8 +25,7 @@ cargo xtask outside clients    clients generated from the description by tools t
 cargo xtask outside administrator  requests that schemathesis makes up from the description, after `cargo build`
 cargo xtask outside saml       logins through identity providers that others made, after `cargo build`
 cargo xtask fuzz TARGET [SECONDS]  libFuzzer on filter, path, patch, token, cidr, response or metadata, for a minute unless told otherwise
-cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
-cargo xtask chaos webhooks [SEED [PROGRAM]]  kills of the worker and of PostgreSQL while events are delivered; with the moments of an earlier run
+cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; `cargo xtask chaos help` says more
 cargo xtask bench              measurements of the server beside its floors; `cargo xtask bench help` lists them";
 
 fn main() -> ExitCode {
@@ -37,11 +35,7 @@ fn main() -> ExitCode {
         ["up"] => up::run(),
         ["test"] => test::run(),
         ["db"] => cluster::serve(),
-        ["chaos", "short"] => chaos::short(),
-        ["chaos", "webhooks", words @ ..] if words.len() < 3 => {
-            chaos::deliveries(words.first().copied(), words.get(1).copied())
-        }
-        ["chaos", name @ ..] if name.len() < 2 => chaos::run(name.first().copied()),
+        ["chaos", words @ ..] => programs::exec("chaos", words),
         ["bench", words @ ..] => programs::exec("bench", words),
         ["browser"] => browser::run(),
         ["outside"] => outside::all(),

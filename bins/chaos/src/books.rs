@@ -8,7 +8,7 @@ use xtask::{
 };
 
 /// Where to look.
-pub(super) enum Books {
+pub(crate) enum Books {
     Postgres(String),
     Sqlite(PathBuf),
 }
@@ -25,7 +25,7 @@ const HALF_WRITTEN: &str = "SELECT 'without their entry: ' || u.id FROM users u 
 
 impl Books {
     /// Every id is there, and nothing is half-written.
-    pub(super) fn check(&self, ids: &[String]) -> Result<()> {
+    pub(crate) fn check(&self, ids: &[String]) -> Result<()> {
         // Without an index on what entries are about, so that the check takes as long as it is large.
         let index = "CREATE INDEX IF NOT EXISTS chaos ON audit_entries (tenant_id, resource_id)";
         self.ask(index)?;

@@ -9,17 +9,49 @@ mod receivers;
 mod site;
 mod webhooks;
 
-use std::time::{Duration, Instant};
-
-use self::{
-    faults::{Outcome, SmallDisk},
-    proxy::Network,
-    site::{Kind, Site},
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
 };
+
 use xtask::{
     sh::{self, Result, cargo},
     system,
 };
+
+use crate::{
+    faults::{Outcome, SmallDisk},
+    proxy::Network,
+    site::{Kind, Site},
+};
+
+const HELP: &str = "\
+cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
+cargo xtask chaos webhooks [SEED [PROGRAM]]  kills of the worker and of PostgreSQL while events are delivered; with the moments of an earlier run";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["short"] => short(),
+        ["webhooks", words @ ..] if words.len() < 3 => {
+            deliveries(words.first().copied(), words.get(1).copied())
+        }
+        ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        name if name.len() < 2 => run(name.first().copied()),
+        _ => Err(format!("unknown: chaos {}\n{HELP}", words.join(" "))),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("chaos: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// How much of it.
 #[derive(Clone, Copy)]
@@ -62,14 +94,14 @@ const FAULTS: [Fault; 11] = [
 ];
 
 /// `cargo xtask chaos [NAME]`: all faults and deliveries, or the faults whose names contain this.
-pub(crate) fn run(name: Option<&str>) -> Result<()> {
+fn run(name: Option<&str>) -> Result<()> {
     build()?;
     all(LONG, name.unwrap_or_default())?;
     if name.is_none() { webhooks::run(None, None) } else { Ok(()) }
 }
 
 /// `cargo xtask chaos webhooks`: deliveries alone. `seed`: of an earlier run; `program`: of another build.
-pub(crate) fn deliveries(seed: Option<&str>, program: Option<&str>) -> Result<()> {
+fn deliveries(seed: Option<&str>, program: Option<&str>) -> Result<()> {
     let seed = seed.map(|seed| seed.parse().map_err(|_| format!("{seed} is no seed"))).transpose()?;
     if program.is_none() {
         build()?;
@@ -84,7 +116,7 @@ fn build() -> Result<()> {
 }
 
 /// A short form, with the program that the tests have built.
-pub(crate) fn short() -> Result<()> {
+fn short() -> Result<()> {
     all(SHORT, "")?;
     webhooks::short()
 }

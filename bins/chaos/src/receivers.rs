@@ -23,7 +23,7 @@ const GONE: Duration = Duration::from_secs(10);
 
 /// What is killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Victim {
+pub(crate) enum Victim {
     /// The worker, when it had recorded what came of deliveries as it does.
     Worker,
     /// The worker, when PostgreSQL was just back, so that much was not recorded yet.
@@ -32,8 +32,8 @@ pub(super) enum Victim {
 }
 
 /// One receiver. Its threads end with the process.
-pub(super) struct Receiver {
-    pub(super) address: SocketAddr,
+pub(crate) struct Receiver {
+    pub(crate) address: SocketAddr,
     desk: Arc<Desk>,
 }
 
@@ -79,7 +79,7 @@ struct Figures {
 
 impl Receiver {
     /// Listens on loopback, and answers each request after so long.
-    pub(super) fn start(thinks: Duration) -> Result<Self> {
+    pub(crate) fn start(thinks: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let desk = Arc::new(Desk::default());
@@ -98,12 +98,12 @@ impl Receiver {
     }
 
     /// Requests so far.
-    pub(super) fn requests(&self) -> usize {
+    pub(crate) fn requests(&self) -> usize {
         self.desk.book().requests
     }
 
     /// Waits until what a dead process has sent is read to its end: all that it sent is in the book then.
-    pub(super) fn forsaken(&self) -> Result<()> {
+    pub(crate) fn forsaken(&self) -> Result<()> {
         // Connections are taken in turn: when this one has been, so have been those before it.
         let taken = TcpStream::connect(self.address).and_then(|mut last| {
             last.shutdown(Shutdown::Write)?;
@@ -121,7 +121,7 @@ impl Receiver {
     }
 
     /// Something was killed, and these events have no outcome in the database: those that came may come again.
-    pub(super) fn killed(&self, victim: Victim, unrecorded: &HashSet<String>) {
+    pub(crate) fn killed(&self, victim: Victim, unrecorded: &HashSet<String>) {
         let mut book = self.desk.book();
         let open = unrecorded.iter().filter(|event| book.events.contains_key(*event)).cloned().collect();
         book.kills.push(Kill { victim, open, again: 0 });
@@ -135,7 +135,7 @@ impl Receiver {
     }
 
     /// Exactly one event of each of these people came, and nothing that may not: so many requests.
-    pub(super) fn check(&self, people: &HashSet<&str>) -> Result<usize> {
+    pub(crate) fn check(&self, people: &HashSet<&str>) -> Result<usize> {
         let book = self.desk.book();
         if let Some(first) = book.faults.first() {
             return Err(format!("{} deliveries are wrong, the first: {first}", book.faults.len()));
@@ -208,7 +208,7 @@ impl Book {
 }
 
 /// By what was killed: how much could come again and how much did. A worker that lives sends nothing again.
-pub(super) fn report(receivers: &[Receiver]) -> Result<()> {
+pub(crate) fn report(receivers: &[Receiver]) -> Result<()> {
     println!(
         "| kill -9 of | times | on their way | the most for one | duplicates | the most for one |\n|---|---|---|---|---|---|"
     );

@@ -12,16 +12,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    clients::{Client, Seen, Stop},
-    office::Office,
-    receivers::{Receiver, Victim, report},
-};
 use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},
     system,
+};
+
+use crate::{
+    clients::{Client, Seen, Stop},
+    office::Office,
+    receivers::{Receiver, Victim, report},
 };
 
 /// Kills, of the worker and of PostgreSQL in turn.
@@ -50,7 +51,7 @@ pub(crate) fn run(seed: Option<u64>, program: Option<&str>) -> Result<()> {
 }
 
 /// A short form, with the program that the tests have built.
-pub(super) fn short() -> Result<()> {
+pub(crate) fn short() -> Result<()> {
     all(SHORT, None, sh::root().join("target/debug/gatehouse"))
 }
 

@@ -15,7 +15,7 @@ use xtask::sh::Result;
 
 /// What becomes of bytes on their way to the database.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Network {
+pub(crate) enum Network {
     /// They arrive so much later.
     Late(Duration),
     /// They do not arrive. When it is over, those that were sent meanwhile do.
@@ -25,11 +25,11 @@ pub(super) enum Network {
 }
 
 /// As if it were not there.
-pub(super) const GOOD: Network = Network::Late(Duration::ZERO);
+pub(crate) const GOOD: Network = Network::Late(Duration::ZERO);
 
 /// A running proxy.
-pub(super) struct Proxy {
-    pub(super) address: SocketAddr,
+pub(crate) struct Proxy {
+    pub(crate) address: SocketAddr,
     network: Arc<Shared>,
 }
 
@@ -40,7 +40,7 @@ struct Shared {
 
 impl Proxy {
     /// Forwards connections to this port of this machine.
-    pub(super) fn start(to: u16) -> Result<Self> {
+    pub(crate) fn start(to: u16) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let network = Arc::new(Shared { network: Mutex::new(GOOD), changed: Condvar::new() });
@@ -56,7 +56,7 @@ impl Proxy {
     }
 
     /// From now on, the network is like this.
-    pub(super) fn set(&self, network: Network) {
+    pub(crate) fn set(&self, network: Network) {
         *self.network.network.lock().unwrap_or_else(PoisonError::into_inner) = network;
         self.network.changed.notify_all();
     }

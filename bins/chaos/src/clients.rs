@@ -20,18 +20,18 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A connection that is opened when it is needed.
-pub(super) struct Client {
+pub(crate) struct Client {
     address: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
 }
 
 impl Client {
-    pub(super) fn new(address: SocketAddr) -> Self {
+    pub(crate) fn new(address: SocketAddr) -> Self {
         Self { address, stream: None }
     }
 
     /// Sends a request: status and body, or that there was no answer.
-    pub(super) fn send(&mut self, request: &str) -> Result<(u16, String), Error> {
+    pub(crate) fn send(&mut self, request: &str) -> Result<(u16, String), Error> {
         let answer = self.ask(request);
         if answer.as_ref().is_err() || answer.as_ref().is_ok_and(|(_, _, kept)| !kept) {
             self.stream = None;
@@ -76,7 +76,7 @@ impl Client {
 }
 
 /// The request that creates a person of this name, who has two addresses.
-pub(super) fn create(token: &str, name: &str) -> String {
+pub(crate) fn create(token: &str, name: &str) -> String {
     let body = format!(
         r#"{{"userName":"{name}","emails":[{{"value":"{name}@a.example","type":"work"}},{{"value":"{name}@b.example","type":"home"}}]}}"#
     );
@@ -88,34 +88,34 @@ pub(super) fn create(token: &str, name: &str) -> String {
 }
 
 /// A request without a body.
-pub(super) fn get(token: &str, path: &str) -> String {
+pub(crate) fn get(token: &str, path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n")
 }
 
 /// What all clients saw.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Ids of people whose creation was answered with 201.
-    pub(super) created: Mutex<Vec<String>>,
-    pub(super) refused: AtomicU64,
-    pub(super) unanswered: AtomicU64,
+    pub(crate) created: Mutex<Vec<String>>,
+    pub(crate) refused: AtomicU64,
+    pub(crate) unanswered: AtomicU64,
     /// Answers that nobody should get.
-    pub(super) wrong: Mutex<Vec<String>>,
+    pub(crate) wrong: Mutex<Vec<String>>,
     /// When `/readyz` was asked, when it answered, and whether it said yes.
-    pub(super) probes: Mutex<Vec<Probe>>,
+    pub(crate) probes: Mutex<Vec<Probe>>,
     stop: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Probe {
-    pub(super) asked: Instant,
-    pub(super) answered: Instant,
+pub(crate) struct Probe {
+    pub(crate) asked: Instant,
+    pub(crate) answered: Instant,
     /// `None`: nobody answered.
-    pub(super) ready: Option<bool>,
+    pub(crate) ready: Option<bool>,
 }
 
 /// Stops everybody, also when something fails.
-pub(super) struct Stop<'s>(pub(super) &'s Seen);
+pub(crate) struct Stop<'s>(pub(crate) &'s Seen);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
@@ -124,16 +124,16 @@ impl Drop for Stop<'_> {
 }
 
 impl Seen {
-    pub(super) fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.created.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Creates people until told to stop.
-    pub(super) fn write(&self, address: SocketAddr, token: &str, writer: &str) {
+    pub(crate) fn write(&self, address: SocketAddr, token: &str, writer: &str) {
         let mut client = Client::new(address);
         for number in 0.. {
             if self.stopped() {
@@ -165,7 +165,7 @@ impl Seen {
     }
 
     /// Asks whether it is ready until told to stop.
-    pub(super) fn probe(&self, address: SocketAddr) {
+    pub(crate) fn probe(&self, address: SocketAddr) {
         let mut client = Client::new(address);
         while !self.stopped() {
             let asked = Instant::now();
@@ -178,13 +178,13 @@ impl Seen {
     }
 
     /// Probes that were asked and answered while something was so.
-    pub(super) fn within(&self, from: Instant, to: Instant) -> Vec<Probe> {
+    pub(crate) fn within(&self, from: Instant, to: Instant) -> Vec<Probe> {
         let probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
         probes.iter().filter(|probe| probe.asked >= from && probe.answered <= to).copied().collect()
     }
 
     /// Since when it has been ready, if it was at some time after this moment.
-    pub(super) fn ready_after(&self, from: Instant) -> Option<Instant> {
+    pub(crate) fn ready_after(&self, from: Instant) -> Option<Instant> {
         let probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
         probes
             .iter()

@@ -9,12 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
+use xtask::sh::{self, Result};
+
+use crate::{
     clients::{Client, Seen, Stop, create, get},
     proxy::{GOOD, Network},
     site::Site,
 };
-use xtask::sh::{self, Result};
 
 /// Identity providers at work at the same time.
 const WRITERS: usize = 8;
@@ -27,12 +28,12 @@ const NEVER: Duration = Duration::from_secs(30);
 const FRESH: Duration = Duration::from_millis(150);
 
 /// What came of it.
-pub(super) struct Outcome {
-    pub(super) rounds: usize,
-    pub(super) created: usize,
-    pub(super) refused: u64,
-    pub(super) unanswered: u64,
-    pub(super) recovery: Duration,
+pub(crate) struct Outcome {
+    pub(crate) rounds: usize,
+    pub(crate) created: usize,
+    pub(crate) refused: u64,
+    pub(crate) unanswered: u64,
+    pub(crate) recovery: Duration,
 }
 
 /// Runs `hurt` while people are created and readiness is asked for, then looks at the books.
@@ -121,7 +122,7 @@ fn moment(round: usize) -> Duration {
     Duration::from_micros(u64::try_from(round * 7919 % 20_000).unwrap_or(0))
 }
 
-pub(super) fn kill_server(site: &mut Site, rounds: usize) -> Result<Outcome> {
+pub(crate) fn kill_server(site: &mut Site, rounds: usize) -> Result<Outcome> {
     under_load(site, rounds, |site, seen, round| {
         thread::sleep(moment(round));
         site.kill_server();
@@ -131,7 +132,7 @@ pub(super) fn kill_server(site: &mut Site, rounds: usize) -> Result<Outcome> {
     })
 }
 
-pub(super) fn kill_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
+pub(crate) fn kill_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
     under_load(site, rounds, |site, seen, round| {
         thread::sleep(moment(round));
         site.cluster()?.kill();
@@ -147,7 +148,7 @@ pub(super) fn kill_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
     })
 }
 
-pub(super) fn restart_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
+pub(crate) fn restart_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
     under_load(site, rounds, |site, seen, _| {
         site.cluster()?.stop()?;
         let stopped = Instant::now();
@@ -161,7 +162,7 @@ pub(super) fn restart_database(site: &mut Site, rounds: usize) -> Result<Outcome
 }
 
 /// The network to the database is bad for some time.
-pub(super) fn bad_network(
+pub(crate) fn bad_network(
     site: &mut Site,
     network: Network,
     time: Duration,
@@ -190,7 +191,7 @@ pub(super) fn bad_network(
 }
 
 /// The file system of an SQLite database is full for some time.
-pub(super) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
+pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
     let filler = site.folder.join("filler");
     under_load(site, rounds, |site, seen, _| {
         fill(&filler)?;
@@ -231,7 +232,7 @@ fn fill(path: &std::path::Path) -> Result<()> {
 }
 
 /// Clients go away in the middle of a request.
-pub(super) fn cancelled(site: &mut Site, rounds: usize) -> Result<Outcome> {
+pub(crate) fn cancelled(site: &mut Site, rounds: usize) -> Result<Outcome> {
     let outcome = under_load(site, rounds, |site, seen, round| {
         for number in 0..100 {
             let name = format!("gone-{}-{round}-{number}", std::process::id());
@@ -268,10 +269,10 @@ fn hang_up(site: &Site, name: &str, after: Duration) -> std::io::Result<()> {
 }
 
 /// A file system in memory, as large as it is told to be; gone when dropped.
-pub(super) struct SmallDisk(std::path::PathBuf);
+pub(crate) struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
-    pub(super) fn new(folder: &std::path::Path) -> Result<Self> {
+    pub(crate) fn new(folder: &std::path::Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=24m,mode=700", "gatehouse-chaos"]).arg(folder);

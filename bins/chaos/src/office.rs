@@ -10,33 +10,34 @@ use std::{
     time::Duration,
 };
 
-use super::clients::{Client, Seen, create};
 use xtask::server::member;
+
+use crate::clients::{Client, Seen, create};
 
 /// How long each rests after an answer.
 const REST: Duration = Duration::from_millis(8);
 
 /// Who creates people, and how many of them so far may be.
 #[derive(Default)]
-pub(super) struct Office {
-    pub(super) seen: Seen,
+pub(crate) struct Office {
+    pub(crate) seen: Seen,
     allowed: AtomicUsize,
     begun: AtomicUsize,
 }
 
 impl Office {
     /// So many more may be created.
-    pub(super) fn allow(&self, more: usize) {
+    pub(crate) fn allow(&self, more: usize) {
         self.allowed.fetch_add(more, Ordering::AcqRel);
     }
 
     /// Whether all that may be created are, or are about to be.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.begun.load(Ordering::Acquire) >= self.allowed.load(Ordering::Acquire)
     }
 
     /// One of those who create them, until told to stop.
-    pub(super) fn write(&self, address: SocketAddr, token: &str, writer: usize) {
+    pub(crate) fn write(&self, address: SocketAddr, token: &str, writer: usize) {
         let mut client = Client::new(address);
         for number in 0.. {
             if self.seen.stopped() {

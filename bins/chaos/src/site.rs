@@ -6,22 +6,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{books::Books, proxy::Proxy};
 use xtask::{
     cluster::{Cluster, Durability, lasting_port},
     server::{Server, gatehouse, member, serve},
     sh::{self, Result},
 };
 
+use crate::{books::Books, proxy::Proxy};
+
 /// Which database.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Sqlite,
     Postgres,
 }
 
 impl Kind {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "SQLite",
             Self::Postgres => "PostgreSQL",
@@ -30,21 +31,21 @@ impl Kind {
 }
 
 /// A server, its database, and what lies between them.
-pub(super) struct Site {
-    pub(super) folder: PathBuf,
-    pub(super) address: SocketAddr,
-    pub(super) token: String,
-    pub(super) books: Books,
+pub(crate) struct Site {
+    pub(crate) folder: PathBuf,
+    pub(crate) address: SocketAddr,
+    pub(crate) token: String,
+    pub(crate) books: Books,
     /// In front of PostgreSQL.
-    pub(super) proxy: Option<Proxy>,
-    pub(super) cluster: Option<Cluster>,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) cluster: Option<Cluster>,
     server: Option<Server>,
     database: String,
 }
 
 impl Site {
     /// Makes everything new in this folder.
-    pub(super) fn new(kind: Kind, folder: &Path) -> Result<Self> {
+    pub(crate) fn new(kind: Kind, folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
         let (database, books, proxy, cluster) = match kind {
             Kind::Sqlite => {
@@ -74,7 +75,7 @@ impl Site {
     }
 
     /// Starts the server at its address: how long it took until it listened.
-    pub(super) fn start_server(&mut self) -> Result<Duration> {
+    pub(crate) fn start_server(&mut self) -> Result<Duration> {
         let start = Instant::now();
         let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log"));
         let mut command = serve(&program(), &self.database, &self.folder);
@@ -85,19 +86,19 @@ impl Site {
     }
 
     /// Ends the server as a power cut would.
-    pub(super) fn kill_server(&mut self) {
+    pub(crate) fn kill_server(&mut self) {
         if let Some(server) = self.server.take() {
             server.kill();
         }
     }
 
     /// The database's cluster, of a site that has one.
-    pub(super) fn cluster(&mut self) -> Result<&mut Cluster> {
+    pub(crate) fn cluster(&mut self) -> Result<&mut Cluster> {
         self.cluster.as_mut().ok_or_else(|| "no PostgreSQL here".into())
     }
 
     /// What lies before the database, of a site that has it.
-    pub(super) fn proxy(&self) -> Result<&Proxy> {
+    pub(crate) fn proxy(&self) -> Result<&Proxy> {
         self.proxy.as_ref().ok_or_else(|| "no proxy here".into())
     }
 }
