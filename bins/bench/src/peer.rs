@@ -20,7 +20,7 @@ impl Peer {
     /// Starts it with this many users.
     pub(crate) fn start(users: u64) -> Result<Self> {
         let python = python::environment("scim2-server")?;
-        let script = sh::root().join("bins/xtask/tools/serve_scim2_server.py");
+        let script = sh::peers().join("serve_scim2_server.py");
         let mut command = Command::new(python);
         command.arg(script).arg(users.to_string());
         Ok(Self { server: Server::start(&mut command)?, users })

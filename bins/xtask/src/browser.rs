@@ -24,7 +24,7 @@ const PICTURES: &str = "target/browser";
 
 pub(crate) fn run() -> Result<()> {
     system::install(&system::BROWSER)?;
-    let walk = node::environment("browser")?;
+    let walk = node::environment(&sh::root().join("bins/gatehouse/tests/browser"))?;
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let pictures = root.join(PICTURES);
     let _former = std::fs::remove_dir_all(&pictures);

@@ -40,14 +40,14 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
 
     // The types are held against the answers that this one reads.
     let read = folder.join("answers.json");
-    let tools = root.join("bins/xtask/tools");
+    let peers = sh::peers();
     let mut python = Command::new(python::environment("clients/python")?);
-    python.arg("-B").arg(tools.join("clients/python/check.py")).env("PYTHONPATH", &tools);
+    python.arg("-B").arg(peers.join("clients/python/check.py")).env("PYTHONPATH", &peers);
     python.arg(&base).arg(&description).arg(&read).arg(folder.join("python"));
     check(&mut python, "python", &for_python)?;
 
     let mut node = Command::new("node");
-    node.arg(node::environment("clients/typescript")?.join("run.mjs"));
+    node.arg(node::environment(&peers.join("clients/typescript"))?.join("run.mjs"));
     node.arg(&base).arg(&description).arg(&read).arg(folder.join("typescript"));
     check(&mut node, "typescript", &for_typescript)
 }
@@ -65,7 +65,7 @@ pub(crate) fn administrator(folder: &Path) -> Result<()> {
     command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1");
     let server = Server::start(&mut command)?;
     let mut schemathesis = Command::new(python::environment("schemathesis")?);
-    schemathesis.arg(sh::root().join("bins/xtask/tools/administrator/run.py"));
+    schemathesis.arg(sh::peers().join("administrator/run.py"));
     schemathesis.arg(format!("http://{}", server.address));
     sh::run(schemathesis.env("EMAIL", EMAIL).env("PASSWORD", PASSWORD))
 }

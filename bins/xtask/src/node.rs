@@ -2,7 +2,7 @@
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -11,12 +11,11 @@ use xtask::{
     system,
 };
 
-/// A folder with `bins/xtask/tools/{name}` and the packages that its lock file lists.
-pub(crate) fn environment(name: &str) -> Result<PathBuf> {
+/// A folder with the files of this one and the packages that its lock file lists.
+pub(crate) fn environment(tool: &Path) -> Result<PathBuf> {
     system::install(&system::NODE)?;
-    let tool = sh::root().join("bins/xtask/tools").join(name);
     let mut hasher = DefaultHasher::new();
-    let files: Vec<_> = std::fs::read_dir(&tool)
+    let files: Vec<_> = std::fs::read_dir(tool)
         .map_err(|error| format!("{}: {error}", tool.display()))?
         .flatten()
         .map(|entry| entry.path())
@@ -25,6 +24,7 @@ pub(crate) fn environment(name: &str) -> Result<PathBuf> {
     for file in &files {
         std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?.hash(&mut hasher);
     }
+    let name = tool.file_name().unwrap_or_default().to_string_lossy();
     let folder = sh::root().join(format!("target/tools/{name}-{:016x}", hasher.finish()));
     let done = folder.join("complete");
     if !done.is_file() {

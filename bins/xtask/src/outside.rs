@@ -76,17 +76,17 @@ fn on(database: &str, folder: &Path) -> Result<()> {
     let server = Server::start(&mut serve(&program, database, folder))?;
 
     let mut authjs = Command::new("node");
-    authjs.current_dir(node::environment("authjs")?).arg("check.mjs");
+    authjs.current_dir(node::environment(&sh::peers().join("authjs"))?).arg("check.mjs");
     authjs.args([&format!("http://{}", server.address), email, password]);
     sh::run(authjs.env("AUTH_SECRET", AUTH_SECRET))?;
 
     let mut tester = Command::new(python::environment("scim2-tester")?);
-    tester.arg(sh::root().join("bins/xtask/tools/run_scim2_tester.py"));
+    tester.arg(sh::peers().join("run_scim2_tester.py"));
     tester.arg(format!("http://{}/api/scim/v2", server.address)).arg(CHECKS);
     sh::run(tester.env("SCIM_TOKEN", for_scim2_tester))?;
 
     let mut schemathesis = Command::new(python::environment("schemathesis")?);
-    schemathesis.arg(sh::root().join("bins/xtask/tools/run_schemathesis.py"));
+    schemathesis.arg(sh::peers().join("run_schemathesis.py"));
     schemathesis.arg(format!("http://{}", server.address));
     sh::run(schemathesis.env("SCIM_TOKEN", for_schemathesis).env("SCIM_REVOKED_TOKEN", revoked))
 }

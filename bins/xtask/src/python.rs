@@ -11,10 +11,10 @@ use crate::{
     system,
 };
 
-/// The `python` of an environment with what `bins/xtask/tools/{name}.txt` lists.
+/// The `python` of an environment with what `{name}.txt` among the peers lists.
 pub fn environment(name: &str) -> Result<PathBuf> {
     system::install(&system::PYTHON)?;
-    let list = sh::root().join(format!("bins/xtask/tools/{name}.txt"));
+    let list = sh::peers().join(format!("{name}.txt"));
     let text = std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

@@ -14,7 +14,7 @@ use crate::node;
 pub(crate) fn run(folder: &Path) -> Result<()> {
     system::install(&system::SAML)?;
     let simplesamlphp = system::unpacked("simplesamlphp", "1.19.*")?.join("usr/share/simplesamlphp");
-    let check = node::environment("saml")?;
+    let check = node::environment(&sh::peers().join("saml"))?;
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let program = root.join("target/debug/gatehouse");
     let database = format!("sqlite:{}", folder.join("saml.db").display());

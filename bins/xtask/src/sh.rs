@@ -13,6 +13,11 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The folder of programs that run beside the server: what others made, and what uses it.
+pub fn peers() -> PathBuf {
+    root().join("bins/xtask/tools")
+}
+
 /// The `cargo` that runs us.
 pub fn cargo() -> Command {
     let mut command = Command::new(env!("CARGO"));

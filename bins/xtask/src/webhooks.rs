@@ -35,7 +35,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let server = Server::start(&mut command)?;
 
     let mut node = Command::new("node");
-    node.current_dir(node::environment("webhooks")?).arg("check.mjs");
+    node.current_dir(node::environment(&sh::peers().join("webhooks"))?).arg("check.mjs");
     node.arg(format!("http://{}", server.address)).arg(&root);
     node.env("PROGRAM", &program).env("GATEHOUSE_DATABASE_URL", &database);
     node.env("PYTHON", python::environment("webhooks/python")?);
