@@ -13,9 +13,9 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The folder of programs that run beside the server: what others made, and what uses it.
+/// The folder of programs that run beside the server: made by others, or using what others made.
 pub fn peers() -> PathBuf {
-    root().join("bins/xtask/tools")
+    root().join("bins/gatehouse/tests/peers")
 }
 
 /// The `cargo` that runs us.

@@ -113,7 +113,7 @@ async function check(kind, settings) {
 
 await check(SimpleSamlPhp, {
   program: process.env.SIMPLESAMLPHP,
-  settings: `${root}/bins/xtask/tools/saml/simplesamlphp`,
+  settings: `${root}/bins/gatehouse/tests/peers/saml/simplesamlphp`,
   folder: `${folder}/simplesamlphp`,
 });
 await check(Samlp, { folder: `${folder}/samlp` });
