@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::{Parser, Subcommand};
 use xtask::{
     sh::{self, Result, cargo},
     system,
@@ -25,24 +26,36 @@ use crate::{
     site::{Kind, Site},
 };
 
-const HELP: &str = "\
-cargo xtask chaos [NAME]       kills, slow networks, full disks on both databases; all, or those of this name; `short`: what the test command does
-cargo xtask chaos webhooks [SEED [PROGRAM]]  kills of the worker and of PostgreSQL while events are delivered; with the moments of an earlier run";
+/// Kills, slow networks, full disks on both databases
+#[derive(Parser)]
+#[command(name = "chaos", bin_name = "cargo xtask chaos", max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Cli {
+    /// Faults whose names contain this; without, all faults and deliveries
+    name: Option<String>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// What the test command does, with the server that it has built
+    Short,
+    /// Kills of the worker and of PostgreSQL while events are delivered
+    Webhooks {
+        /// Of an earlier run: kills come at the same moments
+        seed: Option<u64>,
+        /// Another build of the server
+        program: Option<String>,
+    },
+}
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let done = match words.as_slice() {
-        ["short"] => short(),
-        ["webhooks", words @ ..] if words.len() < 3 => {
-            deliveries(words.first().copied(), words.get(1).copied())
-        }
-        ["help" | "--help" | "-h"] => {
-            println!("{HELP}");
-            Ok(())
-        }
-        name if name.len() < 2 => run(name.first().copied()),
-        _ => Err(format!("unknown: chaos {}\n{HELP}", words.join(" "))),
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Some(Command::Short) => short(),
+        Some(Command::Webhooks { seed, program }) => deliveries(seed, program.as_deref()),
+        None => run(cli.name.as_deref()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -101,8 +114,7 @@ fn run(name: Option<&str>) -> Result<()> {
 }
 
 /// `cargo xtask chaos webhooks`: deliveries alone. `seed`: of an earlier run; `program`: of another build.
-fn deliveries(seed: Option<&str>, program: Option<&str>) -> Result<()> {
-    let seed = seed.map(|seed| seed.parse().map_err(|_| format!("{seed} is no seed"))).transpose()?;
+fn deliveries(seed: Option<u64>, program: Option<&str>) -> Result<()> {
     if program.is_none() {
         build()?;
     }
@@ -159,4 +171,24 @@ fn on(
     let _disk = (kind == Kind::Sqlite).then(|| SmallDisk::new(folder)).transpose()?;
     let mut site = Site::new(kind, folder)?;
     hurt(&mut site)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::Cli;
+
+    #[test]
+    fn command_lines_of_the_documentation_are_understood() {
+        Cli::command().debug_assert();
+        let parse = |line: &str| Cli::try_parse_from(std::iter::once("chaos").chain(line.split_whitespace()));
+        for line in ["", "kill", "network", "short", "webhooks", "webhooks 617619", "webhooks 617619 program"]
+        {
+            assert!(parse(line).is_ok(), "{line}");
+        }
+        for line in ["kill more", "short more", "webhooks nonsense"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
 }

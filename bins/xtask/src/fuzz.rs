@@ -7,9 +7,13 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions";
 
+/// What can be fed; the crates' `fuzz/Cargo.toml` list the same.
+pub(crate) const TARGETS: [&str; 9] =
+    ["filter", "path", "patch", "token", "cidr", "proxies", "mds", "response", "metadata"];
+
 /// Feeds a target for some seconds. What it finds is left in the folder it names; new input goes to
 /// `target/fuzz`, not into the corpus that is checked in.
-pub(crate) fn run(target: &str, seconds: Option<&str>) -> Result<()> {
+pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let package = match target {
         "token" => "stepup",
@@ -30,7 +34,7 @@ pub(crate) fn run(target: &str, seconds: Option<&str>) -> Result<()> {
         .args(["run", "--release", "--target", &host()?, "--bin", target, "--"])
         .arg(&found)
         .arg(folder.join("corpus").join(target))
-        .arg(format!("-max_total_time={}", seconds.unwrap_or("60")))
+        .arg(format!("-max_total_time={seconds}"))
         .args(["-timeout=5", "-max_len=65536"]);
     sh::run(&mut command)
 }

@@ -2,6 +2,7 @@
 
 use std::{path::Path, process::Command};
 
+use clap::ValueEnum;
 use xtask::{
     cluster::{Cluster, Durability},
     python,
@@ -25,24 +26,25 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
     })
 }
 
-/// All of them, on a PostgreSQL of their own.
-pub(crate) fn all() -> Result<()> {
-    run(&Cluster::start(Durability::None)?.url())
+/// Some of the tools.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Tools {
+    /// Clients that were generated from the description
+    Clients,
+    /// Requests that schemathesis makes up from the description
+    Administrator,
+    /// Logins through identity providers
+    Saml,
 }
 
-/// Identity providers alone.
-pub(crate) fn saml() -> Result<()> {
-    within(saml::run)
-}
-
-/// Generated clients alone.
-pub(crate) fn clients() -> Result<()> {
-    within(clients::run)
-}
-
-/// The API by a made-up administrator alone.
-pub(crate) fn administrator() -> Result<()> {
-    within(clients::administrator)
+/// These alone, or all of them on a PostgreSQL of their own.
+pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
+    match tools {
+        Some(Tools::Clients) => within(clients::run),
+        Some(Tools::Administrator) => within(clients::administrator),
+        Some(Tools::Saml) => within(saml::run),
+        None => run(&Cluster::start(Durability::None)?.url()),
+    }
 }
 
 /// In a folder that is gone afterwards.
