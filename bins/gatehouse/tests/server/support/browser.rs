@@ -70,14 +70,11 @@ impl Browser {
     }
 
     fn keep(&self, answer: &Answer) {
-        for line in answer.headers.get_all("set-cookie") {
-            let line = line.to_str().unwrap();
-            let (name, rest) = line.split_once('=').unwrap();
-            let value = rest.split(';').next().unwrap();
-            if rest.contains("Max-Age=0;") {
-                self.drop_cookie(name);
+        for cookie in answer.cookies() {
+            if cookie.max_age().is_some_and(|age| age.is_zero()) {
+                self.drop_cookie(cookie.name());
             } else {
-                self.set(name, value);
+                self.set(cookie.name(), cookie.value());
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use actix_web::cookie::Cookie;
 use serde_json::Value;
 use ureq::{Agent, http};
 
@@ -92,6 +93,27 @@ impl Answer {
 
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The cookies of the answer.
+    pub(crate) fn cookies(&self) -> Vec<Cookie<'static>> {
+        let lines = self.headers.get_all("set-cookie").iter();
+        lines.map(|line| Cookie::parse(line.to_str().unwrap().to_owned()).unwrap()).collect()
+    }
+
+    /// The attributes of a cookie of the answer, in an order of our own: theirs has no meaning.
+    pub(crate) fn cookie_attributes(&self, name_starts_with: &str) -> String {
+        let cookies = self.cookies();
+        let cookie = cookies.iter().find(|cookie| cookie.name().starts_with(name_starts_with)).unwrap();
+        let flag = |is_set: Option<bool>, name| if is_set == Some(true) { name } else { "" };
+        format!(
+            "Path={}; Max-Age={}{}; SameSite={}{}",
+            cookie.path().unwrap(),
+            cookie.max_age().unwrap().whole_seconds(),
+            flag(cookie.http_only(), "; HttpOnly"),
+            cookie.same_site().unwrap(),
+            flag(cookie.secure(), "; Secure"),
+        )
     }
 
     /// Status, and the body without what differs from run to run: for snapshots.
