@@ -2,6 +2,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap, net::SocketAddr};
 
+use actix_web::cookie::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Answer, Caller};
@@ -71,7 +72,7 @@ impl Browser {
 
     fn keep(&self, answer: &Answer) {
         for cookie in answer.cookies() {
-            if cookie.max_age().is_some_and(|age| age.is_zero()) {
+            if cookie.max_age().is_some_and(Duration::is_zero) {
                 self.drop_cookie(cookie.name());
             } else {
                 self.set(cookie.name(), cookie.value());
