@@ -23,6 +23,9 @@ pub(crate) fn run() -> Result<()> {
 /// What is off unless asked for is tested too.
 const OTLP: [&str; 2] = ["--features", "gatehouse/otlp"];
 
+/// How long each fuzz target runs on generated input.
+const FUZZ_SECONDS: &str = "5";
+
 /// The test that runs the compiler.
 const COMPILER: &str = "there_is_no_way_around_access";
 
@@ -51,7 +54,12 @@ fn all(stages: &mut Stages) -> Result<()> {
         command
     };
     // The compiler takes the whole machine: nothing that has to be in time runs beside it.
-    stages.run("tests, doc tests", || sh::run(test().args(["--no-fail-fast", "--", "--skip", COMPILER])))?;
+    stages.run("tests, doc tests", || {
+        // `cargo test -p` alone gives each fuzz target a moment.
+        let mut command = test();
+        command.args(["--no-fail-fast", "--", "--skip", COMPILER]).env("FUZZ_SECONDS", FUZZ_SECONDS);
+        sh::run(&mut command)
+    })?;
     stages.run("must not compile", || {
         // It asks for the libraries as the tests above were built.
         let built = ["--workspace", OTLP[0], OTLP[1]].join(" ");

@@ -42,6 +42,12 @@ fn document(entries: &Value) -> Value {
     json!({ "legalHeader": "…", "no": 12, "nextUpdate": "2026-12-01", "entries": entries })
 }
 
+/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+fn fuzz_time() -> Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").map_or(0.3, |seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds)
+}
+
 #[test]
 fn what_the_signer_says_is_read_and_the_rest_is_passed_over() {
     let authority = Authority::new(NAME).unwrap();
@@ -219,7 +225,7 @@ fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
         },
     );
     let (mut runner, begun) = (TestRunner::new(Config::default()), Instant::now());
-    while begun.elapsed() < Duration::from_secs(5) {
+    while begun.elapsed() < fuzz_time() {
         fuzz::mds(&changed.new_tree(&mut runner).unwrap().current());
     }
 }

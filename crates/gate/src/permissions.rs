@@ -36,7 +36,8 @@ pub enum Person {
 }
 
 impl Person {
-    fn holder(&self) -> &Holder {
+    /// The user's account, and what it may do.
+    pub fn holder(&self) -> &Holder {
         match self {
             Self::Session(signed) => &signed.holder,
             Self::Pat(by) => &by.holder,

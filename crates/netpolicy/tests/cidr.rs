@@ -12,6 +12,12 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 
+/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+fn fuzz_time() -> Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").map_or(0.3, |seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds)
+}
+
 #[test]
 fn there_is_one_way_to_write_a_range() {
     for (text, written) in [
@@ -117,7 +123,7 @@ fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
     });
     let input = prop_oneof![changed, written];
     let (mut runner, begun) = (TestRunner::new(Config::default()), Instant::now());
-    while begun.elapsed() < Duration::from_secs(5) {
+    while begun.elapsed() < fuzz_time() {
         cidr(&input.new_tree(&mut runner).unwrap().current());
     }
 }

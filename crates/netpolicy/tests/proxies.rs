@@ -20,6 +20,12 @@ fn client(header: ProxyHeader, peer: &str, lines: &[&str]) -> String {
     found.map_or("unknown".into(), |ip| ip.to_string())
 }
 
+/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+fn fuzz_time() -> Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").map_or(0.3, |seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds)
+}
+
 #[test]
 fn x_forwarded_for() {
     let xff = |peer: &str, value: &str| client(ProxyHeader::XForwardedFor, peer, &[value]);
@@ -108,7 +114,7 @@ fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
         },
     );
     let (mut runner, begun) = (TestRunner::new(Config::default()), Instant::now());
-    while begun.elapsed() < Duration::from_secs(5) {
+    while begun.elapsed() < fuzz_time() {
         fuzz::proxies(&changed.new_tree(&mut runner).unwrap().current());
     }
 }

@@ -75,11 +75,17 @@ fn feed(corpus: &BTreeMap<String, Vec<u8>>, target: impl Fn(&[u8])) -> usize {
             input
         });
     let (mut runner, begun, mut count) = (TestRunner::new(Config::default()), Instant::now(), 0);
-    while begun.elapsed() < Duration::from_secs(5) {
+    while begun.elapsed() < fuzz_time() {
         target(&changed.new_tree(&mut runner).unwrap().current());
         count += 1;
     }
     count
+}
+
+/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+fn fuzz_time() -> Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").map_or(0.3, |seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds)
 }
 
 #[test]

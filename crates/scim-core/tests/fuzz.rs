@@ -13,7 +13,11 @@ use scim_core::conformance::{
 };
 use scim_core::{filter::Operator, schema::RESOURCE_TYPES};
 
-const TIME: Duration = Duration::from_secs(5);
+/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+fn fuzz_time() -> Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").map_or(0.3, |seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds)
+}
 
 /// Pieces that the grammars know.
 fn words() -> Vec<String> {
@@ -61,8 +65,9 @@ fn feed(name: &str, target: fn(&[u8])) {
 
     let words = words();
     let mut random = Random::new(u64::from(std::process::id()));
+    let time = fuzz_time();
     let (started, mut inputs) = (Instant::now(), 0_u64);
-    while started.elapsed() < TIME {
+    while started.elapsed() < time {
         let mut input = corpus[random.below(corpus.len())].clone();
         for _ in 0..=random.below(6) {
             change(&mut input, &corpus, &words, &mut random);

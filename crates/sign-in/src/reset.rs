@@ -1,9 +1,9 @@
-//! What administrators and the operator do for users who cannot sign in: links, and resets.
+//! Changes and resets of passwords and factors, and the links that set a first or a new password.
 
 use audit::{
     Audited, Event,
     events::{
-        credentials::{FactorRemoved, PasswordResetStarted},
+        credentials::{FactorRemoved, PasswordChanged, PasswordResetStarted},
         pats::PatRevoked,
         sign_in::SessionsRevoked,
     },
@@ -11,10 +11,10 @@ use audit::{
 use credentials::{Factor, FactorStore};
 use directory::{Link, LinkKind, LinkStore, Person};
 use kernel::{Ctx, StoreError, UserId};
-use sessions::SessionStore;
+use sessions::{Session, SessionStore};
 use tokens::{PatId, PatStore, RawToken, TokenKind};
 
-use crate::{error::Error, store::Storage};
+use crate::{error::Error, events::end_other_sessions, store::Storage};
 
 /// What a user is told at the next sign-in.
 const PASSWORD_RESET: &str = "PASSWORD_RESET";
@@ -46,6 +46,35 @@ pub async fn revoke_tokens<S: PatStore>(
     let revoked = tokens::pat::revoke_all(ctx, store, user).await?;
     let event = |token: &PatId| Event::new(token.as_str(), &PatRevoked { user: user.to_string() });
     Ok(revoked.iter().map(event).collect())
+}
+
+/// A password that its user changed.
+pub struct PasswordChange {
+    /// How many personal access tokens were revoked, where that was asked for.
+    pub revoked_tokens: Option<usize>,
+    /// For the audit log.
+    pub events: Vec<Event>,
+}
+
+/// Sets the hash of a user's new password and ends the user's other sessions. Personal access tokens stay valid unless
+/// they are to be revoked as well.
+pub async fn change_password<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    session: &Session,
+    hash: &str,
+    and_revoke_tokens: bool,
+) -> Result<PasswordChange, Error> {
+    store.set_password(&session.user, hash, ctx.now).await?;
+    let mut events = vec![Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" })];
+    events.extend(end_other_sessions(ctx, store, session, "PASSWORD_CHANGED").await?);
+    let mut revoked_tokens = None;
+    if and_revoke_tokens {
+        let revoked = revoke_tokens(ctx, store, &session.user).await?;
+        revoked_tokens = Some(revoked.len());
+        events.extend(revoked);
+    }
+    Ok(PasswordChange { revoked_tokens, events })
 }
 
 /// A password that was reset.

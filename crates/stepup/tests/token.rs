@@ -12,6 +12,12 @@ use proptest::{
 };
 use stepup::conformance::fuzz::{genuine, token};
 
+/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+fn fuzz_time() -> Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").map_or(0.3, |seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds)
+}
+
 #[test]
 fn every_bit_every_cut_every_character_more() {
     let genuine = genuine().as_bytes();
@@ -64,7 +70,7 @@ fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
     });
     let mut runner = TestRunner::new(Config::default());
     let (started, mut inputs) = (Instant::now(), 0_u64);
-    while started.elapsed() < Duration::from_secs(5) {
+    while started.elapsed() < fuzz_time() {
         token(&changed.new_tree(&mut runner).unwrap().current());
         inputs += 1;
     }

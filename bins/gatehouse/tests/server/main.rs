@@ -12,6 +12,7 @@ mod architecture;
 mod attacks;
 mod cli;
 mod coverage;
+mod handlers;
 mod hostile;
 mod limits;
 mod module_graph;

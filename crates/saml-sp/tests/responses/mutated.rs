@@ -14,8 +14,11 @@ use crate::{
     world::{WORLD, examined},
 };
 
-/// How long it goes on, if it is not told how often: `SAML_MUTATIONS=1000000`.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it goes on without a number of mutations (`SAML_MUTATIONS=1000000`): `FUZZ_SECONDS`, or a moment.
+fn fuzz_time() -> Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").map_or(0.3, |seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds)
+}
 /// However slow the machine is.
 const LEAST: u64 = 500;
 /// Where it begins, if it is not told: `SAML_SEED=7`.
@@ -40,9 +43,10 @@ fn changed_documents_are_refused_or_mean_what_was_signed() {
         })
         .collect();
     let (most, seed) = (told("SAML_MUTATIONS"), told("SAML_SEED").unwrap_or(SEED));
+    let time = fuzz_time();
     let (start, mut count) = (Instant::now(), 0);
     let (mut reasons, mut accepted, mut asked, mut odd) = (BTreeMap::<&str, usize>::new(), 0, 0, 0);
-    while most.map_or(start.elapsed() < PATIENCE || count < LEAST, |most| count < most) {
+    while most.map_or(start.elapsed() < time || count < LEAST, |most| count < most) {
         let mut random = Random::of(seed, count);
         let (identity, base) = &bases[random.below(bases.len())];
         let text = mutated(&mut random, &base.xml);

@@ -6,11 +6,11 @@ use audit::{
     events::step_up::{StepUpFailed, StepUpIssued},
 };
 use credentials::{Assertion, attempts};
-use kernel::{Ctx, Timestamp};
+use kernel::{Ctx, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sign_in::{FactorAnswer, FactorName, SecondFactors, lock_account};
-use stepup::{Answer, Attempt, ChallengeId, Factor, Purpose, Verified};
+use stepup::{Answer, Attempt, Factor, Granted, Purpose, Verified};
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
@@ -113,6 +113,32 @@ struct StepUpConsumption {
     consumed_at: Timestamp,
 }
 
+impl StepUpBody {
+    /// The challenge, the factor and what answers it. Recovery codes answer none.
+    fn read(self) -> Result<(FactorName, Attempt), Problem> {
+        let Self { challenge_id, factor: name, code, credential } = self;
+        let answer = match FactorAnswer::new(name, code, credential.map(Value::Object))? {
+            FactorAnswer::Code(code) => Answer::Code(code),
+            FactorAnswer::Credential(credential) => {
+                Assertion::read(&credential).map_err(|_| {
+                    Problem::invalid_request("credential: not the answer of an authenticator")
+                })?;
+                Answer::Credential(credential)
+            }
+        };
+        let factor = match name {
+            FactorName::Webauthn => Factor::Webauthn,
+            FactorName::Totp => Factor::Totp,
+            FactorName::RecoveryCode => {
+                let message = "recovery codes sign you in; they prove nothing here";
+                return Err(Problem::new(Code::FactorNotPermitted, message));
+            }
+        };
+        let challenge = challenge_id.parse().map_err(|_| stepup::Error::ChallengeInvalid)?;
+        Ok((name, Attempt { challenge, factor, answer }))
+    }
+}
+
 fn purpose_of(name: &str) -> Result<&'static Purpose, Problem> {
     stepup::find(&stepup::PURPOSES, name).ok_or_else(Problem::unknown_purpose)
 }
@@ -175,28 +201,10 @@ pub(crate) async fn verify_step_up(
     access: Access<OwnAccount>,
     body: Json<StepUpBody>,
 ) -> Result<HttpResponse, Problem> {
-    let StepUpBody { challenge_id, factor: name, code, credential } = body.0;
-    let answered = match FactorAnswer::new(name, code, credential.map(Value::Object))? {
-        FactorAnswer::Code(code) => Answer::Code(code),
-        FactorAnswer::Credential(credential) => {
-            Assertion::read(&credential)
-                .map_err(|_| Problem::invalid_request("credential: not the answer of an authenticator"))?;
-            Answer::Credential(credential)
-        }
-    };
-    let factor = match name {
-        FactorName::Webauthn => Factor::Webauthn,
-        FactorName::Totp => Factor::Totp,
-        FactorName::RecoveryCode => {
-            let message = "recovery codes sign you in; they prove nothing here";
-            return Err(Problem::new(Code::FactorNotPermitted, message));
-        }
-    };
-    let challenge: ChallengeId =
-        challenge_id.parse().map_err(|_| Problem::from(stepup::Error::ChallengeInvalid))?;
+    let (name, attempt) = body.0.read()?;
     let caller = caller_of(access.caller(), access.ctx());
-    let (id, whose) = (challenge.clone(), caller.clone());
-    let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::waiting(ctx, tx, &whose, &id, factor).await;
+    let (id, factor, owner) = (attempt.challenge.clone(), attempt.factor, caller.clone());
+    let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::waiting(ctx, tx, &owner, &id, factor).await;
     access.read(find).await?;
     let session = &access.caller().session;
     let limits = match name {
@@ -204,7 +212,6 @@ pub(crate) async fn verify_step_up(
         other => other.limits(access.tenant(), &session.user, &access.origin()),
     };
     access.attempt(limits).await?;
-    let attempt = Attempt { challenge, factor, answer: answered };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Whoever shuts the person out, or removes the factor, comes before or after.
         let account = lock_account(tx, &caller.user).await?;
@@ -212,27 +219,7 @@ pub(crate) async fn verify_step_up(
         let ceremonies = SecondFactors::new(site.verifiers(), &account);
         let purposes = &stepup::PURPOSES;
         let verified = stepup::verify(ctx, tx, &ceremonies, &keys, purposes, &caller, &attempt).await?;
-        let user = caller.user.to_string();
-        Ok::<_, Problem>(match verified {
-            Verified::Wrong(challenge) => {
-                let data = StepUpFailed {
-                    session: challenge.session,
-                    purpose: challenge.purpose,
-                    factor: factor.as_str(),
-                };
-                Audited::new(None, Event::new(&user, &data))
-            }
-            Verified::Right(granted) => {
-                let data = StepUpIssued {
-                    user,
-                    session: granted.grant.session.clone(),
-                    purpose: granted.grant.purpose.clone(),
-                    factor: factor.as_str(),
-                };
-                let event = Event::new(granted.grant.id.as_str(), &data);
-                Audited::new(Some(granted), event)
-            }
-        })
+        Ok::<_, Problem>(audit_verified(verified, &caller.user, factor))
     };
     let granted = access.write(work).await?.ok_or(sign_in::Error::FactorInvalid)?;
     Ok(answer(&StepUpToken {
@@ -240,6 +227,23 @@ pub(crate) async fn verify_step_up(
         purpose: granted.grant.purpose,
         expires_at: granted.grant.expires_at,
     }))
+}
+
+/// The token for a right answer, with the audit entry for either.
+fn audit_verified(verified: Verified, user: &UserId, factor: Factor) -> Audited<Option<Box<Granted>>> {
+    let factor = factor.as_str();
+    match verified {
+        Verified::Wrong(challenge) => {
+            let data = StepUpFailed { session: challenge.session, purpose: challenge.purpose, factor };
+            Audited::new(None, Event::new(user.as_str(), &data))
+        }
+        Verified::Right(granted) => {
+            let (session, purpose) = (granted.grant.session.clone(), granted.grant.purpose.clone());
+            let data = StepUpIssued { user: user.to_string(), session, purpose, factor };
+            let event = Event::new(granted.grant.id.as_str(), &data);
+            Audited::new(Some(granted), event)
+        }
+    }
 }
 
 /// Look whether a proof is there

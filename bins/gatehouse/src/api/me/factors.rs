@@ -5,13 +5,13 @@ use audit::{Audited, Event, Unaudited, events::credentials::FactorRenamed};
 use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove_all};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
-use sessions::{GraceAct, SessionStore};
-use sign_in::{end_other_sessions, reset};
+use sessions::{GraceAct, Session, SessionStore};
+use sign_in::{StartedSession, end_other_sessions, reset};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::locked::{Proof, lock_to_remove};
-use crate::api::{Site, attestation::known_as, lockout::Lockout, openapi::values};
+use crate::api::{Site, attestation::known_as, auth::set_cookies, lockout::Lockout, openapi::values};
 use gate::{
     access::Access,
     body::{Json, answer},
@@ -71,6 +71,20 @@ impl ShownFactor {
             backup_eligible: passkey.map(Passkey::backup_eligible),
         }
     }
+}
+
+/// The answer to the enrolment of a factor, with the cookies of a session that it completed.
+pub(crate) fn enrolled(
+    site: &Site,
+    access: &Access<SigningIn>,
+    factor: &Factor,
+    renewed: Option<Box<StartedSession>>,
+) -> Result<HttpResponse, Problem> {
+    let mut answer = answer(&ShownFactor::of(factor));
+    if let Some(renewed) = renewed {
+        set_cookies(site, access.env(), access.tenant(), &renewed, &mut answer)?;
+    }
+    Ok(answer)
 }
 
 /// A person's factors.
@@ -180,12 +194,10 @@ pub(crate) async fn remove_factor(
         let (held, mut session) = lock_to_remove(tx, &signed).await?;
         let user = session.user.clone();
         let factors = tx.factors(&user).await?;
-        // Without a proof nobody is told what there is.
-        let older = session.grace.as_ref().map(|grace| grace.since);
         let found = find(&factors, &id);
-        let lost = found.as_ref().ok().filter(|factor| older.is_some_and(|since| factor.created_at < since));
-        let graced = lost.is_some() && session.has_grace(GraceAct::Remove, ctx.now);
+        let graced = found.as_ref().is_ok_and(|factor| has_grace_to_remove(&session, factor, ctx.now));
         let spending = if graced { Spending::none() } else { proof.spend(ctx, tx).await? };
+        // Without a step-up the answer does not say whether the factor exists.
         let factor = found?;
         let codes = tx.unused_codes(&user).await?;
         may_remove(&held.policy.mfa, &factors, codes, &factor)?;
@@ -202,6 +214,12 @@ pub(crate) async fn remove_factor(
     };
     access.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
+}
+
+/// Whether a session begun with a recovery code may remove this lost factor without a step-up.
+fn has_grace_to_remove(session: &Session, factor: &Factor, now: Timestamp) -> bool {
+    let is_older = session.grace.as_ref().is_some_and(|grace| factor.created_at < grace.since);
+    is_older && session.has_grace(GraceAct::Remove, now)
 }
 
 /// Remove all factors
@@ -227,17 +245,16 @@ pub(crate) async fn remove_all_factors(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, session) = lock_to_remove(tx, &signed).await?;
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
-        let nothing_there = || Problem::new(Code::NoFactorAvailable, "there is no second factor to remove");
-        // Nobody can prove anything without a factor, so nothing is asked for.
+        // A step-up needs a factor, so none is asked for here.
         if !has_factor && !proof.is_shown() {
-            return Err(nothing_there());
+            return Err(no_factor());
         }
         let spending = proof.spend(ctx, tx).await?;
         may_remove_all(&held.policy.mfa)?;
         let lockout = Lockout::before_own_act(&held, &site, ctx, tx).await?;
         let mut events = spending.events()?;
         if !has_factor {
-            return Err(nothing_there());
+            return Err(no_factor());
         }
         let removed = reset::remove_factors(tx, &session.user).await?;
         lockout.after(ctx, tx).await?;
@@ -249,4 +266,8 @@ pub(crate) async fn remove_all_factors(
     };
     access.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
+}
+
+fn no_factor() -> Problem {
+    Problem::new(Code::NoFactorAvailable, "there is no second factor to remove")
 }

@@ -20,10 +20,10 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
-    factors::ShownFactor,
+    factors::{ShownFactor, enrolled},
     locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
 };
-use crate::api::{Site, attestation, auth::set_cookies, openapi::values};
+use crate::api::{Site, attestation, openapi::values};
 use gate::{
     access::Access,
     body::{Json, answer},
@@ -147,11 +147,7 @@ pub(crate) async fn verify_passkey(
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
     let (factor, renewed) = Box::pin(access.write(work)).await?;
-    let mut answer = answer(&ShownFactor::of(&factor));
-    if let Some(renewed) = renewed {
-        set_cookies(&site, access.env(), access.tenant(), &renewed, &mut answer)?;
-    }
-    Ok(answer)
+    enrolled(&site, &access, &factor, renewed)
 }
 
 /// The name that was given, or what a passkey is called until it is named.

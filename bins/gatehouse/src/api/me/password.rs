@@ -1,11 +1,13 @@
 //! `POST /api/me/password`
 
 use actix_web::{HttpResponse, post, web};
-use audit::{Audited, Event, Unaudited, events::credentials::PasswordChanged};
+use audit::{Audited, Event, Unaudited};
 use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict, attempts};
+use directory::Person;
 use kernel::{Ctx, Email, Secret};
 use serde::{Deserialize, Serialize};
-use sign_in::{Error, check_password, end_other_sessions, enrolment::check_fresh, reset};
+use sessions::Session;
+use sign_in::{Error, check_password, enrolment::check_fresh, reset};
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -63,34 +65,98 @@ pub(crate) async fn change_password(
     proof: Proof,
     body: Result<Json<PasswordBody>, Problem>,
 ) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
-    let (session, shown, origin) = (signed.session.clone(), proof.clone(), access.origin());
-    let look = async move |ctx: &Ctx, tx: &mut Tx| {
-        let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
-        if has_factor {
-            shown.ask()?;
+    let current = read_current(&access, proof.clone()).await?;
+    // A step-up comes before any error about the body.
+    let PasswordBody { current_password, new_password, revoke_tokens } = body?.0;
+    let new = Secret::new(new_password);
+    let organization = access.own_tenant().await?.name;
+    check_password(&new, &current.person, &organization, access.caller().holder.policy.mfa.required)
+        .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
+    access.attempt(password_limits(&current, &access.origin())).await?;
+    verify_current(&site, &access, &current, Secret::new(current_password)).await?;
+    let hash = hash_new(&site, &access, &current.person, new).await?;
+    let (signed, compared) = (access.caller().clone(), current.hash);
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let (_, session) = lock(tx, &signed).await?;
+        let mut events = spend_if_factor(ctx, tx, &session, &proof).await?;
+        // Another change may have come first: then the password that was compared is no longer the current one.
+        if tx.password(&session.user).await? != compared {
+            return Err(Error::InvalidCredentials.into());
+        }
+        let changed = reset::change_password(ctx, tx, &session, &hash, revoke_tokens).await?;
+        events.extend(changed.events);
+        Ok::<_, Problem>(Audited::of_changes(changed.revoked_tokens, events))
+    };
+    let revoked_tokens = access.write(work).await?;
+    Ok(answer(&Changed { changed: true, revoked_tokens }))
+}
+
+/// The user and the password before the change.
+struct Current {
+    person: Person,
+    hash: Option<String>,
+    is_known_origin: bool,
+}
+
+/// Reads the current password, after a look at the step-up or at the time of the sign-in.
+async fn read_current(access: &Access<OwnAccount>, proof: Proof) -> Result<Current, Problem> {
+    let (session, origin) = (access.caller().session.clone(), access.origin());
+    let find = async move |ctx: &Ctx, tx: &mut Tx| {
+        if has_factor(tx, &session).await? {
+            proof.ask()?;
         } else {
             check_fresh(&session, ctx.now)?;
         }
         let person = directory::find_person(tx, &session.user).await?;
-        let kept = tx.password(&session.user).await?;
-        let known = tx.knows_origin(&session.user, &origin).await?;
-        Ok::<_, Problem>((person, kept, known))
+        let hash = tx.password(&session.user).await?;
+        let is_known_origin = tx.knows_origin(&session.user, &origin).await?;
+        Ok::<_, Problem>(Current { person, hash, is_known_origin })
     };
-    let (person, kept, known) = access.read(look).await?;
-    // A proof is asked for before anything is said about the body.
-    let PasswordBody { current_password, new_password, revoke_tokens } = body?.0;
-    let (current, new) = (Secret::new(current_password), Secret::new(new_password));
-    let organization = access.own_tenant().await?.name;
-    check_password(&new, &person, &organization, signed.holder.policy.mfa.required)
-        .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
-    access.attempt(password_limits(&person, known, &access.origin())).await?;
-    let stored =
-        kept.iter().map(|hash| StoredPassword { tenant: access.tenant().clone(), hash: hash.clone() });
-    let verdicts = access.aside(site.auth.hashing.verify(current, None, stored.collect())).await??;
-    if !matches!(verdicts.first(), Some(Verdict::Right { .. })) {
-        return Err(Error::InvalidCredentials.into());
+    Ok(access.read(find).await?)
+}
+
+async fn has_factor(tx: &mut Tx, session: &Session) -> Result<bool, Problem> {
+    Ok(tx.factors(&session.user).await?.iter().any(Factor::is_verified))
+}
+
+/// Consumes the step-up of a user with a factor; a user without one must have signed in just now.
+async fn spend_if_factor(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    session: &Session,
+    proof: &Proof,
+) -> Result<Vec<Event>, Problem> {
+    if has_factor(tx, session).await? {
+        return proof.spend(ctx, tx).await?.events();
     }
+    check_fresh(session, ctx.now)?;
+    Ok(Vec::new())
+}
+
+async fn verify_current(
+    site: &Site,
+    access: &Access<OwnAccount>,
+    current: &Current,
+    password: Secret<String>,
+) -> Result<(), Problem> {
+    let stored = current
+        .hash
+        .iter()
+        .map(|hash| StoredPassword { tenant: access.tenant().clone(), hash: hash.clone() });
+    let verdicts = access.aside(site.auth.hashing.verify(password, None, stored.collect())).await??;
+    match verdicts.first() {
+        Some(Verdict::Right { .. }) => Ok(()),
+        _ => Err(Error::InvalidCredentials.into()),
+    }
+}
+
+/// Hashes the new password with the salt of the sign-in address.
+async fn hash_new(
+    site: &Site,
+    access: &Access<OwnAccount>,
+    person: &Person,
+    password: Secret<String>,
+) -> Result<String, Problem> {
     let (key, random) = (person.email.as_ref().map(Email::key), Salt::random(access.env()));
     let salt = async move |_: &Ctx, tx: &mut Tx| {
         let salt = match key {
@@ -100,39 +166,15 @@ pub(crate) async fn change_password(
         Ok::<_, Problem>(Audited::without(salt, Unaudited::StepTaken))
     };
     let salt = access.write(salt).await?;
-    let hashed = access.aside(site.auth.hashing.hash(new, salt, access.tenant().clone())).await??;
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (_, session) = lock(tx, &signed).await?;
-        let mut events = Vec::new();
-        if tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
-            events = proof.spend(ctx, tx).await?.events()?;
-        } else {
-            check_fresh(&session, ctx.now)?;
-        }
-        // Another change may have been first: then this one was not asked about the password there is.
-        if tx.password(&session.user).await? != kept {
-            return Err(Error::InvalidCredentials.into());
-        }
-        tx.set_password(&session.user, &hashed, ctx.now).await?;
-        events.push(Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" }));
-        events.extend(end_other_sessions(ctx, tx, &session, "PASSWORD_CHANGED").await?);
-        let mut revoked_tokens = None;
-        if revoke_tokens {
-            let revoked = reset::revoke_tokens(ctx, tx, &session.user).await?;
-            revoked_tokens = Some(revoked.len());
-            events.extend(revoked);
-        }
-        Ok::<_, Problem>(Audited::of_changes(revoked_tokens, events))
-    };
-    let revoked_tokens = access.write(work).await?;
-    Ok(answer(&Changed { changed: true, revoked_tokens }))
+    access.aside(site.auth.hashing.hash(password, salt, access.tenant().clone())).await?
 }
 
-/// The limits on attempts at one's own password, from an address that has signed the user in before, or not.
-fn password_limits(person: &directory::Person, is_known: bool, origin: &str) -> Vec<attempts::Limit> {
+/// The limits on attempts at one's own password: more of them where the address has never signed the user in.
+fn password_limits(current: &Current, origin: &str) -> Vec<attempts::Limit> {
+    let person = &current.person;
     let key = person.email.as_ref().map_or_else(|| person.id.to_string(), Email::key);
     let mut limits = attempts::password(&key, origin);
-    if !is_known {
+    if !current.is_known_origin {
         limits.extend(attempts::password_by_strangers(&key));
     }
     limits

@@ -10,7 +10,7 @@ use directory::Role;
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::ip_prefix;
-use store::Tx;
+use store::{Holder, Tx};
 use tokens::{Pat, PatId, PatStore, Scope, pat::NewPat};
 use utoipa::ToSchema;
 
@@ -141,9 +141,7 @@ pub(crate) async fn create_token(
     new.check()?;
     let guarded = new.scopes.contains(&Scope::AdminTenant);
     if guarded {
-        if access.caller().holder.role != Role::Admin {
-            return Err(Problem::forbidden("ROLE_REQUIRED", "admin:tenant is for administrators"));
-        }
+        check_administrator(&access.caller().holder)?;
         proof.ask()?;
     }
     let writes = new.scopes.iter().any(|scope| scope.writes());
@@ -165,7 +163,14 @@ pub(crate) async fn create_token(
     Ok(answer(&ShownPat::of(&pat, Some(raw.expose().to_owned()))))
 }
 
-/// What the ledger has about a new token.
+fn check_administrator(holder: &Holder) -> Result<(), Problem> {
+    if holder.role != Role::Admin {
+        return Err(Problem::forbidden("ROLE_REQUIRED", "admin:tenant is for administrators"));
+    }
+    Ok(())
+}
+
+/// The audit event of a new token.
 pub(crate) fn created(pat: &Pat) -> PatCreated {
     PatCreated {
         user: pat.user.to_string(),

@@ -15,13 +15,10 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
-    factors::ShownFactor,
+    factors::{ShownFactor, enrolled},
     locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
 };
-use crate::api::{
-    Site,
-    auth::{NAME, set_cookies},
-};
+use crate::api::{Site, auth::NAME};
 use gate::{
     access::Access,
     body::{Json, answer},
@@ -141,9 +138,8 @@ pub(crate) async fn verify_totp(
     let TotpBody { id, code } = body.0;
     let id: FactorId = id.parse().map_err(|_| Problem::not_found())?;
     let signed = access.caller().clone();
-    access
-        .attempt(FactorName::Totp.limits(access.tenant(), &access.caller().session.user, &access.origin()))
-        .await?;
+    let limits = FactorName::Totp.limits(access.tenant(), &signed.session.user, &access.origin());
+    access.attempt(limits).await?;
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let enrolling = lock_to_enrol(tx, &signed).await?;
@@ -160,11 +156,7 @@ pub(crate) async fn verify_totp(
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
     let (factor, renewed) = access.write(work).await?;
-    let mut answer = answer(&ShownFactor::of(&factor));
-    if let Some(renewed) = renewed {
-        set_cookies(&site, access.env(), access.tenant(), &renewed, &mut answer)?;
-    }
-    Ok(answer)
+    enrolled(&site, &access, &factor, renewed)
 }
 
 /// The app that was begun with this id, and by which leave.

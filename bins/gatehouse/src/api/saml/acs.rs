@@ -2,12 +2,15 @@
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{StatusCode, header},
+    http::{
+        StatusCode,
+        header::{self, HeaderMap},
+    },
     post, web,
 };
 use audit::{Audited, Unaudited};
 use kernel::{Actor, Ctx, TenantId};
-use saml_sp::{Against, Examined, Provider, ProviderStore, Reason, Refusal, RequestId, Source, TrialStore};
+use saml_sp::{Against, Examined, Provider, ProviderStore, Reason, Refusal, Source, TrialStore};
 use sign_in::Outcome as SignIn;
 use store::Tx;
 use utoipa::ToSchema;
@@ -75,44 +78,46 @@ pub(crate) async fn saml_acs(
     let (tenant, provider) = provider_of(&visitor, &id).await?;
     site.saml.admit(&visitor.origin())?;
     let field = form.only("SAMLResponse").unwrap_or_default().to_owned();
-    let mut examined = examined(&site, &visitor, &provider, field).await?;
-    let said = examined.says_it_answers.clone();
-    let kept = said.as_ref().and_then(|says| browser::kept(request.headers(), says));
-    let outcome = std::mem::replace(&mut examined.outcome, Err(nothing()));
-    let ended = match (outcome, examined.claims.take()) {
-        (Ok(answers), Some(claims)) => {
-            let answer = Answer {
-                provider: provider.clone(),
-                browser: browser::kept(request.headers(), &answers),
-                answers,
-                claims,
-                passed: examined.passed,
-                relay_state: form.only("RelayState").map(str::to_owned),
-            };
+    let examined = examined(&site, &visitor, &provider, field).await?;
+    let in_response_to = examined.says_it_answers.clone();
+    let kept = in_response_to.as_ref().and_then(|id| browser::kept(request.headers(), id));
+    let relay_state = form.only("RelayState").map(str::to_owned);
+    let ended = match verified(&provider, examined, request.headers(), relay_state) {
+        Ok(answer) => {
             let (place, device) = (site.clone(), device_of(&site, &visitor));
             let work = async move |ctx: &Ctx, tx: &mut Tx| admit(&place, ctx, tx, answer, &device).await;
             Box::pin(visitor.write_as(&tenant, Actor::saml(provider.id.as_str()), work)).await?
         }
-        (outcome, claims) => {
-            let refusal = outcome.err().unwrap_or_else(nothing);
-            let of = Of { visitor: &visitor, tenant: &tenant, provider: &provider };
-            of.read_metadata_soon(&refusal).await;
-            examined.claims = claims;
-            match of.tried(&examined, &refusal, said.as_ref(), kept).await? {
-                Some(trial) => Ended::Tried(trial),
-                None => Ended::Refused { refusal, is_entered: false },
-            }
+        Err((examined, refusal)) => {
+            let refused = Refused { visitor: &visitor, tenant: &tenant, provider: &provider };
+            refused.end(&examined, refusal, kept).await?
         }
     };
     let mut answer = answered(&site, &visitor, &request, (&tenant, &provider), ended).await?;
-    if let Some(says) = &said {
-        browser::release(&site, &mut answer, says, &service_of(&site, &provider.id).acs_url)?;
+    if let Some(id) = &in_response_to {
+        browser::release(&site, &mut answer, id, &service_of(&site, &provider.id).acs_url)?;
     }
     Ok(answer)
 }
 
-fn nothing() -> Refusal {
-    Refusal::new(Reason::Missing, "nothing was looked at")
+/// A response that passed all checks that need no storage; or the refusal, with what was examined.
+fn verified(
+    provider: &Provider,
+    mut examined: Examined,
+    headers: &HeaderMap,
+    relay_state: Option<String>,
+) -> Result<Answer, (Examined, Refusal)> {
+    let nothing = || Refusal::new(Reason::Missing, "nothing was looked at");
+    match (std::mem::replace(&mut examined.outcome, Err(nothing())), examined.claims.take()) {
+        (Ok(answers), Some(claims)) => {
+            let (browser, passed) = (browser::kept(headers, &answers), examined.passed);
+            Ok(Answer { provider: provider.clone(), answers, claims, passed, browser, relay_state })
+        }
+        (outcome, claims) => {
+            examined.claims = claims;
+            Err((examined, outcome.err().unwrap_or_else(nothing)))
+        }
+    }
 }
 
 /// All checks that need no storage, away from the threads that serve.
@@ -136,14 +141,28 @@ async fn examined(
     visitor.aside(site.saml.compute(work)).await?
 }
 
-/// A response that was not believed, and whose it is.
-struct Of<'a> {
+/// A response that was refused before any look into storage.
+struct Refused<'a> {
     visitor: &'a Visitor,
     tenant: &'a TenantId,
     provider: &'a Provider,
 }
 
-impl Of<'_> {
+impl Refused<'_> {
+    /// Ends the sign-in, or the connection test that the response belongs to.
+    async fn end(
+        &self,
+        examined: &Examined,
+        refusal: Refusal,
+        kept: Option<String>,
+    ) -> Result<Ended, Problem> {
+        self.read_metadata_soon(&refusal).await;
+        Ok(match self.tried(examined, &refusal, kept).await? {
+            Some(trial) => Ended::Tried(trial),
+            None => Ended::Refused { refusal, is_entered: false },
+        })
+    }
+
     /// The identity provider may have a new key: where its metadata has an address, that is looked at soon.
     async fn read_metadata_soon(&self, refusal: &Refusal) {
         let by_key = matches!(refusal.reason, Reason::BadSignature | Reason::NoCertificate);
@@ -182,11 +201,10 @@ impl Of<'_> {
         &self,
         examined: &Examined,
         refusal: &Refusal,
-        says: Option<&RequestId>,
         kept: Option<String>,
     ) -> Result<Option<String>, Problem> {
-        let (Some(says), Some(kept)) = (says.cloned(), kept) else { return Ok(None) };
-        let (asked, of, now) = (says.clone(), self.provider.id.clone(), self.visitor.env().now());
+        let (Some(asked), Some(kept)) = (examined.says_it_answers.clone(), kept) else { return Ok(None) };
+        let (of, now) = (self.provider.id.clone(), self.visitor.env().now());
         let find = async move |tx: &mut Tx| tried_by(tx, &of, &asked, &kept, now).await;
         let Some(trial) = self.visitor.read(self.tenant, find).await? else { return Ok(None) };
         let (passed, refusal) = (examined.passed.clone(), refusal.clone());

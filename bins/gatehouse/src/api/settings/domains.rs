@@ -160,20 +160,29 @@ pub(crate) async fn verify_domain(
     let wanted = domain.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.spend_alone(ctx, tx).await?;
-        let (_, is_new) = saml_sp::own(ctx, tx, wanted.clone(), Method::Dns).await?;
-        if is_new && was_proved {
-            // It was given up meanwhile, and nobody has looked at the record.
-            return Err(Problem::new(Code::Conflict, "the domain was given up just now; try again")
-                .reason("DNS_RECORD_MISSING"));
-        }
-        let data = DomainVerified { method: Method::Dns.as_str().to_owned() };
-        let event = is_new.then(|| Event::new(wanted.as_str(), &data));
-        let tie = ties(tx).await?.remove(&wanted).unwrap_or_default();
-        let audited = Audited::of_changes(tie, event.into_iter().collect());
-        Ok::<_, Problem>(audited.with(spending.events()?))
+        Ok::<_, Problem>(own(ctx, tx, &wanted, was_proved).await?.with(spending.events()?))
     };
     let tie = access.write(work).await?;
     Ok(answer(&shown(&site, access.tenant(), &domain, &tie)?))
+}
+
+/// Makes the tenant the owner of a domain whose record was found just now, or `was_proved` before.
+async fn own(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    domain: &EmailDomain,
+    was_proved: bool,
+) -> Result<Audited<Tie>, Problem> {
+    let (_, is_new) = saml_sp::own(ctx, tx, domain.clone(), Method::Dns).await?;
+    if is_new && was_proved {
+        // The tenant gave it up meanwhile, and the record was not looked up.
+        return Err(Problem::new(Code::Conflict, "the domain was given up just now; try again")
+            .reason("DNS_RECORD_MISSING"));
+    }
+    let data = DomainVerified { method: Method::Dns.as_str().to_owned() };
+    let event = is_new.then(|| Event::new(domain.as_str(), &data));
+    let tie = ties(tx).await?.remove(domain).unwrap_or_default();
+    Ok(Audited::of_changes(tie, event.into_iter().collect()))
 }
 
 /// Whether one of the records is this tenant's for this domain.

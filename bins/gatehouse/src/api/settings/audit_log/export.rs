@@ -1,7 +1,7 @@
 //! `GET /api/settings/audit-log/export`: the ledger as a file.
 
 use actix_web::{
-    HttpRequest, HttpResponse, get,
+    HttpRequest, HttpResponse, HttpResponseBuilder, get,
     http::header::{self, HeaderName, HeaderValue},
     web,
 };
@@ -10,7 +10,7 @@ use audit::{
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
 };
 use futures_util::stream;
-use kernel::Ctx;
+use kernel::{Ctx, Timestamp};
 use serde::Serialize;
 use store::{Ending, Export, Exported, Proof, Tx};
 use tokio::sync::oneshot;
@@ -24,7 +24,7 @@ use crate::api::{Site, openapi::values, query::query};
 use gate::{
     access::{Access, Gate, entered},
     errors::Problem,
-    permissions::{Administer, Person},
+    permissions::Administer,
 };
 
 /// Entries of one export at most.
@@ -76,6 +76,26 @@ impl Format {
             Self::Csv => "text/csv; charset=utf-8; header=present",
             Self::Ndjson => "application/x-ndjson",
         }
+    }
+
+    /// The status and the headers of an export that begins now.
+    fn answer(self, now: Timestamp, is_truncated: bool) -> HttpResponseBuilder {
+        let name = format!(
+            "attachment; filename=\"audit-log-{}.{}\"",
+            now.naive().format("%Y-%m-%d"),
+            self.as_str()
+        );
+        let mut answer = HttpResponse::Ok();
+        answer.content_type(self.content_type());
+        answer.insert_header((header::CONTENT_DISPOSITION, name));
+        answer.insert_header((header::CACHE_CONTROL, "no-store"));
+        if is_truncated {
+            answer.insert_header((TRUNCATED, HeaderValue::from_static("true")));
+        }
+        if self == Self::Csv {
+            answer.insert_header((ESCAPING, HeaderValue::from_static("apostrophe")));
+        }
+        answer
     }
 
     fn head(self) -> Vec<u8> {
@@ -194,7 +214,7 @@ impl Running {
 }
 
 /// Enters how an export has ended, when it has; where it never began, that it failed. The server does not end before.
-fn enter_its_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(Ending, u64)>) {
+fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(Ending, u64)>) {
     let answering = site.pipeline.load.arrived();
     actix_web::rt::spawn(async move {
         let (ending, rows) = told.await.unwrap_or((Ending::Failed, 0));
@@ -248,11 +268,8 @@ pub(crate) async fn export_audit_log(
     if by_sequence(&request)? {
         return Err(Problem::invalid_request("order: an export is newest first"));
     }
-    let user = match access.caller() {
-        Person::Session(signed) => signed.holder.user.clone(),
-        Person::Pat(by) => by.holder.user.clone(),
-    };
-    let Some(place) = site.audit.exports.take(access.tenant(), user.as_str()) else {
+    let user = access.caller().holder().user.clone();
+    let Some(slot) = site.audit.exports.take(access.tenant(), user.as_str()) else {
         return Err(Problem::busy("an export of the audit log is under way", LATER));
     };
     let data = AuditLogExported { format: format.as_str(), filters: names(&request) };
@@ -260,25 +277,14 @@ pub(crate) async fn export_audit_log(
         Ok::<_, Problem>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
     };
     access.write(began).await?;
-    let (tell, told) = oneshot::channel();
-    enter_its_end(&site, access.gate(), access.ctx().clone(), told);
+    let (send_end, end) = oneshot::channel();
+    record_end(&site, access.gate(), access.ctx().clone(), end);
     let ended = move |ending, rows| {
-        drop(place);
-        let _gone = tell.send((ending, rows));
+        drop(slot);
+        let _gone = send_end.send((ending, rows));
     };
     let export = access.export(filter, MOST, with_proofs, site.audit.export_limit, ended).await?;
-    let day = access.ctx().now.naive().format("%Y-%m-%d");
-    let name = format!("attachment; filename=\"audit-log-{day}.{}\"", format.as_str());
-    let mut answer = HttpResponse::Ok();
-    answer.content_type(format.content_type());
-    answer.insert_header((header::CONTENT_DISPOSITION, name));
-    answer.insert_header((header::CACHE_CONTROL, "no-store"));
-    if export.is_cut {
-        answer.insert_header((TRUNCATED, HeaderValue::from_static("true")));
-    }
-    if format == Format::Csv {
-        answer.insert_header((ESCAPING, HeaderValue::from_static("apostrophe")));
-    }
+    let mut answer = format.answer(access.ctx().now, export.is_cut);
     let mut buffer = format.head();
     if with_proofs {
         json_line(&mut buffer, &serde_json::json!({ "checkpoint": export.checkpoint }))?;

@@ -89,16 +89,7 @@ pub(crate) async fn network_policy_impact(
     access: Access<Administer>,
     body: Json<ImpactBody>,
 ) -> Result<HttpResponse, Problem> {
-    let ImpactBody { mode, enforcement, admin_bypass, rules } = body.0;
-    if rules.len() > MAX_RULES {
-        return Err(Problem::invalid_request(format!("rules: {MAX_RULES} at most")));
-    }
-    let parse = |(place, text): (usize, &String)| {
-        let parsed = text.parse::<Cidr>();
-        parsed.map_err(|error| Problem::new(Code::InvalidCidr, format!("rules[{place}]: {error}")))
-    };
-    let ranges = rules.iter().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;
-    let policy = Policy::of_ranges(Settings { mode, enforcement, admin_bypass }, ranges);
+    let policy = body.0.read()?;
     let find = async |ctx: &Ctx, tx: &mut Tx| {
         let lifetime = lifetime(&tx.sign_in_policy().await?);
         tx.recent(ctx.now.plus_millis(-RECENT), ctx.now, lifetime).await
@@ -118,6 +109,21 @@ pub(crate) async fn network_policy_impact(
         }
     }
     Ok(answer(&Impact { sessions, tokens }))
+}
+
+impl ImpactBody {
+    fn read(self) -> Result<Policy, Problem> {
+        let Self { mode, enforcement, admin_bypass, rules } = self;
+        if rules.len() > MAX_RULES {
+            return Err(Problem::invalid_request(format!("rules: {MAX_RULES} at most")));
+        }
+        let parse = |(index, text): (usize, &String)| {
+            let parsed = text.parse::<Cidr>();
+            parsed.map_err(|error| Problem::new(Code::InvalidCidr, format!("rules[{index}]: {error}")))
+        };
+        let ranges = rules.iter().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;
+        Ok(Policy::of_ranges(Settings { mode, enforcement, admin_bypass }, ranges))
+    }
 }
 
 fn is_shut_out(policy: &Policy, one: &Recent) -> bool {

@@ -268,47 +268,62 @@ pub(crate) async fn test_network_policy(
     access: Access<ReadSettings>,
     body: Json<TestBody>,
 ) -> Result<HttpResponse, Problem> {
-    let TestBody { ip, ips, surface, as_admin } = body.0;
-    let several = ips.is_some();
-    let (asked, member) = match (ip, ips) {
-        (Some(ip), None) => (vec![ip], "ip"),
-        (None, Some(ips)) if ips.len() <= MAX_ADDRESSES => (ips, "ips"),
-        (None, Some(_)) => {
-            return Err(Problem::invalid_request(format!("ips: {MAX_ADDRESSES} addresses at most")));
-        }
-        _ => return Err(Problem::invalid_request("ip: send an address, or a list of them as ips")),
-    };
-    let parse = |text: &String| {
-        let parsed = text.parse::<IpAddr>();
-        parsed.map_err(|_| {
-            Problem::invalid_request(format!("{member}: {text:?} is no address of IPv4 or IPv6"))
-        })
-    };
-    let addresses = asked.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    let addresses = body.0.addresses()?;
     let (settings, rules) = access.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
-    let surface = surface.unwrap_or(Surface::Api);
     let policy = Policy::new(settings, &rules);
-    let decide = |address| policy.decide(Some(address), surface, as_admin);
-    let verdicts: Vec<_> = addresses.into_iter().map(decide).collect();
-    if several {
-        let of = |(ip, verdict): (String, &netpolicy::Verdict)| DecisionOf {
-            ip,
-            decision: verdict.decision,
-            reason: verdict.reason,
+    let surface = body.0.surface.unwrap_or(Surface::Api);
+    let decide = |address| policy.decide(Some(address), surface, body.0.as_admin);
+    let tested = match addresses {
+        Addresses::One(address) => {
+            let verdict = decide(address);
+            let rule = verdict.rule.and_then(|index| rules.get(index));
+            let matched_rule = rule.filter(|_| access.caller().is_administrator()).map(MatchedRule::from);
+            NetworkTest::One(NetworkDecision {
+                decision: verdict.decision,
+                reason: verdict.reason,
+                matched_rule,
+            })
+        }
+        Addresses::Several(addresses) => {
+            let decisions = addresses.into_iter().map(|(ip, address)| {
+                let netpolicy::Verdict { decision, reason, .. } = decide(address);
+                DecisionOf { ip, decision, reason }
+            });
+            NetworkTest::Several { decisions: decisions.collect() }
+        }
+    };
+    Ok(answer(&tested))
+}
+
+/// The addresses of a test; several with the text that they were sent as.
+enum Addresses {
+    One(IpAddr),
+    Several(Vec<(String, IpAddr)>),
+}
+
+impl TestBody {
+    fn addresses(&self) -> Result<Addresses, Problem> {
+        let parse = |member: &str, text: &str| {
+            text.parse().map_err(|_| {
+                Problem::invalid_request(format!("{member}: {text:?} is no address of IPv4 or IPv6"))
+            })
         };
-        let decisions = asked.into_iter().zip(&verdicts).map(of).collect();
-        return Ok(answer(&NetworkTest::Several { decisions }));
+        match (&self.ip, &self.ips) {
+            (Some(ip), None) => Ok(Addresses::One(parse("ip", ip)?)),
+            (None, Some(ips)) if ips.len() <= MAX_ADDRESSES => {
+                let pairs = ips.iter().map(|ip| Ok((ip.clone(), parse("ips", ip)?)));
+                Ok(Addresses::Several(pairs.collect::<Result<_, Problem>>()?))
+            }
+            (None, Some(_)) => {
+                Err(Problem::invalid_request(format!("ips: {MAX_ADDRESSES} addresses at most")))
+            }
+            _ => Err(Problem::invalid_request("ip: send an address, or a list of them as ips")),
+        }
     }
-    let verdict = verdicts.first().ok_or_else(Problem::internal)?;
-    let matched =
-        verdict.rule.and_then(|place| rules.get(place)).filter(|_| access.caller().is_administrator());
-    Ok(answer(&NetworkTest::One(NetworkDecision {
-        decision: verdict.decision,
-        reason: verdict.reason,
-        matched_rule: matched.map(|rule| MatchedRule {
-            id: rule.id.to_string(),
-            cidr: rule.cidr.to_string(),
-            label: rule.label.clone(),
-        }),
-    })))
+}
+
+impl From<&Rule> for MatchedRule {
+    fn from(rule: &Rule) -> Self {
+        Self { id: rule.id.to_string(), cidr: rule.cidr.to_string(), label: rule.label.clone() }
+    }
 }

@@ -3,8 +3,8 @@
 use actix_web::{HttpResponse, get, post, web};
 use audit::{Audited, Event, events::saml::SamlProviderTested};
 use credentials::attempts;
-use kernel::{Ctx, Timestamp};
-use saml_sp::{ProviderStore, Step, Trial, TrialId, TrialStore};
+use kernel::{Ctx, Timestamp, UserId};
+use saml_sp::{ProviderId, ProviderStore, Step, Trial, TrialId, TrialStore};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::Tx;
@@ -143,14 +143,7 @@ pub(crate) async fn test_saml_provider(
     let user = access.caller().session.user.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (provider, around) = found(tx, &id).await?;
-        let trial = Trial {
-            id: TrialId::new(&*ctx.env),
-            provider: id,
-            user,
-            created_at: ctx.now,
-            expires_at: ctx.now.plus_millis(TEST_MINUTES * 60_000),
-            report: None,
-        };
+        let trial = new_trial(ctx, id, user);
         tx.insert_trial(&trial).await?;
         let event =
             Event::new(provider.id.as_str(), &SamlProviderTested { test: trial.id.as_str().to_owned() });
@@ -160,6 +153,17 @@ pub(crate) async fn test_saml_provider(
     let login_url = format!("{}?test={}", login_url(&site.pipeline.base_url, &provider), trial.id);
     let checks = findings(&provider, &around, access.ctx().now);
     Ok(answer(&Begun { id: trial.id.to_string(), login_url, expires_at: trial.expires_at, checks }))
+}
+
+fn new_trial(ctx: &Ctx, provider: ProviderId, user: UserId) -> Trial {
+    Trial {
+        id: TrialId::new(&*ctx.env),
+        provider,
+        user,
+        created_at: ctx.now,
+        expires_at: ctx.now.plus_millis(TEST_MINUTES * 60_000),
+        report: None,
+    }
 }
 
 /// Read what came of a test

@@ -167,12 +167,10 @@ pub(crate) async fn put_saml_provider(
     let (change, id) = (change.checked()?, id_of(&id)?);
     let known = match given {
         Some(given) => {
-            // Nobody is asked for what there is not.
-            let of = id.clone();
-            let find = async move |_: &Ctx, tx: &mut Tx| Ok::<_, Problem>(tx.provider(&of).await?.is_some());
-            if !access.read(find).await? {
-                return Err(Problem::not_found());
-            }
+            // Metadata is fetched only for a provider that exists.
+            let wanted = id.clone();
+            let find = async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await;
+            access.read(find).await?.ok_or_else(Problem::not_found)?;
             Some(known(&site, &access, given).await?)
         }
         None => None,

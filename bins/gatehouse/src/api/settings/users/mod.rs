@@ -244,11 +244,10 @@ pub(crate) async fn patch_settings_user(
     id: web::Path<String>,
     body: Json<UserBody>,
 ) -> Result<HttpResponse, Problem> {
-    let UserBody { role, email, active } = body.0;
-    let email = email.map(|email| email_of(&email)).transpose()?;
+    let changes = body.0.read()?;
     let has_session = access.caller().has_session();
-    let named = role.is_some() || email.is_some();
-    if named {
+    let needs_step_up = changes.role.is_some() || changes.email.is_some();
+    if needs_step_up {
         in_person(has_session)?;
         proof.ask()?;
     }
@@ -256,33 +255,48 @@ pub(crate) async fn patch_settings_user(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         proof.lock_both(tx, &id).await?;
         let before = directory::find_person(tx, &id).await?;
-        let switched = active.is_some_and(|active| active != before.active);
-        let spending = if named || (switched && before.role == Role::Admin) {
+        let switched = changes.active.is_some_and(|active| active != before.active);
+        let spending = if needs_step_up || (switched && before.role == Role::Admin) {
             in_person(has_session)?;
             proof.spend(ctx, tx).await?
         } else {
             Spending::none()
         };
-        let changes = AccountChanges { role, email, active };
         let lockout = Lockout::before_act_on(&before, &site, ctx, tx).await?;
         let after = directory::change_person(ctx, tx, &before, changes).await?;
         lockout.after(ctx, tx).await?;
         let mut events = spending.events()?;
-        if before.role != after.role {
-            let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
-            events.push(Event::new(id.as_str(), &data));
-        }
-        if before.email != after.email {
-            events.push(Event::new(id.as_str(), &UserUpdated { changed: vec!["emails".into()] }));
-        }
-        match (before.active, after.active) {
-            (true, false) => events.push(Event::new(id.as_str(), &UserDeactivated {})),
-            (false, true) => events.push(Event::new(id.as_str(), &UserReactivated {})),
-            _ => {}
-        }
+        events.extend(change_events(&before, &after));
         Ok::<_, Problem>(Audited::of_changes(after, events))
     };
     Ok(answer(&ShownUser::of(access.write(work).await?, None)))
+}
+
+impl UserBody {
+    fn read(self) -> Result<AccountChanges, Problem> {
+        let Self { role, email, active } = self;
+        let email = email.map(|email| email_of(&email)).transpose()?;
+        Ok(AccountChanges { role, email, active })
+    }
+}
+
+/// The audit events of what differs between a user before and after a change.
+fn change_events(before: &Person, after: &Person) -> Vec<Event> {
+    let mut events = Vec::new();
+    let id = after.id.as_str();
+    if before.role != after.role {
+        let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
+        events.push(Event::new(id, &data));
+    }
+    if before.email != after.email {
+        events.push(Event::new(id, &UserUpdated { changed: vec!["emails".into()] }));
+    }
+    match (before.active, after.active) {
+        (true, false) => events.push(Event::new(id, &UserDeactivated {})),
+        (false, true) => events.push(Event::new(id, &UserReactivated {})),
+        _ => {}
+    }
+    events
 }
 
 /// Delete a person

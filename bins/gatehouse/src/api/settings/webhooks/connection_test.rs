@@ -2,11 +2,11 @@
 
 use ::webhooks::{
     Attempt, AttemptError, DeliveryId, EventId, Outcome, Payload, PayloadActor, PayloadResource,
-    SubscriptionStore, TEST,
+    SubscriptionId, SubscriptionStore, TEST,
 };
 use actix_web::{HttpResponse, post, web};
 use credentials::attempts;
-use kernel::Ctx;
+use kernel::{Ctx, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use store::Tx;
@@ -70,29 +70,10 @@ pub(crate) async fn test_webhook(
     let wanted = id.clone();
     let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.subscription(&wanted).await).await?;
     let found = found.ok_or_else(Problem::not_found)?;
-    let ctx = access.ctx();
     let now = access.env().now();
-    let signers = site.pipeline.keys.webhooks().signers((&ctx.tenant, &id), &found.secrets, now);
+    let signers = site.pipeline.keys.webhooks().signers((access.tenant(), &id), &found.secrets, now);
     let signers = signers.map_err(Problem::unforeseen)?;
-    let event_id = EventId::new(access.env()).to_string();
-    let data = RawValue::from_string("{}".into()).map_err(Problem::unforeseen)?;
-    let payload = Payload {
-        id: &event_id,
-        kind: TEST,
-        created_at: now,
-        tenant_id: ctx.tenant.as_str(),
-        actor: Some(PayloadActor { id: &ctx.actor.id, kind: ctx.actor.kind.as_str() }),
-        resource: PayloadResource { kind: "webhook", id: id.as_str() },
-        data: &data,
-    };
-    let attempt = Attempt {
-        id: DeliveryId::new(access.env()),
-        event_id: event_id.clone(),
-        event_type: TEST.to_owned(),
-        number: 1,
-        is_fresh: true,
-        body: Some(payload.render()),
-    };
+    let attempt = test_attempt(access.ctx(), &id, now)?;
     let client = &site.webhooks.client;
     let sent = webhooks::sent(client, &found.url, &signers, &attempt, (now, site.webhooks.user_agent));
     let outcome = access.aside(sent).await?;
@@ -103,4 +84,28 @@ pub(crate) async fn test_webhook(
         "a webhook was tested"
     );
     Ok(answer(&TestResult::from(outcome)))
+}
+
+/// The one attempt to deliver a test event.
+fn test_attempt(ctx: &Ctx, id: &SubscriptionId, now: Timestamp) -> Result<Attempt, Problem> {
+    let event_id = EventId::new(&*ctx.env).to_string();
+    let data = RawValue::from_string("{}".into()).map_err(Problem::unforeseen)?;
+    let payload = Payload {
+        id: &event_id,
+        kind: TEST,
+        created_at: now,
+        tenant_id: ctx.tenant.as_str(),
+        actor: Some(PayloadActor { id: &ctx.actor.id, kind: ctx.actor.kind.as_str() }),
+        resource: PayloadResource { kind: "webhook", id: id.as_str() },
+        data: &data,
+    };
+    let body = Some(payload.render());
+    Ok(Attempt {
+        id: DeliveryId::new(&*ctx.env),
+        event_id,
+        event_type: TEST.to_owned(),
+        number: 1,
+        is_fresh: true,
+        body,
+    })
 }
