@@ -153,7 +153,7 @@ pub(crate) fn attestation_denied(reason: &'static str) {
 }
 
 /// How many makes of authenticators can be proved.
-pub(crate) fn makes(count_of: usize) {
+pub(crate) fn authenticator_models(count_of: usize) {
     gauge!(MAKES).set(count(count_of));
 }
 

@@ -150,14 +150,14 @@ mod tests {
         address
     }
 
-    async fn look(address: SocketAddr) -> Result<Vec<String>, Unavailable> {
+    async fn query(address: SocketAddr) -> Result<Vec<String>, Unavailable> {
         Dns::new(vec![address]).proofs(&"corp.example".parse().unwrap()).await
     }
 
     #[tokio::test]
     async fn records_are_read_whole() {
         let found =
-            look(server(0, &[&["v=spf1"], &["gatehouse-domain-", "verification=abc"]])).await.unwrap();
+            query(server(0, &[&["v=spf1"], &["gatehouse-domain-", "verification=abc"]])).await.unwrap();
         assert_eq!(found, ["v=spf1", "gatehouse-domain-verification=abc"]);
         assert_eq!(token_of(&found[1]), Some("abc"));
         assert_eq!(token_of(&found[0]), None);
@@ -166,17 +166,17 @@ mod tests {
 
     #[tokio::test]
     async fn no_such_name_is_an_answer_and_a_failure_is_none() {
-        assert_eq!(look(server(3, &[])).await, Ok(Vec::new()));
-        assert_eq!(look(server(0, &[])).await, Ok(Vec::new()));
-        assert_eq!(look(server(2, &[])).await, Err(Unavailable));
-        assert_eq!(look(server(5, &[])).await, Err(Unavailable));
+        assert_eq!(query(server(3, &[])).await, Ok(Vec::new()));
+        assert_eq!(query(server(0, &[])).await, Ok(Vec::new()));
+        assert_eq!(query(server(2, &[])).await, Err(Unavailable));
+        assert_eq!(query(server(5, &[])).await, Err(Unavailable));
     }
 
     #[tokio::test]
     async fn silence_is_waited_for_only_so_long() {
         let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
         let started = Instant::now();
-        assert_eq!(look(silent.local_addr().unwrap()).await, Err(Unavailable));
+        assert_eq!(query(silent.local_addr().unwrap()).await, Err(Unavailable));
         assert!(started.elapsed() < TIME_LIMIT + Duration::from_secs(1));
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn user_created(user: &User) -> Event {
 }
 
 /// What changed of a user: nothing, attributes, whether it is active, or both.
-pub(crate) fn user_changed(changed: &users::Changed) -> Vec<Event> {
+pub(crate) fn user_changed(changed: &users::ChangedUser) -> Vec<Event> {
     let id = changed.user.id.as_str();
     let updated = (!changed.changed.is_empty())
         .then(|| Event::new(id, &UserUpdated { changed: changed.changed.clone() }));
@@ -39,20 +39,20 @@ pub(crate) fn user_deleted(user: &User) -> Event {
 const MEMBERS: usize = 500;
 
 /// A group came, with its first members.
-pub(crate) fn group_created(created: &groups::Changed) -> Vec<Event> {
+pub(crate) fn group_created(created: &groups::ChangedGroup) -> Vec<Event> {
     let members = created.members.joined.len();
     let event = Event::new(created.group.id.as_str(), &GroupCreated { members });
     [event].into_iter().chain(memberships(created)).collect()
 }
 
 /// What changed of a group: attributes, who is in it, both, or nothing.
-pub(crate) fn group_changed(changed: &groups::Changed) -> Vec<Event> {
+pub(crate) fn group_changed(changed: &groups::ChangedGroup) -> Vec<Event> {
     let data = GroupUpdated { changed: changed.changed.clone(), joined: Vec::new(), left: Vec::new() };
     let updated = (!changed.changed.is_empty()).then(|| Event::new(changed.group.id.as_str(), &data));
     updated.into_iter().chain(memberships(changed)).collect()
 }
 
-fn memberships(changed: &groups::Changed) -> Vec<Event> {
+fn memberships(changed: &groups::ChangedGroup) -> Vec<Event> {
     let ids = |ids: &[UserId]| ids.iter().map(UserId::to_string).collect::<Vec<_>>();
     let joined = changed.members.joined.chunks(MEMBERS).map(|some| (ids(some), Vec::new()));
     let left = changed.members.left.chunks(MEMBERS).map(|some| (Vec::new(), ids(some)));

@@ -7,14 +7,14 @@ use crate::{
     secrets,
 };
 use gate::{
+    file_watch::FileWatch,
     keys::{KeySource, Keys, NewKeys},
-    watch::Watch,
 };
 
 struct KeyFiles {
     config: Option<PathBuf>,
     data_dir: PathBuf,
-    watch: Watch,
+    watch: FileWatch,
 }
 
 /// The keys of these settings, followed where they come from a file.
@@ -23,7 +23,7 @@ pub(crate) fn follow(raw: &Raw, settings: &Settings, config: Option<&Path>) -> K
         Source::Said => None,
         Source::File(path) | Source::Kept(path) => Some(path.clone()),
     });
-    let watch = Watch::new(files.chain(config.map(Path::to_owned)).collect());
+    let watch = FileWatch::new(files.chain(config.map(Path::to_owned)).collect());
     let source = KeyFiles { config: config.map(Path::to_owned), data_dir: settings.data_dir.clone(), watch };
     Keys::followed(&keys_of(settings), Box::new(source))
 }

@@ -26,7 +26,8 @@ pub(crate) async fn read(client: &Client, url: &str) -> Result<String, String> {
         (header::USER_AGENT, USER_AGENT),
     ];
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
-    let answer = client.get(&target, headers.into_iter().collect(), MAX_METADATA).await.map_err(told)?;
+    let answer =
+        client.get(&target, headers.into_iter().collect(), MAX_METADATA).await.map_err(failure_text)?;
     match answer.status {
         200 => String::from_utf8(answer.body)
             .map_err(|_| "what was read there is not UTF-8; hand it in as metadataXml instead".into()),
@@ -37,7 +38,7 @@ pub(crate) async fn read(client: &Client, url: &str) -> Result<String, String> {
     }
 }
 
-fn told(failure: Failure) -> String {
+fn failure_text(failure: Failure) -> String {
     let what = match failure {
         Failure::Timeout => "the server did not answer in time",
         Failure::Connect => "the server could not be reached: look whether its name and port are right",

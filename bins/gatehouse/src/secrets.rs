@@ -12,7 +12,7 @@ use kernel::{Env, Secret};
 use crate::config::{self, Raw};
 
 /// Makes a folder for data, with all before it; readable by its owner alone.
-pub fn make_folder(folder: &Path) -> std::io::Result<()> {
+pub fn create_folder(folder: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
@@ -29,7 +29,8 @@ pub fn keep_in(folder: &Path, raw: &mut Raw, env: &dyn Env) -> Result<(), config
     }
     let path = kept_in(folder);
     if !path.exists() {
-        make(folder, env).map_err(|error| config::Error::new(format!("{}: {error}", path.display())))?;
+        create_files(folder, env)
+            .map_err(|error| config::Error::new(format!("{}: {error}", path.display())))?;
         tracing::info!(path = %path.display(), "made the secrets of this installation");
     }
     read_kept(folder, raw)
@@ -49,8 +50,8 @@ pub fn read_kept(folder: &Path, raw: &mut Raw) -> Result<(), config::Error> {
     Ok(())
 }
 
-fn make(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
-    make_folder(folder)?;
+fn create_files(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
+    create_folder(folder)?;
     let (auth, master) = (random(env, AUTH_BYTES), random(env, MASTER_BYTES));
     let text = kept_text(&[("auth_secret", &auth), ("master_key", &master)]);
     // Written beside and linked, so that no start ever reads half of it and of two that start at once one wins.

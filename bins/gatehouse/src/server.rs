@@ -19,7 +19,7 @@ use crate::{
         documents::Documents,
         openapi::document,
         routes,
-        saml::{Caretaker, Saml},
+        saml::{Saml, SamlWorker},
         settings::AuditLogs,
         site::Site,
     },
@@ -34,13 +34,13 @@ use crate::{
     dns::Dns,
     logs,
     mail::Mail,
-    makers::Makers,
     pages,
+    trust_anchors::WatchedTrustAnchors,
 };
 use gate::{
     keys::Keys,
     meter,
-    operations::{Manner, Routes},
+    operations::{Logging, Routes},
     pipeline::{Pipeline, PipelineSettings},
     server::{Listener, Server, Service},
     shape::ProblemPage,
@@ -54,7 +54,7 @@ const MAKERS: Duration = Duration::from_secs(15);
 const TIDY: u32 = 20;
 
 /// A server that has its address and does not answer yet.
-pub struct Bound {
+pub struct BoundServer {
     /// The address really bound.
     pub address: SocketAddr,
     /// `http` or `https`.
@@ -63,12 +63,12 @@ pub struct Bound {
     pub metrics_address: Option<SocketAddr>,
     server: Server,
     site: web::Data<Site>,
-    chores: Chores,
+    chores: BackgroundJobs,
     role: Role,
 }
 
 /// What a server is composed of.
-pub struct Parts {
+pub struct ServerParts {
     /// What signs and verifies.
     pub keys: Keys,
     /// The data.
@@ -78,8 +78,8 @@ pub struct Parts {
 }
 
 /// Takes the address and prepares the workers.
-pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
-    let Parts { keys, store, env } = parts;
+pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> {
+    let ServerParts { keys, store, env } = parts;
     let listener = Listener::bind(settings.bind, settings.tls.as_ref(), settings.drain)?;
     let base_url = settings.base_url.clone().unwrap_or_else(|| listener.default_base_url());
     meter::install(&area_metrics::HISTOGRAMS, counters::start);
@@ -87,10 +87,10 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
-    let makers = Arc::new(Makers::new(&settings.makers, env.now()));
-    area_metrics::makes(makers.count());
+    let makers = Arc::new(WatchedTrustAnchors::new(&settings.makers, env.now()));
+    area_metrics::authenticator_models(makers.count());
     let site = web::Data::new(site(settings, base_url, keys, watched, limit, makers)?);
-    let chores = Chores {
+    let chores = BackgroundJobs {
         store: Arc::new(store.for_this_runtime().map_err(io::Error::other)?),
         env: Arc::clone(&env),
     };
@@ -108,7 +108,7 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
         env,
         configure,
     })?;
-    Ok(Bound {
+    Ok(BoundServer {
         address: server.address,
         scheme: server.scheme,
         metrics_address: server.metrics_address,
@@ -119,12 +119,12 @@ pub fn bind(settings: &Settings, parts: Parts) -> io::Result<Bound> {
     })
 }
 
-impl Bound {
+impl BoundServer {
     /// Answers requests until SIGTERM or SIGINT, then finishes what is under way.
     pub async fn serve(self) -> io::Result<()> {
         let Self { server, site, chores, role, .. } = self;
         let upkeep = tokio::spawn(keep_up(site.clone(), chores.clone()));
-        let beside = Beside::start(role, &chores, &site)?;
+        let beside = BackgroundWork::start(role, &chores, &site)?;
         let finish = async || {
             upkeep.abort();
             beside.finish().await;
@@ -133,8 +133,8 @@ impl Bound {
     }
 
     /// What is being entered in the audit log while no answer waits for it.
-    pub fn entering(&self) -> TaskTracker {
-        self.server.entering()
+    pub fn pending_records(&self) -> TaskTracker {
+        self.server.pending_records()
     }
 
     /// Ends the server from elsewhere in the process.
@@ -144,7 +144,7 @@ impl Bound {
 }
 
 /// What no request waits for, where this instance does it.
-struct Beside {
+struct BackgroundWork {
     sealer: Option<(Arc<Sealer>, JoinHandle<()>)>,
     deliveries: Arc<Deliveries>,
     delivering: JoinHandle<()>,
@@ -153,8 +153,8 @@ struct Beside {
     role: Role,
 }
 
-impl Beside {
-    fn start(role: Role, chores: &Chores, site: &web::Data<Site>) -> io::Result<Self> {
+impl BackgroundWork {
+    fn start(role: Role, chores: &BackgroundJobs, site: &web::Data<Site>) -> io::Result<Self> {
         let own = || chores.store.for_this_runtime().map(Arc::new).map_err(io::Error::other);
         let sealer = role.works().then(|| {
             let sealer = Sealer::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone());
@@ -165,10 +165,10 @@ impl Beside {
         let deliveries = Arc::new(Deliveries::new(own()?, Arc::clone(&chores.env), site.clone()));
         let at_work = Arc::clone(&deliveries);
         let delivering = tokio::spawn(async move {
-            if role.works() { Box::pin(at_work.run()).await } else { at_work.tell().await }
+            if role.works() { Box::pin(at_work.run()).await } else { at_work.notify().await }
         });
         let caring = if role.works() {
-            let caretaker = Caretaker::new(own()?, Arc::clone(&chores.env), site.clone());
+            let caretaker = SamlWorker::new(own()?, Arc::clone(&chores.env), site.clone());
             Some(tokio::spawn(async move { caretaker.run().await }))
         } else {
             None
@@ -196,7 +196,7 @@ impl Beside {
 }
 
 /// What has to be looked at now and then.
-async fn keep_up(site: web::Data<Site>, chores: Chores) {
+async fn keep_up(site: web::Data<Site>, chores: BackgroundJobs) {
     let mut ticks = interval(MAKERS);
     // The first look is over when the server starts.
     ticks.tick().await;
@@ -204,35 +204,35 @@ async fn keep_up(site: web::Data<Site>, chores: Chores) {
     loop {
         ticks.tick().await;
         looks = looks.wrapping_add(1);
-        chores.look_at_makers(&site).await;
+        chores.reread_trust_anchors(&site).await;
         if looks.is_multiple_of(TIDY) {
-            chores.tidy().await;
+            chores.purge_expired().await;
         }
     }
 }
 
 /// What is done besides requests, with connections of its own.
 #[derive(Clone)]
-struct Chores {
+struct BackgroundJobs {
     store: Arc<Store>,
     env: Arc<dyn Env>,
 }
 
-impl Chores {
+impl BackgroundJobs {
     /// Reads again who may prove makes of authenticators: megabytes, so where nobody waits for it.
-    async fn look_at_makers(&self, site: &Site) {
+    async fn reread_trust_anchors(&self, site: &Site) {
         let (makers, now) = (Arc::clone(&site.makers), self.env.now());
         if let Ok(count) = tokio::task::spawn_blocking(move || makers.refresh(now)).await {
-            area_metrics::makes(count);
+            area_metrics::authenticator_models(count);
         }
     }
 
     /// Takes away what has ended by itself.
-    async fn tidy(&self) {
+    async fn purge_expired(&self) {
         let nobody = TenantId::new(&*self.env);
         let ctx = Ctx::new(Arc::clone(&self.env), nobody, Actor::system("tidy"));
         let work = async |ctx: &Ctx, tx: &mut Tx| {
-            tx.tidy(ctx.now).await?;
+            tx.purge_expired(ctx.now).await?;
             Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
         };
         if let Err(error) = self.store.write(ctx, work).await {
@@ -248,7 +248,7 @@ fn site(
     keys: Keys,
     watched: Store,
     limit: usize,
-    makers: Arc<Makers>,
+    makers: Arc<WatchedTrustAnchors>,
 ) -> io::Result<Site> {
     let documents = Documents::new(document());
     meter::build(documents.spec_version());
@@ -266,11 +266,11 @@ fn site(
 }
 
 /// Operations that are unlike the others.
-const MANNERS: [(&str, Manner); 4] = [
-    ("/api/auth/sign-in", Manner::Patient),
-    ("/api/auth/links/redeem", Manner::Patient),
-    ("/api/saml/{providerId}/acs", Manner::FromElsewhere),
-    ("/api/auth/sign-out", Manner::SignOut),
+const MANNERS: [(&str, Logging); 4] = [
+    ("/api/auth/sign-in", Logging::Patient),
+    ("/api/auth/links/redeem", Logging::Patient),
+    ("/api/saml/{providerId}/acs", Logging::FromElsewhere),
+    ("/api/auth/sign-out", Logging::SignOut),
 ];
 
 fn pipeline(

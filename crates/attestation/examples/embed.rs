@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p attestation --example embed`
 
-use attestation::{Asked, Group, Mode, Policy, Reason, catalog};
+use attestation::{Candidate, Group, Mode, Policy, Reason, catalog};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let policy = Policy {
@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         require_verified_attestation: true,
         ..Policy::default()
     };
-    let allowed = catalog().iter().filter(|known| policy.decide(&Asked::about(known.aaguid)).is_allowed());
+    let allowed =
+        catalog().iter().filter(|known| policy.decide(&Candidate::for_model(known.aaguid)).is_allowed());
     let allowed: Vec<_> = allowed.collect();
     for known in &allowed {
         println!("{} ({}, {})", known.name, known.vendor, known.group.as_str());
@@ -22,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // What only says that it is one of them is none.
     let Some(first) = allowed.first() else { return Err("the catalog has certified keys".into()) };
-    let claimed = Asked { proved: false, ..Asked::about(first.aaguid) };
+    let claimed = Candidate { proved: false, ..Candidate::for_model(first.aaguid) };
     assert_eq!(policy.decide(&claimed).reason(), Some(Reason::AllowlistNoMatch));
     println!("without proof none of {} may be enrolled", allowed.len());
     Ok(())

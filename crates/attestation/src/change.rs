@@ -7,7 +7,7 @@ pub const MAX_MAKES: usize = 1_000;
 
 /// What a change has come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedPolicy {
     /// The policy as it is now, each group and make named once and in order.
     pub policy: Policy,
     /// Names of the settings that are others than before; none: nothing was written.
@@ -15,7 +15,7 @@ pub struct Changed {
 }
 
 /// Sets a policy.
-pub async fn set(store: &mut dyn AttestationPolicyStore, policy: Policy) -> Result<Changed, Error> {
+pub async fn set(store: &mut dyn AttestationPolicyStore, policy: Policy) -> Result<ChangedPolicy, Error> {
     let policy = policy.in_order();
     if policy.allowed_aaguids.len() > MAX_MAKES {
         return Err(Error::TooMany);
@@ -25,5 +25,5 @@ pub async fn set(store: &mut dyn AttestationPolicyStore, policy: Policy) -> Resu
     if !settings.is_empty() {
         store.set_attestation_policy(&policy).await?;
     }
-    Ok(Changed { policy, settings })
+    Ok(ChangedPolicy { policy, settings })
 }

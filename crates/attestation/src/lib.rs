@@ -16,7 +16,7 @@
 //! # Ok::<(), attestation::ParseAaguidError>(())
 //! ```
 //!
-//! An AAGUID is the authenticator's own word until its attestation is verified: [`Asked::proved`] says whether it was.
+//! An AAGUID is the authenticator's own word until its attestation is verified: [`Candidate::proved`] says whether it was.
 //! [`Roots`] are the certificates that may prove a make, from the FIDO Alliance's [metadata](mds) or from files.
 //!
 //! `examples/embed.rs` is a program that decides with it; nothing here knows of HTTP or databases.
@@ -34,8 +34,8 @@ mod store;
 
 pub use aaguid::{Aaguid, ParseAaguidError};
 pub use catalog::{Authenticator, Group, catalog, find};
-pub use change::{Changed, MAX_MAKES, set};
+pub use change::{ChangedPolicy, MAX_MAKES, set};
 pub use error::Error;
-pub use policy::{Asked, Mode, Policy, Reason, Verdict};
+pub use policy::{Candidate, Mode, Policy, Reason, Verdict};
 pub use roots::{FileError, Roots};
 pub use store::AttestationPolicyStore;

@@ -44,14 +44,14 @@ pub struct Metadata {
     /// The day by which there is a newer one, `YYYY-MM-DD`.
     pub next_update: String,
     /// What is said of each make.
-    pub makes: BTreeMap<Aaguid, Make>,
+    pub makes: BTreeMap<Aaguid, AuthenticatorModel>,
     /// Entries that could not be read.
     pub unread: usize,
 }
 
 /// What is said of a make.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Make {
+pub struct AuthenticatorModel {
     /// What it is called.
     pub description: Option<String>,
     /// The certificates, in DER, one of which has signed or is that of its attestation.
@@ -157,13 +157,13 @@ struct Payload {
 #[serde(untagged)]
 enum Lenient {
     Entry(Entry),
-    Odd(Odd),
+    Odd(UnusableEntry),
     Other(IgnoredAny),
 }
 
 /// An entry of which can be read what it is about.
 #[derive(Deserialize)]
-struct Odd {
+struct UnusableEntry {
     aaguid: Aaguid,
 }
 
@@ -237,7 +237,7 @@ pub(crate) fn understand(payload: &[u8]) -> Result<Metadata, MdsError> {
     for entry in entries {
         let entry = match entry {
             Lenient::Entry(entry) => entry,
-            Lenient::Odd(Odd { aaguid }) => {
+            Lenient::Odd(UnusableEntry { aaguid }) => {
                 metadata.unread += 1;
                 metadata.makes.entry(aaguid).or_default().broken.get_or_insert(UNREADABLE.to_owned());
                 continue;

@@ -35,7 +35,7 @@ pub struct Policy {
 
 /// An authenticator that is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct Candidate {
     /// What it says it is.
     pub aaguid: Aaguid,
     /// Whether it is built into a device; `None`: as the catalog has it, else not.
@@ -46,9 +46,9 @@ pub struct Asked {
     pub proved: bool,
 }
 
-impl Asked {
+impl Candidate {
     /// What is known of a make by the catalog, and taken as proved.
-    pub fn about(aaguid: Aaguid) -> Self {
+    pub fn for_model(aaguid: Aaguid) -> Self {
         Self { aaguid, is_platform: None, backup_eligible: None, proved: true }
     }
 }
@@ -132,7 +132,7 @@ impl Policy {
     }
 
     /// Whether an authenticator may be enrolled.
-    pub fn decide(&self, asked: &Asked) -> Verdict {
+    pub fn decide(&self, asked: &Candidate) -> Verdict {
         let authenticator = find(asked.aaguid);
         if self.mode == Mode::Off {
             return Verdict { reasons: Vec::new(), authenticator };

@@ -72,7 +72,7 @@ impl Roots {
     }
 
     /// How many makes can be proved by certificates of their own.
-    pub fn makes(&self) -> usize {
+    pub fn provable_models(&self) -> usize {
         self.by_make.keys().filter(|make| !self.broken.contains(make)).count()
     }
 

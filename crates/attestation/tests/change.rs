@@ -26,7 +26,7 @@ async fn a_change_is_kept_in_order_and_named() {
 
 #[tokio::test]
 async fn it_names_so_many_makes_and_no_more() {
-    let makes = |count: usize| {
+    let policy_with = |count: usize| {
         let make = |number: usize| {
             let mut bytes = [0; 16];
             bytes[8..].copy_from_slice(&number.to_be_bytes());
@@ -35,7 +35,7 @@ async fn it_names_so_many_makes_and_no_more() {
         Policy { allowed_aaguids: (0..count).map(make).collect(), ..Policy::default() }
     };
     let mut kept = Policy::default();
-    assert!(set(&mut kept, makes(MAX_MAKES)).await.is_ok());
-    assert!(matches!(set(&mut kept, makes(MAX_MAKES + 1)).await, Err(Error::TooMany)));
-    assert_eq!(kept, makes(MAX_MAKES), "and nothing is changed by what is refused");
+    assert!(set(&mut kept, policy_with(MAX_MAKES)).await.is_ok());
+    assert!(matches!(set(&mut kept, policy_with(MAX_MAKES + 1)).await, Err(Error::TooMany)));
+    assert_eq!(kept, policy_with(MAX_MAKES), "and nothing is changed by what is refused");
 }

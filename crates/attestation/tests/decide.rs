@@ -1,7 +1,7 @@
 //! The decision, in all its cases.
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
-use attestation::{Aaguid, Asked, Group, Mode, Policy, Reason, catalog, find};
+use attestation::{Aaguid, Candidate, Group, Mode, Policy, Reason, catalog, find};
 use proptest::prelude::*;
 
 fn some_aaguid() -> impl Strategy<Value = Aaguid> {
@@ -40,7 +40,7 @@ proptest! {
         proved in any::<bool>(),
     ) {
         let aaguid = policy.allowed_aaguids.first().copied().filter(|_| listed).unwrap_or(known);
-        let verdict = policy.decide(&Asked { aaguid, is_platform, backup_eligible, proved });
+        let verdict = policy.decide(&Candidate { aaguid, is_platform, backup_eligible, proved });
         prop_assert_eq!(verdict.authenticator, find(aaguid));
         prop_assert_eq!(verdict.reason(), verdict.reasons.first().copied());
         let mut in_order = verdict.reasons.clone();

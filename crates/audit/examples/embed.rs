@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use audit::{
-    AuditStore, Audited, Catalog, Entry, EntryKeys, Event, EventData, Filter, MemoryLedger, find, follow,
+    AuditStore, Audited, Catalog, Entry, EntryKeys, Event, EventData, Filter, MemoryAuditLog, find, follow,
     log::{
         Checkpoint, CheckpointKeys, Lease, Nodes, SealPolicy, VerifyKeys, inclusion, seal, verify,
         verify_inclusion,
@@ -62,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // From the master key come the keys of MACs, which each entry gets when it is appended, and those of checkpoints.
     let masters = MasterKeys::new(vec![("k1".into(), Secret::new(vec![7; 32]))])?;
     let (keys, entry_keys) = (CheckpointKeys::derive(&masters), EntryKeys::derive(&masters));
-    let mut ledger = MemoryLedger::new(entry_keys.clone());
+    let mut ledger = MemoryAuditLog::new(entry_keys.clone());
 
     let mut receipts = Vec::new();
     for (invoice, cents) in [("inv_7", 999), ("inv_8", 1250), ("inv_9", 300)] {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use csv::{Terminator, WriterBuilder};
 
-use crate::Listed;
+use crate::ListedEntry;
 
 /// The first line.
 pub const HEADER: &str =
@@ -14,7 +14,7 @@ pub const HEADER: &str =
 const BEGINS_FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// Adds the line of an entry.
-pub fn line(out: &mut Vec<u8>, listed: &Listed) {
+pub fn line(out: &mut Vec<u8>, listed: &ListedEntry) {
     let entry = &listed.entry;
     let timestamp = entry.timestamp.to_string();
     let cells = [

@@ -38,8 +38,9 @@ pub use entry::{AuditId, Entry, StoredEntry};
 pub use error::FilterError;
 pub use event::{Event, EventData};
 pub use mac::{EntryKeys, EntryMac, MacProblem};
-pub use memory::MemoryLedger;
+pub use memory::MemoryAuditLog;
 pub use query::{
-    CODES_BY_INDEX, Filter, Followed, Found, Listed, MAX_CODES, MAX_SCANNED, MAX_TEXT, Position, find, follow,
+    CODES_BY_INDEX, EntryPage, Filter, ListedEntry, MAX_CODES, MAX_SCANNED, MAX_TEXT, Position, SealedPage,
+    find, follow,
 };
 pub use store::{AuditQueryStore, AuditStore};

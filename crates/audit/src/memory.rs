@@ -9,27 +9,27 @@ use async_trait::async_trait;
 use kernel::{StoreError, Timestamp};
 
 use crate::{
-    Entry, EntryKeys, Filter, Listed, Position, StoredEntry,
-    log::{Batch, Claimed, Frontier, Hash, Lease, Place, Sealed, SealedRow, Unsealed},
+    Entry, EntryKeys, Filter, ListedEntry, Position, StoredEntry,
+    log::{Batch, Frontier, Hash, Lease, LockedLog, NodePosition, Sealed, SealedRow, Unsealed},
     store::{AuditQueryStore, AuditStore, SealStore, TreeStore, VerifyStore},
 };
 
 /// Keeps everything in memory. What holds it (a mutex) is what keeps changes apart.
 #[derive(Debug, Default)]
-pub struct MemoryLedger {
+pub struct MemoryAuditLog {
     keys: EntryKeys,
     /// By their ids, which are in order of time.
     entries: BTreeMap<String, StoredEntry>,
     waiting: BTreeSet<String>,
     sealed: Vec<Sealed>,
     places: HashMap<String, u64>,
-    nodes: BTreeMap<Place, Hash>,
+    nodes: BTreeMap<NodePosition, Hash>,
     checkpoints: Vec<(u64, String)>,
     log: Frontier,
     mac_start: Option<String>,
 }
 
-impl MemoryLedger {
+impl MemoryAuditLog {
     /// An empty ledger whose entries get their MACs with these keys.
     pub fn new(keys: EntryKeys) -> Self {
         Self { keys, ..Self::default() }
@@ -71,12 +71,12 @@ impl MemoryLedger {
     }
 }
 
-fn listed(entry: &StoredEntry) -> Listed {
-    Listed { entry: entry.clone(), actor_name: None }
+fn listed(entry: &StoredEntry) -> ListedEntry {
+    ListedEntry { entry: entry.clone(), actor_name: None }
 }
 
 #[async_trait]
-impl AuditStore for MemoryLedger {
+impl AuditStore for MemoryAuditLog {
     async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
         let entries: Vec<_> =
             entries.iter().map(|entry| entry.stored(&self.keys)).collect::<Result<_, _>>()?;
@@ -93,14 +93,14 @@ impl AuditStore for MemoryLedger {
 }
 
 #[async_trait]
-impl AuditQueryStore for MemoryLedger {
+impl AuditQueryStore for MemoryAuditLog {
     async fn entries(
         &mut self,
         filter: &Filter,
         after: Option<&Position>,
         until: Option<&Position>,
         limit: usize,
-    ) -> Result<Vec<Listed>, StoreError> {
+    ) -> Result<Vec<ListedEntry>, StoreError> {
         let is_until = |entry: &&StoredEntry| {
             until.is_none_or(|until| (entry.timestamp, &entry.id) >= (until.timestamp, &until.id))
         };
@@ -132,7 +132,7 @@ impl AuditQueryStore for MemoryLedger {
         from: u64,
         to: u64,
         limit: usize,
-    ) -> Result<Vec<(u64, Listed)>, StoreError> {
+    ) -> Result<Vec<(u64, ListedEntry)>, StoreError> {
         let found = self
             .places(from, to)
             .iter()
@@ -143,9 +143,9 @@ impl AuditQueryStore for MemoryLedger {
 }
 
 #[async_trait]
-impl SealStore for MemoryLedger {
-    async fn claim(&mut self, _: &Lease) -> Result<Option<Claimed>, StoreError> {
-        Ok(Some(Claimed { log: self.log.clone(), mac_start: self.mac_start.clone() }))
+impl SealStore for MemoryAuditLog {
+    async fn claim(&mut self, _: &Lease) -> Result<Option<LockedLog>, StoreError> {
+        Ok(Some(LockedLog { log: self.log.clone(), mac_start: self.mac_start.clone() }))
     }
 
     async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
@@ -163,7 +163,7 @@ impl SealStore for MemoryLedger {
         Ok(waiting.map(unsealed).collect())
     }
 
-    async fn keep(&mut self, batch: &Batch, _: &Lease) -> Result<(), StoreError> {
+    async fn store_batch(&mut self, batch: &Batch, _: &Lease) -> Result<(), StoreError> {
         for sealed in &batch.entries {
             self.waiting.remove(&sealed.id);
             self.places.insert(sealed.id.clone(), sealed.sequence);
@@ -178,18 +178,18 @@ impl SealStore for MemoryLedger {
 }
 
 #[async_trait]
-impl TreeStore for MemoryLedger {
+impl TreeStore for MemoryAuditLog {
     async fn hashes(&mut self, level: u8, from: u64, to: u64) -> Result<Vec<(u64, Hash)>, StoreError> {
         if level == 0 {
             return Ok(self.places(from, to).iter().map(|sealed| (sealed.sequence, sealed.leaf)).collect());
         }
-        let range = Place { level, index: from }..Place { level, index: to };
+        let range = NodePosition { level, index: from }..NodePosition { level, index: to };
         Ok(self.nodes.range(range).map(|(place, hash)| (place.index, *hash)).collect())
     }
 }
 
 #[async_trait]
-impl VerifyStore for MemoryLedger {
+impl VerifyStore for MemoryAuditLog {
     async fn log(&mut self) -> Result<Frontier, StoreError> {
         Ok(self.log.clone())
     }

@@ -47,14 +47,14 @@ pub struct Position {
 
 /// An entry as it is listed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedEntry {
     /// As it was written.
     pub entry: StoredEntry,
     /// What the one who acted is called today; no part of the ledger.
     pub actor_name: Option<String>,
 }
 
-impl Listed {
+impl ListedEntry {
     /// Where it stands.
     pub fn position(&self) -> Position {
         Position { timestamp: self.entry.timestamp, id: self.entry.id.clone() }
@@ -63,9 +63,9 @@ impl Listed {
 
 /// A page of what was found, newest first.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
+pub struct EntryPage {
     /// The entries.
-    pub entries: Vec<Listed>,
+    pub entries: Vec<ListedEntry>,
     /// After which the next page begins, if there may be one.
     pub next: Option<Position>,
     /// Where the look at texts has stopped before there was a page.
@@ -74,9 +74,9 @@ pub struct Found {
 
 /// A page of what was sealed, in the order of the log.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Followed {
+pub struct SealedPage {
     /// The entries, each with its place.
-    pub entries: Vec<(u64, Listed)>,
+    pub entries: Vec<(u64, ListedEntry)>,
     /// The place at which the next page begins, which may not be there yet.
     pub next: u64,
     /// Whether the page was to begin behind the end: the log was longer once.
@@ -187,26 +187,26 @@ impl Filter {
 
 /// What matches of what is sealed, in the order of the log, from a place on.
 ///
-/// Whoever goes on at [`Followed::next`] misses nothing and gets nothing twice, however late entries are committed: an
+/// Whoever goes on at [`SealedPage::next`] misses nothing and gets nothing twice, however late entries are committed: an
 /// entry gets its place when it can be seen.
 pub async fn follow(
     store: &mut dyn AuditQueryStore,
     filter: &Filter,
     from: u64,
     limit: usize,
-) -> Result<Followed, StoreError> {
+) -> Result<SealedPage, StoreError> {
     let size = store.sealed_size().await?;
     let (mut entries, mut next, mut scanned) = (Vec::new(), from, 0);
     while next < size && scanned < MAX_SCANNED && !filter.is_empty() && (scanned == 0 || store.has_time()) {
         let to = size.min(next + SCANNED_AT_ONCE as u64);
         entries.extend(store.sealed_entries(filter, next, to, limit - entries.len()).await?);
         if let Some((last, _)) = entries.last().filter(|_| entries.len() >= limit) {
-            return Ok(Followed { next: last + 1, entries, is_ahead: false });
+            return Ok(SealedPage { next: last + 1, entries, is_ahead: false });
         }
         (next, scanned) = (to, scanned + SCANNED_AT_ONCE);
     }
     let next = if filter.is_empty() { size.max(next) } else { next };
-    Ok(Followed { entries, next, is_ahead: from > size })
+    Ok(SealedPage { entries, next, is_ahead: from > size })
 }
 
 /// A page of what matches, newest first, after a position.
@@ -218,9 +218,9 @@ pub async fn find(
     filter: &Filter,
     after: Option<Position>,
     limit: usize,
-) -> Result<Found, StoreError> {
+) -> Result<EntryPage, StoreError> {
     if filter.is_empty() {
-        return Ok(Found::default());
+        return Ok(EntryPage::default());
     }
     if filter.is_indexed() || filter.is_of_few_codes() {
         let entries = store.entries(filter, after.as_ref(), None, limit + 1).await?;
@@ -236,16 +236,16 @@ pub async fn find(
         let Some(until) = until.filter(|_| entries.len() <= limit) else { return Ok(cut(entries, limit)) };
         if scanned >= MAX_SCANNED || !store.has_time() {
             let stopped = until.timestamp;
-            return Ok(Found { entries, next: Some(until), scan_stopped_at: Some(stopped) });
+            return Ok(EntryPage { entries, next: Some(until), scan_stopped_at: Some(stopped) });
         }
         after = Some(until);
     }
 }
 
 /// The page of what was found, one more than the limit if there is a next one.
-fn cut(mut entries: Vec<Listed>, limit: usize) -> Found {
+fn cut(mut entries: Vec<ListedEntry>, limit: usize) -> EntryPage {
     let more = entries.len() > limit;
     entries.truncate(limit);
-    let next = entries.last().filter(|_| more).map(Listed::position);
-    Found { entries, next, scan_stopped_at: None }
+    let next = entries.last().filter(|_| more).map(ListedEntry::position);
+    EntryPage { entries, next, scan_stopped_at: None }
 }

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use kernel::{StoreError, Timestamp};
 
 use crate::{
-    Entry, Filter, Listed, Position, StoredEntry,
-    log::{Batch, Claimed, Frontier, Hash, Lease, SealedRow, Unsealed},
+    Entry, Filter, ListedEntry, Position, StoredEntry,
+    log::{Batch, Frontier, Hash, Lease, LockedLog, SealedRow, Unsealed},
 };
 
 /// Where one tenant's entries are kept.
@@ -27,7 +27,7 @@ pub trait AuditQueryStore: Send {
         after: Option<&Position>,
         until: Option<&Position>,
         limit: usize,
-    ) -> Result<Vec<Listed>, StoreError>;
+    ) -> Result<Vec<ListedEntry>, StoreError>;
     /// Where the entry stands that comes so many after a position, of those of an actor, a resource or an action, at a
     /// time; `None` where there are fewer.
     async fn further(
@@ -51,7 +51,7 @@ pub trait AuditQueryStore: Send {
         from: u64,
         to: u64,
         limit: usize,
-    ) -> Result<Vec<(u64, Listed)>, StoreError>;
+    ) -> Result<Vec<(u64, ListedEntry)>, StoreError>;
 }
 
 /// Where one tenant's log is kept.
@@ -59,13 +59,13 @@ pub trait AuditQueryStore: Send {
 pub trait SealStore: Send {
     /// The log as it is, which nobody else goes on with before the unit of work ends; `None` while somebody else has the
     /// lease.
-    async fn claim(&mut self, lease: &Lease) -> Result<Option<Claimed>, StoreError>;
+    async fn claim(&mut self, lease: &Lease) -> Result<Option<LockedLog>, StoreError>;
     /// The note of its newest checkpoint; `None` before there is one.
     async fn newest_note(&mut self) -> Result<Option<String>, StoreError>;
     /// Entries that are committed and have no place yet, in order of their ids, after one, so many at most.
     async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError>;
     /// Keeps what has been sealed, and the lease.
-    async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError>;
+    async fn store_batch(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError>;
 }
 
 /// Where the hashes of one tenant's log are kept.

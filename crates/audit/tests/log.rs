@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use audit::{
-    AuditStore, Entry, EntryKeys, Event, Filter, MacProblem, MemoryLedger,
+    AuditStore, Entry, EntryKeys, Event, Filter, MacProblem, MemoryAuditLog,
     events::users::UserDeactivated,
     follow,
     log::{
-        Checkpoint, CheckpointKey, CheckpointKeys, Done, Finding, Frontier, Hash, Lease, Nodes, NoteError,
-        SealPolicy, TreeStore, Verified, VerifyKeys, consistency, inclusion, seal, verify,
+        Checkpoint, CheckpointKey, CheckpointKeys, Finding, Frontier, Hash, Lease, Nodes, NoteError,
+        SealPolicy, SealProgress, TreeStore, Verified, VerifyKeys, consistency, inclusion, seal, verify,
         verify_consistency, verify_inclusion,
     },
 };
@@ -66,7 +66,7 @@ struct World {
     ctx: Ctx,
     keys: CheckpointKeys,
     entries: EntryKeys,
-    ledger: MemoryLedger,
+    ledger: MemoryAuditLog,
 }
 
 fn masters(bytes: &[u8]) -> MasterKeys {
@@ -81,7 +81,7 @@ impl World {
         let mut ctx = Ctx::new(Arc::clone(&env) as Arc<dyn Env>, tenant, Actor::scim("sct_1"));
         ctx.ip = Some("192.0.2.7".parse().unwrap());
         let entries = EntryKeys::derive(&masters(&[7]));
-        let ledger = MemoryLedger::new(entries.clone());
+        let ledger = MemoryAuditLog::new(entries.clone());
         Self { env, ctx, keys: CheckpointKeys::derive(&masters(&[7])), entries, ledger }
     }
 
@@ -98,7 +98,7 @@ impl World {
         self.seal_with(false).await.count
     }
 
-    async fn seal_with(&mut self, accepts_missing_macs: bool) -> Done {
+    async fn seal_with(&mut self, accepts_missing_macs: bool) -> SealProgress {
         let now = self.ctx.now;
         let lease = Lease { owner: "test".into(), now, until: now };
         let policy = SealPolicy { checkpoints: &self.keys, entries: &self.entries, accepts_missing_macs };

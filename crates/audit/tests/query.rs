@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use audit::{
-    AuditStore, Entry, Event, Filter, FilterError, MAX_SCANNED, MemoryLedger, Position,
+    AuditStore, Entry, Event, Filter, FilterError, MAX_SCANNED, MemoryAuditLog, Position,
     events::{catalog, users::UserDeactivated},
     find,
 };
@@ -53,8 +53,8 @@ fn a_type_of_resources_is_one_of_codes() {
     assert!(Filter::default().with_resource_type("nothing", catalog()).is_empty());
 }
 
-async fn ledger(count: usize, env: &Arc<ManualEnv>) -> MemoryLedger {
-    let mut ledger = MemoryLedger::new(audit::EntryKeys::derive(
+async fn ledger(count: usize, env: &Arc<ManualEnv>) -> MemoryAuditLog {
+    let mut ledger = MemoryAuditLog::new(audit::EntryKeys::derive(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
     ));
     let tenant = TenantId::new(&**env);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use credentials::{
     AttemptStore, Cost, PasswordContext, Passwords, Salt, StoredPassword, Verdict,
-    attempts::{self, AttemptKey, Taken},
+    attempts::{self, AttemptKey, AttemptOutcome},
     check_new_password, totp,
 };
 use kernel::{Env, Secret, StoreError, SystemEnv, TenantId, Timestamp};
@@ -22,7 +22,10 @@ impl AttemptStore for Attempts {
         Ok(keys.iter().map(|key| self.0.get(key).cloned().unwrap_or_default()).collect())
     }
 
-    async fn keep_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> Result<(), StoreError> {
+    async fn record_attempts(
+        &mut self,
+        kept: &[(AttemptKey, Vec<i64>, Timestamp)],
+    ) -> Result<(), StoreError> {
         self.0.extend(kept.iter().map(|(key, times, _)| (*key, times.clone())));
         Ok(())
     }
@@ -42,7 +45,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // An attempt is taken before it is evaluated.
     let mut store = Attempts::default();
     let mut evaluated = 0;
-    while attempts::take(&mut store, attempts::password("ada", "203.0.113.1"), env.now()).await? == Taken::Yes
+    while attempts::take(&mut store, attempts::password("ada", "203.0.113.1"), env.now()).await?
+        == AttemptOutcome::Yes
     {
         evaluated += 1;
         if evaluated == 1 {

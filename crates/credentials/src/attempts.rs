@@ -116,7 +116,7 @@ pub fn look_up(tenant: &TenantId) -> Vec<Limit> {
 
 /// Whether an attempt may be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum AttemptOutcome {
     /// It counts.
     Yes,
     /// It does not, and is not to be evaluated for so many seconds.
@@ -131,7 +131,7 @@ pub async fn take(
     store: &mut dyn AttemptStore,
     mut limits: Vec<Limit>,
     now: Timestamp,
-) -> Result<Taken, StoreError> {
+) -> Result<AttemptOutcome, StoreError> {
     // In one order everywhere, so that two never wait for each other.
     limits.sort_unstable_by_key(|limit| limit.key);
     let present = now.unix_millis();
@@ -148,15 +148,15 @@ pub async fn take(
     }
     if wait > 0 {
         let seconds = u64::try_from((wait + 999) / 1000).unwrap_or(1);
-        return Ok(Taken::No { retry_after: seconds.max(1) });
+        return Ok(AttemptOutcome::No { retry_after: seconds.max(1) });
     }
     let with_this = |(limit, mut times): (&Limit, Vec<i64>)| {
         times.push(present);
         (limit.key, times, now.plus_millis(limit.window))
     };
     let kept: Vec<_> = limits.iter().zip(counted).map(with_this).collect();
-    store.keep_attempts(&kept).await?;
-    Ok(Taken::Yes)
+    store.record_attempts(&kept).await?;
+    Ok(AttemptOutcome::Yes)
 }
 
 #[cfg(test)]
@@ -168,14 +168,14 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Counted(BTreeMap<AttemptKey, Vec<i64>>);
+    struct MemoryAttempts(BTreeMap<AttemptKey, Vec<i64>>);
 
     #[async_trait]
-    impl AttemptStore for Counted {
+    impl AttemptStore for MemoryAttempts {
         async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError> {
             Ok(keys.iter().map(|key| self.0.get(key).cloned().unwrap_or_default()).collect())
         }
-        async fn keep_attempts(
+        async fn record_attempts(
             &mut self,
             kept: &[(AttemptKey, Vec<i64>, Timestamp)],
         ) -> Result<(), StoreError> {
@@ -190,33 +190,46 @@ mod tests {
 
     #[tokio::test]
     async fn windows_slide_and_refusals_do_not_count() {
-        let mut store = Counted::default();
+        let mut store = MemoryAttempts::default();
         let limits = || password("ada@example.com", "203.0.113.1");
         for i in 0..10 {
-            assert_eq!(take(&mut store, limits(), at(i * 1000)).await.unwrap(), Taken::Yes);
+            assert_eq!(take(&mut store, limits(), at(i * 1000)).await.unwrap(), AttemptOutcome::Yes);
         }
         for _ in 0..50 {
             let refused = take(&mut store, limits(), at(10_000)).await.unwrap();
-            assert_eq!(refused, Taken::No { retry_after: 290 });
+            assert_eq!(refused, AttemptOutcome::No { retry_after: 290 });
         }
-        assert_eq!(take(&mut store, limits(), at(300_000 - 1)).await.unwrap(), Taken::No { retry_after: 1 });
-        assert_eq!(take(&mut store, limits(), at(300_000)).await.unwrap(), Taken::Yes, "the first has left");
-        assert_eq!(take(&mut store, limits(), at(300_000)).await.unwrap(), Taken::No { retry_after: 1 });
+        assert_eq!(
+            take(&mut store, limits(), at(300_000 - 1)).await.unwrap(),
+            AttemptOutcome::No { retry_after: 1 }
+        );
+        assert_eq!(
+            take(&mut store, limits(), at(300_000)).await.unwrap(),
+            AttemptOutcome::Yes,
+            "the first has left"
+        );
+        assert_eq!(
+            take(&mut store, limits(), at(300_000)).await.unwrap(),
+            AttemptOutcome::No { retry_after: 1 }
+        );
         // From elsewhere the account is open.
         let elsewhere = password("ada@example.com", "203.0.113.2");
-        assert_eq!(take(&mut store, elsewhere, at(300_000)).await.unwrap(), Taken::Yes);
+        assert_eq!(take(&mut store, elsewhere, at(300_000)).await.unwrap(), AttemptOutcome::Yes);
     }
 
     #[tokio::test]
     async fn strangers_are_counted_together() {
-        let mut store = Counted::default();
+        let mut store = MemoryAttempts::default();
         for i in 0..50 {
             let taken = take(&mut store, password_by_strangers("ada"), at(i)).await.unwrap();
-            assert_eq!(taken, Taken::Yes);
+            assert_eq!(taken, AttemptOutcome::Yes);
         }
         let refused = take(&mut store, password_by_strangers("ada"), at(50)).await.unwrap();
-        assert_eq!(refused, Taken::No { retry_after: 3600 });
-        assert_eq!(take(&mut store, password("ada", "192.0.2.1"), at(50)).await.unwrap(), Taken::Yes);
+        assert_eq!(refused, AttemptOutcome::No { retry_after: 3600 });
+        assert_eq!(
+            take(&mut store, password("ada", "192.0.2.1"), at(50)).await.unwrap(),
+            AttemptOutcome::Yes
+        );
     }
 
     #[test]

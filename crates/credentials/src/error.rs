@@ -26,7 +26,7 @@ pub enum CeremonyError {
 
 /// Why a factor may not go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Removal {
+pub enum RemovalError {
     /// `POLICY_REQUIRES_MFA`
     #[error(
         "this tenant requires a second factor, so it cannot be turned off; an administrator can change that"
@@ -64,7 +64,7 @@ pub enum PolicyError {
 
 /// Why a password is not taken: what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Weak {
+pub enum WeakPassword {
     /// Too short to stand alone.
     #[error("use at least {0} characters: a few words in a row are fine")]
     Short(usize),

@@ -1,6 +1,6 @@
 //! Factors that people have enrolled, and which of them may go.
 
-use crate::Removal;
+use crate::RemovalError;
 use kernel::{Id, Kind, Timestamp, UserId};
 
 use crate::{FactorKind, MfaPolicy, Passkey};
@@ -91,8 +91,8 @@ pub fn default_name(kind: FactorKind) -> &'static str {
 }
 
 /// Whether all factors may go.
-pub fn may_remove_all(policy: &MfaPolicy) -> Result<(), Removal> {
-    if policy.required { Err(Removal::PolicyRequiresMfa) } else { Ok(()) }
+pub fn may_remove_all(policy: &MfaPolicy) -> Result<(), RemovalError> {
+    if policy.required { Err(RemovalError::PolicyRequiresMfa) } else { Ok(()) }
 }
 
 /// Whether one of a person's factors may go. An unverified one always may.
@@ -101,7 +101,7 @@ pub fn may_remove(
     factors: &[Factor],
     unused_codes: usize,
     target: &Factor,
-) -> Result<(), Removal> {
+) -> Result<(), RemovalError> {
     if !target.is_verified() {
         return Ok(());
     }
@@ -113,10 +113,10 @@ pub fn may_remove(
         && policy.only_webauthn()
         && verified(Some(FactorKind::Webauthn)) == 0
     {
-        return Err(Removal::PolicyRequiresWebauthn);
+        return Err(RemovalError::PolicyRequiresWebauthn);
     }
     if verified(None) <= 1 && policy.required && unused_codes == 0 {
-        return Err(Removal::LastFactor);
+        return Err(RemovalError::LastFactor);
     }
     Ok(())
 }
@@ -150,14 +150,17 @@ mod tests {
         let (one, pending) = (totp(true), totp(false));
         let may = |policy: &MfaPolicy, factors: &[Factor], codes| may_remove(policy, factors, codes, &one);
         assert_eq!(may(&policy(false, &both), std::slice::from_ref(&one), 0), Ok(()));
-        assert_eq!(may(&policy(true, &both), std::slice::from_ref(&one), 0), Err(Removal::LastFactor));
-        assert_eq!(may(&policy(true, &both), &[one.clone(), pending.clone()], 0), Err(Removal::LastFactor));
+        assert_eq!(may(&policy(true, &both), std::slice::from_ref(&one), 0), Err(RemovalError::LastFactor));
+        assert_eq!(
+            may(&policy(true, &both), &[one.clone(), pending.clone()], 0),
+            Err(RemovalError::LastFactor)
+        );
         assert_eq!(may(&policy(true, &both), &[one.clone(), totp(true)], 0), Ok(()));
         assert_eq!(may(&policy(true, &both), std::slice::from_ref(&one), 1), Ok(()));
         let passkeys = policy(true, &both[..1]);
-        assert_eq!(may(&passkeys, std::slice::from_ref(&one), 10), Err(Removal::PolicyRequiresWebauthn));
+        assert_eq!(may(&passkeys, std::slice::from_ref(&one), 10), Err(RemovalError::PolicyRequiresWebauthn));
         assert_eq!(may_remove(&passkeys, &[one.clone(), pending.clone()], 0, &pending), Ok(()));
-        assert_eq!(may_remove_all(&passkeys), Err(Removal::PolicyRequiresMfa));
+        assert_eq!(may_remove_all(&passkeys), Err(RemovalError::PolicyRequiresMfa));
         assert_eq!(may_remove_all(&policy(false, &both)), Ok(()));
     }
 

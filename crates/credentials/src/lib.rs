@@ -27,7 +27,6 @@ pub mod attempts;
 mod error;
 mod factor;
 mod lockout;
-mod make;
 mod memory;
 mod passkey;
 mod password;
@@ -37,21 +36,22 @@ pub mod recovery;
 mod store;
 mod ticket;
 pub mod totp;
+mod trust_anchors;
 
-pub use error::{CeremonyError, PolicyError, Removal, Weak};
+pub use error::{CeremonyError, PolicyError, RemovalError, WeakPassword};
 pub use factor::{
     Factor, FactorData, FactorId, FactorIdKind, MAX_FACTORS, NAME_MAX, default_name, may_remove,
     may_remove_all, name,
 };
-pub use lockout::{Means, PasskeyUse};
-pub use make::{Aaguid, Makers, Trust};
+pub use lockout::{PasskeyUse, SignInMeans};
 pub use memory::MemoryCredentials;
 pub use passkey::{
-    Asserted, Assertion, Attestation, Passkey, Passkeys, PendingAssertion, PendingRegistration, user_handle,
-    user_of_handle,
+    Assertion, Attestation, Passkey, Passkeys, PendingAssertion, PendingRegistration, VerifiedAssertion,
+    user_handle, user_of_handle,
 };
 pub use password::{PasswordContext, check_new_password, password_min};
 pub use password_hash::{Cost, PasswordError, Passwords, Salt, StoredPassword, Verdict};
 pub use policy::{FactorKind, MfaPolicy, PatPolicy, SessionPolicy, SignInMode, SignInPolicy};
-pub use store::{AttemptStore, FactorStore, Familiarity, SignInStore, TicketStore};
+pub use store::{AttemptStore, FactorStore, OriginHistory, SignInStore, TicketStore};
 pub use ticket::{MAX_WRONG_ANSWERS, TICKET_MINUTES, Ticket, TicketKind};
+pub use trust_anchors::{Aaguid, Trust, TrustAnchors};

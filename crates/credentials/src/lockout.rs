@@ -5,7 +5,7 @@ use crate::{FactorKind, SignInMode, SignInPolicy};
 /// What somebody could sign in with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub struct Means {
+pub struct SignInMeans {
     /// A password, and an address to give with it.
     pub has_password: bool,
     /// A verified passkey.
@@ -29,7 +29,7 @@ impl SignInPolicy {
     /// Whether somebody with these means could sign in.
     ///
     /// A second factor that is missing locks nobody out who can enrol one at the sign-in.
-    pub fn admits(&self, means: &Means, passkeys: PasskeyUse) -> bool {
+    pub fn admits(&self, means: &SignInMeans, passkeys: PasskeyUse) -> bool {
         let has_passkey = passkeys.work && means.has_passkey;
         let may_enrol = passkeys.work && passkeys.any_may_be_enrolled;
         let factor_is_possible = !self.takes_passkeys_alone() || has_passkey || may_enrol;
@@ -86,13 +86,13 @@ mod tests {
 
     #[test]
     fn each_mode_admits_its_own_means() {
-        let password = Means { has_password: true, ..Means::default() };
-        let passkey = Means { has_passkey: true, ..Means::default() };
-        let glass = Means { break_glass: true, ..password };
-        let glass_alone = Means { break_glass: true, ..Means::default() };
-        let sso = Means { has_sso: true, ..Means::default() };
+        let password = SignInMeans { has_password: true, ..SignInMeans::default() };
+        let passkey = SignInMeans { has_passkey: true, ..SignInMeans::default() };
+        let glass = SignInMeans { break_glass: true, ..password };
+        let glass_alone = SignInMeans { break_glass: true, ..SignInMeans::default() };
+        let sso = SignInMeans { has_sso: true, ..SignInMeans::default() };
         let admitted = |mode| {
-            [Means::default(), password, passkey, glass, glass_alone, sso]
+            [SignInMeans::default(), password, passkey, glass, glass_alone, sso]
                 .map(|means| policy(mode).admits(&means, OPEN))
         };
         assert_eq!(admitted(SignInMode::SsoAllowed), [false, true, true, true, false, true]);
@@ -103,14 +103,14 @@ mod tests {
 
     #[test]
     fn a_required_factor_locks_out_only_where_it_cannot_be_enrolled() {
-        let password = Means { has_password: true, ..Means::default() };
-        let sso = Means { has_sso: true, ..Means::default() };
+        let password = SignInMeans { has_password: true, ..SignInMeans::default() };
+        let sso = SignInMeans { has_sso: true, ..SignInMeans::default() };
         let mut policy = policy(SignInMode::SsoAllowed);
         policy.mfa.required = true;
         assert!(policy.admits(&password, NONE), "an authenticator app is enrolled at the sign-in");
         policy.mfa.accepted_factors = vec![FactorKind::Webauthn];
         assert!(policy.admits(&password, OPEN) && !policy.admits(&password, NONE));
-        let both = Means { has_passkey: true, ..password };
+        let both = SignInMeans { has_passkey: true, ..password };
         assert!(!policy.admits(&password, NAMED), "nobody knows whether they have one that may be enrolled");
         assert!(policy.admits(&both, NAMED) && !policy.admits(&both, NONE));
         assert!(!policy.admits(&sso, NONE));

@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use kernel::{StoreError, Timestamp, UserId};
 
 use crate::{
-    Factor, FactorData, FactorId, FactorStore, Familiarity, Salt, SignInPolicy, SignInStore, Ticket,
+    Factor, FactorData, FactorId, FactorStore, OriginHistory, Salt, SignInPolicy, SignInStore, Ticket,
     TicketStore,
 };
 
 /// What one user can prove.
 #[derive(Debug, Clone, Default)]
-struct Kept {
+struct UserCredentials {
     password: Option<String>,
     factors: Vec<Factor>,
     /// By hash: whether it was used.
@@ -26,7 +26,7 @@ struct Kept {
 /// The credentials, tickets and sign-in policy of one tenant, in memory.
 #[derive(Clone, Default)]
 pub struct MemoryCredentials {
-    users: BTreeMap<UserId, Kept>,
+    users: BTreeMap<UserId, UserCredentials>,
     tickets: Vec<Ticket>,
     salts: BTreeMap<String, Salt>,
     spent_challenges: Vec<[u8; 32]>,
@@ -34,7 +34,7 @@ pub struct MemoryCredentials {
 }
 
 impl MemoryCredentials {
-    fn of(&mut self, user: &UserId) -> &mut Kept {
+    fn of(&mut self, user: &UserId) -> &mut UserCredentials {
         self.users.entry(user.clone()).or_default()
     }
 
@@ -67,16 +67,16 @@ impl SignInStore for MemoryCredentials {
         user: &UserId,
         origin: &str,
         _: Timestamp,
-    ) -> Result<Familiarity, StoreError> {
+    ) -> Result<OriginHistory, StoreError> {
         let origins = &mut self.of(user).origins;
         if origins.iter().any(|known| known == origin) {
-            return Ok(Familiarity::Known);
+            return Ok(OriginHistory::Known);
         }
         origins.push(origin.to_owned());
-        Ok(if origins.len() == 1 { Familiarity::First } else { Familiarity::New })
+        Ok(if origins.len() == 1 { OriginHistory::First } else { OriginHistory::New })
     }
 
-    async fn spend_challenge(&mut self, hash: &[u8; 32], _: Timestamp) -> Result<bool, StoreError> {
+    async fn consume_challenge(&mut self, hash: &[u8; 32], _: Timestamp) -> Result<bool, StoreError> {
         let is_new = !self.spent_challenges.contains(hash);
         if is_new {
             self.spent_challenges.push(*hash);
@@ -105,11 +105,11 @@ impl SignInStore for MemoryCredentials {
         Ok(self.of(user).notices.iter().rev().cloned().collect())
     }
 
-    async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+    async fn consume_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
         Ok(self.of(user).notices.pop())
     }
 
-    async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+    async fn add_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
         let notices = &mut self.of(user).notices;
         notices.retain(|kept| kept != notice);
         notices.push(notice.to_owned());

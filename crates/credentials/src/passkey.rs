@@ -16,8 +16,8 @@ use webauthn_rs_core::{
     },
 };
 
-use crate::make::{
-    Aaguid, MAX_CHAIN, Makers, Trust, aaguid, chain, is_not_understood, trust, without_attestation,
+use crate::trust_anchors::{
+    Aaguid, MAX_CHAIN, Trust, TrustAnchors, aaguid, chain, is_not_understood, trust, without_attestation,
 };
 
 /// How long a person may take.
@@ -101,7 +101,7 @@ impl Assertion {
 
 /// What an authenticator has proved.
 #[derive(Debug)]
-pub struct Asserted {
+pub struct VerifiedAssertion {
     /// Whether it has verified the person, so that it is two factors.
     pub user_verified: bool,
     /// The passkey with its new counter and flags.
@@ -166,7 +166,7 @@ impl Passkeys {
         &self,
         pending: &PendingRegistration,
         credential: &Value,
-        makers: &dyn Makers,
+        makers: &dyn TrustAnchors,
         now: Timestamp,
     ) -> Result<Passkey, CeremonyError> {
         let malformed = |error: &dyn std::fmt::Display| CeremonyError::Malformed(error.to_string());
@@ -228,7 +228,7 @@ impl Passkeys {
         pending: &PendingAssertion,
         assertion: &Assertion,
         passkey: &Passkey,
-    ) -> Result<Asserted, CeremonyError> {
+    ) -> Result<VerifiedAssertion, CeremonyError> {
         let result = self
             .core
             .authenticate_single_credential(&assertion.0, &pending.0, &passkey.credential)
@@ -237,7 +237,7 @@ impl Passkeys {
         passkey.credential.counter = result.counter();
         passkey.credential.backup_state = result.backup_state();
         passkey.credential.backup_eligible = result.backup_eligible();
-        Ok(Asserted { user_verified: result.user_verified(), passkey })
+        Ok(VerifiedAssertion { user_verified: result.user_verified(), passkey })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which passwords are accepted (NIST SP 800-63B §5.1.1).
 
-use crate::Weak;
+use crate::WeakPassword;
 use kernel::Secret;
 
 use crate::password_hash::{MAX_BYTES, normalised};
@@ -40,19 +40,22 @@ pub fn password_min(factor_enforced: bool) -> usize {
 ///
 /// Strength is zxcvbn's estimate, which knows common passwords, words, names, keyboard patterns, repetitions, sequences and
 /// dates: 3 of 4 is the least (10⁸ guesses), as OWASP ASVS asks for a check against common passwords and context words.
-pub fn check_new_password(password: &Secret<String>, context: &PasswordContext<'_>) -> Result<(), Weak> {
+pub fn check_new_password(
+    password: &Secret<String>,
+    context: &PasswordContext<'_>,
+) -> Result<(), WeakPassword> {
     if password.expose().len() > MAX_BYTES {
-        return Err(Weak::Long);
+        return Err(WeakPassword::Long);
     }
     let normal = normalised(password.expose());
     let least = password_min(context.factor_enforced);
     if normal.expose().chars().count() < least {
-        return Err(Weak::Short(least));
+        return Err(WeakPassword::Short(least));
     }
     let names = known_names(context);
     let folded = Secret::new(normal.expose().to_lowercase());
     if names.iter().any(|name| name.chars().count() >= 4 && mostly(folded.expose(), name)) {
-        return Err(Weak::OwnName);
+        return Err(WeakPassword::OwnName);
     }
     let estimated = Secret::new(normal.expose().chars().take(ESTIMATED).collect::<String>());
     let known: Vec<&str> = names.iter().map(String::as_str).chain(COMMON.lines()).collect();
@@ -60,7 +63,7 @@ pub fn check_new_password(password: &Secret<String>, context: &PasswordContext<'
     if estimate.score() >= zxcvbn::Score::Three {
         return Ok(());
     }
-    Err(Weak::Guessable(advice(estimate.feedback())))
+    Err(WeakPassword::Guessable(advice(estimate.feedback())))
 }
 
 /// The names in lower case, whole and in their parts.
@@ -100,13 +103,13 @@ mod tests {
         Secret::new(text.to_owned())
     }
 
-    fn check(text: &str, factor_enforced: bool) -> Result<(), Weak> {
+    fn check(text: &str, factor_enforced: bool) -> Result<(), WeakPassword> {
         let names = ["ada.lovelace@example.com", "Ada Lovelace", "Analytical Engines"];
         check_new_password(&said(text), &PasswordContext { names: &names, factor_enforced })
     }
 
     fn is_guessable(text: &str, factor_enforced: bool) -> bool {
-        matches!(check(text, factor_enforced), Err(Weak::Guessable(_)))
+        matches!(check(text, factor_enforced), Err(WeakPassword::Guessable(_)))
     }
 
     #[test]
@@ -126,17 +129,20 @@ mod tests {
 
     #[test]
     fn length_has_two_ends() {
-        assert_eq!(check("14 characters!", false), Err(Weak::Short(15)));
-        assert_eq!(check("7 chars", true), Err(Weak::Short(8)));
-        assert_eq!(check(&"x".repeat(MAX_BYTES + 1), false), Err(Weak::Long));
+        assert_eq!(check("14 characters!", false), Err(WeakPassword::Short(15)));
+        assert_eq!(check("7 chars", true), Err(WeakPassword::Short(8)));
+        assert_eq!(check(&"x".repeat(MAX_BYTES + 1), false), Err(WeakPassword::Long));
     }
 
     #[test]
     fn names_that_a_guesser_knows_are_refused() {
         for own in ["ada.lovelace@example.com1", "adalovelace2026!", "analytical engines"] {
-            assert!(matches!(check(own, false), Err(Weak::OwnName | Weak::Guessable(_))), "{own}");
+            assert!(
+                matches!(check(own, false), Err(WeakPassword::OwnName | WeakPassword::Guessable(_))),
+                "{own}"
+            );
         }
-        assert_eq!(check("gatehouse2026!", true), Err(Weak::OwnName));
+        assert_eq!(check("gatehouse2026!", true), Err(WeakPassword::OwnName));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub trait TicketStore: Send {
 
 /// How well an address is known to have signed a person in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Familiarity {
+pub enum OriginHistory {
     /// It has before.
     Known,
     /// None has before.
@@ -83,9 +83,9 @@ pub trait SignInStore: Send {
         user: &UserId,
         origin: &str,
         at: Timestamp,
-    ) -> Result<Familiarity, StoreError>;
+    ) -> Result<OriginHistory, StoreError>;
     /// Notes that a challenge was answered: `false` when it was before.
-    async fn spend_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError>;
+    async fn consume_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError>;
     /// The tenant's policy; held until the end of a unit of work that changes.
     async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError>;
     /// The same, for whoever is about to change it.
@@ -97,9 +97,9 @@ pub trait SignInStore: Send {
     /// What the person is to be told at the next sign-in, the newest first. It stays.
     async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError>;
     /// Takes the newest of what the person is to be told: each is told once.
-    async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError>;
+    async fn consume_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError>;
     /// Leaves a notice for the next sign-in. A notice of the same text is kept once.
-    async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError>;
+    async fn add_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError>;
 }
 
 /// Where attempts of all tenants are counted.
@@ -109,5 +109,6 @@ pub trait AttemptStore: Send {
     /// the unit of work.
     async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError>;
     /// Keeps the times under each key, which mean nothing any more from its end on.
-    async fn keep_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> Result<(), StoreError>;
+    async fn record_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)])
+    -> Result<(), StoreError>;
 }

@@ -14,7 +14,7 @@ pub enum Caller {
     /// A person by a session cookie.
     Session(Arc<Signed>),
     /// A person's program by a personal access token.
-    Pat(Arc<ByPat>),
+    Pat(Arc<PatCaller>),
 }
 
 /// A person with a session.
@@ -28,7 +28,7 @@ pub struct Signed {
 
 /// A person's program.
 #[derive(Debug)]
-pub struct ByPat {
+pub struct PatCaller {
     /// The token it has.
     pub pat: Pat,
     /// Who it acts as.

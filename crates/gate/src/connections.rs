@@ -30,8 +30,8 @@ use rustix::{
 use metrics::{Counter, Gauge, counter, gauge};
 
 use super::{
+    event_tally::EventTally,
     meter::{CLOSED, OPEN, count},
-    tally::Tally,
 };
 
 /// How long a connection stays open that carries no request: longer than the keep-alive of the HTTP library, which
@@ -44,7 +44,7 @@ const MOST: usize = 16_384;
 
 /// Why the server closed a connection, as `/metrics` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closed {
+pub enum CloseReason {
     /// Its address has too many.
     Address,
     /// There are too many in all, and its address has the most.
@@ -53,7 +53,7 @@ pub enum Closed {
     Idle,
 }
 
-impl Closed {
+impl CloseReason {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Address, Self::Total, Self::Idle];
 
@@ -72,13 +72,13 @@ pub(crate) struct Connections {
     most: usize,
     most_of_address: usize,
     started: Instant,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
     meter: ConnectionMeter,
-    closings: Tally,
+    closings: EventTally,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenConnections {
     next_id: u64,
     total: usize,
     addresses: HashMap<Arc<str>, BTreeMap<u64, Arc<Connection>>>,
@@ -104,7 +104,7 @@ struct OpenConnection {
 }
 
 /// Marks a connection as in use until it is dropped.
-pub(crate) struct Busy(Arc<Connection>);
+pub(crate) struct InUse(Arc<Connection>);
 
 impl Connections {
     /// With so many connections of one address at most.
@@ -115,7 +115,7 @@ impl Connections {
             started: Instant::now(),
             open: Mutex::default(),
             meter: ConnectionMeter::new(),
-            closings: Tally::default(),
+            closings: EventTally::default(),
         })
     }
 
@@ -125,7 +125,7 @@ impl Connections {
         self.meter.measure(open);
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Open) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut OpenConnections) -> T) -> T {
         work(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -159,10 +159,10 @@ impl Connections {
                 started: self.started,
             });
             let closed = if !is_proxy && open.of(&address) >= self.most_of_address {
-                Some((open.close_idle_of(&address, &connection), Closed::Address))
+                Some((open.close_idle_of(&address, &connection), CloseReason::Address))
             } else if open.total >= self.most {
                 let largest = open.largest().unwrap_or(address);
-                Some((open.close_idle_of(&largest, &connection), Closed::Total))
+                Some((open.close_idle_of(&largest, &connection), CloseReason::Total))
             } else {
                 None
             };
@@ -183,17 +183,17 @@ impl Connections {
             open.addresses.values().flat_map(BTreeMap::values).filter(is_over).cloned().collect()
         });
         for one in over {
-            self.close(&one, Closed::Idle);
+            self.close(&one, CloseReason::Idle);
         }
     }
 
     /// Both halves: the HTTP library sees the end and drops the connection.
-    fn close(&self, connection: &Connection, reason: Closed) {
+    fn close(&self, connection: &Connection, reason: CloseReason) {
         if shutdown(&connection.socket, Shutdown::Both).is_err() {
             return;
         }
         self.meter.closed(reason);
-        if reason != Closed::Idle
+        if reason != CloseReason::Idle
             && let Some(closed) = self.closings.add()
         {
             let (reason, address) = (reason.as_str(), &*connection.address);
@@ -206,7 +206,7 @@ impl Connections {
     }
 }
 
-impl Open {
+impl OpenConnections {
     fn of(&self, address: &str) -> usize {
         self.addresses.get(address).map_or(0, BTreeMap::len)
     }
@@ -262,7 +262,7 @@ impl Drop for OpenConnection {
     }
 }
 
-impl Busy {
+impl InUse {
     /// Of the connection of a request.
     pub(crate) fn of(request: &ServiceRequest) -> Option<Self> {
         let open = request.request().conn_data::<OpenConnection>()?;
@@ -271,7 +271,7 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for InUse {
     fn drop(&mut self) {
         self.0.idle_since.store(millis_since(self.0.started), Ordering::Relaxed);
         self.0.requests.fetch_sub(1, Ordering::AcqRel);
@@ -296,12 +296,12 @@ fn most_open() -> usize {
 /// What counts connections.
 struct ConnectionMeter {
     open: Gauge,
-    closed: [(Closed, Counter); Closed::ALL.len()],
+    closed: [(CloseReason, Counter); CloseReason::ALL.len()],
 }
 
 impl ConnectionMeter {
     fn new() -> Self {
-        let closed = Closed::ALL.map(|reason| (reason, counter!(CLOSED, "reason" => reason.as_str())));
+        let closed = CloseReason::ALL.map(|reason| (reason, counter!(CLOSED, "reason" => reason.as_str())));
         Self { open: gauge!(OPEN), closed }
     }
 
@@ -311,7 +311,7 @@ impl ConnectionMeter {
     }
 
     /// Counts a connection that the server closed.
-    fn closed(&self, reason: Closed) {
+    fn closed(&self, reason: CloseReason) {
         if let Some((_, counter)) = self.closed.iter().find(|(known, _)| *known == reason) {
             counter.increment(1);
         }

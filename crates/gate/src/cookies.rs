@@ -17,9 +17,9 @@ pub(crate) const AS_SID: &str = "as_sid";
 const CHUNKS: usize = 5;
 
 /// The cookies of a request.
-pub struct Sent<'h>(Vec<(&'h str, &'h str)>);
+pub struct RequestCookies<'h>(Vec<(&'h str, &'h str)>);
 
-impl<'h> Sent<'h> {
+impl<'h> RequestCookies<'h> {
     /// The cookies of these headers.
     pub fn of(headers: &'h HeaderMap) -> Self {
         let lines = headers.get_all(header::COOKIE).filter_map(|line| line.to_str().ok());
@@ -83,7 +83,7 @@ fn add_session_cookie(
 }
 
 /// Who a session's cookie is about, for services around that read it.
-pub struct About<'a> {
+pub struct SessionClaims<'a> {
     /// Whose session it is.
     pub tenant: &'a TenantId,
     /// The user's address.
@@ -99,7 +99,7 @@ pub fn set(
     answer: &mut HttpResponse,
     session: &Session,
     absolute_days: i64,
-    about: &About<'_>,
+    about: &SessionClaims<'_>,
 ) -> Result<(), Problem> {
     let ends = session.ends(absolute_days);
     let max_age = (ends.unix_millis() - env.now().unix_millis() + 999).max(0) / 1000;

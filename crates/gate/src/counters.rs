@@ -5,8 +5,8 @@ use metrics::counter;
 use netpolicy::Surface;
 
 use crate::{
-    bodies::Refused,
-    connections::Closed,
+    bodies::BodyRefusal,
+    connections::CloseReason,
     meter::{BODIES_REFUSED, CLOSED, EVENTS, NETWORK, REFUSED, SCANS_ENDED, UNSENT_CUT},
 };
 
@@ -47,9 +47,9 @@ pub fn known_counters() -> Vec<KnownCounter> {
     let codes = audit::events::catalog().specs().iter().map(|spec| spec.code).collect();
     vec![
         KnownCounter::plain(REFUSED),
-        KnownCounter::labelled(BODIES_REFUSED, "reason", Refused::ALL.map(Refused::as_str).to_vec()),
+        KnownCounter::labelled(BODIES_REFUSED, "reason", BodyRefusal::ALL.map(BodyRefusal::as_str).to_vec()),
         KnownCounter::plain(UNSENT_CUT),
-        KnownCounter::labelled(CLOSED, "reason", Closed::ALL.map(Closed::as_str).to_vec()),
+        KnownCounter::labelled(CLOSED, "reason", CloseReason::ALL.map(CloseReason::as_str).to_vec()),
         KnownCounter::labelled(
             SCANS_ENDED,
             "outcome",

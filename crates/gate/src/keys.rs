@@ -20,7 +20,7 @@ pub struct Keys {
     /// Make and verify the MACs of audit entries: one ring, shared with the store.
     entries: EntryKeys,
     /// `None` in a process whose keys stay as they are.
-    followed: Option<Mutex<Followed>>,
+    followed: Option<Mutex<WatchedKeys>>,
 }
 
 struct Current {
@@ -39,7 +39,7 @@ struct Current {
     webhooks: Arc<webhooks::SecretKeys>,
 }
 
-struct Followed {
+struct WatchedKeys {
     source: Box<dyn KeySource>,
     looked: Option<Instant>,
     problem: Option<String>,
@@ -73,7 +73,7 @@ impl Keys {
 
     /// These keys, followed by what their source has later.
     pub fn followed(keys: &NewKeys, source: Box<dyn KeySource>) -> Self {
-        let followed = Followed { source, looked: None, problem: None };
+        let followed = WatchedKeys { source, looked: None, problem: None };
         Self { followed: Some(Mutex::new(followed)), ..Self::fixed(&keys.masters, &keys.auth) }
     }
 

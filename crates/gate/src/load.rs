@@ -19,8 +19,8 @@ use tokio::{
 use metrics::{Counter, Gauge, counter, gauge};
 
 use super::{
+    event_tally::EventTally,
     meter::{DRAINING, IN_FLIGHT, REFUSED, WORKING, WORKING_MAX, count},
-    tally::Tally,
 };
 
 /// How long more than a sustained load is a burst, which is worked off.
@@ -63,7 +63,7 @@ pub struct Load {
     draining: AtomicBool,
     idle: Notify,
     started: Instant,
-    refusals: Tally,
+    refusals: EventTally,
     meter: LoadMeter,
 }
 
@@ -71,25 +71,25 @@ pub struct Load {
 pub struct Answering(Arc<Load>);
 
 /// One of the limited number of slots for requests that are worked on; given up when dropped.
-pub(crate) struct Work(Arc<Load>);
+pub(crate) struct WorkSlot(Arc<Load>);
 
 /// A refusal that is not sent yet, until it is dropped.
-struct Refusing(Arc<Load>);
+struct PendingRefusal(Arc<Load>);
 
 /// A request that waits for something else, until it is dropped.
-struct Waiting(Arc<Load>);
+struct WaitingRequest(Arc<Load>);
 
 /// A request that waits for its turn, until it is dropped.
-struct Queued(Arc<Load>);
+struct QueuedRequest(Arc<Load>);
 
 /// The slot of a request. The request gives it up while it waits for its client: otherwise a few clients that
 /// send their bodies slowly would keep everybody out.
 #[derive(Clone)]
-pub(crate) struct Slot(Rc<Held>);
+pub(crate) struct RequestSlot(Rc<SlotState>);
 
-struct Held {
+struct SlotState {
     load: Arc<Load>,
-    work: RefCell<Option<Rc<Work>>>,
+    work: RefCell<Option<Rc<WorkSlot>>>,
 }
 
 impl Load {
@@ -108,7 +108,7 @@ impl Load {
             draining: AtomicBool::new(false),
             idle: Notify::new(),
             started: Instant::now(),
-            refusals: Tally::default(),
+            refusals: EventTally::default(),
             meter: LoadMeter::new(limit),
         })
     }
@@ -123,14 +123,14 @@ impl Load {
     /// How long a refusal may wait, if it may: in an overload that lasts, clients that are refused at once come back
     /// at once, and refusing them takes what those admitted need.
     pub(crate) async fn before_refusal(self: &Arc<Self>) {
-        let _refusing = Refusing(Arc::clone(self));
+        let _refusing = PendingRefusal(Arc::clone(self));
         if self.refusing.fetch_add(1, Ordering::AcqRel) < self.limit * REFUSING && !self.is_draining() {
             sleep(PAUSE).await;
         }
     }
 
     /// A slot for a request, unless all are taken.
-    pub(crate) fn admit(self: &Arc<Self>) -> Option<Slot> {
+    pub(crate) fn admit(self: &Arc<Self>) -> Option<RequestSlot> {
         let before = self.working.load(Ordering::Acquire);
         if before < self.limit_now(before) {
             return Some(self.slot(Some(self.work())));
@@ -140,14 +140,14 @@ impl Load {
     }
 
     /// A slot for a request that takes its place in the queue when it has everything it needs
-    /// ([`Slot::in_turn`]). Until then it costs no more than its connection and what has arrived of its body.
-    pub(crate) fn admit_patient(self: &Arc<Self>) -> Slot {
+    /// ([`RequestSlot::in_turn`]). Until then it costs no more than its connection and what has arrived of its body.
+    pub(crate) fn admit_patient(self: &Arc<Self>) -> RequestSlot {
         self.slot(None)
     }
 
-    fn slot(self: &Arc<Self>, work: Option<Work>) -> Slot {
+    fn slot(self: &Arc<Self>, work: Option<WorkSlot>) -> RequestSlot {
         let work = RefCell::new(work.map(Rc::new));
-        Slot(Rc::new(Held { load: Arc::clone(self), work }))
+        RequestSlot(Rc::new(SlotState { load: Arc::clone(self), work }))
     }
 
     fn refuse(&self) {
@@ -179,10 +179,10 @@ impl Load {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn work(self: &Arc<Self>) -> Work {
+    fn work(self: &Arc<Self>) -> WorkSlot {
         self.working.fetch_add(1, Ordering::AcqRel);
         self.meter.working.increment(1.0);
-        Work(Arc::clone(self))
+        WorkSlot(Arc::clone(self))
     }
 
     /// From now on, clients are told to go elsewhere.
@@ -213,7 +213,7 @@ impl Load {
     }
 }
 
-impl Slot {
+impl RequestSlot {
     /// Gives it up for good: the answer is made, and its client may read it as slowly as it likes.
     pub(crate) fn free(&self) {
         self.0.work.borrow_mut().take();
@@ -223,7 +223,7 @@ impl Slot {
     /// wait already, and when the server ends.
     pub(crate) async fn in_turn(&self) -> Option<OwnedSemaphorePermit> {
         let load = &self.0.load;
-        let place = Queued(Arc::clone(load));
+        let place = QueuedRequest(Arc::clone(load));
         if load.queued.fetch_add(1, Ordering::AcqRel) >= load.limit * QUEUE {
             drop(place);
             load.refuse();
@@ -237,7 +237,7 @@ impl Slot {
     }
 
     /// For what goes on when the request's client is gone: it is worked on as before.
-    pub(crate) fn held(&self) -> Option<Rc<Work>> {
+    pub(crate) fn work_slot(&self) -> Option<Rc<WorkSlot>> {
         self.0.work.borrow().clone()
     }
 
@@ -255,7 +255,7 @@ impl Slot {
     /// The same for something that is neither storage nor the client. `None` where too many wait already.
     pub(crate) async fn yielded<T>(&self, waiting: impl Future<Output = T>) -> Option<T> {
         let load = Arc::clone(&self.0.load);
-        let place = Waiting(Arc::clone(&load));
+        let place = WaitingRequest(Arc::clone(&load));
         if load.waiting.fetch_add(1, Ordering::AcqRel) >= load.limit * WAITING {
             return None;
         }
@@ -265,26 +265,26 @@ impl Slot {
     }
 }
 
-impl Drop for Work {
+impl Drop for WorkSlot {
     fn drop(&mut self) {
         self.0.meter.working.decrement(1.0);
         self.0.working.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Drop for Refusing {
+impl Drop for PendingRefusal {
     fn drop(&mut self) {
         self.0.refusing.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingRequest {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Drop for Queued {
+impl Drop for QueuedRequest {
     fn drop(&mut self) {
         self.0.queued.fetch_sub(1, Ordering::AcqRel);
     }

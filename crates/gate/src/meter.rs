@@ -12,7 +12,7 @@ use metrics::{
     Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use store::Figures;
+use store::PoolMetrics;
 
 pub(crate) const ANSWERS: &str = "gatehouse_http_requests_total";
 pub(crate) const DURATION: &str = "gatehouse_http_request_duration_seconds";
@@ -112,7 +112,7 @@ fn start(histograms: &[Buckets], describe: fn()) -> Option<PrometheusHandle> {
 }
 
 /// Says what the database's connections and queues look like.
-pub(crate) fn database(figures: &Figures) {
+pub(crate) fn database(figures: &PoolMetrics) {
     gauge!(CONNECTIONS, "state" => "busy").set(count(figures.open.saturating_sub(figures.idle)));
     gauge!(CONNECTIONS, "state" => "idle").set(count(figures.idle));
     gauge!(CONNECTIONS_MAX).set(count(figures.max));
@@ -130,7 +130,7 @@ pub(crate) fn database(figures: &Figures) {
 }
 
 /// Counts entries that were committed.
-pub fn entered(codes: &[&'static str]) {
+pub fn count_recorded(codes: &[&'static str]) {
     for code in codes {
         counter!(EVENTS, "code" => *code).increment(1);
     }

@@ -22,9 +22,9 @@ use super::{
 const KEPT: u64 = 1_000_000;
 
 /// Policies that are ready to decide.
-pub(crate) struct Networks(Cache<TenantId, Arc<Ready>>);
+pub(crate) struct Networks(Cache<TenantId, Arc<CompiledPolicy>>);
 
-struct Ready {
+struct CompiledPolicy {
     version: u64,
     rules: u32,
     policy: Policy,
@@ -32,7 +32,7 @@ struct Ready {
 
 impl Default for Networks {
     fn default() -> Self {
-        let weigh = |_: &TenantId, ready: &Arc<Ready>| ready.rules.saturating_add(1);
+        let weigh = |_: &TenantId, ready: &Arc<CompiledPolicy>| ready.rules.saturating_add(1);
         Self(Cache::builder().max_capacity(KEPT).weigher(weigh).build())
     }
 }
@@ -45,7 +45,7 @@ impl Networks {
         ctx: &Ctx,
         mark: NetworkMark,
         surface: Surface,
-        who: &Who<'_>,
+        who: &DeniedCaller<'_>,
     ) -> Result<(), Problem> {
         // Nothing else is needed where nothing is looked at: not even room for it in what every request carries along.
         if !mark.settings.looks_at(surface) {
@@ -63,11 +63,11 @@ impl Networks {
         store: &Store,
         tenant: &TenantId,
         mark: NetworkMark,
-    ) -> Result<Arc<Ready>, StoreError> {
+    ) -> Result<Arc<CompiledPolicy>, StoreError> {
         let find = async |tx: &mut Tx| tx.network_rules().await;
         let rules = store.read::<_, StoreError>(tenant.clone(), find).await?;
         // Rules that are newer than the version are found again under theirs.
-        let ready = Arc::new(Ready {
+        let ready = Arc::new(CompiledPolicy {
             version: mark.version,
             rules: u32::try_from(rules.len()).unwrap_or(u32::MAX),
             policy: Policy::new(mark.settings, &rules),
@@ -78,14 +78,14 @@ impl Networks {
 }
 
 /// Who wants to come in, as the ledger is told of a refusal.
-pub(crate) struct Who<'a> {
+pub(crate) struct DeniedCaller<'a> {
     /// The id of the person or the token.
     pub(crate) id: &'a str,
     /// Whether the bypass of administrators is theirs.
     pub(crate) admin: bool,
 }
 
-impl<'a> Who<'a> {
+impl<'a> DeniedCaller<'a> {
     pub(crate) fn of(holder: &'a Holder) -> Self {
         Self { id: holder.user.as_str(), admin: holder.role == Role::Admin }
     }
@@ -97,7 +97,7 @@ pub(crate) async fn decide_again(
     tx: &mut Tx,
     mark: NetworkMark,
     surface: Surface,
-    who: &Who<'_>,
+    who: &DeniedCaller<'_>,
 ) -> Result<(), Problem> {
     if !mark.settings.looks_at(surface) {
         return Ok(());
@@ -106,7 +106,7 @@ pub(crate) async fn decide_again(
     decided(&policy, ctx, surface, who)
 }
 
-fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &Who<'_>) -> Result<(), Problem> {
+fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &DeniedCaller<'_>) -> Result<(), Problem> {
     if policy.decide(ctx.ip, surface, who.admin).decision == Decision::Allow {
         return Ok(());
     }
@@ -114,7 +114,7 @@ fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &Who<'_>) -> Resul
     let data =
         NetworkPolicyBlocked { surface: surface.as_str(), credential: who.id.to_owned(), suppressed: None };
     let event = Event::new(ctx.tenant.as_str(), &data);
-    Err(blocked().entered_by(ctx, event))
+    Err(blocked().with_event_as(ctx, event))
 }
 
 /// 403: says nothing of rules.

@@ -15,7 +15,7 @@ pub(crate) const METRICS: &str = "/metrics";
 
 /// How an operation is unlike the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum Logging {
     /// It is not.
     Usual,
     /// The log says of it only what went wrong.
@@ -35,13 +35,13 @@ pub(crate) struct Operation {
     /// Whether it needs no credential; then one that is sent is ignored.
     pub public: bool,
     /// How it is unlike the others.
-    pub manner: Manner,
+    pub manner: Logging,
     /// What counts its answers.
     pub meter: Meter,
 }
 
 /// What the address and the method name.
-pub(crate) enum Named {
+pub(crate) enum RouteMatch {
     /// An operation.
     Operation(Arc<Operation>),
     /// The address takes other methods: these.
@@ -65,7 +65,7 @@ pub struct Routes<'a> {
     /// Pages for those who have a session.
     pub signed_in_pages: &'a [&'a str],
     /// Paths of the document whose operations are unlike the others.
-    pub manners: &'a [(&'a str, Manner)],
+    pub manners: &'a [(&'a str, Logging)],
 }
 
 /// All operations by path and method.
@@ -90,7 +90,7 @@ impl Operations {
                 let statuses = statuses.filter_map(|(status, _)| status.parse().ok());
                 let meter = Meter::new(&method, path, statuses);
                 let manner = manners.iter().find(|(known, _)| known == path);
-                let manner = manner.map_or(Manner::Usual, |(_, manner)| *manner);
+                let manner = manner.map_or(Logging::Usual, |(_, manner)| *manner);
                 let operation = Operation { template: path.clone(), public, manner, meter };
                 methods.insert(method, Arc::new(operation));
             }
@@ -99,7 +99,7 @@ impl Operations {
         for page in [open_pages, signed_in_pages, probes].concat() {
             let (template, meter) = (page.to_owned(), Meter::new("GET", page, [200]));
             let public = !signed_in_pages.contains(&page);
-            let manner = if probes.contains(&page) { Manner::Quiet } else { Manner::Usual };
+            let manner = if probes.contains(&page) { Logging::Quiet } else { Logging::Usual };
             let operation = Operation { template, public, manner, meter };
             insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;
         }
@@ -107,11 +107,11 @@ impl Operations {
     }
 
     /// What the address and the method name.
-    pub(crate) fn named(&self, method: &Method, path: &str) -> Named {
-        let Ok(found) = self.0.at(path) else { return Named::Nothing };
+    pub(crate) fn named(&self, method: &Method, path: &str) -> RouteMatch {
+        let Ok(found) = self.0.at(path) else { return RouteMatch::Nothing };
         match found.value.methods.get(method.as_str()) {
-            Some(operation) => Named::Operation(Arc::clone(operation)),
-            None => Named::OtherMethods(found.value.allow.clone()),
+            Some(operation) => RouteMatch::Operation(Arc::clone(operation)),
+            None => RouteMatch::OtherMethods(found.value.allow.clone()),
         }
     }
 }

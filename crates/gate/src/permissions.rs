@@ -10,7 +10,7 @@ use store::Holder;
 use tokens::{ScimToken, Scope};
 
 use super::{
-    caller::{ByPat, Caller, Signed},
+    caller::{Caller, PatCaller, Signed},
     errors::Problem,
 };
 
@@ -32,7 +32,7 @@ pub enum Person {
     /// By a session that is complete.
     Session(Arc<Signed>),
     /// By a personal access token with the scope that was asked for.
-    Pat(Arc<ByPat>),
+    Pat(Arc<PatCaller>),
 }
 
 impl Person {

@@ -14,16 +14,16 @@ use super::{
     bodies::Bodies,
     connections::Connections,
     errors::Overloaded,
+    last_uses::LastUses,
     load::Load,
     locations::Locations,
     meter::{self, Meter},
     network::Networks,
     operations::{self, Operations, Routes},
+    pending_answers::{self, PendingAnswers},
     rates::ScimRates,
     readiness::Readiness,
     refusals::Refusals,
-    unsent::{self, Unsent},
-    uses::LastUses,
 };
 use crate::keys::Keys;
 
@@ -40,7 +40,7 @@ pub struct Pipeline {
     /// How much is being answered.
     pub load: Arc<Load>,
     pub(crate) bodies: Arc<Bodies>,
-    pub(crate) unsent: Arc<Unsent>,
+    pub(crate) unsent: Arc<PendingAnswers>,
     pub(crate) connections: Arc<Connections>,
     pub(crate) overloaded: Overloaded,
     /// What signs, seals and verifies.
@@ -106,7 +106,7 @@ impl Pipeline {
             operations: Operations::new(routes, probes).map_err(io::Error::other)?,
             other: Meter::new("-", "-", [404, 405]),
             load: Load::new(settings.max_in_flight),
-            unsent: Unsent::new(unsent::MEMORY),
+            unsent: PendingAnswers::new(pending_answers::MEMORY),
             bodies: Bodies::new(settings.max_body_memory, settings.max_bodies_per_address),
             connections: Connections::new(settings.max_connections_per_address),
             overloaded: Overloaded::new(),
@@ -151,7 +151,7 @@ impl Pipeline {
 
     /// Updates the gauges that nothing else counts.
     pub(crate) fn measure(&self) {
-        meter::database(&self.watched.figures());
+        meter::database(&self.watched.pool_metrics());
         self.bodies.measure();
         self.unsent.measure();
         self.connections.measure();

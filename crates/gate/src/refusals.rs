@@ -28,17 +28,17 @@ const MAX_CLOSING: usize = 10_000;
 const KINDS: [&str; 7] = ["step", "reason", "reasons", "surface", "purpose", "credential", "user"];
 
 /// A closing entry: as whom, and what.
-pub(crate) type Closing = (Ctx, Event);
+pub(crate) type ClosingEntry = (Ctx, Event);
 
 /// The refusals of the last seconds.
 #[derive(Default)]
-pub(crate) struct Refusals(Mutex<Counted>);
+pub(crate) struct Refusals(Mutex<RefusalWindows>);
 
 #[derive(Default)]
-struct Counted {
+struct RefusalWindows {
     windows: HashMap<String, Window>,
     /// Of windows that have ended.
-    closing: Vec<Closing>,
+    closing: Vec<ClosingEntry>,
     /// Closing entries that found no room in `closing`.
     lost: u64,
 }
@@ -50,7 +50,7 @@ struct Window {
     entered: HashSet<String>,
     suppressed: u64,
     /// The last one that was left out.
-    last: Option<Closing>,
+    last: Option<ClosingEntry>,
 }
 
 impl Window {
@@ -63,7 +63,7 @@ impl Window {
         self.ends <= now || self.ends > now.plus_millis(WINDOW)
     }
 
-    fn close(self) -> Option<Closing> {
+    fn close(self) -> Option<ClosingEntry> {
         let (ctx, event) = self.last?;
         Some((ctx, Event { data: with_suppressed(&event.data, self.suppressed), ..event }))
     }
@@ -88,16 +88,16 @@ impl Refusals {
     }
 
     /// Takes the closing entries of the windows that have ended.
-    pub(crate) fn take_ended(&self, now: Timestamp) -> Vec<Closing> {
+    pub(crate) fn drain_ended(&self, now: Timestamp) -> Vec<ClosingEntry> {
         self.take(|window| window.has_ended(now))
     }
 
     /// Takes the closing entries of all windows: the server ends.
-    pub(crate) fn take_all(&self) -> Vec<Closing> {
+    pub(crate) fn take_all(&self) -> Vec<ClosingEntry> {
         self.take(|_| true)
     }
 
-    fn take(&self, is_over: impl Fn(&Window) -> bool) -> Vec<Closing> {
+    fn take(&self, is_over: impl Fn(&Window) -> bool) -> Vec<ClosingEntry> {
         let mut counted = self.counted();
         if counted.lost > 0 {
             tracing::error!(entries = counted.lost, "numbers of suppressed refusals are lost");
@@ -110,16 +110,16 @@ impl Refusals {
     }
 
     /// Puts back a closing entry that could not be written.
-    pub(crate) fn put_back(&self, closing: Closing) {
-        self.counted().keep(closing);
+    pub(crate) fn put_back(&self, closing: ClosingEntry) {
+        self.counted().push_closing(closing);
     }
 
-    fn counted(&self) -> MutexGuard<'_, Counted> {
+    fn counted(&self) -> MutexGuard<'_, RefusalWindows> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Counted {
+impl RefusalWindows {
     /// The kind of a refusal; one for all of a tenant and code when there are too many.
     fn kind_of(&self, ctx: &Ctx, event: &Event) -> String {
         let data: serde_json::Value = serde_json::from_str(&event.data).unwrap_or_default();
@@ -135,11 +135,11 @@ impl Counted {
 
     fn close(&mut self, kind: &str) {
         if let Some(closing) = self.windows.remove(kind).and_then(Window::close) {
-            self.keep(closing);
+            self.push_closing(closing);
         }
     }
 
-    fn keep(&mut self, closing: Closing) {
+    fn push_closing(&mut self, closing: ClosingEntry) {
         if self.closing.len() < MAX_CLOSING {
             self.closing.push(closing);
         } else {
@@ -184,7 +184,7 @@ mod tests {
         }
 
         fn ended(&self) -> Vec<String> {
-            self.refusals.take_ended(self.env.now()).into_iter().map(|(_, event)| event.data).collect()
+            self.refusals.drain_ended(self.env.now()).into_iter().map(|(_, event)| event.data).collect()
         }
     }
 

@@ -24,11 +24,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     access::Gate,
-    entry,
+    middleware,
     pipeline::Pipeline,
     probes,
+    refresh_worker::RefreshWorker,
     tls::{Certificate, TlsFiles},
-    upkeep::Upkeep,
 };
 
 /// Connections that wait to be taken from the system.
@@ -96,7 +96,7 @@ pub struct Server {
     running: ActixServer,
     metrics: Option<ActixServer>,
     pipeline: web::Data<Pipeline>,
-    upkeep: Upkeep,
+    upkeep: RefreshWorker,
     entering: TaskTracker,
     end: End,
 }
@@ -143,7 +143,7 @@ impl Listener {
         let Service { workers, metrics, pipeline, store, env, configure } = service;
         // What a worker could not do, it could not do here either: then nothing starts.
         let own = store.for_this_runtime().map_err(io::Error::other)?;
-        let upkeep = Upkeep::new(own, Arc::clone(&env), pipeline.clone(), certificate.clone());
+        let upkeep = RefreshWorker::new(own, Arc::clone(&env), pipeline.clone(), certificate.clone());
         let metrics = metrics.map(|address| serve_metrics(address, pipeline.clone())).transpose()?;
         let (metrics_address, metrics) = metrics.unzip();
         let store = Arc::new(store);
@@ -163,7 +163,7 @@ impl Listener {
                     app
                 }
             };
-            app.wrap(from_fn(entry::enter))
+            app.wrap(from_fn(middleware::handle_request))
                 .configure(configure.clone())
                 .configure(probes::routes)
                 .configure(probes::metrics_routes)
@@ -253,7 +253,7 @@ impl Server {
     }
 
     /// What is being entered in the audit log while no answer waits for it.
-    pub fn entering(&self) -> TaskTracker {
+    pub fn pending_records(&self) -> TaskTracker {
         self.entering.clone()
     }
 

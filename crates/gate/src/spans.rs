@@ -20,7 +20,7 @@ const FLUSH: Duration = Duration::from_secs(2);
 pub(crate) struct Spans(BatchSpanProcessor);
 
 /// What is said of a request: the names are OpenTelemetry's semantic conventions for HTTP.
-pub(crate) struct Answered<'a> {
+pub(crate) struct RequestSpan<'a> {
     pub(crate) trace: &'a TraceContext,
     pub(crate) method: &'a str,
     pub(crate) route: &'a str,
@@ -49,7 +49,7 @@ impl Spans {
     }
 
     /// Sends the span of a request that has been answered, if its trace is recorded.
-    pub(crate) fn answered(&self, answered: &Answered<'_>) {
+    pub(crate) fn answered(&self, answered: &RequestSpan<'_>) {
         if !answered.trace.is_sampled() {
             return;
         }

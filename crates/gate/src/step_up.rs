@@ -37,7 +37,7 @@ use super::{
 pub const HEADER: HeaderName = HeaderName::from_static("x-stepup-token");
 
 /// A purpose as a type, for the signature of a handler.
-pub trait For: 'static {
+pub trait StepUpPurpose: 'static {
     /// Which one.
     const PURPOSE: Purpose;
 }
@@ -46,7 +46,7 @@ macro_rules! purposes {
     ($($name:ident => $purpose:ident),+ $(,)?) => { $(
         #[doc = concat!("[`stepup::", stringify!($purpose), "`]")]
         pub enum $name {}
-        impl For for $name {
+        impl StepUpPurpose for $name {
             const PURPOSE: Purpose = stepup::$purpose;
         }
     )+ };
@@ -71,13 +71,13 @@ pub fn caller_of(signed: &Signed, ctx: &Ctx) -> stepup::Caller {
 
 /// What a request shows for a purpose.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct PresentedStepUp {
     purpose: Purpose,
-    what: What,
+    what: Presented,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum Presented {
     Nothing,
     /// By a token that was minted under a proof, and needs no other.
     ByPat,
@@ -85,7 +85,7 @@ enum What {
     Bad(Invalid, Box<StepUpRefused>),
 }
 
-impl Shown {
+impl PresentedStepUp {
     /// Looks at the header as far as it tells by itself.
     pub fn of(request: &HttpRequest, purpose: &Purpose) -> Self {
         Self { purpose: *purpose, what: what(request, purpose) }
@@ -93,56 +93,61 @@ impl Shown {
 
     /// Whether the request shows anything, good or not.
     pub fn is_shown(&self) -> bool {
-        !matches!(self.what, What::Nothing)
+        !matches!(self.what, Presented::Nothing)
     }
 
     /// Refuses where there is no proof: 401 `STEP_UP_REQUIRED` or `STEP_UP_INVALID`.
-    pub fn ask(&self) -> Result<(), Problem> {
+    pub fn require(&self) -> Result<(), Problem> {
         match &self.what {
-            What::Nothing => Err(Problem::step_up_required(&self.purpose)),
-            What::Bad(invalid, entry) => Err(refusal(*invalid, entry)),
-            What::ByPat | What::Good(_) => Ok(()),
+            Presented::Nothing => Err(Problem::step_up_required(&self.purpose)),
+            Presented::Bad(invalid, entry) => Err(refusal(*invalid, entry)),
+            Presented::ByPat | Presented::Good(_) => Ok(()),
         }
     }
 
     /// Uses the proof up in this unit of work, which holds the person's row already: rows of people come first.
-    pub async fn spend(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
-        self.ask()?;
-        let What::Good(claims) = &self.what else { return Ok(Spending::none()) };
+    pub async fn consume(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
+        self.require()?;
+        let Presented::Good(claims) = &self.what else { return Ok(ConsumedStepUp::none()) };
         // The body may have taken its time to arrive.
         let spent = if ctx.env.now() < claims.expires_at() {
-            stepup::spend(ctx, tx, claims).await?
+            stepup::consume(ctx, tx, claims).await?
         } else {
             Err(Invalid::Expired)
         };
-        Ok(Spending(spent.map(|()| Some(claims.clone())).map_err(|invalid| {
+        Ok(ConsumedStepUp(spent.map(|()| Some(claims.clone())).map_err(|invalid| {
             let entry = entry(&claims.user.to_string(), &claims.session, &self.purpose, invalid);
             refusal(invalid, &entry)
         })))
     }
 
     /// Holds the one who acts, and uses the proof up.
-    pub async fn spend_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<Spending, Problem> {
-        if let What::Good(claims) = &self.what {
-            hold_person(tx, &claims.user).await?;
+    pub async fn consume_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
+        if let Presented::Good(claims) = &self.what {
+            lock_person(tx, &claims.user).await?;
         }
-        self.spend(ctx, tx).await
+        self.consume(ctx, tx).await
     }
 
     /// Holds the one who acts and the one it is about, in one order whoever they are, and uses the proof up.
-    pub async fn spend_about(&self, ctx: &Ctx, tx: &mut Tx, whom: &UserId) -> Result<Spending, Problem> {
+    pub async fn consume_about(
+        &self,
+        ctx: &Ctx,
+        tx: &mut Tx,
+        whom: &UserId,
+    ) -> Result<ConsumedStepUp, Problem> {
         self.lock_both(tx, whom).await?;
-        self.spend(ctx, tx).await
+        self.consume(ctx, tx).await
     }
 
     /// Locks the one who acts and the one it is about, in one order whoever they are, for acts that find out only then whether
     /// a proof is asked for.
     pub async fn lock_both(&self, tx: &mut Tx, whom: &UserId) -> Result<(), Problem> {
-        let What::Good(claims) = &self.what else { return Ok(()) };
+        let Presented::Good(claims) = &self.what else { return Ok(()) };
         if *whom < claims.user {
             directory::PeopleStore::person(tx, whom).await?;
         }
-        hold_person(tx, &claims.user).await?;
+        lock_person(tx, &claims.user).await?;
         if *whom > claims.user {
             directory::PeopleStore::person(tx, whom).await?;
         }
@@ -152,16 +157,16 @@ impl Shown {
 
 /// Holds the one who acts, and nothing of the tenant's: acts that change a policy hold that as a whole, and would wait for
 /// whoever shares it.
-async fn hold_person(tx: &mut Tx, user: &UserId) -> Result<(), Problem> {
+async fn lock_person(tx: &mut Tx, user: &UserId) -> Result<(), Problem> {
     let person = directory::PeopleStore::person(tx, user).await?;
     person.filter(|person| person.active).map(drop).ok_or_else(Problem::account_disabled)
 }
 
 /// What became of a proof that was used: to be looked at right before the act.
 #[must_use = "without a look at it the act is done with a token that was used before"]
-pub struct Spending(Result<Option<Claims>, Problem>);
+pub struct ConsumedStepUp(Result<Option<Claims>, Problem>);
 
-impl Spending {
+impl ConsumedStepUp {
     /// No proof was asked for.
     pub fn none() -> Self {
         Self(Ok(None))
@@ -200,22 +205,22 @@ fn entry(user: &str, session: &str, purpose: &Purpose, invalid: Invalid) -> Step
 }
 
 fn refusal(invalid: Invalid, entry: &StepUpRefused) -> Problem {
-    Problem::step_up_invalid(invalid).entered(Event::new(&entry.user, entry))
+    Problem::step_up_invalid(invalid).with_event(Event::new(&entry.user, entry))
 }
 
-fn what(request: &HttpRequest, purpose: &Purpose) -> What {
+fn what(request: &HttpRequest, purpose: &Purpose) -> Presented {
     let (Some((caller, ctx)), Some(pipeline)) =
         (access::passed(request), request.app_data::<web::Data<Pipeline>>())
     else {
-        return What::Nothing;
+        return Presented::Nothing;
     };
     let signed = match caller {
         Caller::Session(signed) => signed,
-        Caller::Pat(by) if by.pat.scopes.contains(&Scope::AdminTenant) => return What::ByPat,
-        Caller::Pat(_) | Caller::Scim(_) => return What::Nothing,
+        Caller::Pat(by) if by.pat.scopes.contains(&Scope::AdminTenant) => return Presented::ByPat,
+        Caller::Pat(_) | Caller::Scim(_) => return Presented::Nothing,
     };
     let checked = match presented(request.headers()) {
-        None => return What::Nothing,
+        None => return Presented::Nothing,
         Some(Err(invalid)) => Err(invalid),
         Some(Ok(text)) => {
             let keys = pipeline.keys.step_ups(text);
@@ -223,10 +228,10 @@ fn what(request: &HttpRequest, purpose: &Purpose) -> What {
         }
     };
     match checked {
-        Ok(claims) => What::Good(claims),
+        Ok(claims) => Presented::Good(claims),
         Err(invalid) => {
             let (user, session) = (signed.session.user.to_string(), signed.session.id.to_string());
-            What::Bad(invalid, Box::new(entry(&user, &session, purpose, invalid)))
+            Presented::Bad(invalid, Box::new(entry(&user, &session, purpose, invalid)))
         }
     }
 }
@@ -240,49 +245,49 @@ fn presented(headers: &HeaderMap) -> Option<Result<&str, Invalid>> {
 }
 
 /// A proof for the purpose `P`.
-pub struct StepUp<P: For>(Shown, PhantomData<fn() -> P>);
+pub struct StepUp<P: StepUpPurpose>(PresentedStepUp, PhantomData<fn() -> P>);
 
-impl<P: For> FromRequest for StepUp<P> {
+impl<P: StepUpPurpose> FromRequest for StepUp<P> {
     type Error = AreaProblem;
     type Future = Ready<Result<Self, AreaProblem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let shown = Shown::of(request, &P::PURPOSE);
-        let asked = shown.ask().map_err(|problem| AreaProblem::of(request, problem));
+        let shown = PresentedStepUp::of(request, &P::PURPOSE);
+        let asked = shown.require().map_err(|problem| AreaProblem::of(request, problem));
         ready(asked.map(|()| Self(shown, PhantomData)))
     }
 }
 
-impl<P: For> Deref for StepUp<P> {
-    type Target = Shown;
+impl<P: StepUpPurpose> Deref for StepUp<P> {
+    type Target = PresentedStepUp;
 
-    fn deref(&self) -> &Shown {
+    fn deref(&self) -> &PresentedStepUp {
         &self.0
     }
 }
 
 /// Whether there is a proof for the purpose `P`, for handlers that ask for one depending on what they find.
-pub struct IfAsked<P: For>(Shown, PhantomData<fn() -> P>);
+pub struct IfAsked<P: StepUpPurpose>(PresentedStepUp, PhantomData<fn() -> P>);
 
-impl<P: For> FromRequest for IfAsked<P> {
+impl<P: StepUpPurpose> FromRequest for IfAsked<P> {
     type Error = AreaProblem;
     type Future = Ready<Result<Self, AreaProblem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(Shown::of(request, &P::PURPOSE), PhantomData)))
+        ready(Ok(Self(PresentedStepUp::of(request, &P::PURPOSE), PhantomData)))
     }
 }
 
-impl<P: For> Clone for IfAsked<P> {
+impl<P: StepUpPurpose> Clone for IfAsked<P> {
     fn clone(&self) -> Self {
         Self(self.0.clone(), PhantomData)
     }
 }
 
-impl<P: For> Deref for IfAsked<P> {
-    type Target = Shown;
+impl<P: StepUpPurpose> Deref for IfAsked<P> {
+    type Target = PresentedStepUp;
 
-    fn deref(&self) -> &Shown {
+    fn deref(&self) -> &PresentedStepUp {
         &self.0
     }
 }

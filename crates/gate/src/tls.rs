@@ -15,7 +15,7 @@ use rustls::{
 };
 
 use super::meter;
-use crate::watch::Watch;
+use crate::file_watch::FileWatch;
 
 /// Where the server's certificate is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,12 +31,12 @@ pub struct TlsFiles {
 pub(crate) struct Certificate {
     files: TlsFiles,
     current: RwLock<Arc<CertifiedKey>>,
-    watch: Mutex<Watched>,
+    watch: Mutex<WatchedCertificate>,
 }
 
 #[derive(Debug)]
-struct Watched {
-    files: Watch,
+struct WatchedCertificate {
+    files: FileWatch,
     /// What the log was told of them last.
     problem: Option<String>,
 }
@@ -51,13 +51,13 @@ pub struct Loaded {
 impl Certificate {
     /// Reads it; one that cannot be used stops the start.
     pub(crate) fn new(files: &TlsFiles) -> io::Result<Arc<Self>> {
-        let watch = Watch::new(vec![files.cert.clone(), files.key.clone()]);
+        let watch = FileWatch::new(vec![files.cert.clone(), files.key.clone()]);
         let loaded = load(files).map_err(io::Error::other)?;
         meter::certificate_ends(loaded.ends);
         Ok(Arc::new(Self {
             files: files.clone(),
             current: RwLock::new(Arc::new(loaded.key)),
-            watch: Mutex::new(Watched { files: watch, problem: None }),
+            watch: Mutex::new(WatchedCertificate { files: watch, problem: None }),
         }))
     }
 

@@ -5,7 +5,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use kernel::{Actor, Ctx, Env, SystemEnv, TenantId};
-use netpolicy::{By, Decision, Error, MemoryStore, Mode, Settings, Surface, add, set};
+use netpolicy::{Decision, Editor, Error, MemoryStore, Mode, Settings, Surface, add, set};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,13 +16,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let on = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };
 
     // Nobody could come in: refused, whoever asks.
-    let by = By { address: Some(home), acknowledged: false };
+    let by = Editor { address: Some(home), acknowledged: false };
     assert!(matches!(set(&mut store, by, on).await, Err(Error::Lockout)));
 
     // From home it would shut out the one who does it; from the office it is done.
     let rule = add(&ctx, &mut store, "203.0.113.0/24", "Office").await?;
     assert!(matches!(set(&mut store, by, on).await, Err(Error::CallerNotCovered)));
-    set(&mut store, By { address: Some(office), ..by }, on).await?;
+    set(&mut store, Editor { address: Some(office), ..by }, on).await?;
 
     // The policy is made once, and asked at the door.
     let policy = store.policy();

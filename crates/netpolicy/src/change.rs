@@ -13,7 +13,7 @@ pub const MAX_LABEL: usize = 100;
 
 /// Who changes a policy: an administrator.
 #[derive(Debug, Clone, Copy)]
-pub struct By {
+pub struct Editor {
     /// From where; `None` where that is not known.
     pub address: Option<IpAddr>,
     /// Whether they know that they may shut themselves out.
@@ -21,7 +21,7 @@ pub struct By {
 }
 
 /// Refuses what leaves no way in, and what shuts out the one who does it.
-fn guard(by: By, before: &Policy, after: &Policy, rules: usize) -> Result<(), Error> {
+fn guard(by: Editor, before: &Policy, after: &Policy, rules: usize) -> Result<(), Error> {
     let settings = after.settings();
     if settings.mode == Mode::Allowlist && rules == 0 && !settings.admin_bypass {
         return Err(Error::Lockout);
@@ -35,7 +35,11 @@ fn guard(by: By, before: &Policy, after: &Policy, rules: usize) -> Result<(), Er
 }
 
 /// Sets everything but the rules: what it was before.
-pub async fn set(store: &mut dyn NetworkPolicyStore, by: By, settings: Settings) -> Result<Settings, Error> {
+pub async fn set(
+    store: &mut dyn NetworkPolicyStore,
+    by: Editor,
+    settings: Settings,
+) -> Result<Settings, Error> {
     let before = store.network_settings_to_change().await?;
     if settings == before {
         return Ok(before);
@@ -84,7 +88,7 @@ pub async fn rename(
 }
 
 /// Removes a rule: which it was.
-pub async fn remove(store: &mut dyn NetworkPolicyStore, by: By, id: &RuleId) -> Result<Rule, Error> {
+pub async fn remove(store: &mut dyn NetworkPolicyStore, by: Editor, id: &RuleId) -> Result<Rule, Error> {
     let settings = store.network_settings_to_change().await?;
     let mut rules = store.network_rules().await?;
     let before = Policy::new(settings, &rules);

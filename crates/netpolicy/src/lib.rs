@@ -28,10 +28,10 @@ mod error;
 mod memory;
 mod policy;
 mod proxies;
+mod range_index;
 mod store;
-mod stretches;
 
-pub use change::{By, MAX_LABEL, MAX_RULES, add, remove, rename, set};
+pub use change::{Editor, MAX_LABEL, MAX_RULES, add, remove, rename, set};
 pub use cidr::{Cidr, ParseCidrError};
 pub use error::Error;
 pub use memory::MemoryStore;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use kernel::{Id, Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cidr, stretches::Stretches};
+use crate::{Cidr, range_index::RangeIndex};
 
 /// Whether addresses are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -166,8 +166,8 @@ pub struct Verdict {
 #[derive(Debug, Clone)]
 pub struct Policy {
     settings: Settings,
-    v4: Stretches<u32>,
-    v6: Stretches<u128>,
+    v4: RangeIndex<u32>,
+    v6: RangeIndex<u128>,
 }
 
 impl Policy {
@@ -187,7 +187,7 @@ impl Policy {
                 _ => {}
             }
         }
-        Self { settings, v4: Stretches::of(v4), v6: Stretches::of(v6) }
+        Self { settings, v4: RangeIndex::of(v4), v6: RangeIndex::of(v6) }
     }
 
     /// What the tenant has set.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kernel::{Actor, Ctx, Env, SystemEnv, TenantId};
 use netpolicy::{
-    By, Enforcement, Error, MAX_LABEL, MAX_RULES, MemoryStore, Mode, NetworkPolicyStore, Settings, add,
+    Editor, Enforcement, Error, MAX_LABEL, MAX_RULES, MemoryStore, Mode, NetworkPolicyStore, Settings, add,
     remove, rename, set,
 };
 
@@ -16,8 +16,8 @@ fn ctx() -> Ctx {
     Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"))
 }
 
-fn from(address: &str) -> By {
-    By { address: Some(address.parse().unwrap()), acknowledged: false }
+fn from(address: &str) -> Editor {
+    Editor { address: Some(address.parse().unwrap()), acknowledged: false }
 }
 
 fn on(admin_bypass: bool) -> Settings {
@@ -36,7 +36,7 @@ async fn what_would_lock_everybody_out_is_refused_however_it_comes_about() {
     // Switched on.
     let refused = set(&mut store, inside, on(false)).await;
     assert!(matches!(refused, Err(Error::Lockout)));
-    let by = By { acknowledged: true, ..inside };
+    let by = Editor { acknowledged: true, ..inside };
     assert!(matches!(set(&mut store, by, on(false)).await, Err(Error::Lockout)), "whatever is acknowledged");
     // The bypass taken away.
     set(&mut store, inside, on(true)).await.unwrap();
@@ -54,7 +54,7 @@ async fn what_would_lock_everybody_out_is_refused_however_it_comes_about() {
 async fn whoever_changes_it_shuts_themselves_out_knowingly_alone() {
     let (ctx, mut store) = (ctx(), MemoryStore::default());
     let (inside, outside) = (from("203.0.113.7"), from("198.51.100.7"));
-    let unknown = By { address: None, acknowledged: false };
+    let unknown = Editor { address: None, acknowledged: false };
     let office = add(&ctx, &mut store, OFFICE, "Office").await.unwrap();
     let other = add(&ctx, &mut store, "192.0.2.0/24", "Other").await.unwrap();
     assert!(matches!(set(&mut store, outside, on(false)).await, Err(Error::CallerNotCovered)));
@@ -66,7 +66,7 @@ async fn whoever_changes_it_shuts_themselves_out_knowingly_alone() {
     assert!(set(&mut store, outside, none).await.is_ok(), "nowhere looked at");
     let one = Settings { enforcement: Enforcement { api: true, ..none.enforcement }, ..none };
     assert!(matches!(set(&mut store, outside, one).await, Err(Error::CallerNotCovered)), "on any surface");
-    assert!(set(&mut store, By { acknowledged: true, ..outside }, on(false)).await.is_ok());
+    assert!(set(&mut store, Editor { acknowledged: true, ..outside }, on(false)).await.is_ok());
     // Whoever is outside already is not shut out by what comes after.
     assert!(remove(&mut store, outside, &other.id).await.is_ok());
     add(&ctx, &mut store, "192.0.2.0/24", "Other").await.unwrap();

@@ -14,7 +14,8 @@ use proptest::{
 
 /// How long generated input runs: `FUZZ_SECONDS`, or a moment.
 fn fuzz_time() -> Duration {
-    let seconds = std::env::var("FUZZ_SECONDS").map_or(0.3, |seconds| seconds.parse().unwrap());
+    let seconds =
+        std::env::var_os("FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0.3);
     Duration::from_secs_f64(seconds)
 }
 

@@ -16,8 +16,8 @@ use axum::{
 };
 use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
 use saml_sp::{
-    Against, Change, Intent, KeptKey, KeyError, KeyPair, New, OtherSide, Provider, ProviderId, RequestId,
-    RequestStore, SealKey, ServiceProvider, memory::MemoryStore,
+    Against, KeptKey, KeyError, KeyPair, New, OtherSide, Provider, ProviderChange, ProviderId, RequestId,
+    RequestPurpose, RequestStore, SealKey, ServiceProvider, memory::MemoryStore,
 };
 
 const BASE: &str = "http://127.0.0.1:8765";
@@ -52,11 +52,11 @@ impl Service {
         let ctx = Ctx::new(env.clone(), tenant.clone(), Actor::system("example"));
         let id = ProviderId::new(&*env, &tenant);
         let key = KeptKey::generate(&Unsealed, &id, BASE, ctx.now).unwrap();
-        let change = Change {
+        let change = ProviderChange {
             name: "Our identity provider".into(),
             email_domains: vec![domain.into()],
             sign_requests: true,
-            ..Change::default()
+            ..ProviderChange::default()
         };
         let known = OtherSide::MetadataXml(metadata.into()).checked(ctx.now).unwrap();
         let new = New { id, key, change: change.checked().unwrap(), known };
@@ -85,7 +85,7 @@ async fn metadata(State(service): State<Service>) -> Response {
 
 async fn login(State(mut service): State<Service>) -> Response {
     let key = service.provider.keys.active.open(&Unsealed, &service.provider.id).unwrap();
-    let intent = Intent { return_to: "/".into(), trial: None };
+    let intent = RequestPurpose { return_to: "/".into(), trial: None };
     let begun = saml_sp::begin(&*service.env, &ours(), &service.provider, Some(&key), intent).unwrap();
     service.store.insert_request(&begun.request).await.unwrap();
     // Binds the answer to this browser. On https: `SameSite=None; Secure`.

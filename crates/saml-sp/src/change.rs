@@ -8,9 +8,9 @@ use crate::{
     id::ProviderId,
     keys::{KeptKey, OurKeys},
     provider::{MAX_PROVIDERS, Provider, Refresh, Source},
+    provider_change::{CheckedChange, ResolvedMetadata},
     refreshing,
     store::ProviderStore,
-    wanted::{Checked, Known},
 };
 
 /// A provider to be made.
@@ -20,9 +20,9 @@ pub struct New {
     /// What signs requests to it. Making one costs a good part of a second of CPU, so it is made before.
     pub key: KeptKey,
     /// What it is to be.
-    pub change: Checked,
+    pub change: CheckedChange,
     /// The other side.
-    pub known: Known,
+    pub known: ResolvedMetadata,
 }
 
 /// Makes a provider.
@@ -60,8 +60,8 @@ pub async fn replace(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
     id: &ProviderId,
-    change: Checked,
-    known: Option<Known>,
+    change: CheckedChange,
+    known: Option<ResolvedMetadata>,
 ) -> Result<(Provider, Vec<&'static str>), ProviderError> {
     // Holds the tenant's providers: nobody else takes a domain before the end.
     store.count_providers().await?;
@@ -137,7 +137,7 @@ async fn free(
 }
 
 /// Makes a provider know the other side, as it was handed in now. Says which fields changed.
-fn learn(ctx: &Ctx, provider: &mut Provider, known: Known) -> Vec<&'static str> {
+fn learn(ctx: &Ctx, provider: &mut Provider, known: ResolvedMetadata) -> Vec<&'static str> {
     let ends = provider.expires_at();
     let mut changed = Changes::default();
     changed.set(&mut provider.idp.entity_id, known.idp.entity_id, "entityId");
@@ -176,8 +176,8 @@ impl Changes {
 mod tests {
     use super::*;
     use crate::{
+        provider_change::OtherSide,
         testing::{DAY, World, change, fields, metadata},
-        wanted::OtherSide,
     };
 
     #[tokio::test]
@@ -239,7 +239,7 @@ mod tests {
         // Another tenant is asked nothing.
         let mut theirs = World::new();
         theirs.tenant = kernel::TenantId::new(&*theirs.env);
-        theirs.store = world.store.beside(&theirs.tenant);
+        theirs.store = world.store.for_tenant(&theirs.tenant);
         let new = theirs.wanted(&["corp.example"], fields(&[&certificate]));
         create(&theirs.ctx(), &mut theirs.store, new).await.unwrap();
         for number in 2..MAX_PROVIDERS {

@@ -10,8 +10,8 @@ const PREFIX: &str = "sso_";
 const KEY_LEN: usize = 26;
 
 /// Marks the part of a provider's own.
-enum OfProvider {}
-impl Kind for OfProvider {
+enum ProviderKind {}
+impl Kind for ProviderKind {
     const PREFIX: &'static str = "own";
 }
 
@@ -28,7 +28,7 @@ pub struct ParseProviderIdError;
 impl ProviderId {
     /// A fresh one.
     pub fn new(env: &dyn Env, tenant: &TenantId) -> Self {
-        let own = Id::<OfProvider>::new(env);
+        let own = Id::<ProviderKind>::new(env);
         Self(format!("{PREFIX}{}{}", tenant.key(), own.key()).into_boxed_str())
     }
 
@@ -49,7 +49,7 @@ impl FromStr for ProviderId {
     fn from_str(text: &str) -> Result<Self, ParseProviderIdError> {
         let keys = text.strip_prefix(PREFIX).and_then(|rest| rest.split_at_checked(KEY_LEN));
         let (tenant, own) = keys.ok_or(ParseProviderIdError)?;
-        let sound = TenantId::from_key(tenant).is_ok() && Id::<OfProvider>::from_key(own).is_ok();
+        let sound = TenantId::from_key(tenant).is_ok() && Id::<ProviderKind>::from_key(own).is_ok();
         if sound { Ok(Self(text.into())) } else { Err(ParseProviderIdError) }
     }
 }

@@ -34,10 +34,10 @@ pub struct KeyError(pub &'static str);
 impl KeyPair {
     /// A new RSA key of 2,048 bits with a certificate of ten years. Costs a good part of a second of CPU.
     pub fn generate(common_name: &str, now: Timestamp) -> Result<Self, KeyError> {
-        Self::make(common_name, now).map_err(|_| KeyError("made"))
+        Self::generate_key(common_name, now).map_err(|_| KeyError("made"))
     }
 
-    fn make(common_name: &str, now: Timestamp) -> Result<Self, openssl::error::ErrorStack> {
+    fn generate_key(common_name: &str, now: Timestamp) -> Result<Self, openssl::error::ErrorStack> {
         let key = PKey::from_rsa(Rsa::generate(BITS)?)?;
         let mut name = X509Name::builder()?;
         // X.520 has 64 characters for it.

@@ -15,6 +15,7 @@ mod certificate;
 mod change;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod connection_test;
 mod decrypt;
 mod domain;
 mod encode;
@@ -25,6 +26,7 @@ pub mod memory;
 mod metadata;
 mod ownership;
 mod provider;
+mod provider_change;
 mod refreshing;
 mod refusal;
 mod request;
@@ -35,32 +37,30 @@ mod store;
 mod subject;
 #[cfg(test)]
 mod testing;
-mod trial;
-mod wanted;
 mod write;
 mod xml;
 
 pub use certificate::{Certificate, Certificates};
 pub use change::{New, complete_rotation, create, remove, replace, start_rotation};
+pub use connection_test::{ConnectionTest, ConnectionTestId};
 pub use domain::{EmailDomain, Method, ParseEmailDomainError, VerifiedDomain};
 pub use error::{CertificateError, DomainError, MetadataError, ProviderError};
 pub use id::{ParseProviderIdError, ProviderId};
 pub use keys::{KeptKey, KeyError, KeyPair, OurKeys, SealKey};
 pub use metadata::{IdpMetadata, MAX_METADATA};
-pub use ownership::{DomainRecheck, RECHECK_MILLIS, Rechecked, RecordFound, give_up, own, recheck};
+pub use ownership::{DomainRecheck, RECHECK_MILLIS, RecheckOutcome, RecordFound, give_up, own, recheck};
 pub use provider::{
     AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME, MAX_PROVIDERS,
     Provider, Refresh, Source,
 };
-pub use refreshing::{Ending, Refreshed, looked_after, refreshed};
+pub use provider_change::{CheckedChange, OtherSide, ProviderChange, ResolvedMetadata};
+pub use refreshing::{CertificateExpiry, RefreshOutcome, apply_refresh, refreshed};
 pub use refusal::{Reason, Refusal, Step};
-pub use request::{Begun, Claimed, Intent, REQUEST_MINUTES, Request, RequestId, begin};
+pub use request::{BegunLogin, ClaimedRequest, REQUEST_MINUTES, Request, RequestId, RequestPurpose, begin};
 pub use response::{
-    Against, Attribute, Claims, Counted, Examined, MAX_RESPONSE, MAX_VALUES, NameId, claim, examine,
+    Against, Attribute, Claims, CountedResponse, Examined, MAX_RESPONSE, MAX_VALUES, NameId, claim, examine,
 };
 pub use service::ServiceProvider;
 pub use signature::{Verified, warm_up};
-pub use store::{DomainStore, ProviderStore, RequestStore, SubjectStore, TrialStore};
-pub use subject::{PERSISTENT, PinnedSubject, Recognized, Subject, recognize};
-pub use trial::{Trial, TrialId};
-pub use wanted::{Change, Checked, Known, OtherSide};
+pub use store::{ConnectionTestStore, DomainStore, ProviderStore, RequestStore, SubjectStore};
+pub use subject::{PERSISTENT, PinnedSubject, Subject, SubjectMatch, recognize};

@@ -10,13 +10,13 @@ use kernel::{StoreError, TenantId, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{
+    connection_test::{ConnectionTest, ConnectionTestId},
     domain::{EmailDomain, VerifiedDomain},
     id::ProviderId,
     provider::Provider,
-    request::{Claimed, Request, RequestId},
-    store::{DomainStore, ProviderStore, RequestStore, SubjectStore, TrialStore},
+    request::{ClaimedRequest, Request, RequestId},
+    store::{ConnectionTestStore, DomainStore, ProviderStore, RequestStore, SubjectStore},
     subject::{PinnedSubject, Subject},
-    trial::{Trial, TrialId},
 };
 
 /// Keeps everything of one tenant in memory. Clones share it.
@@ -25,23 +25,23 @@ use crate::{
 #[derive(Clone)]
 pub struct MemoryStore {
     tenant: TenantId,
-    all: Arc<Mutex<All>>,
+    all: Arc<Mutex<Tenants>>,
 }
 
 /// Of all tenants.
 #[derive(Default)]
-struct All {
-    tenants: BTreeMap<TenantId, Inner>,
+struct Tenants {
+    tenants: BTreeMap<TenantId, TenantData>,
     domains: BTreeMap<EmailDomain, (TenantId, VerifiedDomain)>,
 }
 
 /// Of one.
 #[derive(Default)]
-struct Inner {
+struct TenantData {
     providers: BTreeMap<ProviderId, Provider>,
     requests: BTreeMap<RequestId, KeptRequest>,
     assertions: BTreeMap<(ProviderId, [u8; 32]), Timestamp>,
-    trials: BTreeMap<TrialId, Trial>,
+    trials: BTreeMap<ConnectionTestId, ConnectionTest>,
     subjects: BTreeMap<(ProviderId, UserId), PinnedSubject>,
 }
 
@@ -58,12 +58,12 @@ impl MemoryStore {
 
     /// The same memory for another tenant: it sees nothing of this one's but whose a domain is.
     #[must_use]
-    pub fn beside(&self, tenant: &TenantId) -> Self {
+    pub fn for_tenant(&self, tenant: &TenantId) -> Self {
         Self { tenant: tenant.clone(), all: Arc::clone(&self.all) }
     }
 
     /// Forgets the tenant's requests, trials and used assertions that are over; a service calls it now and then.
-    pub fn tidy(&self, now: Timestamp) {
+    pub fn purge_expired(&self, now: Timestamp) {
         self.with(|inner| {
             inner.requests.retain(|_, kept| now < kept.request.expires_at);
             inner.trials.retain(|_, trial| now < trial.expires_at);
@@ -71,16 +71,16 @@ impl MemoryStore {
         });
     }
 
-    fn all(&self) -> MutexGuard<'_, All> {
+    fn all(&self) -> MutexGuard<'_, Tenants> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut TenantData) -> T) -> T {
         work(self.all().tenants.entry(self.tenant.clone()).or_default())
     }
 }
 
-impl Inner {
+impl TenantData {
     /// The user that a NameID is pinned to.
     fn owner(&self, provider: &ProviderId, subject: &Subject) -> Option<UserId> {
         let same = |((at, _), pinned): &(&(ProviderId, UserId), &PinnedSubject)| {
@@ -90,7 +90,7 @@ impl Inner {
     }
 
     /// Whether another provider speaks for one of these domains.
-    fn taken(&self, provider: &Provider) -> Option<StoreError> {
+    fn domain_conflict(&self, provider: &Provider) -> Option<StoreError> {
         let others = self.providers.values().filter(|other| other.id != provider.id);
         let theirs: BTreeSet<_> = others.flat_map(|other| &other.email_domains).collect();
         let taken = provider.email_domains.iter().find(|domain| theirs.contains(domain))?;
@@ -123,7 +123,7 @@ impl ProviderStore for MemoryStore {
         if provider.id.tenant().as_ref() != Some(&self.tenant) {
             return Err(StoreError::Aborted("an identity provider of another tenant"));
         }
-        self.with(|inner| match inner.taken(provider) {
+        self.with(|inner| match inner.domain_conflict(provider) {
             Some(error) => Err(error),
             None if inner.providers.contains_key(&provider.id) => {
                 Err(StoreError::Taken(provider.id.to_string()))
@@ -137,7 +137,7 @@ impl ProviderStore for MemoryStore {
 
     async fn update_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
         self.with(|inner| {
-            if let Some(error) = inner.taken(provider) {
+            if let Some(error) = inner.domain_conflict(provider) {
                 return Err(error);
             }
             let Some(kept) = inner.providers.get_mut(&provider.id) else {
@@ -179,21 +179,21 @@ impl RequestStore for MemoryStore {
         provider: &ProviderId,
         browser: Option<&[u8; 32]>,
         now: Timestamp,
-    ) -> Result<Claimed, StoreError> {
+    ) -> Result<ClaimedRequest, StoreError> {
         Ok(self.with(|inner| {
             let Some(kept) = inner.requests.get_mut(id).filter(|kept| kept.request.provider == *provider)
             else {
-                return Claimed::Unknown;
+                return ClaimedRequest::Unknown;
             };
             if kept.is_claimed {
-                Claimed::Before
+                ClaimedRequest::Before
             } else if kept.request.expires_at <= now {
-                Claimed::Unknown
+                ClaimedRequest::Unknown
             } else if browser != Some(&kept.request.browser) {
-                Claimed::OtherBrowser
+                ClaimedRequest::OtherBrowser
             } else {
                 kept.is_claimed = true;
-                Claimed::Now(kept.request.clone())
+                ClaimedRequest::Now(kept.request.clone())
             }
         }))
     }
@@ -249,17 +249,21 @@ impl SubjectStore for MemoryStore {
 }
 
 #[async_trait]
-impl TrialStore for MemoryStore {
-    async fn insert_trial(&mut self, trial: &Trial) -> Result<(), StoreError> {
+impl ConnectionTestStore for MemoryStore {
+    async fn insert_connection_test(&mut self, trial: &ConnectionTest) -> Result<(), StoreError> {
         self.with(|inner| inner.trials.insert(trial.id.clone(), trial.clone()));
         Ok(())
     }
 
-    async fn trial(&mut self, id: &TrialId) -> Result<Option<Trial>, StoreError> {
+    async fn connection_test(&mut self, id: &ConnectionTestId) -> Result<Option<ConnectionTest>, StoreError> {
         Ok(self.with(|inner| inner.trials.get(id).cloned()))
     }
 
-    async fn report_trial(&mut self, id: &TrialId, report: &Value) -> Result<bool, StoreError> {
+    async fn report_connection_test(
+        &mut self,
+        id: &ConnectionTestId,
+        report: &Value,
+    ) -> Result<bool, StoreError> {
         Ok(self.with(|inner| {
             let waiting = inner.trials.get_mut(id).filter(|trial| trial.report.is_none());
             waiting.map(|trial| trial.report = Some(report.clone())).is_some()

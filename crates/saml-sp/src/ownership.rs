@@ -62,7 +62,7 @@ pub enum RecordFound {
 
 /// What follows from a look at the record of a verified domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rechecked {
+pub enum RecheckOutcome {
     /// Nothing changes.
     Kept(DomainRecheck),
     /// The record is missing for the first time: the administrators are warned.
@@ -75,18 +75,19 @@ pub enum Rechecked {
 }
 
 /// Decides what follows from a look at the record. A DNS that gives no answer never takes a domain away.
-pub fn recheck(now: Timestamp, before: &DomainRecheck, found: RecordFound) -> Rechecked {
+pub fn recheck(now: Timestamp, before: &DomainRecheck, found: RecordFound) -> RecheckOutcome {
     let retry = |missing_since| DomainRecheck { missing_since, next_at: now.plus_millis(RETRY_MILLIS) };
     match (found, before.missing_since) {
-        (RecordFound::Present, _) => {
-            Rechecked::Kept(DomainRecheck { missing_since: None, next_at: now.plus_millis(RECHECK_MILLIS) })
-        }
-        (RecordFound::Unknown, missing_since) => Rechecked::Kept(retry(missing_since)),
-        (RecordFound::Absent, None) => Rechecked::Lost(retry(Some(now))),
+        (RecordFound::Present, _) => RecheckOutcome::Kept(DomainRecheck {
+            missing_since: None,
+            next_at: now.plus_millis(RECHECK_MILLIS),
+        }),
+        (RecordFound::Unknown, missing_since) => RecheckOutcome::Kept(retry(missing_since)),
+        (RecordFound::Absent, None) => RecheckOutcome::Lost(retry(Some(now))),
         (RecordFound::Absent, Some(since)) if now < since.plus_millis(GRACE_MILLIS) => {
-            Rechecked::Kept(retry(Some(since)))
+            RecheckOutcome::Kept(retry(Some(since)))
         }
-        (RecordFound::Absent, Some(missing_since)) => Rechecked::Unverified { missing_since },
+        (RecordFound::Absent, Some(missing_since)) => RecheckOutcome::Unverified { missing_since },
     }
 }
 
@@ -100,20 +101,20 @@ mod tests {
         let start: Timestamp = "2026-03-01T12:00:00.000Z".parse().unwrap();
         let day = |days: i64| start.plus_millis(days * DAY_MILLIS);
         let due = DomainRecheck { missing_since: None, next_at: start };
-        let found = Rechecked::Kept(DomainRecheck { missing_since: None, next_at: day(30) });
+        let found = RecheckOutcome::Kept(DomainRecheck { missing_since: None, next_at: day(30) });
         assert_eq!(recheck(start, &due, RecordFound::Present), found);
         let retry = DomainRecheck { missing_since: None, next_at: day(1) };
-        assert_eq!(recheck(start, &due, RecordFound::Unknown), Rechecked::Kept(retry));
+        assert_eq!(recheck(start, &due, RecordFound::Unknown), RecheckOutcome::Kept(retry));
         let missing = DomainRecheck { missing_since: Some(start), next_at: day(1) };
-        assert_eq!(recheck(start, &due, RecordFound::Absent), Rechecked::Lost(missing));
+        assert_eq!(recheck(start, &due, RecordFound::Absent), RecheckOutcome::Lost(missing));
         let sixth = DomainRecheck { missing_since: Some(start), next_at: day(7) };
-        assert_eq!(recheck(day(6), &missing, RecordFound::Absent), Rechecked::Kept(sixth));
+        assert_eq!(recheck(day(6), &missing, RecordFound::Absent), RecheckOutcome::Kept(sixth));
         let late = DomainRecheck { missing_since: Some(start), next_at: day(31) };
-        assert_eq!(recheck(day(30), &missing, RecordFound::Unknown), Rechecked::Kept(late));
-        let unverified = Rechecked::Unverified { missing_since: start };
+        assert_eq!(recheck(day(30), &missing, RecordFound::Unknown), RecheckOutcome::Kept(late));
+        let unverified = RecheckOutcome::Unverified { missing_since: start };
         assert_eq!(recheck(day(7), &missing, RecordFound::Absent), unverified);
         let back = DomainRecheck { missing_since: None, next_at: day(37) };
-        assert_eq!(recheck(day(7), &missing, RecordFound::Present), Rechecked::Kept(back));
+        assert_eq!(recheck(day(7), &missing, RecordFound::Present), RecheckOutcome::Kept(back));
     }
 
     #[tokio::test]
@@ -121,7 +122,7 @@ mod tests {
         let (mut ours, mut theirs) = (World::new(), World::new());
         // Two clocks that begin alike make like ids.
         theirs.tenant = TenantId::new(&*theirs.env);
-        theirs.store = ours.store.beside(&theirs.tenant);
+        theirs.store = ours.store.for_tenant(&theirs.tenant);
         let domain: EmailDomain = "corp.example".parse().unwrap();
         let ctx = ours.ctx();
         let (first, is_new) = own(&ctx, &mut ours.store, domain.clone(), Method::Operator).await.unwrap();

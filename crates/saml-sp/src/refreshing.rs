@@ -9,8 +9,8 @@ use crate::{
     id::ProviderId,
     metadata::IdpMetadata,
     provider::{Provider, Source},
+    provider_change::usable,
     store::ProviderStore,
-    wanted::usable,
 };
 
 /// Milliseconds between two looks that succeed: so long, or up to a tenth less, so that not all come at once.
@@ -22,7 +22,7 @@ const MAX_PROBLEM: usize = 500;
 
 /// What came of a look.
 #[derive(Debug)]
-pub struct Refreshed {
+pub struct RefreshOutcome {
     /// As it is now.
     pub provider: Provider,
     /// Fields that changed, by their JSON names.
@@ -40,10 +40,10 @@ pub async fn refreshed(
     id: &ProviderId,
     url: &str,
     read: Result<String, String>,
-) -> Result<Refreshed, ProviderError> {
+) -> Result<RefreshOutcome, ProviderError> {
     let mut provider = store.provider(id).await?.ok_or(ProviderError::NotFound)?;
     if !matches!(&provider.source, Source::MetadataUrl(known) if known == url) {
-        return Ok(Refreshed { provider, changed: Vec::new(), problem: None });
+        return Ok(RefreshOutcome { provider, changed: Vec::new(), problem: None });
     }
     let read =
         read.and_then(|text| usable(&text, ctx.now)).and_then(|read| provider.still_usable(read, ctx.now));
@@ -66,12 +66,12 @@ pub async fn refreshed(
         provider.updated_at = ctx.now;
     }
     store.update_provider(&provider).await?;
-    Ok(Refreshed { provider, changed, problem })
+    Ok(RefreshOutcome { provider, changed, problem })
 }
 
 /// That the last certificate of a provider ends, to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct CertificateExpiry {
     /// When.
     pub expires_at: Timestamp,
     /// Days before that at which it is told: 30, 7 or 1.
@@ -82,16 +82,16 @@ pub struct Ending {
 
 /// Notes that somebody has looked after a provider, and answers what there is to tell now. There is nothing if it is
 /// gone.
-pub async fn looked_after(
+pub async fn apply_refresh(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
     id: &ProviderId,
-) -> Result<Option<Ending>, StoreError> {
+) -> Result<Option<CertificateExpiry>, StoreError> {
     let Some(mut provider) = store.provider(id).await? else { return Ok(None) };
     let days = provider.take_warning(ctx.now);
     store.update_provider(&provider).await?;
     let last = provider.idp.certificates.iter().max_by_key(|certificate| certificate.not_after());
-    Ok(days.zip(last).map(|(days, last)| Ending {
+    Ok(days.zip(last).map(|(days, last)| CertificateExpiry {
         expires_at: last.not_after(),
         days,
         certificate: last.fingerprint(),
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
     use crate::{
         change::{create, remove},
+        provider_change::OtherSide,
         testing::{DAY, HOUR, VALID_DAYS, World, fields, metadata},
-        wanted::OtherSide,
     };
 
     const IDP: &str = "https://idp.example.com";
@@ -164,7 +164,7 @@ mod tests {
         create(&ctx, &mut world.store, new).await.unwrap()
     }
 
-    async fn look(world: &mut World, id: &ProviderId, read: Result<String, &str>) -> Refreshed {
+    async fn refresh(world: &mut World, id: &ProviderId, read: Result<String, &str>) -> RefreshOutcome {
         let ctx = world.ctx();
         refreshed(&ctx, &mut world.store, id, URL, read.map_err(str::to_owned)).await.unwrap()
     }
@@ -177,26 +177,26 @@ mod tests {
         assert!((5 * HOUR + 24 * 60_000..=6 * HOUR).contains(&wait), "{wait}");
         world.env.advance_millis(wait);
         let (old, new) = (made.idp.certificates[0].clone(), world.certificate(300));
-        let same = look(&mut world, &made.id, Ok(metadata(IDP, &[&old]))).await;
+        let same = refresh(&mut world, &made.id, Ok(metadata(IDP, &[&old]))).await;
         assert_eq!((same.changed.len(), same.problem, same.provider.updated_at), (0, None, made.updated_at));
         assert_eq!(same.provider.refresh.read_at, Some(world.now()));
-        let both = look(&mut world, &made.id, Ok(metadata(IDP, &[&old, &new]))).await;
+        let both = refresh(&mut world, &made.id, Ok(metadata(IDP, &[&old, &new]))).await;
         assert_eq!((both.changed, both.provider.idp.certificates.len()), (vec!["certificates"], 2));
         assert_eq!(both.provider.updated_at, world.now());
 
-        let other = look(&mut world, &made.id, Ok(metadata("https://evil.example", &[&new]))).await;
+        let other = refresh(&mut world, &made.id, Ok(metadata("https://evil.example", &[&new]))).await;
         let problem = other.problem.unwrap();
         assert!(problem.starts_with("the entityID in it is https://evil.example now"), "{problem}");
         assert_eq!(other.provider.idp, both.provider.idp);
         let ended = world.certificate(-1);
-        let over = look(&mut world, &made.id, Ok(metadata(IDP, &[&ended]))).await;
+        let over = refresh(&mut world, &made.id, Ok(metadata(IDP, &[&ended]))).await;
         assert!(over.problem.unwrap().starts_with("all signing certificates in it have ended"));
         assert_eq!(over.provider.idp, both.provider.idp);
         let early = world.certificate(VALID_DAYS + 10);
-        let soon = look(&mut world, &made.id, Ok(metadata(IDP, &[&early]))).await;
+        let soon = refresh(&mut world, &made.id, Ok(metadata(IDP, &[&early]))).await;
         assert!(soon.problem.unwrap().starts_with("no signing certificate in it is valid yet"));
         assert_eq!(soon.provider.idp, both.provider.idp);
-        let healed = look(&mut world, &made.id, Ok(metadata(IDP, &[&new]))).await;
+        let healed = refresh(&mut world, &made.id, Ok(metadata(IDP, &[&new]))).await;
         assert_eq!((healed.changed, healed.provider.refresh.failed), (vec!["certificates"], None));
     }
 
@@ -207,7 +207,7 @@ mod tests {
         world.env.advance_millis(6 * HOUR);
         let mut waits = Vec::new();
         for _ in 0..7 {
-            let failed = look(&mut world, &made.id, Err("the server answered 503")).await.provider;
+            let failed = refresh(&mut world, &made.id, Err("the server answered 503")).await.provider;
             assert_eq!(failed.refresh.failed, Some((world.now(), "the server answered 503".into())));
             let wait = failed.refresh.next_at.unwrap().unix_millis() - world.now().unix_millis();
             waits.push(wait / 60_000);
@@ -227,7 +227,7 @@ mod tests {
         remove(&mut world.store, &made.id).await.unwrap();
         let gone = refreshed(&ctx, &mut world.store, &made.id, URL, Err("x".into())).await;
         assert!(matches!(gone, Err(ProviderError::NotFound)));
-        assert_eq!(looked_after(&ctx, &mut world.store, &made.id).await.unwrap(), None);
+        assert_eq!(apply_refresh(&ctx, &mut world.store, &made.id).await.unwrap(), None);
     }
 
     #[tokio::test]
@@ -240,7 +240,7 @@ mod tests {
         let mut told = Vec::new();
         for day in 0..42 {
             let ctx = world.ctx();
-            if let Some(ending) = looked_after(&ctx, &mut world.store, &made.id).await.unwrap() {
+            if let Some(ending) = apply_refresh(&ctx, &mut world.store, &made.id).await.unwrap() {
                 assert_eq!(ending.certificate, certificate.fingerprint());
                 told.push((day, ending.days));
             }

@@ -7,11 +7,11 @@ use kernel::{Env, Secret, Timestamp};
 use ring::digest::{SHA256, digest};
 
 use crate::{
+    connection_test::ConnectionTestId,
     id::ProviderId,
     keys::{KeyError, KeyPair},
     provider::Provider,
     service::ServiceProvider,
-    trial::TrialId,
     write,
 };
 
@@ -73,7 +73,7 @@ pub struct Request {
     /// Whether people had to prove anew who they are, and since when that counts.
     pub force_authn: bool,
     /// Instead of letting anybody in, the answer is looked at for this trial.
-    pub trial: Option<TrialId>,
+    pub trial: Option<ConnectionTestId>,
     /// When it was made.
     pub created_at: Timestamp,
     /// Until when it may be answered.
@@ -82,16 +82,16 @@ pub struct Request {
 
 /// What a request is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Intent {
+pub struct RequestPurpose {
     /// The path to go on at: one of ours, checked by the host.
     pub return_to: String,
     /// A trial.
-    pub trial: Option<TrialId>,
+    pub trial: Option<ConnectionTestId>,
 }
 
 /// What was claimed, or why not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claimed {
+pub enum ClaimedRequest {
     /// It is this one's answer, and nothing else will be.
     Now(Request),
     /// It was answered before.
@@ -103,7 +103,7 @@ pub enum Claimed {
 }
 
 /// A login that has begun: what to keep, and what to send.
-pub struct Begun {
+pub struct BegunLogin {
     /// To be kept.
     pub request: Request,
     /// What the browser keeps, in a cookie of its own.
@@ -122,8 +122,8 @@ pub fn begin(
     service: &ServiceProvider,
     provider: &Provider,
     key: Option<&KeyPair>,
-    intent: Intent,
-) -> Result<Begun, KeyError> {
+    intent: RequestPurpose,
+) -> Result<BegunLogin, KeyError> {
     let now = env.now();
     let (browser, relay_state) = (random(env), random(env));
     let request = Request {
@@ -138,7 +138,7 @@ pub fn begin(
         expires_at: now.plus_millis(REQUEST_MINUTES * 60_000),
     };
     let xml = write::authn_request(&request, service, provider, key)?;
-    Ok(Begun {
+    Ok(BegunLogin {
         browser: Secret::new(browser),
         action: provider.idp.sso_url.clone(),
         saml_request: data_encoding::BASE64.encode(xml.as_bytes()),

@@ -5,8 +5,8 @@ use kernel::{StoreError, TenantId, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{
-    Claimed, EmailDomain, PinnedSubject, Provider, ProviderId, Request, RequestId, Subject, Trial, TrialId,
-    VerifiedDomain,
+    ClaimedRequest, ConnectionTest, ConnectionTestId, EmailDomain, PinnedSubject, Provider, ProviderId,
+    Request, RequestId, Subject, VerifiedDomain,
 };
 
 /// Where one tenant's providers are kept.
@@ -65,7 +65,7 @@ pub trait RequestStore: Send {
     async fn insert_request(&mut self, request: &Request) -> Result<(), StoreError>;
     /// A request that may still be answered, for checks that need to know what was asked. Claims nothing.
     async fn request(&mut self, id: &RequestId) -> Result<Option<Request>, StoreError>;
-    /// Claims it for one answer: of all that try at once one gets [`Claimed::Now`]. Only if it is this provider's, was
+    /// Claims it for one answer: of all that try at once one gets [`ClaimedRequest::Now`]. Only if it is this provider's, was
     /// begun in this browser (SHA-256 of what that keeps) and is not over.
     async fn claim_request(
         &mut self,
@@ -73,7 +73,7 @@ pub trait RequestStore: Send {
         provider: &ProviderId,
         browser: Option<&[u8; 32]>,
         now: Timestamp,
-    ) -> Result<Claimed, StoreError>;
+    ) -> Result<ClaimedRequest, StoreError>;
     /// Remembers that an assertion (SHA-256 of its ID) was used, until it is over by itself; `false` if it was
     /// remembered already.
     async fn remember_assertion(
@@ -86,11 +86,15 @@ pub trait RequestStore: Send {
 
 /// Where trials of one tenant are kept.
 #[async_trait]
-pub trait TrialStore: Send {
+pub trait ConnectionTestStore: Send {
     /// Keeps a new one.
-    async fn insert_trial(&mut self, trial: &Trial) -> Result<(), StoreError>;
+    async fn insert_connection_test(&mut self, trial: &ConnectionTest) -> Result<(), StoreError>;
     /// The one of this id, over or not.
-    async fn trial(&mut self, id: &TrialId) -> Result<Option<Trial>, StoreError>;
+    async fn connection_test(&mut self, id: &ConnectionTestId) -> Result<Option<ConnectionTest>, StoreError>;
     /// Keeps what came of it, if nothing has yet: whether it did so.
-    async fn report_trial(&mut self, id: &TrialId, report: &Value) -> Result<bool, StoreError>;
+    async fn report_connection_test(
+        &mut self,
+        id: &ConnectionTestId,
+        report: &Value,
+    ) -> Result<bool, StoreError>;
 }

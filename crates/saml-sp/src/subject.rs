@@ -61,7 +61,7 @@ pub struct PinnedSubject {
 
 /// What a NameID says about the user that an address belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Recognized {
+pub enum SubjectMatch {
     /// It is the pinned one, or there is none to pin.
     Known,
     /// It is to be pinned, if the sign-in succeeds.
@@ -77,15 +77,15 @@ pub async fn recognize(
     provider: &ProviderId,
     user: &UserId,
     claims: &Claims,
-) -> Result<Result<Recognized, Refusal>, StoreError> {
+) -> Result<Result<SubjectMatch, Refusal>, StoreError> {
     let received = Subject::of(claims);
     let pinned = store.pinned_subjects(user).await?.into_iter().find(|pinned| pinned.provider == *provider);
     Ok(match (pinned, received) {
-        (None, None) => Ok(Recognized::Known),
-        (Some(pinned), Some(received)) if pinned.subject == received => Ok(Recognized::Known),
+        (None, None) => Ok(SubjectMatch::Known),
+        (Some(pinned), Some(received)) if pinned.subject == received => Ok(SubjectMatch::Known),
         (Some(pinned), received) => Err(changed(&pinned, received)),
         (None, Some(received)) => match store.subject_owner(provider, &received).await? {
-            None => Ok(Recognized::New(received)),
+            None => Ok(SubjectMatch::New(received)),
             Some(owner) => {
                 let detail = format!(
                     "the persistent NameID {received} is pinned to {owner}, and the address belongs to {user}"

@@ -10,7 +10,7 @@ use crate::{
     id::ProviderId,
     keys::{KeptKey, KeyError, KeyPair, SealKey},
     memory::MemoryStore,
-    wanted::{Change, OtherSide},
+    provider_change::{OtherSide, ProviderChange},
 };
 
 /// A clock, a tenant and its store.
@@ -72,12 +72,12 @@ impl World {
 }
 
 /// A change as most tests need one.
-pub(crate) fn change(domains: &[&str]) -> Change {
-    Change {
+pub(crate) fn change(domains: &[&str]) -> ProviderChange {
+    ProviderChange {
         name: "Okta".into(),
         email_domains: domains.iter().map(ToString::to_string).collect(),
         sign_requests: true,
-        ..Change::default()
+        ..ProviderChange::default()
     }
 }
 

@@ -4,8 +4,8 @@ use bergshamra::{DsigContext, KeysManager, VerifyResult, keys::loader::load_x509
 use data_encoding::BASE64;
 use kernel::{ManualEnv, TenantId};
 use saml_sp::{
-    AttributeMapping, IdentityProvider, Intent, KeptKey, KeyPair, OurKeys, Provider, ProviderId, Refresh,
-    ServiceProvider, Source, begin,
+    AttributeMapping, IdentityProvider, KeptKey, KeyPair, OurKeys, Provider, ProviderId, Refresh,
+    RequestPurpose, ServiceProvider, Source, begin,
 };
 
 #[test]
@@ -38,7 +38,8 @@ fn a_signed_request_is_one_to_others_too() {
     };
     let service = ServiceProvider::of("https://gatehouse.example", &id);
     let begun =
-        begin(&env, &service, &provider, Some(&pair), Intent { return_to: "/".into(), trial: None }).unwrap();
+        begin(&env, &service, &provider, Some(&pair), RequestPurpose { return_to: "/".into(), trial: None })
+            .unwrap();
     let xml = String::from_utf8(BASE64.decode(begun.saml_request.as_bytes()).unwrap()).unwrap();
 
     let mut keys = KeysManager::new();

@@ -2,8 +2,8 @@
 
 use kernel::{Env, ManualEnv, Secret, TenantId};
 use saml_sp::{
-    AttributeMapping, IdentityProvider, Intent, KeptKey, KeyError, OurKeys, Provider, ProviderId, Refresh,
-    SealKey, ServiceProvider, Source,
+    AttributeMapping, IdentityProvider, KeptKey, KeyError, OurKeys, Provider, ProviderId, Refresh,
+    RequestPurpose, SealKey, ServiceProvider, Source,
 };
 
 struct Open;
@@ -80,7 +80,7 @@ fn no_two_requests_have_anything_in_common_that_could_be_guessed() {
     };
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..100 {
-        let intent = Intent { return_to: "/account".into(), trial: None };
+        let intent = RequestPurpose { return_to: "/account".into(), trial: None };
         let begun = saml_sp::begin(&env, &service, &provider, None, intent).unwrap();
         assert!(seen.insert(begun.request.id.as_str().to_owned()));
         assert!(seen.insert(begun.browser.expose().clone()));

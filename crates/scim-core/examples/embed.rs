@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use kernel::{Actor, Ctx, SystemEnv, TenantId};
-use scim_core::{Draft, OnExisting, Params, Patch, memory::MemoryStore, schema::USERS, users};
+use scim_core::{OnExisting, Params, Patch, UserDraft, memory::MemoryStore, schema::USERS, users};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
@@ -16,7 +16,7 @@ async fn main() -> Result<(), scim_core::Error> {
     let mut store = MemoryStore::new();
 
     let body = json!({ "userName": "ada@example.com", "name": { "givenName": "Ada" } });
-    let created = users::create(&ctx, &mut store, Draft::read(&body)?, OnExisting::Refuse).await?;
+    let created = users::create(&ctx, &mut store, UserDraft::read(&body)?, OnExisting::Refuse).await?;
     println!("created: {created:?}");
 
     let params = Params::of_query("filter=name.givenName+sw+%22ad%22+and+not+(title+pr)&attributes=userName");

@@ -2,7 +2,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use kernel::{Actor, Ctx, StoreError, SystemEnv, TenantId, Timestamp, UserId};
-use scim_core::{Found, OnExisting, Query, Request, Service, User, UserStore};
+use scim_core::{OnExisting, Query, Request, ResourcePage, Service, User, UserStore};
 use tiny_http::{Header, Response};
 
 struct Directory(HashMap<UserId, User>);
@@ -19,8 +19,8 @@ impl UserStore for Directory {
         let key = key.parse().ok();
         Ok(self.0.values().find(|user| user.sign_in_email() == key).map(|user| user.id.clone()))
     }
-    async fn find_users(&mut self, query: &Query, _: bool) -> Result<Found<User>, StoreError> {
-        Ok(query.among(self.0.values().cloned()))
+    async fn find_users(&mut self, query: &Query, _: bool) -> Result<ResourcePage<User>, StoreError> {
+        Ok(query.page_of(self.0.values().cloned()))
     }
     async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
         let free = self.user_of_name(&user.user_name_key()).await?.is_none();

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use kernel::{Ctx, GroupId, UserId};
 
 use crate::{
-    Error, Found, Group, GroupDraft, GroupStore, MAX_MEMBERSHIPS, MemberChanges, MembersChanged, Patch, Query,
+    Error, Group, GroupDraft, GroupStore, MAX_MEMBERSHIPS, MemberChanges, MembersChanged, Patch, Query,
+    ResourcePage,
 };
 
 /// The outcome of creating or changing a group.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Changed {
+pub struct ChangedGroup {
     /// As it is now.
     pub group: Group,
     /// The names of the attributes that changed, `members` aside.
@@ -20,14 +21,14 @@ pub struct Changed {
 }
 
 /// Creates a group with its members.
-pub async fn create(ctx: &Ctx, store: &mut dyn GroupStore, draft: GroupDraft) -> Result<Changed, Error> {
+pub async fn create(ctx: &Ctx, store: &mut dyn GroupStore, draft: GroupDraft) -> Result<ChangedGroup, Error> {
     let group = Group::new(ctx, &draft)?;
     if !store.insert_group(&group).await? {
         return Err(Error::Uniqueness { attribute: "displayName" });
     }
     let joining = MemberChanges { join: draft.members, ..MemberChanges::default() };
     let members = change_members(store, &group.id, &joining).await?;
-    Ok(Changed { group, changed: Vec::new(), members })
+    Ok(ChangedGroup { group, changed: Vec::new(), members })
 }
 
 /// Reads one group, without its members.
@@ -46,7 +47,7 @@ pub async fn list(
     store: &mut dyn GroupStore,
     query: &Query,
     members: bool,
-) -> Result<(Found<Group>, Vec<(GroupId, UserId)>), Error> {
+) -> Result<(ResourcePage<Group>, Vec<(GroupId, UserId)>), Error> {
     let found = store.find_groups(query).await?;
     if !members || found.resources.is_empty() {
         return Ok((found, Vec::new()));
@@ -70,7 +71,7 @@ pub async fn replace(
     store: &mut dyn GroupStore,
     id: &GroupId,
     mut draft: GroupDraft,
-) -> Result<Changed, Error> {
+) -> Result<ChangedGroup, Error> {
     let before = store.group_for_update(id).await?.ok_or(Error::NotFound)?;
     let members = MemberChanges::exactly(std::mem::take(&mut draft.members));
     let after = before.replaced(draft)?;
@@ -83,7 +84,7 @@ pub async fn patch(
     store: &mut dyn GroupStore,
     id: &GroupId,
     patch: &Patch,
-) -> Result<Changed, Error> {
+) -> Result<ChangedGroup, Error> {
     let before = store.group_for_update(id).await?.ok_or(Error::NotFound)?;
     let (after, members) = before.patched(patch)?;
     change(ctx, store, before, after, &members).await
@@ -102,16 +103,16 @@ async fn change(
     before: Group,
     mut after: Group,
     members: &MemberChanges,
-) -> Result<Changed, Error> {
+) -> Result<ChangedGroup, Error> {
     let members = change_members(store, &before.id, members).await?;
     let changed = before.changes(&after);
     if changed.is_empty() && members.is_empty() {
-        return Ok(Changed { group: before, changed, members });
+        return Ok(ChangedGroup { group: before, changed, members });
     }
     // Never earlier than before, even where the clocks of two machines differ.
     after.last_modified = ctx.now.max(before.last_modified);
     store.update_group(&after).await?;
-    Ok(Changed { group: after, changed, members })
+    Ok(ChangedGroup { group: after, changed, members })
 }
 
 async fn change_members(

@@ -15,7 +15,7 @@ pub(crate) const MAX_SIZE: usize = 64 * 1024;
 /// A user as sent: validated against the schemas, names in their canonical case, unknown and
 /// read-only attributes left out.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Draft {
+pub struct UserDraft {
     /// `userName`, if it was sent; never blank.
     pub user_name: Option<String>,
     /// `externalId`, if it was sent.
@@ -26,7 +26,7 @@ pub struct Draft {
     pub attributes: Map<String, Value>,
 }
 
-impl Draft {
+impl UserDraft {
     /// Reads the JSON of a user.
     pub fn read(body: &Value) -> Result<Self, Error> {
         let Some(body) = body.as_object() else {
@@ -239,12 +239,12 @@ mod tests {
     use serde_json::json;
 
     fn problem(body: &Value) -> String {
-        Draft::read(body).unwrap_err().to_string()
+        UserDraft::read(body).unwrap_err().to_string()
     }
 
     #[test]
     fn clients_habits_are_met() {
-        let draft = Draft::read(&json!({
+        let draft = UserDraft::read(&json!({
             "schemas": ["anything"],
             "USERNAME": "ada",
             "Active": "False",
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn an_element_without_a_value_is_ignored() {
-        let draft = Draft::read(&json!({
+        let draft = UserDraft::read(&json!({
             "emails": [
                 { "type": "home", "primary": true },
                 { "value": "ada@example.com", "type": "work", "primary": true },

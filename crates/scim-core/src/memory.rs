@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use kernel::{GroupId, StoreError, Timestamp, UserId};
 
-use crate::{Found, Group, GroupStore, MemberChanges, MembersChanged, Membership, Query, User, UserStore};
+use crate::{
+    Group, GroupStore, MemberChanges, MembersChanged, Membership, Query, ResourcePage, User, UserStore,
+};
 
 /// One tenant's users and groups in maps, oldest first because ids sort by time.
 #[derive(Debug, Default)]
@@ -24,7 +26,7 @@ impl MemoryStore {
         self.users.values().any(|other| other.id != user.id && same(other))
     }
 
-    fn taken(&self, user: &User) -> bool {
+    fn is_name_taken(&self, user: &User) -> bool {
         let key = |user: &User| user.sign_in_email().map(|email| email.key());
         let (name, email) = (user.user_name_key(), key(user));
         self.other(user, |other| other.user_name_key() == name)
@@ -61,12 +63,12 @@ impl UserStore for MemoryStore {
         Ok(self.users.values().find(has).map(|user| user.id.clone()))
     }
 
-    async fn find_users(&mut self, query: &Query, _: bool) -> Result<Found<User>, StoreError> {
-        Ok(query.among(self.users.values().map(|user| self.with_groups(user))))
+    async fn find_users(&mut self, query: &Query, _: bool) -> Result<ResourcePage<User>, StoreError> {
+        Ok(query.page_of(self.users.values().map(|user| self.with_groups(user))))
     }
 
     async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
-        let free = !self.taken(user);
+        let free = !self.is_name_taken(user);
         if free {
             self.users.insert(user.id.clone(), user.clone());
         }
@@ -74,7 +76,7 @@ impl UserStore for MemoryStore {
     }
 
     async fn update_user(&mut self, _: &User, user: &User) -> Result<(), StoreError> {
-        if self.taken(user) {
+        if self.is_name_taken(user) {
             return Err(StoreError::Taken("userName or sign-in address".into()));
         }
         self.users.insert(user.id.clone(), user.clone());
@@ -96,12 +98,12 @@ impl GroupStore for MemoryStore {
         Ok(self.groups.get(id).map(|(group, _)| group.clone()))
     }
 
-    async fn find_groups(&mut self, query: &Query) -> Result<Found<Group>, StoreError> {
+    async fn find_groups(&mut self, query: &Query) -> Result<ResourcePage<Group>, StoreError> {
         let matching = self.groups.values().filter(|(group, members)| {
             let members: Vec<_> = members.iter().cloned().collect();
             query.filter.as_ref().is_none_or(|filter| filter.matches(&group.to_json(&members, "")))
         });
-        Ok(Found::among(matching.map(|(group, _)| group), &query.page, |group| group.id.as_str()))
+        Ok(ResourcePage::page_of(matching.map(|(group, _)| group), &query.page, |group| group.id.as_str()))
     }
 
     async fn members(

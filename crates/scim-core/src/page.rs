@@ -23,13 +23,13 @@ pub struct Query {
 
 impl Query {
     /// The page of those users for whom the filter holds.
-    pub fn among(&self, users: impl Iterator<Item = User>) -> Found<User> {
+    pub fn page_of(&self, users: impl Iterator<Item = User>) -> ResourcePage<User> {
         let holds = |user: &User| {
             self.filter.as_ref().is_none_or(|filter| filter.matches(&user.clone().into_json("")))
         };
         let mut matching: Vec<_> = users.filter(holds).collect();
         matching.sort_by(|one, other| one.id.cmp(&other.id));
-        Found::among(matching.iter(), &self.page, |user| user.id.as_str())
+        ResourcePage::page_of(matching.iter(), &self.page, |user| user.id.as_str())
     }
 }
 
@@ -140,7 +140,7 @@ fn is_id(text: &str) -> bool {
 
 /// A page of resources.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found<T> {
+pub struct ResourcePage<T> {
     /// All that match, on whatever page.
     pub total: u64,
     /// Those of the page, oldest first.
@@ -151,9 +151,9 @@ pub struct Found<T> {
     pub cut: bool,
 }
 
-impl<T> Found<T> {
+impl<T> ResourcePage<T> {
     /// A page of resources that are all in memory, in the order of their ids.
-    pub fn among<'t>(all: impl Iterator<Item = &'t T>, page: &Page, id: impl Fn(&T) -> &str) -> Self
+    pub fn page_of<'t>(all: impl Iterator<Item = &'t T>, page: &Page, id: impl Fn(&T) -> &str) -> Self
     where
         T: Clone + 't,
     {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use kernel::{GroupId, StoreError, Timestamp, UserId};
 
-use crate::{Found, Group, MemberChanges, Query, User};
+use crate::{Group, MemberChanges, Query, ResourcePage, User};
 
 /// Memberships that are answered in one list at most, of users as of groups. One resource is answered whole.
 pub const MAX_MEMBERSHIPS: u32 = 50_000;
@@ -22,8 +22,8 @@ pub trait UserStore: Send {
     /// The id of the user whose sign-in address has this key ([`kernel::Email::key`]).
     async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError>;
     /// A page of those that match, oldest first; with their groups only if `groups` are wanted. More than
-    /// [`MAX_MEMBERSHIPS`] of several users together need not be read: then the page is [`Found::cut`].
-    async fn find_users(&mut self, query: &Query, groups: bool) -> Result<Found<User>, StoreError>;
+    /// [`MAX_MEMBERSHIPS`] of several users together need not be read: then the page is [`ResourcePage::cut`].
+    async fn find_users(&mut self, query: &Query, groups: bool) -> Result<ResourcePage<User>, StoreError>;
     /// Keeps a new user; `false`, and nothing kept, when its name or sign-in address is taken.
     async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError>;
     /// Keeps what changed of a user. A name or address that is taken by then is [`StoreError::Taken`].
@@ -42,7 +42,7 @@ pub trait GroupStore: Send {
         self.group(id).await
     }
     /// A page of those that match, oldest first.
-    async fn find_groups(&mut self, query: &Query) -> Result<Found<Group>, StoreError>;
+    async fn find_groups(&mut self, query: &Query) -> Result<ResourcePage<Group>, StoreError>;
     /// The members of these groups in the order of groups and members, at most `limit` in all.
     async fn members(&mut self, groups: &[GroupId], limit: u32)
     -> Result<Vec<(GroupId, UserId)>, StoreError>;

@@ -4,7 +4,7 @@ use kernel::{Ctx, Email, GroupId, Timestamp, UserId};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Attributes, Draft, Error, fold,
+    Attributes, Error, UserDraft, fold,
     json::{write_head, write_meta, write_text},
     schema::{Attribute, ENTERPRISE_USER, USER},
 };
@@ -41,7 +41,7 @@ pub struct Membership {
 
 impl User {
     /// A new user from what was sent; `active` unless it says otherwise.
-    pub fn new(ctx: &Ctx, draft: Draft) -> Result<Self, Error> {
+    pub fn new(ctx: &Ctx, draft: UserDraft) -> Result<Self, Error> {
         Ok(Self {
             id: UserId::new(&*ctx.env),
             user_name: draft.require_user_name()?.to_owned(),
@@ -55,7 +55,7 @@ impl User {
     }
 
     /// This user with all attributes replaced by what was sent; `active` stays when it was not.
-    pub fn replaced(&self, draft: Draft) -> Result<Self, Error> {
+    pub fn replaced(&self, draft: UserDraft) -> Result<Self, Error> {
         Ok(Self {
             id: self.id.clone(),
             user_name: draft.require_user_name()?.to_owned(),
@@ -257,7 +257,7 @@ mod tests {
     fn user(body: &Value) -> User {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let ctx = Ctx::new(env.clone() as Arc<dyn Env>, TenantId::new(&*env), Actor::system("test"));
-        User::new(&ctx, Draft::read(body).unwrap()).unwrap()
+        User::new(&ctx, UserDraft::read(body).unwrap()).unwrap()
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn changes_are_named() {
         let before = user(&json!({ "userName": "ada", "title": "a", "nickName": "b" }));
-        let draft = Draft::read(&json!({ "userName": "ada", "title": "c", "locale": "en" })).unwrap();
+        let draft = UserDraft::read(&json!({ "userName": "ada", "title": "c", "locale": "en" })).unwrap();
         assert_eq!(before.changes(&before.replaced(draft).unwrap()), ["nickName", "title", "locale"]);
     }
 }

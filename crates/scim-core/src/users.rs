@@ -2,7 +2,7 @@
 
 use kernel::{Ctx, UserId};
 
-use crate::{Draft, Error, Found, MAX_MEMBERSHIPS, Patch, Query, User, UserStore};
+use crate::{Error, MAX_MEMBERSHIPS, Patch, Query, ResourcePage, User, UserDraft, UserStore};
 
 /// What creating a user answers when the name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum OnExisting {
 
 /// The outcome of creating a user.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Created {
+pub enum CreatedUser {
     /// It is new.
     New(User),
     /// One of this name was there.
@@ -26,15 +26,15 @@ pub enum Created {
 pub async fn create(
     ctx: &Ctx,
     store: &mut dyn UserStore,
-    draft: Draft,
+    draft: UserDraft,
     on_existing: OnExisting,
-) -> Result<Created, Error> {
+) -> Result<CreatedUser, Error> {
     let user = User::new(ctx, draft)?;
     if store.insert_user(&user).await? {
-        return Ok(Created::New(user));
+        return Ok(CreatedUser::New(user));
     }
     match store.user_of_name(&user.user_name_key()).await? {
-        Some(existing) if on_existing == OnExisting::Answer => Ok(Created::Existing(existing)),
+        Some(existing) if on_existing == OnExisting::Answer => Ok(CreatedUser::Existing(existing)),
         Some(_) => Err(Error::Uniqueness { attribute: "userName" }),
         None => Err(Error::Uniqueness { attribute: address_attribute(&user) }),
     }
@@ -51,7 +51,11 @@ pub async fn get(store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> 
 }
 
 /// Reads a page of users; with their groups only if `groups` are wanted.
-pub async fn list(store: &mut dyn UserStore, query: &Query, groups: bool) -> Result<Found<User>, Error> {
+pub async fn list(
+    store: &mut dyn UserStore,
+    query: &Query,
+    groups: bool,
+) -> Result<ResourcePage<User>, Error> {
     let found = store.find_users(query, groups).await?;
     if found.cut {
         let problem = format!(
@@ -65,7 +69,7 @@ pub async fn list(store: &mut dyn UserStore, query: &Query, groups: bool) -> Res
 
 /// The outcome of changing a user.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Changed {
+pub struct ChangedUser {
     /// As it is now.
     pub user: User,
     /// The names of the attributes that changed, `active` aside.
@@ -80,8 +84,8 @@ pub async fn replace(
     ctx: &Ctx,
     store: &mut dyn UserStore,
     id: &UserId,
-    draft: Draft,
-) -> Result<Changed, Error> {
+    draft: UserDraft,
+) -> Result<ChangedUser, Error> {
     let before = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
     let after = before.replaced(draft)?;
     change(ctx, store, before, after).await
@@ -93,7 +97,7 @@ pub async fn patch(
     store: &mut dyn UserStore,
     id: &UserId,
     patch: &Patch,
-) -> Result<Changed, Error> {
+) -> Result<ChangedUser, Error> {
     let before = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
     let after = before.patched(patch)?;
     change(ctx, store, before, after).await
@@ -104,17 +108,17 @@ async fn change(
     store: &mut dyn UserStore,
     before: User,
     mut after: User,
-) -> Result<Changed, Error> {
+) -> Result<ChangedUser, Error> {
     let changed = before.changes(&after);
     let activation = (after.active != before.active).then_some(after.active);
     if changed.is_empty() && activation.is_none() {
-        return Ok(Changed { user: before, changed, activation });
+        return Ok(ChangedUser { user: before, changed, activation });
     }
     refuse_taken(store, &before, &after).await?;
     // Never earlier than before, even where the clocks of two machines differ.
     after.last_modified = ctx.now.max(before.last_modified);
     store.update_user(&before, &after).await?;
-    Ok(Changed { user: after, changed, activation })
+    Ok(ChangedUser { user: after, changed, activation })
 }
 
 /// Takes a user away (RFC 7644 §3.6): gone for every reader, its names free for another, which will have

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use kernel::{Actor, Ctx, SystemEnv, TenantId};
 use scim_core::{
-    Draft, Error, Group, GroupDraft, MemberChanges, Patch, User,
+    Error, Group, GroupDraft, MemberChanges, Patch, User, UserDraft,
     schema::{GROUPS, USERS},
 };
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn ada() -> User {
         ],
         ENTERPRISE: { "department": "Engines", "manager": { "value": "usr_9" } },
     });
-    User::new(&ctx(), Draft::read(&body).unwrap()).unwrap()
+    User::new(&ctx(), UserDraft::read(&body).unwrap()).unwrap()
 }
 
 fn patched(user: &User, operations: Value) -> Result<User, Error> {

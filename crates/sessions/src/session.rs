@@ -197,7 +197,7 @@ impl Session {
     }
 
     /// Uses the grace up for this.
-    pub fn spend(&mut self, act: GraceAct) {
+    pub fn consume(&mut self, act: GraceAct) {
         if let Some(grace) = &mut self.grace {
             grace.spent.push(act);
         }

@@ -43,7 +43,7 @@ pub fn not_recent() -> Error {
 
 /// By what leave an enrolment was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Leave {
+pub enum EnrolmentGround {
     /// There was no factor, and the sign-in was fresh.
     First,
     /// The session had a grace, which is used up when the enrolment is finished.
@@ -52,7 +52,7 @@ pub enum Leave {
     Proved,
 }
 
-impl Leave {
+impl EnrolmentGround {
     /// As the last used step of a pending authenticator app, which has used none.
     pub fn as_step(self) -> i64 {
         match self {
@@ -94,7 +94,7 @@ pub async fn may_enrol<S: Storage>(
     store: &mut S,
     enrolling: &Enrolling,
     factors: &[Factor],
-) -> Result<Option<Leave>, Error> {
+) -> Result<Option<EnrolmentGround>, Error> {
     let (session, mfa) = (&enrolling.session, &enrolling.account.policy.mfa);
     let counts = |factor: &Factor| factor.is_verified() && mfa.accepts(factor.kind());
     if !factors.iter().any(Factor::is_verified) {
@@ -104,16 +104,16 @@ pub async fn may_enrol<S: Storage>(
             return Err(Error::MfaRequired);
         }
         check_fresh(session, ctx.now)?;
-        Ok(Some(Leave::First))
+        Ok(Some(EnrolmentGround::First))
     } else if session.has_grace(GraceAct::Enrol, ctx.now) {
-        Ok(Some(Leave::Grace))
+        Ok(Some(EnrolmentGround::Grace))
     } else if !factors.iter().any(counts) {
         // None can be proved any more: whoever has just signed in with the one there is enrols one that counts.
         if !session.has_second_factor() {
             return Err(too_long_ago());
         }
         check_fresh(session, ctx.now)?;
-        Ok(Some(Leave::Proved))
+        Ok(Some(EnrolmentGround::Proved))
     } else if enrolling.owes() {
         // What is there is proved by going on with the sign-in.
         Err(Error::MfaRequired)
@@ -143,16 +143,16 @@ pub async fn finishing<S: Storage>(
     store: &mut S,
     mut enrolling: Enrolling,
     factor: &Factor,
-    leave: Leave,
+    leave: EnrolmentGround,
 ) -> Result<Finishing, Error> {
     let mut others = store.factors(&enrolling.session.user).await?;
     others.retain(|other| other.is_verified() && other.id != factor.id);
     check_room(&others)?;
     let needs_step_up = match leave {
-        Leave::Proved => false,
-        Leave::First if others.is_empty() => false,
+        EnrolmentGround::Proved => false,
+        EnrolmentGround::First if others.is_empty() => false,
         _ if enrolling.session.has_grace(GraceAct::Enrol, ctx.now) => {
-            enrolling.session.spend(GraceAct::Enrol);
+            enrolling.session.consume(GraceAct::Enrol);
             false
         }
         _ => true,
@@ -219,7 +219,7 @@ pub async fn finish<S: Storage>(
 /// its grace already.
 fn begin_grace(session: &mut Session, now: Timestamp) {
     if session.grace.as_ref().is_some_and(|grace| grace.kind == GraceKind::Recovery) {
-        session.spend(GraceAct::Enrol);
+        session.consume(GraceAct::Enrol);
     } else {
         session.grace = Some(Grace::new(GraceKind::FirstFactor, now));
     }

@@ -57,7 +57,7 @@ pub enum Error {
     UserNotFound,
     /// The tenant's network policy refuses the client's address.
     #[error("the network policy refuses the client's address")]
-    NetworkBlocked(Box<Blocked>),
+    NetworkBlocked(Box<NetworkBlocked>),
     /// There is no relying party for passkeys.
     #[error("passkeys need a base_url with the name of a host")]
     NoPasskeys,
@@ -73,14 +73,14 @@ pub enum Error {
 }
 
 /// A sign-in that the network policy refuses. The unit of work is rolled back, so whoever runs it writes the entry.
-pub struct Blocked {
+pub struct NetworkBlocked {
     /// As whom, and where.
     pub ctx: Ctx,
     /// The audit entry.
     pub event: Event,
 }
 
-impl std::fmt::Debug for Blocked {
+impl std::fmt::Debug for NetworkBlocked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Blocked").field("event", &self.event).finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@ use audit::{
     Audited, Event,
     events::sign_in::{SessionRenewed, SessionRevoked, SessionsRevoked, SignInNewDevice, SignInSucceeded},
 };
-use credentials::{FactorStore, Familiarity, SignInStore};
+use credentials::{FactorStore, OriginHistory, SignInStore};
 use kernel::{Ctx, StoreError, UserId};
 use sessions::{Session, SessionId, SessionStore};
 
@@ -15,7 +15,7 @@ pub(crate) async fn record_origin<S: SignInStore>(
     session: &Session,
     origin: &str,
 ) -> Result<Option<Event>, StoreError> {
-    let is_new = store.note_origin(&session.user, origin, ctx.now).await? == Familiarity::New;
+    let is_new = store.note_origin(&session.user, origin, ctx.now).await? == OriginHistory::New;
     let data = SignInNewDevice { session: session.id.to_string() };
     Ok(is_new.then(|| Event::new(session.user.as_str(), &data)))
 }

@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     events,
     factor::Verifiers,
-    first_factor::{self, Provable},
+    first_factor::{self, AvailableFactors},
     network,
     outcome::Outcome,
     session,
@@ -60,7 +60,7 @@ pub async fn with_neighbour_cookie<S: Storage>(
     let Account { person, policy } = &account;
     check_mode(Step::NeighbourCookie, policy.sign_in_mode, person.break_glass)?;
     network::admit(ctx, store, person).await?;
-    let provable = Provable::load(store, &account, &Progress::default()).await?;
+    let provable = AvailableFactors::load(store, &account, &Progress::default()).await?;
     let state = next(State::Anonymous, Step::NeighbourCookie, &provable.requirements)?;
     let new = NewSession {
         user,

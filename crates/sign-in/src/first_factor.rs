@@ -18,12 +18,12 @@ use crate::{
 };
 
 /// What a user can prove, and what the tenant asks for.
-pub(crate) struct Provable {
+pub(crate) struct AvailableFactors {
     pub(crate) requirements: Requirements,
     pub(crate) verified: Vec<Factor>,
 }
 
-impl Provable {
+impl AvailableFactors {
     /// Reads it in the unit of work that has the account locked.
     pub(crate) async fn load<S: FactorStore>(
         store: &mut S,
@@ -61,21 +61,21 @@ pub(crate) async fn after<S: Storage>(
     (from, step): (State, Step),
     device: &Device,
 ) -> Result<Audited<Outcome>, Error> {
-    let provable = Provable::load(store, &account, &progress).await?;
+    let provable = AvailableFactors::load(store, &account, &progress).await?;
     match next(from, step, &provable.requirements)? {
-        State::FactorOwed => ask(ctx, store, verifiers, &account, progress, &provable).await,
+        State::FactorOwed => issue_factor_ticket(ctx, store, verifiers, &account, progress, &provable).await,
         state => session::start(ctx, store, account, progress, state, device).await,
     }
 }
 
 /// Issues a ticket for a second factor.
-async fn ask<S: Storage>(
+async fn issue_factor_ticket<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
     verifiers: &Verifiers<'_>,
     account: &Account,
     mut progress: Progress,
-    provable: &Provable,
+    provable: &AvailableFactors,
 ) -> Result<Audited<Outcome>, Error> {
     let (factors, webauthn) = challenge(verifiers, &mut progress, provable)?;
     let state = progress.to_state()?;
@@ -88,7 +88,7 @@ async fn ask<S: Storage>(
 pub(crate) async fn ask_again<S: Storage>(
     store: &mut S,
     verifiers: &Verifiers<'_>,
-    provable: &Provable,
+    provable: &AvailableFactors,
     (mut ticket, text): (Ticket, String),
     mut progress: Progress,
 ) -> Result<Audited<Outcome>, Error> {
@@ -106,7 +106,7 @@ pub(crate) async fn ask_again<S: Storage>(
 fn challenge(
     verifiers: &Verifiers<'_>,
     progress: &mut Progress,
-    provable: &Provable,
+    provable: &AvailableFactors,
 ) -> Result<(Vec<FactorName>, Option<Value>), Error> {
     let factors = provable.to_ask();
     let has = |kind: FactorKind| factors.iter().any(|factor| factor.kind() == kind);

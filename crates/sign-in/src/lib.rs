@@ -62,7 +62,7 @@ pub mod ticket;
 pub use self::{
     account::{Account, lock_account, lock_account_to_remove, lock_session},
     device::Device,
-    error::{Blocked, Error},
+    error::{Error, NetworkBlocked},
     events::{end_other_sessions, end_session},
     factor::{FactorAnswer, FactorName, TotpKeys, Verifiers},
     federated::{NeighbourCookie, with_identity_provider, with_neighbour_cookie},

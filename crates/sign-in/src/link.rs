@@ -4,7 +4,7 @@ use audit::{
     Audited, Event,
     events::{credentials::PasswordChanged, sign_in::SessionsRevoked},
 };
-use credentials::{PasswordContext, SignInPolicy, Weak};
+use credentials::{PasswordContext, SignInPolicy, WeakPassword};
 use directory::{Link, LinkStore, PeopleStore, Person};
 use kernel::{Ctx, Email, Secret, TenantId, Timestamp, UserId};
 use sessions::Method;
@@ -60,7 +60,7 @@ pub fn check_password(
     person: &Person,
     tenant: &str,
     factor_enforced: bool,
-) -> Result<(), Weak> {
+) -> Result<(), WeakPassword> {
     let email = person.email.as_ref().map(Email::as_str);
     let known = [email, person.display_name.as_deref(), Some(person.user_name.as_str()), Some(tenant)];
     let names: Vec<&str> = known.into_iter().flatten().collect();

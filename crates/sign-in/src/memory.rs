@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use credentials::{
-    Factor, FactorId, FactorStore, Familiarity, MemoryCredentials, Salt, SignInPolicy, SignInStore, Ticket,
+    Factor, FactorId, FactorStore, MemoryCredentials, OriginHistory, Salt, SignInPolicy, SignInStore, Ticket,
     TicketStore,
 };
 use directory::{Link, LinkStore, MemoryPeople, PeopleStore, Person};
@@ -105,12 +105,12 @@ impl SignInStore for MemoryStore {
         user: &UserId,
         origin: &str,
         at: Timestamp,
-    ) -> Result<Familiarity, StoreError> {
+    ) -> Result<OriginHistory, StoreError> {
         self.credentials.note_origin(user, origin, at).await
     }
 
-    async fn spend_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
-        self.credentials.spend_challenge(hash, until).await
+    async fn consume_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
+        self.credentials.consume_challenge(hash, until).await
     }
 
     async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
@@ -133,12 +133,12 @@ impl SignInStore for MemoryStore {
         self.credentials.notices(user).await
     }
 
-    async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
-        self.credentials.take_notice(user).await
+    async fn consume_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+        self.credentials.consume_notice(user).await
     }
 
-    async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
-        self.credentials.leave_notice(user, notice).await
+    async fn add_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+        self.credentials.add_notice(user, notice).await
     }
 }
 

@@ -5,7 +5,7 @@ use directory::{Person, Role};
 use kernel::Ctx;
 use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
 
-use crate::error::{Blocked, Error};
+use crate::error::{Error, NetworkBlocked};
 
 /// Refuses a user whose first factor is proved and whose address the tenant's policy blocks.
 pub async fn admit<S: NetworkPolicyStore>(ctx: &Ctx, store: &mut S, person: &Person) -> Result<(), Error> {
@@ -20,5 +20,5 @@ pub async fn admit<S: NetworkPolicyStore>(ctx: &Ctx, store: &mut S, person: &Per
     let surface = Surface::SignIn.as_str();
     let data = NetworkPolicyBlocked { surface, credential: person.id.to_string(), suppressed: None };
     let event = Event::new(ctx.tenant.as_str(), &data);
-    Err(Error::NetworkBlocked(Box::new(Blocked { ctx: ctx.clone(), event })))
+    Err(Error::NetworkBlocked(Box::new(NetworkBlocked { ctx: ctx.clone(), event })))
 }

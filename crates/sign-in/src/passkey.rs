@@ -88,7 +88,7 @@ pub async fn with_passkey<S: Storage>(
 ) -> Result<Audited<Attempt>, Error> {
     let PasskeyProof { user, challenge: PasskeyChallenge { until, pending }, hash, credential, .. } = proof;
     let person = PeopleStore::person(store, &user).await?;
-    if !store.spend_challenge(&hash, Timestamp::from_unix_millis(until)).await? {
+    if !store.consume_challenge(&hash, Timestamp::from_unix_millis(until)).await? {
         return Err(Error::TicketInvalid);
     }
     let verified = assert_passkey(ctx, store, verifiers, &user, &credential, &pending).await?;

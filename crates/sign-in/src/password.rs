@@ -42,7 +42,7 @@ impl AccountState {
 }
 
 /// The accounts of an address after their passwords were compared.
-pub struct Compared<A> {
+pub struct ComparedAccounts<A> {
     /// Those that the password opens, and whether its hash is to be made anew.
     pub open: Vec<(A, bool)>,
     /// Those for which the audit log gets a failed sign-in, with the reason.
@@ -55,8 +55,13 @@ pub struct Compared<A> {
 ///
 /// Where the password fits none, it is not known which account was meant, and all fail. Where it fits one, the others
 /// were not meant, and their tenants learn nothing.
-pub fn compare<A>(accounts: Vec<A>, verdicts: &[Verdict], state: impl Fn(&A) -> AccountState) -> Compared<A> {
-    let mut compared = Compared { open: Vec::new(), failed: Vec::new(), refusal: Error::InvalidCredentials };
+pub fn compare<A>(
+    accounts: Vec<A>,
+    verdicts: &[Verdict],
+    state: impl Fn(&A) -> AccountState,
+) -> ComparedAccounts<A> {
+    let mut compared =
+        ComparedAccounts { open: Vec::new(), failed: Vec::new(), refusal: Error::InvalidCredentials };
     let (mut wrong, mut fits_any) = (Vec::new(), false);
     for (account, verdict) in accounts.into_iter().zip(verdicts) {
         let Verdict::Right { stale } = verdict else {
@@ -110,7 +115,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
 
 /// What a ticket for a choice remembers.
 #[derive(Serialize, Deserialize)]
-struct Offer {
+struct TenantOffer {
     /// When the password was compared.
     at: Timestamp,
     choices: Vec<FittingAccount>,
@@ -123,14 +128,14 @@ pub async fn offer_tenants<S: TicketStore>(
     user: &UserId,
     choices: Vec<FittingAccount>,
 ) -> Result<Audited<TicketText>, Error> {
-    let offer = Offer { at: ctx.now, choices };
+    let offer = TenantOffer { at: ctx.now, choices };
     let state = serde_json::to_value(offer).map_err(Error::internal)?;
     let ticket = ticket::issue(ctx, store, TicketKind::TenantChoice, user, state).await?;
     Ok(Audited::without(ticket, Unaudited::StepTaken))
 }
 
 /// A tenant that was chosen.
-pub struct Chosen {
+pub struct ChosenTenant {
     /// The account in it.
     pub account: FittingAccount,
     /// When the password was compared.
@@ -143,16 +148,16 @@ pub async fn choose_tenant<S: TicketStore>(
     store: &mut S,
     hash: &[u8; 32],
     slug: &str,
-) -> Result<Audited<Option<Chosen>>, Error> {
+) -> Result<Audited<Option<ChosenTenant>>, Error> {
     let kept = ticket::find(store, hash, TicketKind::TenantChoice, ctx.now).await?;
-    let Offer { at, choices } = serde_json::from_value(kept.state.clone()).map_err(Error::internal)?;
+    let TenantOffer { at, choices } = serde_json::from_value(kept.state.clone()).map_err(Error::internal)?;
     let account = choices.into_iter().find(|choice| choice.slug == slug);
     if account.is_some() {
         ticket::take(store, hash).await?;
     } else {
         ticket::count_wrong(store, kept).await?;
     }
-    let chosen = account.map(|account| Chosen { account, compared_at: at });
+    let chosen = account.map(|account| ChosenTenant { account, compared_at: at });
     Ok(Audited::without(chosen, Unaudited::StepTaken))
 }
 

@@ -107,7 +107,7 @@ pub async fn reset_password<S: Storage>(
     let kind = if had_one { LinkKind::Reset } else { LinkKind::Invitation };
     let link = issue_link(ctx, store, &person, kind).await?;
     if had_one {
-        store.leave_notice(user, PASSWORD_RESET).await?;
+        store.add_notice(user, PASSWORD_RESET).await?;
     }
     let count = store.revoke_sessions(user, ctx.now, None).await?;
     let revoked = revoke_tokens(ctx, store, user).await?;
@@ -162,7 +162,7 @@ pub async fn reset_factors<S: Storage>(
     let revoked = revoke_tokens(ctx, store, user).await?;
     let revoked_tokens = revoked.len();
     events.extend(revoked);
-    store.leave_notice(user, FACTORS_RESET).await?;
+    store.add_notice(user, FACTORS_RESET).await?;
     Ok(Audited::of_changes(FactorsReset { person, removed, revoked_tokens }, events))
 }
 

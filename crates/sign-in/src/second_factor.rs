@@ -13,7 +13,7 @@ use crate::{
     device::Device,
     error::Error,
     factor::{Challenge, FactorAnswer, FactorName, Verifiers, prove},
-    first_factor::{self, Provable},
+    first_factor::{self, AvailableFactors},
     network,
     outcome::{Attempt, Outcome},
     session,
@@ -57,7 +57,8 @@ pub async fn with_second_factor<S: Storage>(
     network::admit(ctx, store, &account.person).await?;
     let ticket = ticket::find(store, &hash, TicketKind::Factor, ctx.now).await?;
     let mut progress = Progress::of(&ticket)?;
-    let Provable { requirements, verified } = Provable::load(store, &account, &progress).await?;
+    let AvailableFactors { requirements, verified } =
+        AvailableFactors::load(store, &account, &progress).await?;
     let state = next(State::FactorOwed, Step::Factor(name), &requirements)?;
     let challenge = Challenge { user: &user, verified: &verified, pending: progress.pending.as_ref() };
     if !prove(ctx, store, verifiers, &challenge, name, &answer).await? {
@@ -115,7 +116,7 @@ pub async fn resume<S: Storage>(
     if progress.methods != [Method::Sso] {
         return Err(Error::TicketInvalid);
     }
-    let provable = Provable::load(store, &account, &progress).await?;
+    let provable = AvailableFactors::load(store, &account, &progress).await?;
     next(State::FactorOwed, Step::Resume, &provable.requirements)?;
     first_factor::ask_again(store, verifiers, &provable, (ticket, text), progress).await
 }

@@ -150,6 +150,6 @@ async fn notice_for<S: SignInStore>(
         // It stays for a sign-in that does not come from the link itself.
         Ok(store.notices(&session.user).await?.into_iter().next())
     } else {
-        Ok(store.take_notice(&session.user).await?)
+        Ok(store.consume_notice(&session.user).await?)
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use kernel::{ManualEnv, TenantId};
 use sign_in::{
     MemoryStore,
-    conformance::{Seen, sequence},
+    conformance::{ActionCounts, sequence},
 };
 
 #[tokio::test]
 async fn generated_sign_ins_do_what_the_model_says() {
-    let mut seen = Seen::new();
+    let mut seen = ActionCounts::new();
     for seed in 0..40 {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let tenant = TenantId::new(&*env);

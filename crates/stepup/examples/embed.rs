@@ -80,8 +80,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stolen = stepup::check(&ctx, &keys, &SHIP, &elsewhere, granted.token.expose());
     assert_eq!(stolen, Err(Invalid::IpMismatch));
     let claims = stepup::check(&ctx, &keys, &SHIP, &ada, granted.token.expose())?;
-    stepup::spend(&ctx, &mut store, &claims).await??;
+    stepup::consume(&ctx, &mut store, &claims).await??;
     println!("shipped, on a proof by {}", claims.factor.as_str());
-    assert_eq!(stepup::spend(&ctx, &mut store, &claims).await?, Err(Invalid::AlreadyUsed));
+    assert_eq!(stepup::consume(&ctx, &mut store, &claims).await?, Err(Invalid::AlreadyUsed));
     Ok(())
 }

@@ -155,7 +155,7 @@ async fn verify(
 /// The act. The token is used up with it, not before: where it is one transaction, it is used up in that.
 async fn seal(State(house): State<Arc<House>>, Sealing(proof): Sealing) -> Result<Json<Value>, Response> {
     let mut store = house.store.lock().await;
-    let spent = stepup::spend(&house.ctx(), &mut *store, &proof).await;
+    let spent = stepup::consume(&house.ctx(), &mut *store, &proof).await;
     spent.map_err(|error| failed(&error.into()))?.map_err(invalid)?;
     Ok(Json(json!({ "sealed": true, "by": proof.user.to_string(), "with": proof.factor })))
 }

@@ -7,8 +7,8 @@ use kernel::{Ctx, Id, SigningKeys, StoreError, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{
-    Challenge, ChallengeId, Claims, Factor, Grant, Invalid, Purpose, Spent, StepUpStore, Token, error::Error,
-    find,
+    Challenge, ChallengeId, Claims, Consumption, Factor, Grant, Invalid, Purpose, StepUpStore, Token,
+    error::Error, find,
 };
 
 /// Minutes that a challenge waits for its answer.
@@ -69,7 +69,7 @@ pub trait Ceremonies<S: ?Sized>: Send + Sync {
 
 /// A challenge as the client is told it.
 #[derive(Debug)]
-pub struct Begun {
+pub struct BegunChallenge {
     /// Goes with the answer.
     pub id: ChallengeId,
     /// With what it may be answered.
@@ -103,11 +103,11 @@ pub enum Verified {
     /// It proves nothing.
     Wrong(Challenge),
     /// A proof.
-    Right(Box<Granted>),
+    Right(Box<IssuedToken>),
 }
 
 /// A proof that was given.
-pub struct Granted {
+pub struct IssuedToken {
     /// For the client, once.
     pub token: Token,
     /// What is kept of it.
@@ -121,7 +121,7 @@ pub async fn begin<S: StepUpStore>(
     ceremonies: &dyn Ceremonies<S>,
     caller: &Caller,
     purpose: &Purpose,
-) -> Result<Begun, Error> {
+) -> Result<BegunChallenge, Error> {
     if caller.ip.is_none() {
         return Err(Error::AddressUnknown);
     }
@@ -147,7 +147,7 @@ pub async fn begin<S: StepUpStore>(
         wrong_answers: 0,
     };
     store.insert_challenge(&challenge, MAX_LIVE).await?;
-    Ok(Begun { id: challenge.id, factors: challenge.factors, webauthn })
+    Ok(BegunChallenge { id: challenge.id, factors: challenge.factors, webauthn })
 }
 
 /// The challenge that waits for an answer of this caller's with this factor, held until the end of the unit of work.
@@ -211,11 +211,11 @@ pub async fn verify<S: StepUpStore>(
     };
     let token = Claims::of(&ctx.tenant, &grant).sign(keys).ok_or(Error::NoKey)?;
     store.insert_grant(&grant).await?;
-    Ok(Verified::Right(Box::new(Granted { token, grant })))
+    Ok(Verified::Right(Box::new(IssuedToken { token, grant })))
 }
 
 /// Whether what a request shows is a proof for this act by this caller, as far as the token itself tells: whether it
-/// is still there to be used is found out by [`spend`].
+/// is still there to be used is found out by [`consume`].
 pub fn check(
     ctx: &Ctx,
     keys: &SigningKeys,
@@ -238,15 +238,15 @@ pub fn check(
 }
 
 /// Uses a token up, in the unit of work of the act: if that fails, the token stays good.
-pub async fn spend(
+pub async fn consume(
     ctx: &Ctx,
     store: &mut dyn StepUpStore,
     claims: &Claims,
 ) -> Result<Result<(), Invalid>, StoreError> {
-    Ok(match store.spend_grant(&claims.id, ctx.now).await? {
-        Spent::Now => Ok(()),
-        Spent::Already => Err(Invalid::AlreadyUsed),
-        Spent::Revoked => Err(Invalid::Revoked),
+    Ok(match store.consume_grant(&claims.id, ctx.now).await? {
+        Consumption::Now => Ok(()),
+        Consumption::Already => Err(Invalid::AlreadyUsed),
+        Consumption::Revoked => Err(Invalid::Revoked),
     })
 }
 

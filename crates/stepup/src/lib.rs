@@ -3,7 +3,7 @@
 //! An act of high impact names a [`Purpose`]. Without a proof it is refused; whoever wants it done [begins](begin) a
 //! challenge for that purpose, answers it with a second factor, and gets a token from [`verify`]. The token is good for one
 //! act of that purpose, by the same person in the same session from the same address, for a minute: [`check`] looks at
-//! what it says, [`spend`] uses it up in the transaction of the act.
+//! what it says, [`consume`] uses it up in the transaction of the act.
 //!
 //! What is stored is behind [`StepUpStore`] ([`MemoryStore`] is one), how a factor is verified behind [`Ceremonies`];
 //! nothing here knows of HTTP, databases or WebAuthn. A service brings its own purposes:
@@ -30,8 +30,8 @@ mod token;
 
 pub use error::Error;
 pub use flow::{
-    Answer, Attempt, Begun, CHALLENGE_MINUTES, Caller, Ceremonies, Ceremony, Granted, MAX_LIVE,
-    MAX_WRONG_ANSWERS, Verified, begin, check, revoke, spend, status, verify, waiting,
+    Answer, Attempt, BegunChallenge, CHALLENGE_MINUTES, Caller, Ceremonies, Ceremony, IssuedToken, MAX_LIVE,
+    MAX_WRONG_ANSWERS, Verified, begin, check, consume, revoke, status, verify, waiting,
 };
 pub use memory::MemoryStore;
 pub use purpose::{
@@ -40,5 +40,5 @@ pub use purpose::{
     SCIM_TOKEN_MINT, SIGN_IN_POLICY_CHANGE, SSO_PROVIDER_CHANGE, USER_ADMIN_CHANGE, WEBHOOK_SECRET_ROTATE,
     find,
 };
-pub use store::{Challenge, ChallengeId, Grant, GrantId, Spent, StepUpStore};
+pub use store::{Challenge, ChallengeId, Consumption, Grant, GrantId, StepUpStore};
 pub use token::{Claims, Invalid, MAX_LENGTH, Token};

@@ -3,24 +3,24 @@
 use async_trait::async_trait;
 use kernel::{StoreError, Timestamp, UserId};
 
-use crate::{Challenge, ChallengeId, Grant, GrantId, Spent, StepUpStore};
+use crate::{Challenge, ChallengeId, Consumption, Grant, GrantId, StepUpStore};
 
 /// Keeps everything in memory. What holds it (a mutex) is what makes it exact under parallel requests.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     challenges: Vec<Challenge>,
-    grants: Vec<Kept>,
+    grants: Vec<StoredGrant>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredGrant {
     grant: Grant,
-    spent: Option<Spent>,
+    spent: Option<Consumption>,
 }
 
 impl MemoryStore {
     /// Forgets what is over; a service calls it now and then.
-    pub fn tidy(&mut self, now: Timestamp) {
+    pub fn purge_expired(&mut self, now: Timestamp) {
         let minutes = crate::CHALLENGE_MINUTES;
         self.challenges.retain(|challenge| now < challenge.created_at.plus_millis(minutes * 60_000));
         self.grants.retain(|kept| now < kept.grant.expires_at);
@@ -64,16 +64,16 @@ impl StepUpStore for MemoryStore {
     }
 
     async fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
-        self.grants.push(Kept { grant: grant.clone(), spent: None });
+        self.grants.push(StoredGrant { grant: grant.clone(), spent: None });
         Ok(())
     }
 
-    async fn spend_grant(&mut self, id: &GrantId, _: Timestamp) -> Result<Spent, StoreError> {
+    async fn consume_grant(&mut self, id: &GrantId, _: Timestamp) -> Result<Consumption, StoreError> {
         let Some(kept) = self.grants.iter_mut().find(|kept| kept.grant.id == *id) else {
-            return Ok(Spent::Revoked);
+            return Ok(Consumption::Revoked);
         };
-        let answer = kept.spent.unwrap_or(Spent::Now);
-        kept.spent.get_or_insert(Spent::Already);
+        let answer = kept.spent.unwrap_or(Consumption::Now);
+        kept.spent.get_or_insert(Consumption::Already);
         Ok(answer)
     }
 
@@ -83,7 +83,7 @@ impl StepUpStore for MemoryStore {
         purpose: &str,
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
-        let usable = |kept: &&Kept| {
+        let usable = |kept: &&StoredGrant| {
             let grant = &kept.grant;
             kept.spent.is_none() && grant.user == *user && grant.purpose == purpose && now < grant.expires_at
         };
@@ -95,7 +95,7 @@ impl StepUpStore for MemoryStore {
         self.challenges.retain(|challenge| challenge.user != *user);
         let mut count = 0;
         for kept in self.grants.iter_mut().filter(|kept| kept.grant.user == *user && kept.spent.is_none()) {
-            kept.spent = Some(Spent::Revoked);
+            kept.spent = Some(Consumption::Revoked);
             count += 1;
         }
         Ok(count)

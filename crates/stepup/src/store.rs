@@ -70,7 +70,7 @@ pub struct Grant {
 
 /// What became of an attempt to use a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spent {
+pub enum Consumption {
     /// It is used now, by this attempt and no other.
     Now,
     /// Another was first.
@@ -92,8 +92,8 @@ pub trait StepUpStore: Send {
     async fn take_challenge(&mut self, id: &ChallengeId) -> Result<bool, StoreError>;
     /// Keeps a new token.
     async fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError>;
-    /// Uses a token up, by one conditional statement: of several who try at once one is told [`Spent::Now`].
-    async fn spend_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Spent, StoreError>;
+    /// Uses a token up, by one conditional statement: of several who try at once one is told [`Consumption::Now`].
+    async fn consume_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Consumption, StoreError>;
     /// The freshest token of a person for a purpose that is neither used, taken back nor expired.
     async fn freshest_grant(
         &mut self,

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, UserId};
 use serde_json::{Value, json};
 use stepup::{
-    Answer, Attempt, Caller, Ceremonies, Ceremony, Claims, ERASURE_FINALIZE, Error, Factor, Granted, Invalid,
-    MemoryStore, PAYROLL_SEAL, PURPOSES, Purpose, SCIM_TOKEN_MINT, StepUpStore, Verified,
+    Answer, Attempt, Caller, Ceremonies, Ceremony, Claims, ERASURE_FINALIZE, Error, Factor, Invalid,
+    IssuedToken, MemoryStore, PAYROLL_SEAL, PURPOSES, Purpose, SCIM_TOKEN_MINT, StepUpStore, Verified,
 };
 
 /// Who has what, and what is right.
@@ -70,7 +70,7 @@ impl World {
         self.ctx.now = self.ctx.now.plus_millis(millis);
     }
 
-    async fn begin(&mut self, purpose: &Purpose) -> Result<stepup::Begun, Error> {
+    async fn begin(&mut self, purpose: &Purpose) -> Result<stepup::BegunChallenge, Error> {
         stepup::begin(&self.ctx, &mut self.store, &self.ask, &self.ada, purpose).await
     }
 
@@ -79,7 +79,7 @@ impl World {
         stepup::verify(ctx, store, &self.ask, &self.keys, &PURPOSES, caller, attempt).await
     }
 
-    async fn granted(&mut self, purpose: &Purpose) -> Granted {
+    async fn granted(&mut self, purpose: &Purpose) -> IssuedToken {
         let begun = self.begin(purpose).await.unwrap();
         let (factor, answer) = match begun.factors[..] {
             [Factor::Totp, ..] => (Factor::Totp, Answer::Code("right".into())),
@@ -97,7 +97,7 @@ impl World {
     }
 }
 
-fn code(begun: &stepup::Begun, code: &str) -> Attempt {
+fn code(begun: &stepup::BegunChallenge, code: &str) -> Attempt {
     Attempt { challenge: begun.id.clone(), factor: Factor::Totp, answer: Answer::Code(code.into()) }
 }
 
@@ -110,8 +110,8 @@ async fn a_proof_is_good_once() {
     let ada = world.ada.user.clone();
     let status = stepup::status(&world.ctx, &mut world.store, &ada, &PAYROLL_SEAL).await.unwrap();
     assert_eq!(status, Some(granted.grant));
-    assert_eq!(stepup::spend(&world.ctx, &mut world.store, &claims).await.unwrap(), Ok(()));
-    let again = stepup::spend(&world.ctx, &mut world.store, &claims).await.unwrap();
+    assert_eq!(stepup::consume(&world.ctx, &mut world.store, &claims).await.unwrap(), Ok(()));
+    let again = stepup::consume(&world.ctx, &mut world.store, &claims).await.unwrap();
     assert_eq!(again, Err(Invalid::AlreadyUsed));
     let status = stepup::status(&world.ctx, &mut world.store, &ada, &PAYROLL_SEAL).await.unwrap();
     assert_eq!(status, None);
@@ -254,7 +254,7 @@ async fn what_is_taken_back_is_said_to_be() {
     let now = world.ctx.now;
     assert_eq!(stepup::revoke(&mut world.store, &ada.user, now).await.unwrap(), 1);
     let claims = world.check(&PAYROLL_SEAL, &ada, token.expose()).unwrap();
-    let spent = stepup::spend(&world.ctx, &mut world.store, &claims).await.unwrap();
+    let spent = stepup::consume(&world.ctx, &mut world.store, &claims).await.unwrap();
     assert_eq!(spent, Err(Invalid::Revoked));
     assert!(matches!(world.answer(&ada, &code(&waiting, "right")).await, Err(Error::ChallengeInvalid)));
 }
@@ -265,8 +265,8 @@ async fn memory_passes_the_suite_and_forgets() {
     stepup::conformance::store(&world.ctx, &mut world.store).await;
     world.ask = Ask(vec![Factor::Totp]);
     let granted = world.granted(&PAYROLL_SEAL).await;
-    world.store.tidy(granted.grant.expires_at);
+    world.store.purge_expired(granted.grant.expires_at);
     let claims = world.check(&PAYROLL_SEAL, &world.ada.clone(), granted.token.expose()).unwrap();
-    let spent = world.store.spend_grant(&claims.id, world.ctx.now).await.unwrap();
-    assert_eq!(spent, stepup::Spent::Revoked);
+    let spent = world.store.consume_grant(&claims.id, world.ctx.now).await.unwrap();
+    assert_eq!(spent, stepup::Consumption::Revoked);
 }

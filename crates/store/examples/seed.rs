@@ -12,7 +12,7 @@ use std::sync::Arc;
 use audit::{Audited, EntryKeys, Event, events::tenants::TenantCreated};
 use directory::{NewTenant, Tenant, Tier};
 use kernel::{Actor, Ctx, Env, MasterKeys, Secret, StoreError, SystemEnv, TenantId};
-use scim_core::{Draft, User, UserStore};
+use scim_core::{User, UserDraft, UserStore};
 use serde_json::json;
 use store::{Store, Tx};
 
@@ -75,5 +75,5 @@ fn user(ctx: &Ctx, number: usize) -> User {
         ],
         "active": !number.is_multiple_of(100),
     });
-    User::new(ctx, Draft::read(&body).unwrap()).unwrap()
+    User::new(ctx, UserDraft::read(&body).unwrap()).unwrap()
 }

@@ -10,7 +10,7 @@ use crate::{
     Tx,
     db::{change, lock},
     json::{JsonText, json_text, read_json},
-    prepared::Kept,
+    prepared::Prepared,
     schema::tenants,
 };
 
@@ -36,7 +36,7 @@ impl AttestationPolicyStore for Tx {
     async fn set_attestation_policy(&mut self, policy: &Policy) -> Result<(), StoreError> {
         let text = json_text("tenants.attestation_policy", policy)?;
         let row = tenants::table.find(self.tenant.as_str());
-        let query = Kept(diesel::update(row).set(tenants::attestation_policy.eq(text)));
+        let query = Prepared(diesel::update(row).set(tenants::attestation_policy.eq(text)));
         if change!(self, c => query.execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a policy of a tenant that is not there"));
         }

@@ -4,7 +4,7 @@ use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection, pooled_connection::deadpool::Object};
 use futures_util::future::join;
 
-use crate::{authentication::reread::Reread, dialect::Dialect, sqlite_conn::SqliteConn};
+use crate::{authentication::reread::CredentialReread, dialect::Dialect, sqlite_conn::SqliteConn};
 
 /// A connection to either database.
 pub(crate) enum Conn {
@@ -30,7 +30,7 @@ pub(crate) struct Pg {
     pub(crate) object: Object<AsyncPgConnection>,
     pub(crate) transaction: Transaction,
     /// The credential that is read again with BEGIN.
-    pub(crate) reread: Option<Reread>,
+    pub(crate) reread: Option<CredentialReread>,
 }
 
 /// How far a transaction is.

@@ -13,13 +13,13 @@ use kernel::StoreError;
 
 use crate::{
     audit::entry_row::{self, EntryRow},
-    authentication::reread::Reread,
+    authentication::reread::CredentialReread,
     conn::{Conn, Transaction},
     dialect::Dialect,
     error::store_error,
     scim_core::users::rows::{self, EmailRow, SignInNameRow, UserUpdate},
     stepup::grant_row::{self, GrantRow},
-    webhooks::{self, DeliveryRow, FanOut, Told, Woken},
+    webhooks::{self, DeliveredRow, DeliveryRow, FanOut, WokenSubscriptions},
 };
 
 /// The connection of a unit of work, and what has become of it.
@@ -33,7 +33,7 @@ pub(crate) struct Db {
     /// Rows that nothing in the unit of work has seen yet: written together, at the latest before the commit.
     pending: Vec<Row>,
     /// Who is told once it is committed.
-    pub(crate) woken: Woken,
+    pub(crate) woken: WokenSubscriptions,
 }
 
 /// A row that waits for the next statement that could see it, or the end of the unit of work.
@@ -79,7 +79,7 @@ impl Db {
             changed: false,
             failed: false,
             pending: Vec::new(),
-            woken: Woken::default(),
+            woken: WokenSubscriptions::default(),
         }
     }
 
@@ -127,7 +127,7 @@ impl Db {
     }
 
     /// Says who is told once it is committed: a subscription that has work, or has changed.
-    pub(crate) fn wake(&mut self, id: SubscriptionId, has_changed: bool) {
+    pub(crate) fn wake_subscription(&mut self, id: SubscriptionId, has_changed: bool) {
         self.woken.add(id, has_changed);
     }
 
@@ -161,13 +161,13 @@ impl Db {
     }
 
     /// The same, and reads the credential again with them.
-    pub(crate) async fn write_pending(&mut self, reread: Option<Reread>) -> Result<(), StoreError> {
+    pub(crate) async fn write_pending(&mut self, reread: Option<CredentialReread>) -> Result<(), StoreError> {
         let written = self.send_pending(reread).await;
         self.failed |= written.is_err();
         written
     }
 
-    async fn send_pending(&mut self, reread: Option<Reread>) -> Result<(), StoreError> {
+    async fn send_pending(&mut self, reread: Option<CredentialReread>) -> Result<(), StoreError> {
         let rows = std::mem::take(&mut self.pending);
         match &mut self.conn {
             Conn::Postgres(pg) => {
@@ -185,7 +185,7 @@ impl Db {
                 };
                 let (written, read) = join(write_together(conn, &rows), read).await;
                 let result = written.and_then(|told| read.map(|()| told));
-                self.woken.told(&pg.note(result).map_err(store_error)?)?;
+                self.woken.record_delivered(&pg.note(result).map_err(store_error)?)?;
             }
             Conn::Sqlite(conn) => {
                 let mut told_of = Vec::new();
@@ -204,7 +204,7 @@ impl Db {
                     }
                     .map_err(store_error)?;
                 }
-                self.woken.told(&told_of)?;
+                self.woken.record_delivered(&told_of)?;
             }
         }
         Ok(())
@@ -245,7 +245,7 @@ impl Db {
 }
 
 /// Sends all rows before it waits for the first answer. Answers which subscriptions got a delivery.
-async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<Told>> {
+async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<DeliveredRow>> {
     let inserts = rows.iter().map(async |row| {
         let mut conn = conn;
         if let Row::FanOut(row) = row {

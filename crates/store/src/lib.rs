@@ -42,27 +42,28 @@ mod tx;
 mod webhooks;
 
 pub use self::across::Across;
-pub use self::audit::export::{Ending, Export, Exported, Proof};
-pub use self::audit::log::Waiting;
-pub use self::authentication::credential::AtEnd;
+pub use self::audit::export::{Export, ExportOutcome, Exported, Proof};
+pub use self::audit::log::UnsealedLog;
+pub use self::authentication::credential::CredentialAtCommit;
 pub use self::authentication::holder::Holder;
-pub use self::authentication::last_use::{Use, UseOf};
-pub use self::authentication::recent_use::{MAX_RECENT, Recent};
+pub use self::authentication::last_use::{CredentialType, LastUse};
+pub use self::authentication::recent_use::{MAX_RECENT, RecentUse};
 pub use self::authentication::reread::{Credential, CredentialKey};
 pub use self::credentials::accounts::{Account, ForeignHolder};
 pub use self::credentials::enrolled_passkeys::EnrolledPasskey;
 pub use self::directory::administrators::Administrator;
 pub use self::examine::{Examination, back_up_sqlite};
-pub use self::limits::figures::Figures;
+pub use self::limits::pool_metrics::PoolMetrics;
+pub use self::limits::queue_status::Queue;
 pub use self::limits::scans::{Outcome, ScanFigures};
-pub use self::limits::turns::TenantTurn;
-pub use self::limits::waiting_line::Queue;
+pub use self::limits::tenant_limits::TenantTurn;
 pub use self::netpolicy::mark::NetworkMark;
-pub use self::saml_sp::{SamlExpiry, SamlOver};
+pub use self::saml_sp::{ExpiredSaml, SamlExpiry};
 pub use self::scim_core::filter::Cost;
 pub use self::store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use self::tokens::rows::pat_limits;
 pub use self::tx::Tx;
 pub use self::webhooks::{
-    Delivered, DeliveryStatus, Fresh, HourOfDeliveries, MAX_REPLAYED, Past, Replayed, Retries, event_payload,
+    Delivered, DeliveryStatus, HourOfDeliveries, MAX_REPLAYED, PastEvent, PendingSubscription, ReplaySummary,
+    Retries, event_payload,
 };

@@ -11,9 +11,9 @@ use diesel::{
 /// Diesel has every UPDATE and every upsert prepared anew, as each could name other columns: on PostgreSQL that is one
 /// more round trip, a parse and a plan for every change. Ours name the same few columns each time, and what
 /// is written as SQL is one of few texts.
-pub(crate) struct Kept<Q>(pub(crate) Q);
+pub(crate) struct Prepared<Q>(pub(crate) Q);
 
-impl<DB: Backend, Q: QueryFragment<DB>> QueryFragment<DB> for Kept<Q> {
+impl<DB: Backend, Q: QueryFragment<DB>> QueryFragment<DB> for Prepared<Q> {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         self.0.walk_ast(out)
     }
@@ -23,11 +23,11 @@ impl<DB: Backend, Q: QueryFragment<DB>> QueryFragment<DB> for Kept<Q> {
     }
 }
 
-impl<Q> QueryId for Kept<Q> {
+impl<Q> QueryId for Prepared<Q> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<Q: Query> Query for Kept<Q> {
+impl<Q: Query> Query for Prepared<Q> {
     type SqlType = Q::SqlType;
 }

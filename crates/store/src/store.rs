@@ -2,15 +2,15 @@
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
-use ::webhooks::News;
+use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys, Filter};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    Across, CredentialKey, Ending, Export, Figures, TenantTurn, Tx,
+    Across, CredentialKey, Export, ExportOutcome, PoolMetrics, TenantTurn, Tx,
     audit::export,
     migrate,
-    postgres::{Postgres, Target},
+    postgres::{Postgres, PostgresTarget},
     sqlite::{self, Sqlite},
 };
 
@@ -35,7 +35,7 @@ impl FromStr for DatabaseUrl {
         match text.split_once(':') {
             Some(("sqlite", path)) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
-                Target::parse(text).map_err(ParseDatabaseUrlError)?;
+                PostgresTarget::parse(text).map_err(ParseDatabaseUrlError)?;
                 Ok(Self::Postgres(text.to_owned()))
             }
             _ => Err(ParseDatabaseUrlError(
@@ -94,7 +94,7 @@ impl Store {
     }
 
     /// Which subscriptions have something new, by all that is committed through this store and those made from it.
-    pub fn news(&self) -> &News {
+    pub fn news(&self) -> &Wakeups {
         match &self.0 {
             Backend::Postgres(postgres) => &postgres.news,
             Backend::Sqlite(sqlite) => &sqlite.writer.news,
@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// Tells other instances what is told to `out`, and tells `heard` what they tell, for ever. On SQLite there are none.
-    pub async fn relay(&self, out: &News, heard: &News) {
+    pub async fn relay(&self, out: &Wakeups, heard: &Wakeups) {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.relay(out, heard).await,
             Backend::Sqlite(_) => std::future::pending().await,
@@ -110,10 +110,10 @@ impl Store {
     }
 
     /// What the connections and queues of all runtimes look like just now.
-    pub fn figures(&self) -> Figures {
+    pub fn pool_metrics(&self) -> PoolMetrics {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.figures(),
-            Backend::Sqlite(sqlite) => sqlite.figures(),
+            Backend::Postgres(postgres) => postgres.pool_metrics(),
+            Backend::Sqlite(sqlite) => sqlite.pool_metrics(),
         }
     }
 
@@ -187,7 +187,7 @@ impl Store {
         most: usize,
         with_proofs: bool,
         limit: Duration,
-        ended: impl FnOnce(Ending, u64) + Send + 'static,
+        ended: impl FnOnce(ExportOutcome, u64) + Send + 'static,
     ) -> Result<Export, StoreError> {
         let (pump, export) = export::begin(filter, most, with_proofs, limit, Box::new(ended));
         match &self.0 {

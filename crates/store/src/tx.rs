@@ -6,7 +6,7 @@ use audit::{AuditStore, Audited, Entry, EntryKeys, Event};
 use kernel::{Ctx, StoreError, TenantId};
 
 use crate::{
-    authentication::reread::{CredentialKey, Reread},
+    authentication::reread::{CredentialKey, CredentialReread},
     conn::Conn,
     db::Db,
 };
@@ -17,7 +17,7 @@ pub struct Tx {
     pub(crate) db: Db,
     pub(crate) tenant: TenantId,
     /// The credential that it is run with, see [`Tx::credential`].
-    pub(crate) reread: Option<Reread>,
+    pub(crate) reread: Option<CredentialReread>,
     /// The user whose row is locked until the end.
     pub(crate) held: Option<String>,
     /// When a scan that can stop halfway should: it is stopped later, and then answers nothing.
@@ -38,7 +38,7 @@ impl Tx {
         key: Option<CredentialKey>,
         entry_keys: EntryKeys,
     ) -> Self {
-        let reread = key.map(|key| Reread::new(tenant.clone(), key));
+        let reread = key.map(|key| CredentialReread::new(tenant.clone(), key));
         if let Conn::Postgres(pg) = &mut conn {
             pg.reread.clone_from(&reread);
         }
@@ -52,7 +52,7 @@ impl Tx {
     /// Enters what the unit of work has to say and writes the rows that wait. On PostgreSQL the credential is read again with them:
     /// since the transaction began others may have committed what takes it away, while a statement waited for their locks.
     /// See [`Tx::credential_at_end`].
-    pub async fn enter(&mut self, ctx: &Ctx, events: Vec<Event>) -> Result<(), StoreError> {
+    pub async fn record(&mut self, ctx: &Ctx, events: Vec<Event>) -> Result<(), StoreError> {
         self.append_events(ctx, events).await?;
         self.db.set_audited();
         self.db.write_pending(self.reread.clone()).await

@@ -25,7 +25,7 @@ use audit::{
     },
 };
 use credentials::{
-    Factor, FactorData, FactorStore, Familiarity, Salt, SignInPolicy, SignInStore, Ticket, TicketKind,
+    Factor, FactorData, FactorStore, OriginHistory, Salt, SignInPolicy, SignInStore, Ticket, TicketKind,
     TicketStore, attempts,
 };
 use diesel::{
@@ -41,17 +41,17 @@ use directory::{
 };
 use kernel::{Actor, Ctx, Env, Id, StoreError, SystemEnv, TenantId, Timestamp, UserId};
 use saml_sp::{
-    AttributeMapping, Certificate, Claimed, DomainStore, IdentityProvider, KeptKey, OurKeys, PinnedSubject,
-    Provider, ProviderId, ProviderStore, Refresh, Request, RequestStore, Source, Subject, SubjectStore,
-    Trial, TrialStore, VerifiedDomain,
+    AttributeMapping, Certificate, ClaimedRequest, ConnectionTest, ConnectionTestStore, DomainStore,
+    IdentityProvider, KeptKey, OurKeys, PinnedSubject, Provider, ProviderId, ProviderStore, Refresh, Request,
+    RequestStore, Source, Subject, SubjectStore, VerifiedDomain,
 };
 use scim_core::{
-    Draft, Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserStore, schema::GROUPS,
+    Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserDraft, UserStore, schema::GROUPS,
 };
 use serde_json::json;
 use sessions::{GraceKind, Lifetime, Method, NewSession, Session, SessionStore, Standing};
 use store::{
-    CredentialKey, DatabaseUrl, Store, Use, UseOf,
+    CredentialKey, CredentialType, DatabaseUrl, LastUse, Store,
     testing::{Kind, TestDatabase},
 };
 use tokens::{NewScimToken, PatStore, ScimTokenStore, Scope, pat::NewPat};
@@ -183,6 +183,21 @@ async fn salts_and_wrong_codes(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Re
     Ok(())
 }
 
+async fn notices(tx: &mut store::Tx, id: &UserId) -> Result<(), StoreError> {
+    tx.add_notice(id, "NOTICE").await?;
+    assert_eq!(
+        (tx.consume_notice(id).await?.as_deref(), tx.consume_notice(id).await?),
+        (Some("NOTICE"), None)
+    );
+    for notice in ["FIRST", "SECOND", "FIRST"] {
+        tx.add_notice(id, notice).await?;
+    }
+    assert_eq!(tx.notices(id).await?, ["FIRST", "SECOND"], "the newest first, each once");
+    assert_eq!(tx.consume_notice(id).await?.as_deref(), Some("FIRST"));
+    assert_eq!(tx.consume_notice(id).await?.as_deref(), Some("SECOND"));
+    Ok(())
+}
+
 async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
     let new =
         NewPerson { email: "signs.in@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
@@ -198,21 +213,16 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     tx.set_password(id, "other", ctx.now).await?;
     assert_eq!(tx.password(id).await?.as_deref(), Some("other"));
     salts_and_wrong_codes(ctx, tx, id).await?;
-    assert_eq!(tx.note_origin(id, "here", ctx.now).await?, Familiarity::First);
-    assert_eq!(tx.note_origin(id, "here", ctx.now).await?, Familiarity::Known);
-    assert_eq!(tx.note_origin(id, "there", ctx.now).await?, Familiarity::New);
+    assert_eq!(tx.note_origin(id, "here", ctx.now).await?, OriginHistory::First);
+    assert_eq!(tx.note_origin(id, "here", ctx.now).await?, OriginHistory::Known);
+    assert_eq!(tx.note_origin(id, "there", ctx.now).await?, OriginHistory::New);
     assert!(tx.knows_origin(id, "here").await? && !tx.knows_origin(id, "nowhere").await?);
-    assert!(tx.spend_challenge(&[1; 32], ctx.now).await? && !tx.spend_challenge(&[1; 32], ctx.now).await?);
+    assert!(
+        tx.consume_challenge(&[1; 32], ctx.now).await? && !tx.consume_challenge(&[1; 32], ctx.now).await?
+    );
     assert_eq!(tx.sign_in_policy().await?, SignInPolicy::default());
     tx.set_sign_in_policy(&SignInPolicy::default()).await?;
-    tx.leave_notice(id, "NOTICE").await?;
-    assert_eq!((tx.take_notice(id).await?.as_deref(), tx.take_notice(id).await?), (Some("NOTICE"), None));
-    for notice in ["FIRST", "SECOND", "FIRST"] {
-        tx.leave_notice(id, notice).await?;
-    }
-    assert_eq!(tx.notices(id).await?, ["FIRST", "SECOND"], "the newest first, each once");
-    assert_eq!(tx.take_notice(id).await?.as_deref(), Some("FIRST"));
-    assert_eq!(tx.take_notice(id).await?.as_deref(), Some("SECOND"));
+    notices(tx, id).await?;
     for _ in 0..2 {
         attempts::take(tx, attempts::password("ada", "here"), ctx.now).await?;
     }
@@ -266,11 +276,11 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     let (pat, _) = tokens::pat::mint(ctx, tx, id, new).await.unwrap();
     assert_eq!(tx.pat(&pat.id).await?.as_ref(), Some(&pat));
     let uses = [
-        (UseOf::Session, session.id.to_string()),
-        (UseOf::Pat, pat.id.to_string()),
-        (UseOf::ScimToken, "sct_none".to_owned()),
+        (CredentialType::Session, session.id.to_string()),
+        (CredentialType::Pat, pat.id.to_string()),
+        (CredentialType::ScimToken, "sct_none".to_owned()),
     ];
-    let uses = uses.map(|(of, id)| Use { of, id, at: ctx.now.plus_millis(60_000), ip: None });
+    let uses = uses.map(|(of, id)| LastUse { of, id, at: ctx.now.plus_millis(60_000), ip: None });
     tx.note_uses(&uses).await?;
     tx.recent(ctx.now.plus_millis(-1), ctx.now, Lifetime { idle_minutes: 5, absolute_days: 1 }).await?;
     entries_are_found(ctx, tx).await?;
@@ -279,7 +289,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     assert_eq!(tx.attestation_policy().await?, policy);
     tx.enrolled_passkeys(None, 10).await?;
     assert!(tx.revoke_pat(&pat.id, ctx.now).await?);
-    tx.tidy(ctx.now).await?;
+    tx.purge_expired(ctx.now).await?;
     tx.delete_person(&after, ctx.now).await?;
     assert_eq!(tx.password(id).await?, None);
     assert_eq!(tx.person(id).await?, None);
@@ -322,15 +332,18 @@ async fn people_come_with_saml(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), Stor
     assert!(tx.take_due_provider(id, ctx.now, ctx.now.plus_millis(60_000)).await?.is_some());
     let later = ctx.now.plus_millis(600_000);
     let trial = saml_trial(ctx, &one, later);
-    tx.insert_trial(&trial).await?;
-    assert!(tx.report_trial(&trial.id, &json!({})).await? && tx.trial(&trial.id).await?.is_some());
+    tx.insert_connection_test(&trial).await?;
+    assert!(
+        tx.report_connection_test(&trial.id, &json!({})).await?
+            && tx.connection_test(&trial.id).await?.is_some()
+    );
     let request = Request { trial: Some(trial.id), ..saml_request(&one, later) };
     tx.insert_request(&request).await?;
     assert_eq!(tx.request(&request.id).await?.as_ref(), Some(&request));
-    for claimed in [Claimed::Now(request.clone()), Claimed::Before] {
+    for claimed in [ClaimedRequest::Now(request.clone()), ClaimedRequest::Before] {
         assert_eq!(tx.claim_request(&request.id, id, Some(&[1; 32]), ctx.now).await?, claimed);
         let is_new = tx.remember_assertion(id, &[3; 32], later).await?;
-        assert_eq!(is_new, claimed != Claimed::Before);
+        assert_eq!(is_new, claimed != ClaimedRequest::Before);
     }
     let domain =
         VerifiedDomain { domain: domains[0].clone(), method: saml_sp::Method::Dns, verified_at: ctx.now };
@@ -379,9 +392,9 @@ fn saml_provider(ctx: &Ctx) -> Provider {
     }
 }
 
-fn saml_trial(ctx: &Ctx, of: &Provider, expires_at: Timestamp) -> Trial {
+fn saml_trial(ctx: &Ctx, of: &Provider, expires_at: Timestamp) -> ConnectionTest {
     let (provider, user) = (of.id.clone(), Id::new(&*ctx.env));
-    Trial { id: Id::new(&*ctx.env), provider, user, created_at: ctx.now, expires_at, report: None }
+    ConnectionTest { id: Id::new(&*ctx.env), provider, user, created_at: ctx.now, expires_at, report: None }
 }
 
 fn saml_request(of: &Provider, expires_at: Timestamp) -> Request {
@@ -405,7 +418,7 @@ async fn what_is_over_goes(store: &Store, env: &Arc<dyn Env>) {
         let one = saml_provider(ctx);
         let long_ago = ctx.now.plus_millis(-100 * 3_600_000);
         tx.remember_assertion(&one.id, &[1; 32], long_ago).await?;
-        tx.insert_trial(&saml_trial(ctx, &one, long_ago)).await?;
+        tx.insert_connection_test(&saml_trial(ctx, &one, long_ago)).await?;
         tx.insert_request(&saml_request(&one, long_ago)).await?;
         Ok::<_, StoreError>(Audited::without((), Unaudited::StepTaken))
     };
@@ -506,7 +519,7 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), Sto
     let keys = webhooks::SecretKeys::new(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
     );
-    let guard = webhooks::client::Guard::new(Vec::new(), false);
+    let guard = webhooks::client::AddressGuard::new(Vec::new(), false);
     let new = |name: &str| webhooks::New {
         name: name.into(),
         url: "https://hooks.example.com/".into(),
@@ -519,11 +532,11 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), Sto
     tx.latest(1).await?;
     let lease = delivering(&*ctx.env);
     assert!(tx.lease_webhook(id, &lease).await?);
-    let webhooks::Taken::Ours { fresh, .. } = tx.take_webhook(id, &lease, 10).await? else {
+    let webhooks::LeaseOutcome::Ours { fresh, .. } = tx.take_webhook(id, &lease, 10).await? else {
         panic!("it is ours")
     };
     let outcome = webhooks::Outcome::failed(webhooks::AttemptError::Timeout, 15_000);
-    let next = Some(webhooks::Next { id: Id::new(&*ctx.env), at: ctx.now });
+    let next = Some(webhooks::NextAttempt { id: Id::new(&*ctx.env), at: ctx.now });
     let report = webhooks::Report { attempt: fresh[0].clone(), outcome, attempted_at: ctx.now, next };
     let batch = webhooks::Batch {
         tenant: ctx.tenant.clone(),
@@ -547,9 +560,9 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), Sto
         tx.update_subscription(&webhooks::Subscription { enabled, ..made.clone() }).await?;
     }
     tx.release_webhooks(std::slice::from_ref(id), "test", ctx.now).await?;
-    tx.tidy_deliveries(id, ctx.now).await?;
+    tx.purge_deliveries(id, ctx.now).await?;
     webhooks::remove(tx, id).await.unwrap();
-    while tx.tidy_deliveries(id, ctx.now).await? {}
+    while tx.purge_deliveries(id, ctx.now).await? {}
     assert_eq!(tx.deliveries(id, 100).await?, []);
     Ok(())
 }
@@ -571,7 +584,7 @@ async fn counted(store: &Store, many: usize) -> Vec<(&'static str, usize)> {
             counts.push((name, now - std::mem::replace(&mut last, now)));
         };
         for number in 0..many {
-            let draft = Draft::read(&json!({ "userName": format!("u{number}") })).unwrap();
+            let draft = UserDraft::read(&json!({ "userName": format!("u{number}") })).unwrap();
             let user = User::new(ctx, draft).unwrap();
             tx.insert_user(&user).await?;
             people.insert(user.id);

@@ -13,8 +13,9 @@ use std::{
 use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SystemEnv, TenantId};
 use serde_json::value::RawValue;
 use webhooks::{
-    Dispatcher, HttpDeliver, Key, Limits, MemoryQueue, New, News, Payload, PayloadResource, SecretKeys, Seen,
-    client::{Client, ClientSettings, Guard},
+    DispatchObserver, Dispatcher, HttpDeliver, Key, Limits, MemoryQueue, New, Payload, PayloadResource,
+    SecretKeys, Wakeups,
+    client::{AddressGuard, Client, ClientSettings},
     verify,
 };
 
@@ -29,7 +30,7 @@ struct Receiver {
 
 /// Who looks on does nothing here.
 struct Nobody;
-impl Seen for Nobody {}
+impl DispatchObserver for Nobody {}
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -39,9 +40,9 @@ async fn main() -> Result<()> {
     let address = receive(Arc::clone(&receiver), Arc::clone(&env))?;
 
     // This machine is no public address: that it may be talked to has to be said.
-    let guard = Guard::new(vec!["127.0.0.0/8".parse()?], true);
+    let guard = AddressGuard::new(vec!["127.0.0.0/8".parse()?], true);
     let keys = Arc::new(SecretKeys::new(&MasterKeys::new(vec![("2026".into(), Secret::new(vec![7; 32]))])?));
-    let (queue, news) = (MemoryQueue::default(), News::default());
+    let (queue, news) = (MemoryQueue::default(), Wakeups::default());
     let mut store = queue.of(&tenant);
     let ctx = || Ctx::new(Arc::clone(&env), tenant.clone(), Actor::system("embed"));
     let new = New {
@@ -71,7 +72,7 @@ async fn main() -> Result<()> {
         env: Arc::clone(&env),
         limits: Limits::default(),
         news: news.clone(),
-        heard: News::default(),
+        heard: Wakeups::default(),
     };
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let delivering = tokio::spawn(async move {
@@ -90,7 +91,7 @@ async fn main() -> Result<()> {
             data: &data,
         };
         for key in queue.publish(&*env, &tenant, (id, kind), &payload.render()) {
-            news.tell(key, false);
+            news.notify(key, false);
         }
         Ok(())
     };
@@ -100,13 +101,13 @@ async fn main() -> Result<()> {
 
     // The receiver knows the old secret alone, and goes on.
     let (_, next) = webhooks::rotate(&ctx(), &mut store, &keys, &made.id, 24).await?;
-    news.tell(Key { tenant: tenant.clone(), subscription: made.id.clone() }, true);
+    news.notify(Key { tenant: tenant.clone(), subscription: made.id.clone() }, true);
     publish("evt_3", "ACCOUNT_INVOICE_PAID")?;
     accepted(&receiver, 2).await;
     // Then the new one alone, and the rotation is completed.
     *receiver.secrets.lock().unwrap_or_else(PoisonError::into_inner) = vec![next.text().to_owned()];
     webhooks::complete_rotation(&ctx(), &mut store, &made.id).await?;
-    news.tell(Key { tenant: tenant.clone(), subscription: made.id.clone() }, true);
+    news.notify(Key { tenant: tenant.clone(), subscription: made.id.clone() }, true);
     publish("evt_4", "ACCOUNT_INVOICE_PAID")?;
     let accepted = accepted(&receiver, 3).await;
     assert_eq!(accepted, ["evt_1", "evt_3", "evt_4"]);

@@ -7,21 +7,21 @@ use serde_json::value::RawValue;
 
 /// Marks ids of deliveries.
 #[derive(Debug, Clone, Copy)]
-pub enum OfDelivery {}
-impl Kind for OfDelivery {
+pub enum DeliveryKind {}
+impl Kind for DeliveryKind {
     const PREFIX: &'static str = "dlv";
 }
 /// `dlv_…`
-pub type DeliveryId = Id<OfDelivery>;
+pub type DeliveryId = Id<DeliveryKind>;
 
 /// Marks ids of events.
 #[derive(Debug, Clone, Copy)]
-pub enum OfEvent {}
-impl Kind for OfEvent {
+pub enum EventIdKind {}
+impl Kind for EventIdKind {
     const PREFIX: &'static str = "evt";
 }
 /// `evt_…` of an event that is in no ledger; one that is has its entry's key.
-pub type EventId = Id<OfEvent>;
+pub type EventId = Id<EventIdKind>;
 
 /// The event type of a test.
 pub const TEST: &str = "service.webhook.test";
@@ -162,12 +162,12 @@ pub struct Report {
     /// When it was sent.
     pub attempted_at: Timestamp,
     /// The attempt that follows.
-    pub next: Option<Next>,
+    pub next: Option<NextAttempt>,
 }
 
 /// An attempt by the schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
+pub struct NextAttempt {
     /// `dlv_…`
     pub id: DeliveryId,
     /// When.

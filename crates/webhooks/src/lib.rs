@@ -35,21 +35,22 @@ pub mod verify;
 #[cfg(feature = "deliver")]
 pub use self::{
     delivery::{
-        Attempt, AttemptError, DeliveryId, EventId, Next, Outcome, Payload, PayloadActor, PayloadResource,
-        Report, TEST,
+        Attempt, AttemptError, DeliveryId, EventId, NextAttempt, Outcome, Payload, PayloadActor,
+        PayloadResource, Report, TEST,
     },
     dispatch::{
-        Batch, Deliver, Dispatcher, HttpDeliver, Key, Lease, Limits, News, Receiver, Seen, Taken, sent,
+        Batch, Deliverer, DispatchObserver, Dispatcher, HttpDeliver, Key, Lease, LeaseOutcome, Limits,
+        Receiver, Wakeups, sent,
     },
     error::{Error, KeyError},
     glob::{EventFilter, ParseEventFilterError},
     memory::{MemoryDelivery, MemoryQueue, MemorySubscriptions},
     schedule::{PATIENCE, STEPS, next_attempt},
-    secret::{Generation, Previous, SecretKeys, Secrets, Signers, SigningSecret},
+    secret::{Generation, PreviousSecret, SecretKeys, Secrets, Signers, SigningSecret},
     store::{Queue, SubscriptionStore},
     subscription::{
-        Change, DisabledReason, MAX_FILTERS, MAX_NAME, MAX_OVERLAP_HOURS, MAX_SUBSCRIPTIONS, New,
-        OVERLAP_HOURS, Subscription, SubscriptionId, change, complete_rotation, create, disable, remove,
+        DisabledReason, MAX_FILTERS, MAX_NAME, MAX_OVERLAP_HOURS, MAX_SUBSCRIPTIONS, New, OVERLAP_HOURS,
+        Subscription, SubscriptionChange, SubscriptionId, change, complete_rotation, create, disable, remove,
         rotate,
     },
 };

@@ -10,21 +10,21 @@ use bytes::Bytes;
 use kernel::{Env, StoreError, TenantId, Timestamp};
 
 use crate::{
-    Attempt, Batch, DeliveryId, Key, Lease, Outcome, Receiver, Subscription, SubscriptionId, Taken,
+    Attempt, Batch, DeliveryId, Key, Lease, LeaseOutcome, Outcome, Receiver, Subscription, SubscriptionId,
     store::{Queue, SubscriptionStore},
 };
 
 /// Keeps subscriptions and deliveries in memory. Clones share them.
 #[derive(Clone, Default)]
-pub struct MemoryQueue(Arc<Mutex<Inner>>);
+pub struct MemoryQueue(Arc<Mutex<QueueData>>);
 
 #[derive(Default)]
-struct Inner {
-    subscriptions: BTreeMap<Key, Kept>,
+struct QueueData {
+    subscriptions: BTreeMap<Key, StoredSubscription>,
     deliveries: BTreeMap<(Key, DeliveryId), MemoryDelivery>,
 }
 
-struct Kept {
+struct StoredSubscription {
     subscription: Subscription,
     lease: Option<(String, Timestamp)>,
     failing_since: Option<Timestamp>,
@@ -44,7 +44,7 @@ pub struct MemoryDelivery {
 }
 
 impl MemoryQueue {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, QueueData> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -70,7 +70,7 @@ impl MemoryQueue {
                 is_fresh: true,
                 body: Some(body.clone()),
             };
-            inner.keep(key, attempt, env.now());
+            inner.push_attempt(key, attempt, env.now());
         }
         keys
     }
@@ -88,8 +88,8 @@ impl MemoryQueue {
     }
 }
 
-impl Inner {
-    fn keep(&mut self, key: &Key, attempt: Attempt, due_at: Timestamp) {
+impl QueueData {
+    fn push_attempt(&mut self, key: &Key, attempt: Attempt, due_at: Timestamp) {
         let at = (key.clone(), attempt.id.clone());
         let delivery = MemoryDelivery { attempt, due_at: Some(due_at), outcome: None, next_at: None };
         self.deliveries.insert(at, delivery);
@@ -107,18 +107,25 @@ impl Inner {
 impl Queue for MemoryQueue {
     async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError> {
         let inner = self.inner();
-        let is_free =
-            |kept: &Kept| kept.lease.as_ref().is_none_or(|(owner, until)| lease.may_take(owner, *until));
+        let is_free = |kept: &StoredSubscription| {
+            kept.lease.as_ref().is_none_or(|(owner, until)| lease.may_take(owner, *until))
+        };
         let due = inner.subscriptions.iter().filter(|(key, kept)| {
             kept.subscription.enabled && is_free(kept) && inner.due(key, lease.now).next().is_some()
         });
         Ok(due.map(|(key, _)| key.clone()).collect())
     }
 
-    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> Result<Taken, StoreError> {
+    async fn take(
+        &self,
+        key: &Key,
+        lease: &Lease,
+        is_held: bool,
+        most: usize,
+    ) -> Result<LeaseOutcome, StoreError> {
         let mut inner = self.inner();
         let Some(kept) = inner.subscriptions.get_mut(key).filter(|kept| kept.subscription.enabled) else {
-            return Ok(Taken::Nothing);
+            return Ok(LeaseOutcome::Nothing);
         };
         let may = match &kept.lease {
             Some((owner, _)) if is_held => *owner == lease.owner,
@@ -126,7 +133,7 @@ impl Queue for MemoryQueue {
             None => true,
         };
         if !may {
-            return Ok(Taken::Elsewhere);
+            return Ok(LeaseOutcome::Elsewhere);
         }
         if !is_held {
             kept.lease = Some((lease.owner.clone(), lease.until));
@@ -142,7 +149,7 @@ impl Queue for MemoryQueue {
             let kind = due.iter().filter(|delivery| delivery.attempt.is_fresh == is_fresh);
             kind.take(most).map(|delivery| delivery.attempt.clone()).collect()
         };
-        Ok(Taken::Ours { receiver: Box::new(receiver), fresh: of(true), retries: of(false) })
+        Ok(LeaseOutcome::Ours { receiver: Box::new(receiver), fresh: of(true), retries: of(false) })
     }
 
     async fn record(&self, batch: &Batch) -> Result<(), StoreError> {
@@ -168,7 +175,7 @@ impl Queue for MemoryQueue {
                     is_fresh: false,
                     ..report.attempt.clone()
                 };
-                inner.keep(&key, attempt, next.at);
+                inner.push_attempt(&key, attempt, next.at);
             }
         }
         for (subscription, since) in &batch.failing_since {
@@ -225,7 +232,8 @@ impl SubscriptionStore for MemorySubscriptions {
     }
 
     async fn insert_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
-        let kept = Kept { subscription: subscription.clone(), lease: None, failing_since: None };
+        let kept =
+            StoredSubscription { subscription: subscription.clone(), lease: None, failing_since: None };
         self.queue.inner().subscriptions.insert(self.key(&subscription.id), kept);
         Ok(())
     }

@@ -23,12 +23,12 @@ pub fn next_attempt(
     env.fill(&mut random);
     let spread = 2 * step / 5;
     let usual = step - step / 5 + i64::from(u32::from_le_bytes(random)) % (spread + 1);
-    let asked = retry_after.and_then(|text| asked(text, now)).unwrap_or(0).min(2 * step);
+    let asked = retry_after.and_then(|text| requested_delay(text, now)).unwrap_or(0).min(2 * step);
     Some(now.plus_millis(usual.max(asked)))
 }
 
 /// Milliseconds that `Retry-After` (RFC 9110 §10.2.3) asks for.
-fn asked(text: &str, now: Timestamp) -> Option<i64> {
+fn requested_delay(text: &str, now: Timestamp) -> Option<i64> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(text.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1000));

@@ -102,13 +102,13 @@ pub struct Secrets {
     pub current: Generation,
     /// The one before, while receivers are changed over.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub previous: Option<Previous>,
+    pub previous: Option<PreviousSecret>,
 }
 
 /// A generation that is being replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Previous {
+pub struct PreviousSecret {
     /// It.
     pub generation: Generation,
     /// Until when it signs.
@@ -117,7 +117,7 @@ pub struct Previous {
 
 impl Secrets {
     /// The one before, if it still signs.
-    pub fn overlapping(&self, now: Timestamp) -> Option<&Previous> {
+    pub fn overlapping(&self, now: Timestamp) -> Option<&PreviousSecret> {
         self.previous.as_ref().filter(|previous| previous.until > now)
     }
 }
@@ -176,7 +176,7 @@ impl SecretKeys {
         let current = self.open(of, &secrets.current)?;
         match secrets.overlapping(now) {
             None => Ok(Signers { current, previous: None }),
-            Some(Previous { generation, until }) => {
+            Some(PreviousSecret { generation, until }) => {
                 Ok(Signers { current, previous: Some((self.open(of, generation)?, *until)) })
             }
         }
@@ -282,7 +282,7 @@ mod tests {
         let (old, old_secret) = keys.generate(&env, (&tenant, &id), 1).unwrap();
         let (new, new_secret) = keys.generate(&env, (&tenant, &id), 2).unwrap();
         let until = start.plus_millis(3_600_000);
-        let previous = Some(Previous { generation: old, until });
+        let previous = Some(PreviousSecret { generation: old, until });
         let secrets = Secrets { current: new, previous };
         let signers = keys.signers((&tenant, &id), &secrets, start).unwrap();
         let (old, new) = (old_secret.text(), new_secret.text());

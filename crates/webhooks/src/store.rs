@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use kernel::{StoreError, Timestamp};
 
 use crate::{
-    dispatch::{Batch, Key, Lease, Taken},
+    dispatch::{Batch, Key, Lease, LeaseOutcome},
     subscription::{Subscription, SubscriptionId},
 };
 
@@ -34,7 +34,13 @@ pub trait Queue: Send + Sync + 'static {
     async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError>;
     /// Takes a subscription by compare-and-set, or goes on with it (`is_held`) if it is still the lease's owner's, and
     /// reads its deliveries that are due: of each kind so many at most.
-    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> Result<Taken, StoreError>;
+    async fn take(
+        &self,
+        key: &Key,
+        lease: &Lease,
+        is_held: bool,
+        most: usize,
+    ) -> Result<LeaseOutcome, StoreError>;
     /// Keeps what came of attempts, the attempts that follow, and what that means for their subscriptions: all of it or
     /// nothing. Of an attempt that has an outcome already nothing is kept.
     async fn record(&self, batch: &Batch) -> Result<(), StoreError>;

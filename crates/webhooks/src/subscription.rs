@@ -6,19 +6,19 @@ use kernel::{Ctx, Id, Kind, StoreError, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    client::Guard,
+    client::AddressGuard,
     glob::EventFilter,
-    secret::{Previous, SecretKeys, Secrets, SigningSecret},
+    secret::{PreviousSecret, SecretKeys, Secrets, SigningSecret},
 };
 
 /// Marks ids of subscriptions.
 #[derive(Debug, Clone, Copy)]
-pub enum OfSubscription {}
-impl Kind for OfSubscription {
+pub enum SubscriptionKind {}
+impl Kind for SubscriptionKind {
     const PREFIX: &'static str = "whk";
 }
 /// `whk_…`
-pub type SubscriptionId = Id<OfSubscription>;
+pub type SubscriptionId = Id<SubscriptionKind>;
 
 /// Subscriptions of a tenant at most.
 pub const MAX_SUBSCRIPTIONS: usize = 100;
@@ -104,7 +104,7 @@ pub struct New {
 
 /// What is to be different; `None` stays.
 #[derive(Debug, Clone, Default)]
-pub struct Change {
+pub struct SubscriptionChange {
     /// See [`New::name`].
     pub name: Option<String>,
     /// See [`New::url`].
@@ -119,7 +119,7 @@ pub struct Change {
 pub async fn create(
     ctx: &Ctx,
     store: &mut dyn SubscriptionStore,
-    (guard, keys): (&Guard, &SecretKeys),
+    (guard, keys): (&AddressGuard, &SecretKeys),
     new: New,
 ) -> Result<(Subscription, SigningSecret), Error> {
     let (name, url) = (checked_name(new.name)?, checked_url(guard, &new.url)?);
@@ -148,9 +148,9 @@ pub async fn create(
 pub async fn change(
     ctx: &Ctx,
     store: &mut dyn SubscriptionStore,
-    guard: &Guard,
+    guard: &AddressGuard,
     id: &SubscriptionId,
-    change: Change,
+    change: SubscriptionChange,
 ) -> Result<(Subscription, Vec<&'static str>), Error> {
     let name = change.name.map(checked_name).transpose()?;
     let url = change.url.map(|url| checked_url(guard, &url)).transpose()?;
@@ -221,7 +221,7 @@ pub async fn rotate(
     let (next, secret) = keys.generate(&*ctx.env, (&ctx.tenant, id), number)?;
     let generation = std::mem::replace(&mut subscription.secrets.current, next);
     let until = ctx.now.plus_millis(i64::from(overlap_hours) * 3_600_000);
-    subscription.secrets.previous = (overlap_hours > 0).then_some(Previous { generation, until });
+    subscription.secrets.previous = (overlap_hours > 0).then_some(PreviousSecret { generation, until });
     subscription.updated_at = ctx.now;
     store.update_subscription(&subscription).await?;
     Ok((subscription, secret))
@@ -250,7 +250,7 @@ fn checked_name(name: String) -> Result<String, Error> {
     if is_fit { Ok(name) } else { Err(Error::Name) }
 }
 
-fn checked_url(guard: &Guard, url: &str) -> Result<String, Error> {
+fn checked_url(guard: &AddressGuard, url: &str) -> Result<String, Error> {
     let target = guard.target(url)?;
     if guard.check_literal(&target) { Ok(target.as_str().to_owned()) } else { Err(Error::NotPublic) }
 }

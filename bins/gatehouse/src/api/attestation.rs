@@ -1,20 +1,20 @@
 //! Which authenticators may be enrolled: the policy at the moment of enrolment.
 
-use attestation::{Asked, AttestationPolicyStore, Mode, Policy, Reason};
+use attestation::{AttestationPolicyStore, Candidate, Mode, Policy, Reason};
 use audit::{Event, events::policies::AttestationPolicyBlocked};
 use credentials::{Aaguid, Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
 use store::{EnrolledPasskey, Tx};
 
 use crate::area_metrics;
-use crate::makers::Makers;
+use crate::trust_anchors::WatchedTrustAnchors;
 use gate::errors::{Code, Problem};
 
 /// What a passkey is to the policy.
 ///
 /// That an authenticator is not built into a device is its browser's word alone: then what is known of its make decides.
-fn asked(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, proved: bool) -> Asked {
-    Asked {
+fn candidate(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, proved: bool) -> Candidate {
+    Candidate {
         aaguid: attestation::Aaguid(aaguid.0),
         is_platform: is_platform.filter(|platform| *platform),
         backup_eligible: Some(backup_eligible),
@@ -23,9 +23,9 @@ fn asked(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, prove
 }
 
 /// The same of one that is enrolled, if it were enrolled today: who is not trusted any more proves nothing.
-pub(crate) fn asked_today(passkey: &EnrolledPasskey, makers: &Makers) -> Asked {
+pub(crate) fn asked_today(passkey: &EnrolledPasskey, makers: &WatchedTrustAnchors) -> Candidate {
     let proved = passkey.trust == Trust::Trusted && makers.can_prove(passkey.aaguid);
-    asked(passkey.aaguid, passkey.is_platform, passkey.backup_eligible, proved)
+    candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible, proved)
 }
 
 /// What the make of a passkey is called, where the catalog knows it.
@@ -44,7 +44,7 @@ pub(crate) fn conveyance(policy: &Policy) -> Attestation {
 /// Lets a passkey be enrolled, or refuses it with 403.
 pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passkey) -> Result<(), Problem> {
     let proved = passkey.trust == Trust::Trusted;
-    let asked = asked(passkey.aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
+    let asked = candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
     let verdict = tx.attestation_policy().await?.decide(&asked);
     let Some(reason) = verdict.reason() else { return Ok(()) };
     area_metrics::attestation_denied(reason.as_str());
@@ -66,5 +66,5 @@ pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passk
     };
     let message = format!("{message}; use another one, or ask an administrator which ones may be");
     let refused = Problem::new(Code::AttestationPolicyBlocked, message).reason(reason.as_str());
-    Err(refused.entered(Event::new(ctx.tenant.as_str(), &data)))
+    Err(refused.with_event(Event::new(ctx.tenant.as_str(), &data)))
 }

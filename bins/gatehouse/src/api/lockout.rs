@@ -1,7 +1,7 @@
 //! No act of an administrator leaves a tenant that no administrator can sign in to.
 
 use attestation::{AttestationPolicyStore, Mode};
-use credentials::{Means, PasskeyUse, SignInPolicy, SignInStore};
+use credentials::{PasskeyUse, SignInMeans, SignInPolicy, SignInStore};
 use directory::{Person, Role};
 use kernel::{Ctx, StoreError, Timestamp};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
@@ -115,7 +115,7 @@ async fn what_is_missing(
     let administrators = tx.administrators(lifetime(policy), ctx.now).await?;
     let providers = tx.providers().await?;
     let is_possible = administrators.iter().any(|administrator| {
-        let means = Means {
+        let means = SignInMeans {
             has_password: administrator.has_password && administrator.email_key.is_some(),
             has_passkey: administrator.has_passkey,
             break_glass: administrator.break_glass,

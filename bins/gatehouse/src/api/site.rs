@@ -8,7 +8,7 @@ use sign_in::Verifiers;
 
 use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
 use crate::workers::deliveries::Webhooks;
-use crate::{dns::Dns, mail::Mail, makers::Makers};
+use crate::{dns::Dns, mail::Mail, trust_anchors::WatchedTrustAnchors};
 
 /// What the routes of all workers share, by area.
 pub(crate) struct Site {
@@ -24,7 +24,7 @@ pub(crate) struct Site {
     /// The audit log.
     pub(crate) audit: AuditLogs,
     /// Who is trusted to say of what make an authenticator is.
-    pub(crate) makers: Arc<Makers>,
+    pub(crate) makers: Arc<WatchedTrustAnchors>,
     pub(crate) dns: Dns,
     pub(crate) documents: Documents,
 }
@@ -36,7 +36,7 @@ impl Site {
     }
 
     /// Whether any make of authenticators can be proved here.
-    pub(crate) fn can_prove_makes(&self) -> bool {
+    pub(crate) fn can_prove_models(&self) -> bool {
         self.makers.can_prove_any()
     }
 }

@@ -21,7 +21,7 @@ use serde_json::json;
 use store::Tx;
 
 use self::keys::own;
-use super::{office::Office, report::Report, report::Result};
+use super::{operator::Operator, report::Report, report::Result};
 use crate::{
     config::{Raw, Settings},
     secrets,
@@ -93,11 +93,11 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
     if let Command::Verify { file: Some(file), key, .. } = &command {
         return verify_file(file, key, &settings);
     }
-    let office = Office::open_with(&settings, env).await?;
+    let office = Operator::open_with(&settings, env).await?;
     match command {
         Command::Verify { tenant, checkpoint, key, retired_key, .. } => {
             let tenant = tenant.ok_or("--tenant: say whose log")?;
-            let said = Said { known: checkpoint, keys: key, retired: retired_key };
+            let said = VerifyOptions { known: checkpoint, keys: key, retired: retired_key };
             verify_database(&tenant, &said, &settings, &office).await
         }
         Command::Key { tenant } => {
@@ -108,7 +108,7 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
         }
         Command::Retain { tenant, days, .. } => retention::retain(&tenant, days, &settings, &office).await,
         Command::Drop { tenant, retired_key } => {
-            retention::drop_old(&tenant, &retired_key, &settings, &office).await
+            retention::purge_old(&tenant, &retired_key, &settings, &office).await
         }
         Command::Erase { tenant, user } => erase(&tenant, &user, &office).await,
     }
@@ -130,13 +130,18 @@ fn keys(said: &[String], settings: &Settings, tenant: &str) -> Result<Vec<Checkp
 }
 
 /// What a verification of the database is told.
-struct Said {
+struct VerifyOptions {
     known: Vec<PathBuf>,
     keys: Vec<String>,
     retired: Vec<String>,
 }
 
-async fn verify_database(tenant: &str, said: &Said, settings: &Settings, office: &Office) -> Result<Report> {
+async fn verify_database(
+    tenant: &str,
+    said: &VerifyOptions,
+    settings: &Settings,
+    office: &Operator,
+) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let name = tenant.id.to_string();
     let keys = keys(&said.keys, settings, &name)?;
@@ -210,7 +215,7 @@ fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Repo
     Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
 }
 
-async fn erase(tenant: &str, user: &UserId, office: &Office) -> Result<Report> {
+async fn erase(tenant: &str, user: &UserId, office: &Operator) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let mut erased = 0;
     loop {

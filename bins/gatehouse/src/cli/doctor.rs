@@ -21,7 +21,7 @@ use self::findings::{Findings, PATIENCE};
 use super::report::Report;
 use crate::{
     config::{Raw, SECRETS, Settings, Source},
-    makers, secrets,
+    secrets, trust_anchors,
 };
 use gate::tls;
 
@@ -43,7 +43,7 @@ pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
                 folder(&mut findings, path.parent().unwrap_or(Path::new(".")));
             }
             database(&mut findings, &settings, env).await;
-            audit_logs::look(&mut findings, &settings, env).await;
+            audit_logs::examine(&mut findings, &settings, env).await;
             identity_providers(&mut findings, &settings, env).await;
             address(&mut findings, &settings);
             certificate(&mut findings, &settings, env);
@@ -134,11 +134,11 @@ async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
         findings.fail(CHECK, format!("takes no changes: {refuses}"));
     }
     let well = format!("{} answers in {} ms", examined.version, took.as_millis());
-    findings.unless(CHECK, worries(&examined, settings, env), well);
+    findings.unless(CHECK, doctor_warnings(&examined, settings, env), well);
 }
 
 /// What works and may do harm.
-fn worries(examined: &Examination, settings: &Settings, env: &dyn Env) -> Vec<String> {
+fn doctor_warnings(examined: &Examination, settings: &Settings, env: &dyn Env) -> Vec<String> {
     let mut problems = Vec::new();
     if !examined.safe {
         let how = if examined.encrypted == Some(true) {
@@ -249,7 +249,7 @@ fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     if settings.makers.is_empty() {
         return;
     }
-    match makers::load(&settings.makers, env.now()) {
+    match trust_anchors::load(&settings.makers, env.now()) {
         Err(problem) => findings.fail("authenticators", problem),
         Ok(loaded) => match loaded.metadata.filter(|metadata| metadata.is_overdue(env.now())) {
             Some(metadata) => findings.warn(
@@ -260,7 +260,7 @@ fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
                 "authenticators",
                 format!(
                     "{} makes can be proved by certificates of their own; {} certificates prove any",
-                    loaded.roots.makes(),
+                    loaded.roots.provable_models(),
                     loaded.roots.of_any()
                 ),
             ),

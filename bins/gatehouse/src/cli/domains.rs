@@ -10,7 +10,7 @@ use saml_sp::{DomainError, DomainStore, EmailDomain, Method};
 use serde_json::json;
 use store::Tx;
 
-use super::{office::Office, report::Report, report::Result};
+use super::{operator::Operator, report::Report, report::Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) async fn run(command: Command, office: &Office) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Operator) -> Result<Report> {
     match command {
         Command::Verify { tenant, domain } => verify(&tenant, domain, office).await,
         Command::List { tenant } => list(&tenant, office).await,
@@ -48,7 +48,7 @@ pub(crate) async fn run(command: Command, office: &Office) -> Result<Report> {
     }
 }
 
-async fn verify(tenant: &str, domain: EmailDomain, office: &Office) -> Result<Report> {
+async fn verify(tenant: &str, domain: EmailDomain, office: &Operator) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let wanted = domain.clone();
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
@@ -62,7 +62,7 @@ async fn verify(tenant: &str, domain: EmailDomain, office: &Office) -> Result<Re
     Ok(Report::new(json!({ "domain": domain, "verified": true }), said))
 }
 
-async fn list(tenant: &str, office: &Office) -> Result<Report> {
+async fn list(tenant: &str, office: &Operator) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let read = async |tx: &mut Tx| tx.verified_domains().await;
     let found = office.store.read::<_, StoreError>(tenant.id, read).await?;
@@ -74,7 +74,7 @@ async fn list(tenant: &str, office: &Office) -> Result<Report> {
     Ok(Report::new(json!({ "domains": shown.collect::<Vec<_>>() }), lines.collect::<Vec<_>>().join("\n")))
 }
 
-async fn remove(tenant: &str, domain: EmailDomain, office: &Office) -> Result<Report> {
+async fn remove(tenant: &str, domain: EmailDomain, office: &Operator) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let wanted = domain.clone();
     let write = office.write(&tenant.id, async move |_: &Ctx, tx: &mut Tx| {

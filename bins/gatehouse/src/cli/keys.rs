@@ -32,17 +32,17 @@ pub(crate) enum Command {
         #[arg(long)]
         promote: bool,
         #[command(flatten)]
-        which: Which,
+        which: KeySelection,
     },
     /// Remove the last key: what it signed is good no more
     Retire {
         #[command(flatten)]
-        which: Which,
+        which: KeySelection,
     },
 }
 
 #[derive(Args)]
-pub(crate) struct Which {
+pub(crate) struct KeySelection {
     /// Only this one of the two
     #[arg(long, value_enum)]
     only: Option<Setting>,
@@ -59,7 +59,7 @@ enum Setting {
 
 /// What becomes of a list of keys.
 #[derive(Clone, Copy)]
-enum Change {
+enum KeyChange {
     Rotate,
     Prepare,
     Promote,
@@ -111,13 +111,13 @@ impl Setting {
 }
 
 /// The keys of a setting, newest first.
-struct Ring {
+struct KeyRing {
     setting: Setting,
     source: Source,
     keys: Vec<String>,
 }
 
-impl Ring {
+impl KeyRing {
     fn text(&self) -> String {
         self.keys.join(",")
     }
@@ -141,16 +141,16 @@ impl Ring {
         self.keys.iter().map(|key| self.setting.label(key)).collect()
     }
 
-    fn change(&mut self, change: Change, env: &dyn Env) -> Result<()> {
+    fn change(&mut self, change: KeyChange, env: &dyn Env) -> Result<()> {
         let name = self.setting.name();
         match change {
-            Change::Rotate => self.keys.insert(0, self.setting.fresh(env)),
-            Change::Prepare => self.keys.push(self.setting.fresh(env)),
-            Change::Promote | Change::Retire if self.keys.len() < 2 => {
+            KeyChange::Rotate => self.keys.insert(0, self.setting.fresh(env)),
+            KeyChange::Prepare => self.keys.push(self.setting.fresh(env)),
+            KeyChange::Promote | KeyChange::Retire if self.keys.len() < 2 => {
                 return Err(format!("{name}: there is only one").into());
             }
-            Change::Promote => self.keys.rotate_right(1),
-            Change::Retire => {
+            KeyChange::Promote => self.keys.rotate_right(1),
+            KeyChange::Retire => {
                 self.keys.pop();
             }
         }
@@ -163,13 +163,13 @@ pub(crate) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Re
         Command::List => Ok(report(&rings(&gathered(config)?, None)?, &[])),
         Command::Rotate { prepare, promote, which } => {
             let change = match (prepare, promote) {
-                (true, _) => Change::Prepare,
-                (_, true) => Change::Promote,
-                _ => Change::Rotate,
+                (true, _) => KeyChange::Prepare,
+                (_, true) => KeyChange::Promote,
+                _ => KeyChange::Rotate,
             };
             changed(change, which, config, env)
         }
-        Command::Retire { which } => changed(Change::Retire, which, config, env),
+        Command::Retire { which } => changed(KeyChange::Retire, which, config, env),
     }
 }
 
@@ -182,7 +182,7 @@ fn gathered(config: Option<&Path>) -> Result<Raw> {
     Ok(raw)
 }
 
-fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<Ring>> {
+fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<KeyRing>> {
     let mut rings = Vec::new();
     for setting in Setting::ALL.into_iter().filter(|setting| only.is_none_or(|only| only == *setting)) {
         let name = setting.name();
@@ -194,13 +194,13 @@ fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<Ring>> {
         let named = |key: String| {
             if setting == Setting::MasterKey && !key.contains(':') { format!("1:{key}") } else { key }
         };
-        rings.push(Ring { setting, source: source.clone(), keys: keys.map(named).collect() });
+        rings.push(KeyRing { setting, source: source.clone(), keys: keys.map(named).collect() });
     }
     Ok(rings)
 }
 
-fn changed(change: Change, which: &Which, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
-    let change_all = |mut rings: Vec<Ring>| -> Result<Vec<Ring>> {
+fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
+    let change_all = |mut rings: Vec<KeyRing>| -> Result<Vec<KeyRing>> {
         rings.iter_mut().try_for_each(|ring| ring.change(change, env))?;
         Ok(rings)
     };
@@ -213,7 +213,7 @@ fn changed(change: Change, which: &Which, config: Option<&Path>, env: &dyn Env) 
     for ring in &before {
         let path = ring.file()?;
         if !drafts.contains_key(path) {
-            drafts.insert(path.to_owned(), Draft::begin(path)?);
+            drafts.insert(path.to_owned(), FileDraft::begin(path)?);
         }
     }
     let rings = change_all(rings(&gathered(config)?, which.only)?)?;
@@ -235,7 +235,7 @@ fn changed(change: Change, which: &Which, config: Option<&Path>, env: &dyn Env) 
 }
 
 /// The new values, for whoever keeps them where this program does not write.
-fn printed(rings: &[Ring]) -> Report {
+fn printed(rings: &[KeyRing]) -> Report {
     let json: Map<String, Value> =
         rings.iter().map(|ring| (ring.setting.json_name().into(), ring.text().into())).collect();
     let lines: Vec<_> = rings.iter().map(|ring| format!("{}={}", ring.setting.name(), ring.text())).collect();
@@ -243,7 +243,7 @@ fn printed(rings: &[Ring]) -> Report {
 }
 
 /// The kept file as it is, with these in it changed.
-fn kept_with(path: &Path, changed: &[&Ring]) -> Result<String> {
+fn kept_with(path: &Path, changed: &[&KeyRing]) -> Result<String> {
     let mut kept = Raw::default();
     kept.file(&fs::read_to_string(path)?)?;
     let text = |setting: &Setting| {
@@ -255,7 +255,7 @@ fn kept_with(path: &Path, changed: &[&Ring]) -> Result<String> {
     Ok(secrets::kept_text(&all))
 }
 
-fn report(rings: &[Ring], written: &[String]) -> Report {
+fn report(rings: &[KeyRing], written: &[String]) -> Report {
     let mut json = Map::new();
     let mut lines = Vec::new();
     for ring in rings {
@@ -271,13 +271,13 @@ fn report(rings: &[Ring], written: &[String]) -> Report {
 }
 
 /// A new text for a file, beside it until it takes its place. While there is one, nobody makes another.
-struct Draft {
+struct FileDraft {
     target: PathBuf,
     path: PathBuf,
     file: fs::File,
 }
 
-impl Draft {
+impl FileDraft {
     fn begin(path: &Path) -> Result<Self> {
         // A link goes on pointing to where it did.
         let target = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
@@ -315,7 +315,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for FileDraft {
     fn drop(&mut self) {
         let _in_its_place = fs::remove_file(&self.path);
     }

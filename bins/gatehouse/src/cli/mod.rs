@@ -9,7 +9,7 @@ mod doctor;
 mod domains;
 mod inspect;
 mod keys;
-mod office;
+mod operator;
 mod policies;
 mod report;
 mod saml;
@@ -27,7 +27,7 @@ use kernel::{Env, SystemEnv};
 use store::Store;
 
 use self::{
-    office::{Office, make_data_dir},
+    operator::{Operator, make_data_dir},
     report::{Report, Result},
 };
 use crate::config::{Raw, Settings};
@@ -118,7 +118,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
     }
     crate::logs::command();
     if let Command::Webhooks(command) = cli.command {
-        webhooks::run(command, &Office::open(&mut raw, env).await?, cli.json).await?;
+        webhooks::run(command, &Operator::open(&mut raw, env).await?, cli.json).await?;
         return Ok(None);
     }
     let report = match cli.command {
@@ -127,15 +127,15 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Events => inspect::document(&crate::api::events()),
         Command::Config(command) => inspect::run(&command, &mut raw)?,
         Command::Migrate => migrate(&raw.settings()?).await?,
-        Command::Tenant(command) => tenants::run(command, &Office::open(&mut raw, env).await?).await?,
+        Command::Tenant(command) => tenants::run(command, &Operator::open(&mut raw, env).await?).await?,
         Command::User(command) => {
-            let office = Office::open(&mut raw, env).await?;
+            let office = Operator::open(&mut raw, env).await?;
             users::run(command, &office, &raw.settings()?).await?
         }
-        Command::Policy(command) => policies::run(command, &Office::open(&mut raw, env).await?).await?,
+        Command::Policy(command) => policies::run(command, &Operator::open(&mut raw, env).await?).await?,
         // Boxed: what it holds while it waits is more than all others hold.
         Command::Saml(command) => Box::pin(saml::run(command, &mut raw, env)).await?,
-        Command::Domain(command) => domains::run(command, &Office::open(&mut raw, env).await?).await?,
+        Command::Domain(command) => domains::run(command, &Operator::open(&mut raw, env).await?).await?,
         Command::Audit(command) => audit::run(command, &mut raw, env).await?,
         Command::Keys(command) => keys::run(&command, cli.config.as_deref(), &*env)?,
         Command::Backup(command) => backup::run(&command, &raw.settings()?)?,

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use credentials::SignInPolicy;
 use kernel::Ctx;
-use netpolicy::{By, Mode, NetworkPolicyStore, Settings};
+use netpolicy::{Editor, Mode, NetworkPolicyStore, Settings};
 use store::Tx;
 
-use super::{office::Office, report::Report, report::Result};
+use super::{operator::Operator, report::Report, report::Result};
 use crate::api::{change_network_policy, change_policy, check_policy, missing_to_sign_in};
 
 #[derive(Subcommand)]
@@ -37,25 +37,25 @@ pub(crate) enum Network {
     },
 }
 
-pub(crate) async fn run(command: Command, office: &Office) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Operator) -> Result<Report> {
     match command {
         Command::SignIn { tenant, file } => sign_in(&tenant, &file, office).await,
         Command::Network(Network::Off { tenant }) => network_off(&tenant, office).await,
     }
 }
 
-async fn network_off(tenant: &str, office: &Office) -> Result<Report> {
+async fn network_off(tenant: &str, office: &Operator) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         let settings = Settings { mode: Mode::Off, ..tx.network_settings_to_change().await? };
-        change_network_policy(ctx, tx, By { address: None, acknowledged: true }, settings).await
+        change_network_policy(ctx, tx, Editor { address: None, acknowledged: true }, settings).await
     });
     let settings = write.await?;
     let said = format!("{} lets everybody in from everywhere; its rules are kept", tenant.slug);
     Ok(Report::new(serde_json::to_value(settings)?, said))
 }
 
-async fn sign_in(tenant: &str, file: &Path, office: &Office) -> Result<Report> {
+async fn sign_in(tenant: &str, file: &Path, office: &Operator) -> Result<Report> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let policy: SignInPolicy =
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -6,16 +6,16 @@ use audit::{Audited, Event, events::saml::SamlProviderDeleted};
 use clap::{Args, Subcommand};
 use kernel::{Ctx, Env, StoreError, TenantId};
 use saml_sp::{
-    Change, KeptKey, Known, MAX_METADATA, New, OtherSide, Provider, ProviderError, ProviderId, ProviderStore,
-    ServiceProvider, Source,
+    KeptKey, MAX_METADATA, New, OtherSide, Provider, ProviderChange, ProviderError, ProviderId,
+    ProviderStore, ResolvedMetadata, ServiceProvider, Source,
 };
 use serde_json::json;
 use store::Tx;
-use webhooks::client::{Client, ClientSettings, Guard};
+use webhooks::client::{AddressGuard, Client, ClientSettings};
 
-use super::{office::Office, report::Report, report::Result};
+use super::{operator::Operator, report::Report, report::Result};
 use crate::{
-    api::{Around, ShownProvider},
+    api::{ProviderContext, ShownProvider},
     config::{Raw, Settings},
     events::{provider_changed, provider_created, rotation_completed, rotation_started},
     metadata,
@@ -45,19 +45,19 @@ pub(crate) enum Command {
         tenant: String,
     },
     /// Show an identity provider, and what it has to know of this side
-    Show(Which),
+    Show(ProviderSelection),
     /// Remove an identity provider
-    Remove(Which),
+    Remove(ProviderSelection),
     /// Make the next key of this side; once the identity provider has its certificate, complete the rotation
     Rotate {
         #[command(flatten)]
-        which: Which,
+        which: ProviderSelection,
         /// The next key signs from now on
         #[arg(long)]
         complete: bool,
     },
     /// Read the metadata at an identity provider's address now
-    Refresh(Which),
+    Refresh(ProviderSelection),
 }
 
 /// Where metadata is.
@@ -74,17 +74,18 @@ pub(crate) struct From {
 
 /// One of them.
 #[derive(Args)]
-pub(crate) struct Which {
+pub(crate) struct ProviderSelection {
     /// The id, sso_…
     #[arg(long)]
     id: ProviderId,
 }
 
 pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
-    let desk = Desk { office: Office::open(raw, env).await?, settings: raw.settings()? };
+    let desk = ProviderOperator { office: Operator::open(raw, env).await?, settings: raw.settings()? };
     match command {
         Command::Add { tenant, name, from, email_domains } => {
-            let change = Change { name, email_domains, sign_requests: true, ..Change::default() };
+            let change =
+                ProviderChange { name, email_domains, sign_requests: true, ..ProviderChange::default() };
             desk.add(&tenant, change, from).await
         }
         Command::List { tenant } => desk.list(&tenant).await,
@@ -97,8 +98,8 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
 }
 
 /// The operator at work on identity providers.
-struct Desk {
-    office: Office,
+struct ProviderOperator {
+    office: Operator,
     settings: Settings,
 }
 
@@ -106,7 +107,7 @@ fn owner(id: &ProviderId) -> Result<TenantId> {
     id.tenant().ok_or_else(|| ProviderError::NotFound.into())
 }
 
-impl Desk {
+impl ProviderOperator {
     fn base_url(&self) -> String {
         let scheme = if self.settings.tls.is_some() { "https" } else { "http" };
         self.settings.base_url.clone().unwrap_or_else(|| format!("{scheme}://{}", self.settings.bind))
@@ -115,7 +116,7 @@ impl Desk {
     /// The same client as the server's, with the same exceptions.
     fn client(&self) -> Result<Client> {
         let webhooks = &self.settings.webhooks;
-        let guard = Guard::new(webhooks.allow_cidrs.clone(), webhooks.allow_http);
+        let guard = AddressGuard::new(webhooks.allow_cidrs.clone(), webhooks.allow_http);
         Ok(Client::new(guard, ClientSettings::default())?)
     }
 
@@ -128,7 +129,7 @@ impl Desk {
         Ok(KeptKey::generate(&keys, id, &entity_id, self.office.env.now())?)
     }
 
-    async fn known(&self, from: From) -> Result<Known> {
+    async fn known(&self, from: From) -> Result<ResolvedMetadata> {
         let now = self.office.env.now();
         let other = match (from.metadata, from.metadata_url) {
             (Some(file), _) => OtherSide::MetadataXml(text_of(&file)?),
@@ -144,17 +145,17 @@ impl Desk {
         Ok(other.checked(now)?)
     }
 
-    async fn provider(&self, id: &ProviderId) -> Result<(Provider, Around)> {
+    async fn provider(&self, id: &ProviderId) -> Result<(Provider, ProviderContext)> {
         let wanted = id.clone();
         let read = async move |tx: &mut Tx| match tx.provider(&wanted).await? {
-            Some(provider) => Ok::<_, StoreError>(Some((provider, Around::of(tx).await?))),
+            Some(provider) => Ok::<_, StoreError>(Some((provider, ProviderContext::of(tx).await?))),
             None => Ok(None),
         };
         let found = self.office.store.read(owner(id)?, read).await?;
         found.ok_or_else(|| ProviderError::NotFound.into())
     }
 
-    async fn add(&self, tenant: &str, change: Change, from: From) -> Result<Report> {
+    async fn add(&self, tenant: &str, change: ProviderChange, from: From) -> Result<Report> {
         let tenant = self.office.tenant(tenant).await?;
         let change = change.checked()?;
         let known = self.known(from).await?;

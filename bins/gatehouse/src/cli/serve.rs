@@ -5,7 +5,7 @@ use std::{io::Write, path::Path, sync::Arc};
 use kernel::Env;
 use store::{DatabaseUrl, Store};
 
-use super::{office::make_data_dir, report::Result};
+use super::{operator::make_data_dir, report::Result};
 use crate::{config::Raw, key_files, logs, secrets, server};
 
 #[derive(clap::Args)]
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     if store.is_behind().await? {
         return Err("the database is behind this program: run gatehouse migrate first".into());
     }
-    let parts = server::Parts { keys, store, env };
+    let parts = server::ServerParts { keys, store, env };
     let bound = server::bind(&settings, parts).map_err(|error| format!("bind {}: {error}", settings.bind))?;
     println!("listening on {}://{}", bound.scheme, bound.address);
     std::io::stdout().flush()?;

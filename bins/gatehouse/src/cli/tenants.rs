@@ -5,7 +5,7 @@ use clap::Subcommand;
 use directory::{NewTenant, Tenant, Tier};
 use serde_json::json;
 
-use super::{office::Office, report::Report, report::Result};
+use super::{operator::Operator, report::Report, report::Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -23,7 +23,7 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) async fn run(command: Command, office: &Office) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Operator) -> Result<Report> {
     let Command::Create { slug, name, tier } = command;
     let tenant = Tenant::new(&*office.env, NewTenant { slug, name, tier })?;
     let made = tenant.clone();

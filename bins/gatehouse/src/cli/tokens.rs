@@ -15,7 +15,7 @@ use kernel::{Email, Env};
 use serde_json::json;
 use tokens::{NewScimToken, PatId, PatStore, RawToken, ScimTokenId, Scope, pat::NewPat};
 
-use super::{office::Office, report::Report, report::Result, users::find};
+use super::{operator::Operator, report::Report, report::Result, users::find};
 use crate::{api::pat_created, config::Raw};
 
 #[derive(Subcommand)]
@@ -64,15 +64,15 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
     match command {
         Command::Inspect => inspect(),
         Command::Scim { tenant, name, create_conflict } => {
-            let office = Office::open(raw, env).await?;
+            let office = Operator::open(raw, env).await?;
             mint(&office, &tenant, NewScimToken { name, create_conflict }).await
         }
         Command::Pat { tenant, email, name, scopes, expires_in_days } => {
-            let office = Office::open(raw, env).await?;
+            let office = Operator::open(raw, env).await?;
             mint_pat(&office, &tenant, &email, NewPat { name, scopes, expires_in_days }).await
         }
         Command::Revoke { id } => {
-            let office = Office::open(raw, env).await?;
+            let office = Operator::open(raw, env).await?;
             match (id.parse::<ScimTokenId>(), id.parse::<PatId>()) {
                 (Ok(id), _) => revoke(&office, id).await,
                 (_, Ok(id)) => revoke_pat(&office, id).await,
@@ -82,7 +82,7 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
     }
 }
 
-async fn mint(office: &Office, tenant: &str, new: NewScimToken) -> Result<Report> {
+async fn mint(office: &Operator, tenant: &str, new: NewScimToken) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let write = office.write(&tenant.id, async move |ctx, tx| {
         let (token, raw) = tokens::mint(ctx, tx, new).await?;
@@ -95,7 +95,7 @@ async fn mint(office: &Office, tenant: &str, new: NewScimToken) -> Result<Report
     Ok(Report::new(json, format!("{} is shown once:\n{}", token.id, raw.expose())))
 }
 
-async fn mint_pat(office: &Office, tenant: &str, email: &Email, new: NewPat) -> Result<Report> {
+async fn mint_pat(office: &Operator, tenant: &str, email: &Email, new: NewPat) -> Result<Report> {
     let (tenant, user) = find(office, tenant, email).await?;
     let write = office.write(&tenant.id, async move |ctx, tx| {
         let new = new.within(&store::pat_limits(&tx.sign_in_policy().await?))?;
@@ -108,7 +108,7 @@ async fn mint_pat(office: &Office, tenant: &str, email: &Email, new: NewPat) -> 
     Ok(Report::new(json, format!("{} is shown once:\n{}", pat.id, raw.expose())))
 }
 
-async fn revoke_pat(office: &Office, id: PatId) -> Result<Report> {
+async fn revoke_pat(office: &Operator, id: PatId) -> Result<Report> {
     let owner = office.store.across(async |across| across.tenant_of_pat(&id).await).await?;
     let Some(tenant) = owner else { return Err(tokens::PatError::NotFound.into()) };
     let revoked = id.clone();
@@ -125,7 +125,7 @@ async fn revoke_pat(office: &Office, id: PatId) -> Result<Report> {
     Ok(Report::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked")))
 }
 
-async fn revoke(office: &Office, id: ScimTokenId) -> Result<Report> {
+async fn revoke(office: &Operator, id: ScimTokenId) -> Result<Report> {
     let owner = office.store.across(async |across| across.tenant_of_scim_token(&id).await).await?;
     let Some(tenant) = owner else { return Err(tokens::ScimTokenError::NotFound.into()) };
     let revoked = id.clone();

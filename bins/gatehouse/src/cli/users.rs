@@ -17,7 +17,7 @@ use serde_json::json;
 use sign_in::reset;
 use store::Tx;
 
-use super::{office::Office, report::Report, report::Result};
+use super::{operator::Operator, report::Report, report::Result};
 use crate::config::Settings;
 
 #[derive(Subcommand)]
@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// Make a person
     Create {
         #[command(flatten)]
-        who: Who,
+        who: UserSelection,
         /// ADMIN or MEMBER
         #[arg(long, default_value = "MEMBER")]
         role: Role,
@@ -36,7 +36,7 @@ pub(crate) enum Command {
     /// Change what a person may do; restores an administrator
     Role {
         #[command(flatten)]
-        who: Who,
+        who: UserSelection,
         /// ADMIN or MEMBER
         #[arg(long)]
         role: Role,
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// Void the password, sessions and tokens and make a link to set a new password; or take all second factors away
     Reset {
         #[command(flatten)]
-        who: Who,
+        who: UserSelection,
         /// Take all second factors and recovery codes away
         #[arg(long)]
         factors: bool,
@@ -52,20 +52,20 @@ pub(crate) enum Command {
     /// Let a person sign in by password where the tenant requires its identity provider
     BreakGlass {
         #[command(flatten)]
-        who: Who,
+        who: UserSelection,
         #[arg(value_enum)]
-        switch: Switch,
+        switch: Toggle,
     },
     /// Take a person away
     Delete {
         #[command(flatten)]
-        who: Who,
+        who: UserSelection,
     },
 }
 
 /// A person of a tenant.
 #[derive(Args)]
-pub(crate) struct Who {
+pub(crate) struct UserSelection {
     /// The tenant's slug
     #[arg(long)]
     tenant: String,
@@ -75,13 +75,13 @@ pub(crate) struct Who {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Switch {
+pub(crate) enum Toggle {
     On,
     Off,
 }
 
 /// The person of this address.
-pub(crate) async fn find(office: &Office, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
+pub(crate) async fn find(office: &Operator, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
     let tenant = office.tenant(tenant).await?;
     let (id, key) = (tenant.id.clone(), email.key());
     let look = async move |tx: &mut Tx| directory::PeopleStore::user_of_email(tx, &key).await;
@@ -90,7 +90,7 @@ pub(crate) async fn find(office: &Office, tenant: &str, email: &Email) -> Result
     Ok((tenant, user))
 }
 
-pub(crate) async fn run(command: Command, office: &Office, settings: &Settings) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings) -> Result<Report> {
     match command {
         Command::Create { who, role, password_stdin } => {
             let password = if password_stdin { Some(password_from_stdin()?) } else { None };
@@ -99,7 +99,7 @@ pub(crate) async fn run(command: Command, office: &Office, settings: &Settings) 
         Command::Role { who, role } => set_role(office, &who, role).await,
         Command::Reset { who, factors: false } => reset_password(office, settings, &who).await,
         Command::Reset { who, factors: true } => reset_factors(office, &who).await,
-        Command::BreakGlass { who, switch } => break_glass(office, &who, matches!(switch, Switch::On)).await,
+        Command::BreakGlass { who, switch } => break_glass(office, &who, matches!(switch, Toggle::On)).await,
         Command::Delete { who } => delete(office, &who).await,
     }
 }
@@ -113,9 +113,9 @@ fn password_from_stdin() -> Result<Secret<String>> {
 }
 
 async fn create(
-    office: &Office,
+    office: &Operator,
     settings: &Settings,
-    who: Who,
+    who: UserSelection,
     role: Role,
     password: Option<Secret<String>>,
 ) -> Result<Report> {
@@ -157,7 +157,7 @@ async fn create(
     Ok(Report::new(json, format!("{shown} is {}", person.id)))
 }
 
-async fn set_role(office: &Office, who: &Who, role: Role) -> Result<Report> {
+async fn set_role(office: &Operator, who: &UserSelection, role: Role) -> Result<Report> {
     let (tenant, id) = find(office, &who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         let before = directory::find_person(tx, &id).await?;
@@ -174,7 +174,7 @@ async fn set_role(office: &Office, who: &Who, role: Role) -> Result<Report> {
     Ok(Report::new(json, format!("{} is {}", who.email, role.as_str())))
 }
 
-async fn reset_password(office: &Office, settings: &Settings, who: &Who) -> Result<Report> {
+async fn reset_password(office: &Operator, settings: &Settings, who: &UserSelection) -> Result<Report> {
     let (tenant, id) = find(office, &who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         reset::reset_password(ctx, tx, &id, false).await
@@ -192,7 +192,7 @@ async fn reset_password(office: &Office, settings: &Settings, who: &Who) -> Resu
     Ok(Report::new(json, lines))
 }
 
-async fn reset_factors(office: &Office, who: &Who) -> Result<Report> {
+async fn reset_factors(office: &Operator, who: &UserSelection) -> Result<Report> {
     let (tenant, id) = find(office, &who.tenant, &who.email).await?;
     let user = id.clone();
     let write = office
@@ -207,7 +207,7 @@ async fn reset_factors(office: &Office, who: &Who) -> Result<Report> {
     Ok(Report::new(json, lines))
 }
 
-async fn break_glass(office: &Office, who: &Who, on: bool) -> Result<Report> {
+async fn break_glass(office: &Operator, who: &UserSelection, on: bool) -> Result<Report> {
     let (tenant, id) = find(office, &who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         let before = directory::find_person(tx, &id).await?;
@@ -227,7 +227,7 @@ async fn break_glass(office: &Office, who: &Who, on: bool) -> Result<Report> {
     ))
 }
 
-async fn delete(office: &Office, who: &Who) -> Result<Report> {
+async fn delete(office: &Operator, who: &UserSelection) -> Result<Report> {
     let (tenant, id) = find(office, &who.tenant, &who.email).await?;
     let gone = id.clone();
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {

@@ -4,7 +4,7 @@ use std::{io::Write as _, time::Duration};
 
 use ::webhooks::{
     Attempt, AttemptError, DeliveryId, EventFilter, Outcome, Signers, SigningSecret,
-    client::{Client, ClientSettings, Guard, Target},
+    client::{AddressGuard, Client, ClientSettings, Target},
 };
 use audit::{AuditQueryStore, Filter, follow};
 use clap::Subcommand;
@@ -17,7 +17,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{office::Office, report::Result};
+use super::{operator::Operator, report::Result};
 
 /// How often is looked for events.
 const EVERY: Duration = Duration::from_millis(250);
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) async fn run(command: Command, office: &Office, as_json: bool) -> Result<()> {
+pub(crate) async fn run(command: Command, office: &Operator, as_json: bool) -> Result<()> {
     let Command::Listen { forward, tenant, events, secret } = command;
     let tenant = of_slug(office, tenant.as_deref()).await?;
     let secret = match secret {
@@ -55,7 +55,7 @@ pub(crate) async fn run(command: Command, office: &Office, as_json: bool) -> Res
     };
     // It is the operator who says where to: whoever has the database may send to any address.
     let everywhere = ["0.0.0.0/0".parse()?, "::/0".parse()?];
-    let guard = Guard::new(everywhere.to_vec(), true);
+    let guard = AddressGuard::new(everywhere.to_vec(), true);
     let target = guard.target(&forward).map_err(|error| format!("--forward: {error}"))?;
     let client = Client::new(guard, ClientSettings::default())?;
     let listener = Listener {
@@ -68,7 +68,7 @@ pub(crate) async fn run(command: Command, office: &Office, as_json: bool) -> Res
         as_json,
     };
     let next = listener.size().await?;
-    say(
+    print_line(
         as_json,
         &json!({ "tenant": tenant.slug, "forward": listener.target.as_str(), "secret": listener.signers.current.text() }),
         &format!(
@@ -87,7 +87,7 @@ pub(crate) async fn run(command: Command, office: &Office, as_json: bool) -> Res
 }
 
 /// The tenant of this slug, or the only one there is.
-async fn of_slug(office: &Office, slug: Option<&str>) -> Result<Tenant> {
+async fn of_slug(office: &Operator, slug: Option<&str>) -> Result<Tenant> {
     let Some(slug) = slug else {
         let some = office.store.across(async |across: &mut Across| across.some_tenants(2).await).await?;
         let [only] = <[Tenant; 1]>::try_from(some).map_err(|some| {
@@ -103,7 +103,7 @@ async fn of_slug(office: &Office, slug: Option<&str>) -> Result<Tenant> {
     office.tenant(slug).await
 }
 
-fn say(as_json: bool, json: &serde_json::Value, line: &str) -> Result<()> {
+fn print_line(as_json: bool, json: &serde_json::Value, line: &str) -> Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{}", if as_json { json.to_string() } else { line.to_owned() })?;
     Ok(out.flush()?)
@@ -111,7 +111,7 @@ fn say(as_json: bool, json: &serde_json::Value, line: &str) -> Result<()> {
 
 /// Sends what happens.
 struct Listener<'o> {
-    office: &'o Office,
+    office: &'o Operator,
     tenant: TenantId,
     events: Vec<EventFilter>,
     client: Client,
@@ -163,7 +163,7 @@ impl Listener<'_> {
         let error = error.map(AttemptError::as_str);
         let outcome =
             status.map(|status| status.to_string()).or(error.map(str::to_owned)).unwrap_or_default();
-        say(
+        print_line(
             self.as_json,
             &json!({
                 "id": attempt.event_id,

@@ -44,7 +44,7 @@ pub enum LogFormat {
 
 /// Where it stands who is trusted to say of what make an authenticator is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MakerFiles {
+pub struct AuthenticatorMetadataFiles {
     /// The FIDO Alliance's metadata.
     pub metadata: Option<PathBuf>,
     /// The root of its signer, in PEM, where it is not the FIDO Alliance's.
@@ -137,7 +137,7 @@ pub struct Settings {
     /// See [`KEYS`]: of a FREE, a STANDARD and an ENTERPRISE tenant.
     pub scim_rates: [NonZeroU32; 3],
     /// See [`KEYS`]: metadata, its root, and the folder of roots.
-    pub makers: MakerFiles,
+    pub makers: AuthenticatorMetadataFiles,
     /// See [`KEYS`]: certificates and key.
     pub tls: Option<TlsFiles>,
     /// See [`KEYS`].
@@ -208,7 +208,7 @@ impl Raw {
             smtp_from: self.text("smtp_from").map(str::to_owned),
             geo_database: self.text("geo_database").map(PathBuf::from),
             scim_rates: self.rates("scim_rates")?.unwrap_or(SCIM_RATES),
-            makers: self.makers()?,
+            makers: self.authenticator_metadata()?,
             tls: self.tls()?,
             drain: Duration::from_secs(self.count("drain_seconds", 0..=600)?.unwrap_or(5) as u64),
             export_limit: Duration::from_secs(
@@ -254,7 +254,7 @@ impl Raw {
         }
     }
 
-    fn makers(&self) -> Result<MakerFiles, Error> {
+    fn authenticator_metadata(&self) -> Result<AuthenticatorMetadataFiles, Error> {
         let path = |name| self.text(name).map(PathBuf::from);
         let metadata = path("attestation_metadata");
         let metadata_root = path("attestation_metadata_root");
@@ -265,7 +265,7 @@ impl Raw {
             ));
         }
         let signer = self.text("attestation_metadata_signer").map(str::to_owned);
-        Ok(MakerFiles { metadata, metadata_root, signer, roots: path("attestation_roots") })
+        Ok(AuthenticatorMetadataFiles { metadata, metadata_root, signer, roots: path("attestation_roots") })
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Error> {

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 use kernel::TenantId;
 
-use super::{frame::Administrator, frame::Shell, frame::draw};
+use super::{frame::Administrator, frame::PageFrame, frame::draw};
 use crate::api::Site;
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -15,7 +15,7 @@ pub(crate) const PATH: &str = "/settings/audit-log";
 #[derive(Template)]
 #[template(path = "audit_log.html")]
 struct Page<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     /// Whose log it is.
     tenant: &'a TenantId,
     /// What can have happened.

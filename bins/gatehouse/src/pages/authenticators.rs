@@ -8,7 +8,7 @@ use attestation::{Aaguid, AttestationPolicyStore, Authenticator, Group, Mode, Po
 use kernel::Ctx;
 use store::Tx;
 
-use super::{frame::Administrator, frame::Shell, frame::draw};
+use super::{frame::Administrator, frame::PageFrame, frame::draw};
 use crate::api::{AttestationImpact, Site, impact_of};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -17,7 +17,7 @@ pub(crate) const PATH: &str = "/settings/authenticators";
 #[derive(Template)]
 #[template(path = "authenticators.html")]
 struct Page<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     policy: Policy,
     is_on: bool,
     groups: Vec<GroupRow>,
@@ -29,7 +29,7 @@ struct Page<'a> {
     /// Makes in the catalog, and others that are enrolled or allowed.
     known: usize,
     strangers: usize,
-    makes: Vec<MakeRow>,
+    makes: Vec<ModelRow>,
 }
 
 struct GroupRow {
@@ -39,7 +39,7 @@ struct GroupRow {
     allowed: bool,
 }
 
-struct MakeRow {
+struct ModelRow {
     aaguid: Aaguid,
     name: &'static str,
     vendor: &'static str,
@@ -65,10 +65,10 @@ async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpR
     let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
     let impact = impact_of(site, access, &policy).await?;
     let shell = Administrator::load(access).await?.shell(site, "Authenticators", "authenticators.js", PATH);
-    let makes = makes(&policy, &impact);
+    let makes = model_rows(&policy, &impact);
     let group = |group: Group| GroupRow {
         name: group.as_str(),
-        what: what(group),
+        what: group_label(group),
         makes: catalog().iter().filter(|known| known.group == group).count(),
         allowed: policy.allowed_groups.contains(&group),
     };
@@ -78,7 +78,7 @@ async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpR
         groups: Group::ALL.into_iter().map(group).collect(),
         enrolled: impact.enrolled,
         refused: impact.refused,
-        can_prove: site.can_prove_makes(),
+        can_prove: site.can_prove_models(),
         known: catalog().len(),
         strangers: makes.len() - catalog().len(),
         makes,
@@ -86,7 +86,7 @@ async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpR
     })
 }
 
-fn what(group: Group) -> &'static str {
+fn group_label(group: Group) -> &'static str {
     match group {
         Group::FipsHardware => "Security keys certified under FIPS 140",
         Group::Hardware => "Other security keys",
@@ -96,19 +96,19 @@ fn what(group: Group) -> &'static str {
 }
 
 /// What is enrolled or allowed and not known, then the catalog, what is enrolled first.
-fn makes(policy: &Policy, impact: &AttestationImpact) -> Vec<MakeRow> {
+fn model_rows(policy: &Policy, impact: &AttestationImpact) -> Vec<ModelRow> {
     let counts = |aaguid: Aaguid| {
         let make = impact.makes.iter().find(|make| make.aaguid == aaguid);
         make.map_or((0, 0), |make| (make.enrolled, make.refused))
     };
     let row = |aaguid: Aaguid, known: Option<&Authenticator>| {
         let (enrolled, refused) = counts(aaguid);
-        MakeRow {
+        ModelRow {
             aaguid,
             name: known.map_or("Not in the catalog", |known| known.name),
             vendor: known.map_or("", |known| known.vendor),
             group: known.map_or("", |known| known.group.as_str()),
-            what: known.map_or("", |known| what(known.group)),
+            what: known.map_or("", |known| group_label(known.group)),
             enrolled,
             refused,
             named: policy.allowed_aaguids.contains(&aaguid),

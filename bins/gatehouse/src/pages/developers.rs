@@ -30,7 +30,7 @@ struct Operation<'a> {
     method: String,
     path: &'a str,
     summary: &'a str,
-    description: Vec<Run<'a>>,
+    description: Vec<TextRun<'a>>,
     credential: &'a str,
     parameters: Vec<Parameter<'a>>,
     bodies: Vec<Body<'a>>,
@@ -38,7 +38,7 @@ struct Operation<'a> {
 }
 
 /// A stretch of a description: prose, or code between backticks.
-struct Run<'a> {
+struct TextRun<'a> {
     code: bool,
     text: &'a str,
 }
@@ -143,9 +143,9 @@ fn operations<'a>(document: &'a Value, tag: &str) -> Vec<Operation<'a>> {
         .collect()
 }
 
-fn runs(text: &str) -> Vec<Run<'_>> {
+fn runs(text: &str) -> Vec<TextRun<'_>> {
     let alternating = [false, true].into_iter().cycle();
-    text.split('`').zip(alternating).map(|(text, code)| Run { code, text }).collect()
+    text.split('`').zip(alternating).map(|(text, code)| TextRun { code, text }).collect()
 }
 
 fn bodies(of: &Value) -> Vec<Body<'_>> {

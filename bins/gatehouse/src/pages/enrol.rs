@@ -7,7 +7,7 @@ use kernel::Ctx;
 use sessions::Standing;
 use store::Tx;
 
-use super::{frame::Shell, frame::Who, frame::draw, next};
+use super::{frame::PageFrame, frame::SignedInUser, frame::draw, next};
 use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::SigningIn, shape::AreaProblem};
 
@@ -16,7 +16,7 @@ pub(crate) const PATH: &str = "/auth/enrol";
 #[derive(Template)]
 #[template(path = "enrol.html")]
 struct Page<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     next: String,
     account: String,
     takes_passkeys: bool,
@@ -49,8 +49,8 @@ async fn drawn(
     let person = access.read(find).await?;
     let tenant = access.own_tenant().await?;
     let mfa = &access.caller().holder.policy.mfa;
-    let mut shell = Shell::new(site, "Set up a second factor", "enrol.js");
-    shell.person = Some(Who::of(&person, &tenant, &access.caller().session.id));
+    let mut shell = PageFrame::new(site, "Set up a second factor", "enrol.js");
+    shell.person = Some(SignedInUser::of(&person, &tenant, &access.caller().session.id));
     draw(&Page {
         shell,
         next,

@@ -11,7 +11,7 @@ use store::Tx;
 use crate::api::Site;
 
 /// What every page has.
-pub(crate) struct Shell<'a> {
+pub(crate) struct PageFrame<'a> {
     pub(crate) title: &'a str,
     /// What browsers must see before the path, or nothing that changes something is accepted.
     pub(crate) base_url: &'a str,
@@ -20,12 +20,12 @@ pub(crate) struct Shell<'a> {
     /// Its path, where there are ways to others.
     pub(crate) here: &'static str,
     /// Who is signed in.
-    pub(crate) person: Option<Who>,
+    pub(crate) person: Option<SignedInUser>,
 }
 
 /// Who is signed in, as the head of a page says it.
 #[derive(Clone)]
-pub(crate) struct Who {
+pub(crate) struct SignedInUser {
     pub(crate) name: String,
     pub(crate) tenant: String,
     /// Whether the settings are theirs.
@@ -34,7 +34,7 @@ pub(crate) struct Who {
     pub(crate) session: String,
 }
 
-impl Who {
+impl SignedInUser {
     pub(crate) fn of(person: &directory::Person, tenant: &directory::Tenant, session: &SessionId) -> Self {
         let name = person.display_name.clone().unwrap_or_else(|| person.account().to_owned());
         let admin = person.role == Role::Admin;
@@ -42,7 +42,7 @@ impl Who {
     }
 }
 
-impl<'a> Shell<'a> {
+impl<'a> PageFrame<'a> {
     pub(crate) fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
         Self { title, base_url: &site.pipeline.base_url, script, here: "", person: None }
     }
@@ -50,7 +50,7 @@ impl<'a> Shell<'a> {
 
 /// An administrator on a page of the settings, and the tenant.
 pub(super) struct Administrator {
-    who: Who,
+    who: SignedInUser,
     pub(super) tenant: Tenant,
 }
 
@@ -61,7 +61,7 @@ impl Administrator {
         let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
         let person = access.read(find).await?;
         let tenant = access.own_tenant().await?;
-        Ok(Self { who: Who::of(&person, &tenant, &session.id), tenant })
+        Ok(Self { who: SignedInUser::of(&person, &tenant, &session.id), tenant })
     }
 
     /// The frame of a page at this path.
@@ -71,8 +71,8 @@ impl Administrator {
         title: &'a str,
         script: &'static str,
         here: &'static str,
-    ) -> Shell<'a> {
-        Shell { here, person: Some(self.who.clone()), ..Shell::new(site, title, script) }
+    ) -> PageFrame<'a> {
+        PageFrame { here, person: Some(self.who.clone()), ..PageFrame::new(site, title, script) }
     }
 }
 

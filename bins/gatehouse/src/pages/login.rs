@@ -3,14 +3,14 @@
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 
-use super::{frame::Shell, frame::draw};
+use super::{frame::PageFrame, frame::draw};
 use crate::api::{Site, query::query};
 use gate::shape::AreaProblem;
 
 #[derive(Template)]
 #[template(path = "login.html")]
 struct Page<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     next: String,
     tenant: Option<String>,
     /// Why somebody was sent here.
@@ -50,7 +50,7 @@ fn is_name(tenant: &str) -> bool {
 pub(crate) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, AreaProblem> {
     let asked = |name: &str| query(&request, name);
     let page = Page {
-        shell: Shell::new(&site, "Sign in", "login.js"),
+        shell: PageFrame::new(&site, "Sign in", "login.js"),
         next: super::next::place_after(&site, asked("next").as_deref()),
         tenant: asked("tenant").filter(|tenant| is_name(tenant)),
         reason: asked("reason").as_deref().and_then(reason),

@@ -8,7 +8,7 @@ use kernel::Ctx;
 use netpolicy::{Mode, NetworkPolicyStore, Rule, Settings};
 use store::Tx;
 
-use super::{frame::Administrator, frame::Shell, frame::draw, times::Moment};
+use super::{frame::Administrator, frame::PageFrame, frame::draw, times::PageTime};
 use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -20,7 +20,7 @@ const SHOWN: usize = 100;
 #[derive(Template)]
 #[template(path = "network.html")]
 struct Page<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     settings: Settings,
     is_on: bool,
     own_address: Option<IpAddr>,
@@ -37,7 +37,7 @@ struct RuleRow {
     id: String,
     label: String,
     cidr: String,
-    created: Moment,
+    created: PageTime,
     /// Whether it has the address of whoever looks.
     is_own: bool,
 }

@@ -44,7 +44,7 @@ pub(crate) fn problem_page(problem: &Problem, target: &str) -> HttpResponse {
         }
     }
     answer.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
-    problem.tell(&mut answer);
+    problem.attach_to(&mut answer);
     answer
 }
 

@@ -7,14 +7,14 @@ use actix_web::{
 use askama::Template;
 use url::Url;
 
-use super::{frame::Shell, frame::draw};
+use super::{frame::PageFrame, frame::draw};
 use crate::api::Site;
-use gate::{entry::PAGE_POLICY, errors::Problem};
+use gate::{errors::Problem, middleware::PAGE_POLICY};
 
 #[derive(Template)]
 #[template(path = "saml_post.html")]
 struct Page<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     name: &'a str,
     action: &'a str,
     fields: &'a [(&'a str, &'a str)],
@@ -30,7 +30,7 @@ pub(crate) fn saml_post(
 ) -> Result<HttpResponse, Problem> {
     let policy = sends_to(action).ok_or_else(|| Problem::unforeseen("the address of an IdP is no URL"))?;
     let title = format!("On to {name}");
-    let shell = Shell::new(site, &title, "saml-post.js");
+    let shell = PageFrame::new(site, &title, "saml-post.js");
     let mut answer = draw(&Page { shell, name, action, fields })?;
     answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     Ok(answer)

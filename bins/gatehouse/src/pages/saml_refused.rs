@@ -9,15 +9,15 @@ use actix_web::{
 };
 use askama::Template;
 
-use super::frame::Shell;
+use super::frame::PageFrame;
 use crate::api::Site;
-use gate::{entry::PAGE_POLICY, errors::Problem};
+use gate::{errors::Problem, middleware::PAGE_POLICY};
 
 #[derive(Template)]
 #[template(path = "saml_refused.html")]
 struct Page<'a> {
-    shell: Shell<'a>,
-    words: Words,
+    shell: PageFrame<'a>,
+    words: RefusalText,
     /// Who can help.
     administrator: String,
     code: &'a str,
@@ -25,14 +25,14 @@ struct Page<'a> {
 }
 
 /// What is said of a code.
-struct Words {
+struct RefusalText {
     title: &'static str,
     happened: &'static str,
     /// What an administrator can do; nothing where nobody needs to be asked.
     ask: Option<&'static str>,
 }
 
-fn words(code: &str) -> Words {
+fn words(code: &str) -> RefusalText {
     let (title, happened, ask) = match code {
         "SAML_REFUSED" => (
             "You are not signed in",
@@ -72,7 +72,7 @@ fn words(code: &str) -> Words {
             Some("If it happens again, ask {} and quote this."),
         ),
     };
-    Words { title, happened, ask }
+    RefusalText { title, happened, ask }
 }
 
 /// The answer to somebody who came back from an identity provider and is not let in: what that means for them, and
@@ -86,7 +86,7 @@ pub(crate) fn saml_refused(
 ) -> HttpResponse {
     let words = words(code);
     let of = organisation.unwrap_or("your organisation");
-    let shell = Shell::new(site, words.title, "saml-refused.js");
+    let shell = PageFrame::new(site, words.title, "saml-refused.js");
     let page = Page { shell, words, administrator: format!("an administrator of {of}"), code, reference };
     let Ok(text) = page.render() else { return Problem::internal().envelope() };
     HttpResponseBuilder::new(status)

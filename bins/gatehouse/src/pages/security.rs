@@ -9,7 +9,7 @@ use sessions::{Session, SessionId, ip_prefix};
 use store::Tx;
 use tokens::{Pat, PatStore, Scope, pat::Limits};
 
-use super::{frame::Shell, frame::Who, frame::draw, times::Moment};
+use super::{frame::PageFrame, frame::SignedInUser, frame::draw, times::PageTime};
 use crate::api::{Site, known_as};
 use gate::{
     access::{Access, lifetime},
@@ -23,7 +23,7 @@ pub(crate) const PATH: &str = "/account/security";
 #[derive(Template)]
 #[template(path = "security.html")]
 struct Page<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     account: String,
     has_password: bool,
     password_hint: String,
@@ -55,16 +55,16 @@ struct FactorRow {
     synced: bool,
     /// Whether the tenant takes it.
     counts: bool,
-    created: Moment,
-    used: Option<Moment>,
+    created: PageTime,
+    used: Option<PageTime>,
 }
 
 struct SessionRow {
     id: String,
     device: String,
     place: String,
-    created: Moment,
-    seen: Moment,
+    created: PageTime,
+    seen: PageTime,
     current: bool,
 }
 
@@ -72,9 +72,9 @@ struct TokenRow {
     id: String,
     name: String,
     scopes: Vec<&'static str>,
-    created: Moment,
-    expires: Option<Moment>,
-    used: Option<Moment>,
+    created: PageTime,
+    expires: Option<PageTime>,
+    used: Option<PageTime>,
     used_from: Option<String>,
 }
 
@@ -91,7 +91,7 @@ struct EndChoice {
 }
 
 /// What is found in one unit of work.
-struct Found {
+struct SecurityData {
     person: Person,
     has_password: bool,
     factors: Vec<Factor>,
@@ -115,7 +115,7 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
     let (user, policy) = (signed.session.user.clone(), signed.holder.policy.clone());
     let lifetime = lifetime(&policy);
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
-        Ok::<_, Problem>(Found {
+        Ok::<_, Problem>(SecurityData {
             person: directory::find_person(tx, &user).await?,
             has_password: tx.password(&user).await?.is_some(),
             factors: tx.factors(&user).await?,
@@ -126,9 +126,9 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
     };
     let found = access.read(find).await?;
     let tenant = access.own_tenant().await?;
-    let mut shell = Shell::new(site, "Security", "security.js");
+    let mut shell = PageFrame::new(site, "Security", "security.js");
     shell.here = PATH;
-    shell.person = Some(Who::of(&found.person, &tenant, &signed.session.id));
+    shell.person = Some(SignedInUser::of(&found.person, &tenant, &signed.session.id));
     let now = access.env().now();
     let limits = store::pat_limits(&policy);
     draw(&Page {
@@ -175,7 +175,7 @@ impl FactorRow {
             synced: factor.passkey().is_some_and(credentials::Passkey::backup_eligible),
             counts: mfa.accepts(factor.kind()),
             created: factor.created_at.into(),
-            used: factor.last_used_at.map(Moment::from),
+            used: factor.last_used_at.map(PageTime::from),
         }
     }
 }
@@ -197,7 +197,7 @@ impl SessionRow {
 
 impl TokenRow {
     fn of(pat: &Pat) -> Self {
-        let moment = |time: Option<Timestamp>| time.map(Moment::from);
+        let moment = |time: Option<Timestamp>| time.map(PageTime::from);
         Self {
             id: pat.id.to_string(),
             name: pat.name.clone(),

@@ -6,7 +6,7 @@ use kernel::Ctx;
 use saml_sp::{Provider, ProviderId, ProviderStore, ServiceProvider};
 use store::Tx;
 
-use super::{frame::Administrator, frame::Shell, frame::draw};
+use super::{frame::Administrator, frame::PageFrame, frame::draw};
 use crate::api::{Site, query::query};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -16,59 +16,59 @@ pub(crate) const PATH: &str = "/settings/sso";
 #[derive(Template)]
 #[template(path = "sso.html")]
 struct List<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
 }
 
 /// One that is to be added.
 #[derive(Template)]
 #[template(path = "sso_new.html")]
 struct New<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     /// What the other side is told until there is more to tell.
-    ours: Ours,
+    ours: ServiceAddresses,
 }
 
 /// One: how it stands, and tests of it.
 #[derive(Template)]
 #[template(path = "sso_provider.html")]
 struct Overview<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     id: &'a str,
     entity_id: &'a str,
     /// The sign-in page of the organisation.
     sign_in_url: String,
-    ours: Ours,
+    ours: ServiceAddresses,
 }
 
 /// One, and what to do at the other side.
 #[derive(Template)]
 #[template(path = "sso_setup.html")]
 struct Setup<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     id: &'a str,
     entity_id: &'a str,
     /// Whose service the other side probably is.
     guessed: &'static str,
-    ours: Ours,
+    ours: ServiceAddresses,
 }
 
 /// One, and what it is to be.
 #[derive(Template)]
 #[template(path = "sso_settings.html")]
 struct Settings<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     id: &'a str,
     entity_id: &'a str,
 }
 
 /// Who we are to an identity provider, and where a sign-in through it begins.
-struct Ours {
+struct ServiceAddresses {
     entity_id: String,
     acs_url: String,
     login_url: String,
 }
 
-impl Ours {
+impl ServiceAddresses {
     fn of(base_url: &str, id: &ProviderId) -> Self {
         let ServiceProvider { entity_id, acs_url } = ServiceProvider::of(base_url, id);
         let login_url = format!("{}/api/saml/{id}/login", base_url.trim_end_matches('/'));
@@ -119,14 +119,14 @@ async fn drawn(
     let Some(one) = &provider else {
         return match query(request, "new") {
             Some(_) => {
-                let ours = Ours::stand_in(&site.pipeline.base_url);
+                let ours = ServiceAddresses::stand_in(&site.pipeline.base_url);
                 draw(&New { shell: shell("Add an identity provider", "sso-new.js"), ours })
             }
             None => draw(&List { shell: shell("Single sign-on", "sso.js") }),
         };
     };
     let (id, entity_id) = (one.id.as_str(), one.idp.entity_id.as_str());
-    let ours = Ours::of(&site.pipeline.base_url, &one.id);
+    let ours = ServiceAddresses::of(&site.pipeline.base_url, &one.id);
     match query(request, "view").as_deref() {
         Some("settings") => draw(&Settings { shell: shell(&one.name, "sso-settings.js"), id, entity_id }),
         Some("setup") => {

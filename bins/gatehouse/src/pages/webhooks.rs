@@ -9,7 +9,7 @@ use store::Tx;
 use super::{
     event_groups::{EventGroup, event_groups},
     frame::Administrator,
-    frame::Shell,
+    frame::PageFrame,
     frame::draw,
 };
 use crate::api::{Site, query::query};
@@ -21,14 +21,14 @@ pub(crate) const PATH: &str = "/settings/webhooks";
 #[derive(Template)]
 #[template(path = "webhooks.html")]
 struct List<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
 }
 
 /// One that is to be added.
 #[derive(Template)]
 #[template(path = "webhook_new.html")]
 struct New<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     groups: Vec<EventGroup>,
 }
 
@@ -36,7 +36,7 @@ struct New<'a> {
 #[derive(Template)]
 #[template(path = "webhook.html")]
 struct Deliveries<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     id: &'a str,
     url: &'a str,
 }
@@ -45,7 +45,7 @@ struct Deliveries<'a> {
 #[derive(Template)]
 #[template(path = "webhook_settings.html")]
 struct Settings<'a> {
-    shell: Shell<'a>,
+    shell: PageFrame<'a>,
     id: &'a str,
     url: &'a str,
     groups: Vec<EventGroup>,

@@ -6,13 +6,13 @@ use audit::{
 };
 use futures_util::{StreamExt, stream};
 use kernel::{Ctx, StoreError, TenantId};
-use saml_sp::{DomainStore, EmailDomain, Rechecked, RecordFound, recheck};
+use saml_sp::{DomainStore, EmailDomain, RecheckOutcome, RecordFound, recheck};
 use store::{Across, Tx};
 
-use super::saml::{AT_ONCE, BESIDE, Caretaker, LEASE, ROUNDS, say};
+use super::saml::{AT_ONCE, BESIDE, LEASE, ROUNDS, SamlWorker, log_problem};
 use crate::dns;
 
-impl Caretaker {
+impl SamlWorker {
     /// Reads the records of all domains that are due.
     pub(crate) async fn recheck_domains(&self) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
@@ -23,7 +23,7 @@ impl Caretaker {
                 break;
             }
             let each = async |(tenant, domain): (TenantId, EmailDomain)| {
-                say(
+                log_problem(
                     "a verified domain could not be checked again",
                     self.recheck_domain(&tenant, &domain).await,
                 );
@@ -52,12 +52,12 @@ impl Caretaker {
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             let (tenant, name) = (ctx.tenant.as_str(), domain.as_str());
             let (next, event) = match recheck(ctx.now, &before, found) {
-                Rechecked::Kept(next) => (next, None),
-                Rechecked::Lost(next) => {
+                RecheckOutcome::Kept(next) => (next, None),
+                RecheckOutcome::Lost(next) => {
                     tracing::warn!(tenant, domain = name, "the DNS record of a verified domain is missing");
                     (next, Some(Event::new(name, &DomainProofLost { record: dns::record_name(&domain) })))
                 }
-                Rechecked::Unverified { missing_since } => {
+                RecheckOutcome::Unverified { missing_since } => {
                     if !tx.delete_verified_domain(&domain).await? {
                         return Ok(Audited::without((), Unaudited::NothingChanged));
                     }

@@ -3,5 +3,5 @@
 pub(crate) mod deliveries;
 pub(crate) mod domains;
 pub(crate) mod saml;
-mod seal_waits;
+mod seal_backlog;
 pub(crate) mod sealer;

@@ -9,7 +9,7 @@ use actix_web::web;
 use audit::{Audited, Event, Unaudited, events::saml::SamlProviderCertificateExpiring};
 use futures_util::{StreamExt, stream};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId};
-use saml_sp::{Provider, ProviderError, ProviderId, Refreshed, Source, looked_after, refreshed};
+use saml_sp::{Provider, ProviderError, ProviderId, RefreshOutcome, Source, apply_refresh, refreshed};
 use store::{Across, Store, Tx};
 use tokio::time::{MissedTickBehavior, interval};
 use webhooks::client::Client;
@@ -30,13 +30,13 @@ pub(crate) const ROUNDS: usize = 100;
 const BREATH: Duration = Duration::from_millis(20);
 
 /// Looks after identity providers.
-pub(crate) struct Caretaker {
+pub(crate) struct SamlWorker {
     pub(crate) store: Arc<Store>,
     pub(crate) env: Arc<dyn Env>,
     pub(crate) site: web::Data<Site>,
 }
 
-impl Caretaker {
+impl SamlWorker {
     pub(crate) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
         Self { store, env, site }
     }
@@ -54,10 +54,10 @@ impl Caretaker {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            say("identity providers could not be looked after", self.look_after(&client).await);
-            say("verified domains could not be checked again", self.recheck_domains().await);
-            say("what is over of single sign-on could not be taken away", self.purge().await);
-            say("certificates of identity providers could not be counted", self.measure().await);
+            log_problem("identity providers could not be looked after", self.refresh_all(&client).await);
+            log_problem("verified domains could not be checked again", self.recheck_domains().await);
+            log_problem("what is over of single sign-on could not be taken away", self.purge().await);
+            log_problem("certificates of identity providers could not be counted", self.measure().await);
         }
     }
 
@@ -66,7 +66,7 @@ impl Caretaker {
     }
 
     /// All that are due.
-    async fn look_after(&self, client: &Client) -> Result<(), StoreError> {
+    async fn refresh_all(&self, client: &Client) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
             let now = self.env.now();
             let look = async move |across: &mut Across| across.saml_due(now, AT_ONCE).await;
@@ -75,16 +75,16 @@ impl Caretaker {
                 break;
             }
             let each = async |(tenant, id): (TenantId, ProviderId)| {
-                let done = self.look_after_one(client, &tenant, &id).await;
+                let done = self.refresh_one(client, &tenant, &id).await;
                 // One that cannot be looked after keeps nobody else from being.
-                say("an identity provider could not be looked after", done);
+                log_problem("an identity provider could not be looked after", done);
             };
             stream::iter(due).for_each_concurrent(BESIDE, each).await;
         }
         Ok(())
     }
 
-    async fn look_after_one(
+    async fn refresh_one(
         &self,
         client: &Client,
         tenant: &TenantId,
@@ -114,7 +114,7 @@ impl Caretaker {
                     Err(_) => {}
                 }
             }
-            if let Some(ending) = looked_after(ctx, tx, &id).await? {
+            if let Some(ending) = apply_refresh(ctx, tx, &id).await? {
                 tracing::warn!(
                     tenant = ctx.tenant.as_str(),
                     provider = id.as_str(),
@@ -171,7 +171,7 @@ impl Caretaker {
 }
 
 /// Counts a look at metadata, and writes what has to be known into the log.
-fn note(ctx: &Ctx, refreshed: &Refreshed) {
+fn note(ctx: &Ctx, refreshed: &RefreshOutcome) {
     let (tenant, provider) = (ctx.tenant.as_str(), refreshed.provider.id.as_str());
     match &refreshed.problem {
         Some(problem) => {
@@ -190,7 +190,7 @@ fn note(ctx: &Ctx, refreshed: &Refreshed) {
     }
 }
 
-pub(crate) fn say(problem: &'static str, done: Result<(), StoreError>) {
+pub(crate) fn log_problem(problem: &'static str, done: Result<(), StoreError>) {
     if let Err(error) = done {
         tracing::warn!(%error, "{problem}");
     }

@@ -19,7 +19,7 @@ use kernel::{Actor, Ctx, Env, Id, Kind, StoreError, TenantId};
 use store::{Across, Store, Tx};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::seal_waits::Waits;
+use super::seal_backlog::SealBacklog;
 use crate::{api::Site, area_metrics};
 
 /// How often is looked for news.
@@ -36,8 +36,8 @@ const LAST: Duration = Duration::from_secs(5);
 const OF_A_ROUND: usize = 10_000;
 
 /// Marks ids of sealers.
-enum OfSealer {}
-impl Kind for OfSealer {
+enum SealerKind {}
+impl Kind for SealerKind {
     const PREFIX: &'static str = "sea";
 }
 
@@ -48,13 +48,13 @@ pub(crate) struct Sealer {
     site: web::Data<Site>,
     owner: String,
     /// The tenants whose waiting entries are not all sealed at the end of a round.
-    unfinished: Mutex<HashMap<TenantId, Unfinished>>,
-    waits: Waits,
+    unfinished: Mutex<HashMap<TenantId, SealRemainder>>,
+    waits: SealBacklog,
 }
 
 /// What is left of a tenant's waiting entries.
 #[derive(Clone, Default)]
-struct Unfinished {
+struct SealRemainder {
     /// Where the next round goes on: so many refused entries wait that they do not fit into one.
     after: Option<String>,
     /// Entries that were refused since the first of those that wait.
@@ -65,8 +65,8 @@ struct Unfinished {
 
 impl Sealer {
     pub(crate) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
-        let owner = Id::<OfSealer>::new(&*env).to_string();
-        Self { store, env, site, owner, unfinished: Mutex::default(), waits: Waits::default() }
+        let owner = Id::<SealerKind>::new(&*env).to_string();
+        Self { store, env, site, owner, unfinished: Mutex::default(), waits: SealBacklog::default() }
     }
 
     /// Seals until it is dropped.
@@ -123,7 +123,7 @@ impl Sealer {
             }
             all.push(waiting);
         }
-        self.waits.look(&self.store, now, &all).await;
+        self.waits.measure(&self.store, now, &all).await;
         Ok(tenants)
     }
 
@@ -149,7 +149,7 @@ impl Sealer {
             state.refused += done.refused.len();
             problem = problem.or_else(|| done.refused.into_iter().next());
             if done.seen < AT_ONCE {
-                self.looked_at_all(tenant, &state, problem);
+                self.finish_tenant(tenant, &state, problem);
                 return Ok(false);
             }
             state.after = done.last;
@@ -158,12 +158,12 @@ impl Sealer {
         Ok(true)
     }
 
-    fn state(&self, tenant: &TenantId) -> Unfinished {
+    fn state(&self, tenant: &TenantId) -> SealRemainder {
         let unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
         unfinished.get(tenant).cloned().unwrap_or_default()
     }
 
-    fn remember(&self, tenant: &TenantId, state: Unfinished) {
+    fn remember(&self, tenant: &TenantId, state: SealRemainder) {
         let mut unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
         if state.after.is_some() || state.told > 0 {
             unfinished.insert(tenant.clone(), state);
@@ -174,7 +174,7 @@ impl Sealer {
     }
 
     /// All that waits was looked at: the log is told how many entries are refused, when that has changed.
-    fn looked_at_all(&self, tenant: &TenantId, state: &Unfinished, first: Option<(String, MacProblem)>) {
+    fn finish_tenant(&self, tenant: &TenantId, state: &SealRemainder, first: Option<(String, MacProblem)>) {
         if state.refused > 0 && state.refused != state.told {
             let (first, problem) = first.unzip();
             tracing::error!(
@@ -185,6 +185,6 @@ impl Sealer {
                 "audit entries are not sealed, as their MACs do not prove who wrote them: gatehouse audit verify names them"
             );
         }
-        self.remember(tenant, Unfinished { after: None, refused: 0, told: state.refused });
+        self.remember(tenant, SealRemainder { after: None, refused: 0, told: state.refused });
     }
 }

@@ -12,7 +12,7 @@ pub const GROUP: u64 = 1 << LEVEL_BITS;
 
 /// A subtree whose hash is kept: of `256^level` leaves, the one of this number. Level 0 are the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct NodePosition {
     /// How large.
     pub level: u8,
     /// Which of that size.
@@ -57,7 +57,7 @@ impl Frontier {
     }
 
     /// Adds a leaf. `completed` is told of each subtree that is complete by it and whose hash is to be kept.
-    pub fn push(&mut self, leaf: Hash, completed: impl FnMut(Place, Hash)) {
+    pub fn push(&mut self, leaf: Hash, completed: impl FnMut(NodePosition, Hash)) {
         self.push_subtree(0, leaf, completed);
     }
 
@@ -66,7 +66,7 @@ impl Frontier {
         &mut self,
         level: u8,
         hash: Hash,
-        mut completed: impl FnMut(Place, Hash),
+        mut completed: impl FnMut(NodePosition, Hash),
     ) -> bool {
         let first = u32::from(level) * LEVEL_BITS;
         let Some(leaves) = 1_u64.checked_shl(first).filter(|leaves| self.size.is_multiple_of(*leaves)) else {
@@ -80,7 +80,7 @@ impl Frontier {
             height += 1;
             if height.is_multiple_of(LEVEL_BITS) {
                 let level = u8::try_from(height / LEVEL_BITS).unwrap_or(u8::MAX);
-                completed(Place { level, index: self.size >> height }, carry);
+                completed(NodePosition { level, index: self.size >> height }, carry);
             }
         }
         self.peaks.push(carry);
@@ -110,19 +110,19 @@ fn left_of(count: u64) -> u64 {
 }
 
 /// The place of a range, where its hash is kept.
-fn kept(range: Range) -> Option<Place> {
+fn kept(range: Range) -> Option<NodePosition> {
     let count = range.1 - range.0;
     let height = count.trailing_zeros();
     let is_kept =
         count.is_power_of_two() && height.is_multiple_of(LEVEL_BITS) && range.0.is_multiple_of(count);
-    is_kept.then(|| Place {
+    is_kept.then(|| NodePosition {
         level: u8::try_from(height / LEVEL_BITS).unwrap_or(u8::MAX),
         index: range.0 >> height,
     })
 }
 
 /// The places of which the hash of a range is made.
-pub(super) fn places((from, to): Range, all: &mut Vec<Place>) {
+pub(super) fn places((from, to): Range, all: &mut Vec<NodePosition>) {
     if from >= to {
         return;
     }
@@ -136,7 +136,7 @@ pub(super) fn places((from, to): Range, all: &mut Vec<Place>) {
 }
 
 /// The hash of a range of what is at its places; `None` where one of them is missing.
-pub(super) fn hash_of((from, to): Range, at: &impl Fn(Place) -> Option<Hash>) -> Option<Hash> {
+pub(super) fn hash_of((from, to): Range, at: &impl Fn(NodePosition) -> Option<Hash>) -> Option<Hash> {
     if from >= to {
         return Some(nothing());
     }

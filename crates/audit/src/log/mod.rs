@@ -19,12 +19,12 @@ mod verify;
 
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys};
 pub use finding::{Finding, Verified};
-pub use merkle::{Frontier, GROUP, Hash, Place, verify_consistency, verify_inclusion};
+pub use merkle::{Frontier, GROUP, Hash, NodePosition, verify_consistency, verify_inclusion};
 pub use offline::{VerifiedExport, verify_export};
 pub use proof::{Nodes, consistency, inclusion};
 pub use removal::{Removable, is_covered, newest_removal, removable, root_before};
 pub use retention::RetentionSettings;
-pub use seal::{AT_ONCE, Batch, Claimed, Done, Lease, SealPolicy, Sealed, Unsealed, seal};
+pub use seal::{AT_ONCE, Batch, Lease, LockedLog, SealPolicy, SealProgress, Sealed, Unsealed, seal};
 pub use statement::{MacStart, Removal, Retention, Statement};
 pub use verify::{SealedRow, VerifyKeys, verify};
 

@@ -139,8 +139,8 @@ pub fn verify_export(
         number += 1;
         result.entries += 1;
         let finding = match line.text().and_then(|text| proved(&text, &tenant, &checkpoint)) {
-            Some(Proved { sequence, is_right: true, .. }) if seen.insert(sequence) => continue,
-            Some(Proved { id, sequence, .. }) => Finding::Changed { sequence, id },
+            Some(CheckedProof { sequence, is_right: true, .. }) if seen.insert(sequence) => continue,
+            Some(CheckedProof { id, sequence, .. }) => Finding::Changed { sequence, id },
             None => Finding::UnreadableLine { line: number },
         };
         result.count += 1;
@@ -154,20 +154,20 @@ pub fn verify_export(
 }
 
 /// An entry of an export, and whether its proof is right.
-struct Proved {
+struct CheckedProof {
     id: String,
     sequence: u64,
     is_right: bool,
 }
 
 /// Looks at one line; `None` where it is no entry with a proof.
-fn proved(text: &str, tenant: &str, checkpoint: &Checkpoint) -> Option<Proved> {
+fn proved(text: &str, tenant: &str, checkpoint: &Checkpoint) -> Option<CheckedProof> {
     let mut entry: ExportedEntry = serde_json::from_str(text).ok()?;
     // Such an export has no entry without a proof.
     let proof = entry.proof.take()?;
     let (id, sequence) = (entry.id.clone(), proof.sequence);
     let is_right = entry.proved(&proof, tenant, checkpoint)?;
-    Some(Proved { id, sequence, is_right })
+    Some(CheckedProof { id, sequence, is_right })
 }
 
 /// A line as it was read.

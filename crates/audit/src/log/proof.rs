@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use kernel::StoreError;
 
-use super::merkle::{Hash, Place, Range, consistency_ranges, hash_of, inclusion_ranges, places};
+use super::merkle::{Hash, NodePosition, Range, consistency_ranges, hash_of, inclusion_ranges, places};
 
 /// Hashes that were read already: proofs of entries that are near each other need the same.
 #[derive(Debug, Default)]
-pub struct Nodes(HashMap<Place, Hash>);
+pub struct Nodes(HashMap<NodePosition, Hash>);
 
 /// So many hashes are kept in memory at most.
 const MOST: usize = 4096;
@@ -34,18 +34,19 @@ impl Nodes {
         missing.sort_unstable();
         let mut rest = missing.as_slice();
         while let Some(first) = rest.first() {
-            let is_near =
-                |one: &Place, next: &Place| one.level == next.level && next.index - one.index <= NEAR;
+            let is_near = |one: &NodePosition, next: &NodePosition| {
+                one.level == next.level && next.index - one.index <= NEAR
+            };
             let count =
                 1 + rest.windows(2).take_while(|pair| matches!(pair, [a, b] if is_near(a, b))).count();
             let (run, after) = rest.split_at(count);
             let last = run.last().map_or(first.index, |last| last.index);
             for (index, hash) in store.hashes(first.level, first.index, last + 1).await? {
-                self.0.insert(Place { level: first.level, index }, hash);
+                self.0.insert(NodePosition { level: first.level, index }, hash);
             }
             rest = after;
         }
-        let at = |place: Place| self.0.get(&place).copied();
+        let at = |place: NodePosition| self.0.get(&place).copied();
         Ok(ranges.iter().map(|range| hash_of(*range, &at)).collect())
     }
 }

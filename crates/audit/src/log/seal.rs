@@ -5,7 +5,7 @@ use kernel::{StoreError, TenantId, Timestamp};
 
 use super::{
     checkpoint::{Checkpoint, CheckpointKeys},
-    merkle::{Frontier, Hash, Place},
+    merkle::{Frontier, Hash, NodePosition},
     statement::{MacStart, Statement},
 };
 use crate::{EntryKeys, EntryMac, MacProblem};
@@ -44,7 +44,7 @@ pub struct Batch {
     /// In order.
     pub entries: Vec<Sealed>,
     /// Subtrees that are complete by them.
-    pub nodes: Vec<(Place, Hash)>,
+    pub nodes: Vec<(NodePosition, Hash)>,
     /// The log with them.
     pub log: Frontier,
     /// The signed checkpoint.
@@ -75,7 +75,7 @@ impl Lease {
 
 /// A log that is locked for sealing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Claimed {
+pub struct LockedLog {
     /// The log as it is.
     pub log: Frontier,
     /// From where on its entries have a MAC, as a signed [`MacStart`]; `None` before that is known.
@@ -95,7 +95,7 @@ pub struct SealPolicy<'k> {
 
 /// What one call of [`seal`] did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct SealProgress {
     /// How many entries it sealed.
     pub count: usize,
     /// How many waiting entries it looked at: [`AT_ONCE`] means that there may be more.
@@ -117,12 +117,14 @@ pub async fn seal(
     tenant: &TenantId,
     lease: &Lease,
     after: Option<&str>,
-) -> Result<Done, StoreError> {
+) -> Result<SealProgress, StoreError> {
     let keys = policy.checkpoints;
-    let Some(Claimed { mut log, mac_start }) = store.claim(lease).await? else { return Ok(Done::default()) };
+    let Some(LockedLog { mut log, mac_start }) = store.claim(lease).await? else {
+        return Ok(SealProgress::default());
+    };
     let waiting = store.unsealed(after, AT_ONCE).await?;
     let last = waiting.last().map(|unsealed| unsealed.id.clone());
-    let mut done = Done { seen: waiting.len(), last, ..Done::default() };
+    let mut done = SealProgress { seen: waiting.len(), last, ..SealProgress::default() };
     let (mut entries, mut nodes, mut without_mac) = (Vec::with_capacity(waiting.len()), Vec::new(), false);
     let before = log.clone();
     for unsealed in waiting {
@@ -152,7 +154,7 @@ pub async fn seal(
     let checkpoint = Checkpoint::new(tenant.as_str(), log.size(), log.root());
     let note = keys.sign(&checkpoint).ok_or(StoreError::Aborted("there is no key to sign with"))?;
     let batch = Batch { entries, nodes, log, note, mac_start, at: lease.now };
-    store.keep(&batch, lease).await?;
+    store.store_batch(&batch, lease).await?;
     done.count = batch.entries.len();
     Ok(done)
 }

@@ -15,14 +15,14 @@ use store::{Across, CredentialKey, ForeignHolder, Holder, Tx};
 use tokens::{RawToken, TokenKind};
 
 use super::{
-    authority::{Vouched, refused, surface_of, vouch},
+    authority::{AuthenticatedCaller, refused, surface_of, vouch},
     gate::Gate,
-    pass::{Arrival, Pass, user_agent},
+    request_identity::{RequestIdentity, RequestOrigin, user_agent},
 };
 use crate::{
     cookies,
     errors::{Code, Problem},
-    network::Who,
+    network::DeniedCaller,
     pipeline::Pipeline,
 };
 
@@ -39,7 +39,7 @@ impl Gate {
         pipeline: &Pipeline,
         request: &impl HttpMessage,
         headers: &HeaderMap,
-        arrival: &Arrival,
+        arrival: &RequestOrigin,
         is_sign_out: bool,
     ) -> Result<TenantId, Problem> {
         let (tenant, vouched) = if headers.contains_key(header::AUTHORIZATION) {
@@ -47,7 +47,7 @@ impl Gate {
         } else {
             self.by_cookie(pipeline, headers, arrival).await?
         };
-        let Vouched { caller, network, policy } = vouched;
+        let AuthenticatedCaller { caller, network, policy } = vouched;
         let (actor, surface, who) = surface_of(&caller);
         let ctx = self.ctx(tenant.clone(), actor, arrival);
         // Ending a session is open to its holder wherever they are, and whatever the policy has become.
@@ -56,11 +56,17 @@ impl Gate {
             pipeline.networks.admit(&self.store, &ctx, network, surface, &who).await?;
         }
         pipeline.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
-        request.extensions_mut().insert(Pass { caller, network, ctx, peer: arrival.peer, is_sign_out });
+        request.extensions_mut().insert(RequestIdentity {
+            caller,
+            network,
+            ctx,
+            peer: arrival.peer,
+            is_sign_out,
+        });
         Ok(tenant)
     }
 
-    async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, Vouched), Problem> {
+    async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let mut sent = headers.get_all(header::AUTHORIZATION);
         let (Some(authorization), None) = (sent.next(), sent.next()) else {
             return Err(refused("given twice"));
@@ -79,7 +85,11 @@ impl Gate {
     }
 
     /// The caller of the credential with this key, if it is in force.
-    async fn by_key(&self, tenant: &TenantId, key: &CredentialKey) -> Result<(TenantId, Vouched), Problem> {
+    async fn by_key(
+        &self,
+        tenant: &TenantId,
+        key: &CredentialKey,
+    ) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let find = async |across: &mut Across| across.credential(tenant, key).await;
         let found = self.store.across(find).await?;
         Ok((tenant.clone(), vouch(found, self.env.now())?))
@@ -89,9 +99,9 @@ impl Gate {
         &self,
         pipeline: &Pipeline,
         headers: &HeaderMap,
-        arrival: &Arrival,
-    ) -> Result<(TenantId, Vouched), Problem> {
-        let sent = cookies::Sent::of(headers);
+        arrival: &RequestOrigin,
+    ) -> Result<(TenantId, AuthenticatedCaller), Problem> {
+        let sent = cookies::RequestCookies::of(headers);
         if sent.has_two_sessions() {
             return Err(refused("two session cookies of one name"));
         }
@@ -112,8 +122,8 @@ impl Gate {
         &self,
         claims: &Claims,
         sid: &str,
-        sent: &cookies::Sent<'_>,
-    ) -> Result<(TenantId, Vouched), Problem> {
+        sent: &cookies::RequestCookies<'_>,
+    ) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let tenant = claims.text("tid").and_then(|tid| tid.parse::<TenantId>().ok());
         let (Some(tenant), Ok(id)) = (tenant, sid.parse::<Id<_>>()) else {
             return Err(refused("a session cookie without a session"));
@@ -131,8 +141,8 @@ impl Gate {
         pipeline: &Pipeline,
         claims: &Claims,
         headers: &HeaderMap,
-        arrival: &Arrival,
-    ) -> Result<(TenantId, Vouched), Problem> {
+        arrival: &RequestOrigin,
+    ) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let name = claims.text("tid").or_else(|| claims.text("tenant"));
         let named = async |across: &mut Across| match name {
             None => Ok(Some(None)),
@@ -160,7 +170,7 @@ impl Gate {
         }
         // Who is not let in gets no session.
         let ctx = self.ctx(tenant.clone(), Actor::user(&holder.user), arrival);
-        let who = Who::of(&holder);
+        let who = DeniedCaller::of(&holder);
         for surface in [Surface::SignIn, Surface::Dashboard] {
             pipeline.networks.admit(&self.store, &ctx, holder.network, surface, &who).await?;
         }
@@ -179,7 +189,7 @@ impl Gate {
         holder: &Holder,
         tenant: TenantId,
         headers: &HeaderMap,
-        arrival: &Arrival,
+        arrival: &RequestOrigin,
     ) -> Result<(), Problem> {
         let ctx = self.ctx(tenant, Actor::user(&holder.user), arrival);
         let device = Device::new(user_agent(headers), pipeline.locate(arrival.ip), arrival.ip);

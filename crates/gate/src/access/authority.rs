@@ -10,18 +10,18 @@ use credentials::{FactorKind, SignInMode, SignInPolicy};
 use kernel::{Actor, Ctx, StoreError, Timestamp};
 use netpolicy::Surface;
 use sessions::{Lifetime, Method, Session, Standing};
-use store::{AtEnd, Credential, CredentialKey, Holder, NetworkMark, Tx};
+use store::{Credential, CredentialAtCommit, CredentialKey, Holder, NetworkMark, Tx};
 
-use super::pass::Pass;
+use super::request_identity::RequestIdentity;
 use crate::{
-    caller::{ByPat, Caller, Signed},
+    caller::{Caller, PatCaller, Signed},
     errors::Problem,
-    network::{self, Who},
+    network::{self, DeniedCaller},
     permissions::Permission,
 };
 
 /// A caller whose credential is in force.
-pub(crate) struct Vouched {
+pub(crate) struct AuthenticatedCaller {
     pub(crate) caller: Caller,
     /// The tenant's network policy.
     pub(crate) network: NetworkMark,
@@ -42,7 +42,7 @@ pub fn lifetime(policy: &SignInPolicy) -> Lifetime {
 }
 
 /// The caller that a credential stands for, if it is in force.
-pub(crate) fn vouch(found: Option<Credential>, now: Timestamp) -> Result<Vouched, Problem> {
+pub(crate) fn vouch(found: Option<Credential>, now: Timestamp) -> Result<AuthenticatedCaller, Problem> {
     match found {
         None => Err(refused("unknown credential")),
         Some(Credential::ScimToken(token, network)) => {
@@ -50,7 +50,7 @@ pub(crate) fn vouch(found: Option<Credential>, now: Timestamp) -> Result<Vouched
                 tracing::info!(token = %token.id, "a revoked token was presented");
                 return Err(Problem::unauthenticated());
             }
-            Ok(Vouched { caller: Caller::Scim(Arc::new(token)), network, policy: Ok(()) })
+            Ok(AuthenticatedCaller { caller: Caller::Scim(Arc::new(token)), network, policy: Ok(()) })
         }
         Some(Credential::Pat(pat, holder)) => {
             if !pat.is_live(now) || holder.deleted {
@@ -61,14 +61,18 @@ pub(crate) fn vouch(found: Option<Credential>, now: Timestamp) -> Result<Vouched
                 return Err(Problem::account_disabled());
             }
             let network = holder.network;
-            Ok(Vouched { caller: Caller::Pat(Arc::new(ByPat { pat, holder })), network, policy: Ok(()) })
+            Ok(AuthenticatedCaller {
+                caller: Caller::Pat(Arc::new(PatCaller { pat, holder })),
+                network,
+                policy: Ok(()),
+            })
         }
         Some(Credential::Session(session, holder)) => {
             in_force(&session, &holder, now)?;
             let network = holder.network;
             let mut signed = Signed { session, holder };
             let policy = apply_policy(&mut signed);
-            Ok(Vouched { caller: Caller::Session(Arc::new(signed)), network, policy })
+            Ok(AuthenticatedCaller { caller: Caller::Session(Arc::new(signed)), network, policy })
         }
     }
 }
@@ -115,16 +119,16 @@ fn has_accepted_factor(session: &Session, policy: &SignInPolicy) -> bool {
 }
 
 /// As whom the caller acts, through which surface, and as whom a network policy knows them.
-pub(crate) fn surface_of(caller: &Caller) -> (Actor, Surface, Who<'_>) {
+pub(crate) fn surface_of(caller: &Caller) -> (Actor, Surface, DeniedCaller<'_>) {
     match caller {
         Caller::Scim(token) => {
             let id = token.id.as_str();
-            (Actor::scim(id.to_owned()), Surface::Api, Who { id, admin: false })
+            (Actor::scim(id.to_owned()), Surface::Api, DeniedCaller { id, admin: false })
         }
         Caller::Session(signed) => {
-            (Actor::user(&signed.holder.user), Surface::Dashboard, Who::of(&signed.holder))
+            (Actor::user(&signed.holder.user), Surface::Dashboard, DeniedCaller::of(&signed.holder))
         }
-        Caller::Pat(by) => (Actor::user(&by.holder.user), Surface::Api, Who::of(&by.holder)),
+        Caller::Pat(by) => (Actor::user(&by.holder.user), Surface::Api, DeniedCaller::of(&by.holder)),
     }
 }
 
@@ -145,7 +149,7 @@ pub(crate) struct Authority {
 
 impl Authority {
     /// To act with the permission `P`.
-    pub(crate) fn of<P: Permission>(pass: &Pass) -> Self {
+    pub(crate) fn of<P: Permission>(pass: &RequestIdentity) -> Self {
         Self {
             key: match &pass.caller {
                 Caller::Session(signed) => CredentialKey::Session(signed.session.id.clone()),
@@ -176,7 +180,12 @@ impl Authority {
     }
 
     /// The same at the end of a unit of work. Policies that it has set itself it was not made under.
-    pub(crate) async fn check_at_end(&self, ctx: &Ctx, tx: &mut Tx, at_end: AtEnd) -> Result<(), Problem> {
+    pub(crate) async fn check_at_end(
+        &self,
+        ctx: &Ctx,
+        tx: &mut Tx,
+        at_end: CredentialAtCommit,
+    ) -> Result<(), Problem> {
         let vouched = vouch(Some(at_end.credential), ctx.env.now())?;
         self.judge(ctx, tx, vouched, !at_end.own_policies).await
     }
@@ -185,10 +194,10 @@ impl Authority {
         &self,
         ctx: &Ctx,
         tx: &mut Tx,
-        vouched: Vouched,
+        vouched: AuthenticatedCaller,
         under_policies: bool,
     ) -> Result<(), Problem> {
-        let Vouched { caller, network, policy } = vouched;
+        let AuthenticatedCaller { caller, network, policy } = vouched;
         if !self.is_sign_out && under_policies {
             policy?;
             let (_, surface, who) = surface_of(&caller);

@@ -7,7 +7,7 @@ use kernel::{Actor, Ctx, Env, StoreError, TenantId};
 use store::Store;
 use tokio_util::task::TaskTracker;
 
-use super::pass::Arrival;
+use super::request_identity::RequestOrigin;
 
 /// What a worker serves with.
 pub struct Gate {
@@ -35,7 +35,7 @@ impl Gate {
     }
 
     /// The context of an operation of this request.
-    pub(crate) fn ctx(&self, tenant: TenantId, actor: Actor, arrival: &Arrival) -> Ctx {
+    pub(crate) fn ctx(&self, tenant: TenantId, actor: Actor, arrival: &RequestOrigin) -> Ctx {
         Ctx {
             tenant,
             actor,

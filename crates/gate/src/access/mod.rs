@@ -7,21 +7,21 @@
 
 mod authenticate;
 mod authority;
-mod door;
 mod gate;
-mod pass;
+mod request_identity;
+mod tenant_access;
+mod unit_of_work;
 mod visitor;
-mod work;
 
 pub use self::{
     authority::{WorkError, lifetime},
-    door::Access,
     gate::Gate,
-    pass::user_agent,
+    request_identity::user_agent,
+    tenant_access::Access,
+    unit_of_work::record,
     visitor::Visitor,
-    work::entered,
 };
 pub(crate) use self::{
-    pass::{Arrival, passed},
-    work::enter,
+    request_identity::{RequestOrigin, passed},
+    unit_of_work::record_in_background,
 };

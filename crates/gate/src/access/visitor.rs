@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, http::header::HeaderMap, web};
 use audit::{Audited, Unaudited};
-use credentials::attempts::{self, Limit, Taken};
+use credentials::attempts::{self, AttemptOutcome, Limit};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
 use netpolicy::Surface;
 use sessions::{SessionId, SessionStore};
@@ -13,10 +13,10 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     gate::Gate,
-    pass::{Arrival, user_agent},
-    work::{aside, attempt, enter, write},
+    request_identity::{RequestOrigin, user_agent},
+    unit_of_work::{aside, attempt, record_in_background, write},
 };
-use crate::{cookies, errors::Problem, load::Slot, network::Who, pipeline::Pipeline};
+use crate::{cookies, errors::Problem, load::RequestSlot, network::DeniedCaller, pipeline::Pipeline};
 
 /// Somebody without a credential, on an operation that is about getting one.
 ///
@@ -24,8 +24,8 @@ use crate::{cookies, errors::Problem, load::Slot, network::Who, pipeline::Pipeli
 /// tenant of an account. Handlers of `/api/auth` alone ask for it.
 pub struct Visitor {
     gate: web::Data<Gate>,
-    arrival: Arrival,
-    slot: Option<Slot>,
+    arrival: RequestOrigin,
+    slot: Option<RequestSlot>,
     user_agent: String,
     /// The session that the browser has at the moment, if it has one of ours.
     previous: Option<(TenantId, SessionId)>,
@@ -36,9 +36,9 @@ impl FromRequest for Visitor {
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let arrival = request.extensions().get::<Arrival>().cloned();
+        let arrival = request.extensions().get::<RequestOrigin>().cloned();
         let gate = request.app_data::<web::Data<Gate>>().cloned();
-        let slot = request.extensions().get::<Slot>().cloned();
+        let slot = request.extensions().get::<RequestSlot>().cloned();
         let user_agent = user_agent(request.headers()).to_owned();
         let pipeline = request.app_data::<web::Data<Pipeline>>();
         ready(match (arrival, gate, pipeline) {
@@ -53,7 +53,7 @@ impl FromRequest for Visitor {
 
 /// The session that the cookies of a request name.
 fn previous(pipeline: &Pipeline, gate: &Gate, headers: &HeaderMap) -> Option<(TenantId, SessionId)> {
-    let sent = cookies::Sent::of(headers);
+    let sent = cookies::RequestCookies::of(headers);
     let claims = pipeline.read_cookie(&*gate.env, &sent.pairs()).ok()??;
     Some((claims.text("tid")?.parse().ok()?, claims.text("sid")?.parse().ok()?))
 }
@@ -124,7 +124,7 @@ impl Visitor {
     pub async fn admit(&self, pipeline: &Pipeline, account: &Account) -> Result<Option<Problem>, Problem> {
         let holder = &account.holder;
         let ctx = self.gate.ctx(account.tenant.clone(), Actor::user(&holder.user), &self.arrival);
-        let (store, who) = (&self.gate.store, Who::of(holder));
+        let (store, who) = (&self.gate.store, DeniedCaller::of(holder));
         let Err(mut problem) =
             pipeline.networks.admit(store, &ctx, holder.network, Surface::SignIn, &who).await
         else {
@@ -132,7 +132,7 @@ impl Visitor {
         };
         let Some(event) = problem.take_event() else { return Err(problem) };
         if pipeline.refusals.is_new(&ctx, &event, self.arrival.ip) {
-            enter(self.gate.clone(), ctx, event);
+            record_in_background(self.gate.clone(), ctx, event);
         }
         Ok(Some(problem))
     }
@@ -147,14 +147,14 @@ impl Visitor {
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             let taken = attempts::take(tx, limits, ctx.now).await?;
             let mut others_allow = false;
-            if taken == Taken::Yes {
-                others_allow = attempts::take(tx, others, ctx.now).await? == Taken::Yes;
+            if taken == AttemptOutcome::Yes {
+                others_allow = attempts::take(tx, others, ctx.now).await? == AttemptOutcome::Yes;
             }
             Ok::<_, StoreError>(Audited::without((taken, others_allow), Unaudited::AttemptCounted))
         };
         match self.run(self.nobodys(), work).await? {
-            (Taken::Yes, others_allow) => Ok(others_allow),
-            (Taken::No { retry_after }, _) => Err(Problem::too_many_attempts(retry_after)),
+            (AttemptOutcome::Yes, others_allow) => Ok(others_allow),
+            (AttemptOutcome::No { retry_after }, _) => Err(Problem::too_many_attempts(retry_after)),
         }
     }
 
@@ -228,9 +228,9 @@ impl Visitor {
     }
 
     /// Enters something in the ledger that nothing waits for: it is written when the answer is on its way.
-    pub fn enter(&self, tenant: &TenantId, user: &UserId, event: audit::Event) {
+    pub fn record_in_background(&self, tenant: &TenantId, user: &UserId, event: audit::Event) {
         let ctx = self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival);
-        enter(self.gate.clone(), ctx, event);
+        record_in_background(self.gate.clone(), ctx, event);
     }
 
     async fn run<T, E>(

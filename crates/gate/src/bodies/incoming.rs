@@ -22,10 +22,10 @@ use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    limit::{BodyLimit, Refused},
+    limit::{BodyLimit, BodyRefusal},
     memory::{Bodies, BodyMemory},
 };
-use crate::{errors::Problem, load::Slot};
+use crate::{errors::Problem, load::RequestSlot};
 
 /// The first look at how fast a body arrives, and the time between two of them.
 const WINDOW: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ const LEAST: usize = 5 * 1024;
 pub(crate) struct Incoming {
     bodies: Arc<Bodies>,
     address: Arc<str>,
-    payload: Shared,
+    payload: SharedPayload,
     /// Whether its connection carries one request after another.
     is_http1: bool,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Incoming {
 /// What arrives, for two holders: the handler, which reads it, and the answer. As long as the answer holds it, the
 /// HTTP library sees a body that nobody has read to its end, and closes the connection instead of reading on.
 #[derive(Clone)]
-struct Shared(Rc<Inner>);
+struct SharedPayload(Rc<Inner>);
 
 struct Inner {
     payload: RefCell<Payload>,
@@ -65,7 +65,7 @@ impl Incoming {
         }
         let is_http1 = matches!(payload, Payload::H1 { .. });
         let inner = Inner { payload: RefCell::new(payload), has_ended: Cell::new(false) };
-        let payload = Shared(Rc::new(inner));
+        let payload = SharedPayload(Rc::new(inner));
         request.set_payload(Payload::Stream { payload: Box::pin(payload.clone()) });
         let incoming = Self { bodies: Arc::clone(bodies), address: address().into(), payload, is_http1 };
         request.extensions_mut().insert(incoming.clone());
@@ -73,12 +73,12 @@ impl Incoming {
     }
 
     /// What the answer has to hold so that its connection is closed, if the body was not read to its end.
-    pub(crate) fn unread(self) -> Option<Unread> {
-        (self.is_http1 && !self.payload.0.has_ended.get()).then_some(Unread { _payload: self.payload })
+    pub(crate) fn unread(self) -> Option<UnreadBody> {
+        (self.is_http1 && !self.payload.0.has_ended.get()).then_some(UnreadBody { _payload: self.payload })
     }
 }
 
-impl Stream for Shared {
+impl Stream for SharedPayload {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -91,23 +91,23 @@ impl Stream for Shared {
 }
 
 /// A body that was not read to its end.
-pub(crate) struct Unread {
-    _payload: Shared,
+pub(crate) struct UnreadBody {
+    _payload: SharedPayload,
 }
 
 /// The body of an answer, with what has to live as long as it is sent.
-pub(crate) struct Kept<T> {
+pub(crate) struct BodyWith<T> {
     body: BoxBody,
     _kept: T,
 }
 
-impl<T: Unpin + 'static> Kept<T> {
+impl<T: Unpin + 'static> BodyWith<T> {
     pub(crate) fn with(kept: T, body: BoxBody) -> BoxBody {
         BoxBody::new(Self { body, _kept: kept })
     }
 }
 
-impl<T: Unpin> MessageBody for Kept<T> {
+impl<T: Unpin> MessageBody for BodyWith<T> {
     type Error = Box<dyn std::error::Error>;
 
     fn size(&self) -> BodySize {
@@ -125,7 +125,7 @@ impl<T: Unpin> MessageBody for Kept<T> {
 /// Receives the whole body of a request. Its memory is counted until the request is answered.
 pub(crate) async fn receive(request: &HttpRequest, mut payload: Payload) -> Result<Vec<u8>, Problem> {
     let incoming = request.extensions().get::<Incoming>().cloned();
-    let slot = request.extensions().get::<Slot>().cloned();
+    let slot = request.extensions().get::<RequestSlot>().cloned();
     let limit = BodyLimit::of(request.path());
     let memory =
         incoming.as_ref().map(|body| BodyMemory::new(Arc::clone(&body.bodies), Arc::clone(&body.address)));
@@ -137,26 +137,26 @@ pub(crate) async fn receive(request: &HttpRequest, mut payload: Payload) -> Resu
             }
             Ok(buffer.bytes)
         }
-        Err(Stopped::Refused(reason)) => {
+        Err(ReceiveError::Refused(reason)) => {
             if let Some(body) = &incoming {
                 body.bodies.refuse(reason, &body.address);
             }
             Err(reason.problem(limit))
         }
-        Err(Stopped::Broken(error)) => {
+        Err(ReceiveError::Broken(error)) => {
             Err(Problem::invalid_syntax(format!("the body cannot be read: {error}")))
         }
     }
 }
 
 /// Why a body did not arrive.
-enum Stopped {
-    Refused(Refused),
+enum ReceiveError {
+    Refused(BodyRefusal),
     Broken(PayloadError),
 }
 
-impl From<Refused> for Stopped {
-    fn from(reason: Refused) -> Self {
+impl From<BodyRefusal> for ReceiveError {
+    fn from(reason: BodyRefusal) -> Self {
         Self::Refused(reason)
     }
 }
@@ -177,14 +177,14 @@ impl Buffer {
         Self { bytes: Vec::new(), announced, limit, memory }
     }
 
-    async fn fill(&mut self, payload: &mut Payload, slot: Option<&Slot>) -> Result<(), Stopped> {
+    async fn fill(&mut self, payload: &mut Payload, slot: Option<&RequestSlot>) -> Result<(), ReceiveError> {
         if self.announced > self.limit.bytes {
-            return Err(Refused::TooLarge.into());
+            return Err(BodyRefusal::TooLarge.into());
         }
         // What has arrived together with the head is not waited for.
         while let Some(next) = payload.next().now_or_never() {
             match next {
-                Some(chunk) => self.push(&chunk.map_err(Stopped::Broken)?)?,
+                Some(chunk) => self.push(&chunk.map_err(ReceiveError::Broken)?)?,
                 None => return Ok(()),
             }
         }
@@ -201,7 +201,7 @@ impl Buffer {
         Ok(())
     }
 
-    async fn wait(&mut self, payload: &mut Payload) -> Result<(), Stopped> {
+    async fn wait(&mut self, payload: &mut Payload) -> Result<(), ReceiveError> {
         let evicted = self.memory.as_ref().map(|memory| Arc::clone(&memory.evicted));
         let last = Instant::now() + self.limit.within;
         let (mut window, mut arrived) = (Instant::now() + WINDOW, 0);
@@ -209,17 +209,17 @@ impl Buffer {
             let next = timeout_at(window.min(last), payload.next());
             let next = tokio::select! {
                 biased;
-                () = notified(evicted.as_deref()) => return Err(Refused::Memory.into()),
+                () = notified(evicted.as_deref()) => return Err(BodyRefusal::Memory.into()),
                 next = next => next,
             };
             match next {
                 Ok(None) => return Ok(()),
                 Ok(Some(chunk)) => {
-                    let chunk = chunk.map_err(Stopped::Broken)?;
+                    let chunk = chunk.map_err(ReceiveError::Broken)?;
                     arrived += chunk.len();
                     self.push(&chunk)?;
                 }
-                Err(_) if arrived < LEAST || Instant::now() >= last => return Err(Refused::Slow.into()),
+                Err(_) if arrived < LEAST || Instant::now() >= last => return Err(BodyRefusal::Slow.into()),
                 Err(_) => (window, arrived) = (window + WINDOW, 0),
             }
         }
@@ -227,10 +227,10 @@ impl Buffer {
 
     /// Room is made for what has arrived, not for what was announced: twice as much each time, so that nothing is
     /// copied often, and never more than the body can have.
-    fn push(&mut self, chunk: &[u8]) -> Result<(), Refused> {
+    fn push(&mut self, chunk: &[u8]) -> Result<(), BodyRefusal> {
         let length = self.bytes.len() + chunk.len();
         if length > self.limit.bytes {
-            return Err(Refused::TooLarge);
+            return Err(BodyRefusal::TooLarge);
         }
         let before = self.bytes.capacity();
         if length > before {
@@ -353,9 +353,9 @@ mod tests {
         assert!(bodies.with(|shares| shares.bytes()) <= 4 * 1024 * KIB);
     }
 
-    type Receiving = Pin<Box<dyn Future<Output = Result<Vec<u8>, Problem>>>>;
+    type ReceiveFuture = Pin<Box<dyn Future<Output = Result<Vec<u8>, Problem>>>>;
 
-    fn receiving(request: ServiceRequest, body: Payload) -> Receiving {
+    fn receiving(request: ServiceRequest, body: Payload) -> ReceiveFuture {
         Box::pin(async move { receive(request.request(), body).await })
     }
 }

@@ -28,7 +28,7 @@ impl BodyLimit {
 
 /// Why a body was refused, as `/metrics` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum BodyRefusal {
     /// Its address has too many, or holds too much: 429.
     Address,
     /// The memory for bodies is full, and this address holds the most: 503.
@@ -39,7 +39,7 @@ pub enum Refused {
     TooLarge,
 }
 
-impl Refused {
+impl BodyRefusal {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Address, Self::Memory, Self::Slow, Self::TooLarge];
 

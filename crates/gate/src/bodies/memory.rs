@@ -6,12 +6,12 @@ use metrics::{Counter, Gauge, counter, gauge};
 use tokio::sync::Notify;
 
 use super::{
-    limit::Refused,
-    ranking::{Body, Shares},
+    limit::BodyRefusal,
+    ranking::{Body, MemoryShares},
 };
 use crate::{
+    event_tally::EventTally,
     meter::{BODIES_BYTES, BODIES_BYTES_MAX, BODIES_REFUSED, BODIES_WAITING, count},
-    tally::Tally,
 };
 
 /// What the buffers of a connection hold that waits for a body: 8 KiB to read and 8 KiB to write.
@@ -20,19 +20,19 @@ const CONNECTION: usize = 16 * 1024;
 const ADDRESS_PART: usize = 4;
 /// The memory of all request bodies.
 pub(crate) struct Bodies {
-    shares: Mutex<Shares>,
+    shares: Mutex<MemoryShares>,
     meter: BodyMeter,
-    refusals: Tally,
+    refusals: EventTally,
 }
 
 impl Bodies {
     /// With `memory` bytes in all, and `waiting` bodies that one address may keep waiting.
     pub(crate) fn new(memory: usize, waiting: usize) -> Arc<Self> {
-        let shares = Shares::new(memory, memory / ADDRESS_PART, waiting);
+        let shares = MemoryShares::new(memory, memory / ADDRESS_PART, waiting);
         Arc::new(Self {
             shares: Mutex::new(shares),
             meter: BodyMeter::new(memory),
-            refusals: Tally::default(),
+            refusals: EventTally::default(),
         })
     }
 
@@ -42,12 +42,12 @@ impl Bodies {
         self.meter.measure(waiting, bytes);
     }
 
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Shares) -> T) -> T {
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut MemoryShares) -> T) -> T {
         work(&mut self.shares.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Counts a refusal, and tells the log of it once a second at most.
-    pub(crate) fn refuse(&self, reason: Refused, address: &str) {
+    pub(crate) fn refuse(&self, reason: BodyRefusal, address: &str) {
         self.meter.refused(reason);
         if let Some(refused) = self.refusals.add() {
             let (waiting, bytes) = self.with(|shares| (shares.waiting(), shares.bytes()));
@@ -71,19 +71,19 @@ pub(crate) struct BodyMemory {
 
 impl BodyMemory {
     pub(crate) fn new(bodies: Arc<Bodies>, address: Arc<str>) -> Self {
-        let id = bodies.with(Shares::next_id);
+        let id = bodies.with(MemoryShares::next_id);
         Self { bodies, address, id, bytes: 0, is_waiting: false, evicted: Arc::new(Notify::new()) }
     }
 
     /// Counts so many bytes more.
-    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Refused> {
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), BodyRefusal> {
         self.count(|shares, body, evicted| shares.grow(body, bytes, evicted))?;
         self.bytes += bytes;
         Ok(())
     }
 
     /// Counts it among the bodies that are waited for.
-    pub(crate) fn start_waiting(&mut self) -> Result<(), Refused> {
+    pub(crate) fn start_waiting(&mut self) -> Result<(), BodyRefusal> {
         let bytes = (self.bytes, CONNECTION);
         self.count(|shares, body, evicted| shares.start_waiting(body, bytes, &self.evicted, evicted))?;
         self.bytes += CONNECTION;
@@ -93,8 +93,8 @@ impl BodyMemory {
 
     fn count(
         &self,
-        work: impl FnOnce(&mut Shares, &Body<'_>, &mut Vec<Arc<Notify>>) -> Result<(), Refused>,
-    ) -> Result<(), Refused> {
+        work: impl FnOnce(&mut MemoryShares, &Body<'_>, &mut Vec<Arc<Notify>>) -> Result<(), BodyRefusal>,
+    ) -> Result<(), BodyRefusal> {
         let body = Body { address: &self.address, id: self.id, is_waiting: self.is_waiting };
         let mut evicted = Vec::new();
         let counted = self.bodies.with(|shares| work(shares, &body, &mut evicted));
@@ -105,14 +105,14 @@ impl BodyMemory {
     }
 
     /// Counts it as arrived, unless it had to give way.
-    pub(crate) fn finish_waiting(&mut self) -> Result<(), Refused> {
+    pub(crate) fn finish_waiting(&mut self) -> Result<(), BodyRefusal> {
         if self.is_waiting {
             self.is_waiting = false;
             let finished =
                 self.bodies.with(|shares| shares.finish_waiting(&self.address, self.id, CONNECTION));
             // After an eviction nothing is counted any more.
             self.bytes = finished.map_or(0, |()| self.bytes.saturating_sub(CONNECTION));
-            return finished.ok_or(Refused::Memory);
+            return finished.ok_or(BodyRefusal::Memory);
         }
         Ok(())
     }
@@ -135,7 +135,7 @@ impl Drop for BodyMemory {
 struct BodyMeter {
     waiting: Gauge,
     bytes: Gauge,
-    refused: [(Refused, Counter); Refused::ALL.len()],
+    refused: [(BodyRefusal, Counter); BodyRefusal::ALL.len()],
 }
 
 impl BodyMeter {
@@ -143,7 +143,7 @@ impl BodyMeter {
     fn new(memory: usize) -> Self {
         gauge!(BODIES_BYTES_MAX).set(count(memory));
         let refused =
-            Refused::ALL.map(|reason| (reason, counter!(BODIES_REFUSED, "reason" => reason.as_str())));
+            BodyRefusal::ALL.map(|reason| (reason, counter!(BODIES_REFUSED, "reason" => reason.as_str())));
         Self { waiting: gauge!(BODIES_WAITING), bytes: gauge!(BODIES_BYTES), refused }
     }
 
@@ -154,7 +154,7 @@ impl BodyMeter {
     }
 
     /// Counts a refusal.
-    fn refused(&self, reason: Refused) {
+    fn refused(&self, reason: BodyRefusal) {
         if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == reason) {
             counter.increment(1);
         }

@@ -9,8 +9,8 @@ mod limit;
 mod memory;
 mod ranking;
 
-pub use self::limit::Refused;
+pub use self::limit::BodyRefusal;
 pub(crate) use self::{
-    incoming::{Incoming, Kept, receive},
+    incoming::{BodyWith, Incoming, receive},
     memory::Bodies,
 };

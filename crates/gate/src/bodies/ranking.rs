@@ -8,17 +8,17 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::limit::Refused;
+use super::limit::BodyRefusal;
 
 /// What all addresses hold.
-pub(crate) struct Shares {
+pub(crate) struct MemoryShares {
     memory: usize,
     memory_of_address: usize,
     waiting_of_address: usize,
     next_id: u64,
     bytes: usize,
     waiting: usize,
-    addresses: HashMap<Arc<str>, Share>,
+    addresses: HashMap<Arc<str>, AddressShare>,
     /// Addresses by the bytes of their waiting bodies; of two that hold the same, the one that came first is last.
     ranking: BTreeSet<Rank>,
 }
@@ -27,7 +27,7 @@ type Rank = (usize, Reverse<u64>, Arc<str>);
 
 /// What one address holds.
 #[derive(Default)]
-struct Share {
+struct AddressShare {
     /// The id of its first body.
     since: u64,
     /// The bytes of all its bodies.
@@ -35,10 +35,10 @@ struct Share {
     /// The bytes of those that are waited for.
     waiting_bytes: usize,
     /// The bodies that are waited for, oldest first.
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, WaitingBody>,
 }
 
-struct Waiting {
+struct WaitingBody {
     bytes: usize,
     notify: Arc<Notify>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Body<'a> {
     pub(crate) is_waiting: bool,
 }
 
-impl Shares {
+impl MemoryShares {
     pub(crate) fn new(memory: usize, memory_of_address: usize, waiting_of_address: usize) -> Self {
         Self {
             memory,
@@ -84,9 +84,9 @@ impl Shares {
         body: &Body<'_>,
         bytes: usize,
         evicted: &mut Vec<Arc<Notify>>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), BodyRefusal> {
         if body.is_waiting && !self.is_waiting(body) {
-            return Err(Refused::Memory);
+            return Err(BodyRefusal::Memory);
         }
         self.make_room(body.address, bytes, evicted)?;
         self.bytes += bytes;
@@ -109,17 +109,17 @@ impl Shares {
         (held, more): (usize, usize),
         notify: &Arc<Notify>,
         evicted: &mut Vec<Arc<Notify>>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), BodyRefusal> {
         let share = self.addresses.get(body.address);
         if share.is_some_and(|share| share.waiting.len() >= self.waiting_of_address) {
-            return Err(Refused::Address);
+            return Err(BodyRefusal::Address);
         }
         self.make_room(body.address, more, evicted)?;
         self.bytes += more;
         self.waiting += 1;
         let share = self.share(body);
         share.bytes += more;
-        share.waiting.insert(body.id, Waiting { bytes: held + more, notify: Arc::clone(notify) });
+        share.waiting.insert(body.id, WaitingBody { bytes: held + more, notify: Arc::clone(notify) });
         let (since, before) = (share.since, share.waiting_bytes);
         share.waiting_bytes += held + more;
         let after = share.waiting_bytes;
@@ -127,8 +127,8 @@ impl Shares {
         Ok(())
     }
 
-    fn share(&mut self, body: &Body<'_>) -> &mut Share {
-        let new = || Share { since: body.id, ..Share::default() };
+    fn share(&mut self, body: &Body<'_>) -> &mut AddressShare {
+        let new = || AddressShare { since: body.id, ..AddressShare::default() };
         self.addresses.entry(Arc::clone(body.address)).or_insert_with(new)
     }
 
@@ -160,7 +160,7 @@ impl Shares {
         }
     }
 
-    fn take_waiting(&mut self, address: &Arc<str>, id: u64) -> Option<Waiting> {
+    fn take_waiting(&mut self, address: &Arc<str>, id: u64) -> Option<WaitingBody> {
         let share = self.addresses.get_mut(address)?;
         let waiting = share.waiting.remove(&id)?;
         self.waiting = self.waiting.saturating_sub(1);
@@ -178,18 +178,20 @@ impl Shares {
         address: &Arc<str>,
         bytes: usize,
         evicted: &mut Vec<Arc<Notify>>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), BodyRefusal> {
         let own = self.addresses.get(address).map_or(0, |share| share.bytes) + bytes;
         if own > self.memory_of_address {
-            return Err(Refused::Address);
+            return Err(BodyRefusal::Address);
         }
         while self.bytes + bytes > self.memory {
-            let Some((most, _, largest)) = self.ranking.last().cloned() else { return Err(Refused::Memory) };
+            let Some((most, _, largest)) = self.ranking.last().cloned() else {
+                return Err(BodyRefusal::Memory);
+            };
             if most < own || largest == *address {
-                return Err(Refused::Memory);
+                return Err(BodyRefusal::Memory);
             }
             let oldest = self.addresses.get(&largest).and_then(|share| share.waiting.keys().next().copied());
-            let waiting = oldest.and_then(|id| self.take_waiting(&largest, id)).ok_or(Refused::Memory)?;
+            let waiting = oldest.and_then(|id| self.take_waiting(&largest, id)).ok_or(BodyRefusal::Memory)?;
             self.give_back(&largest, waiting.bytes);
             evicted.push(waiting.notify);
         }
@@ -210,27 +212,31 @@ mod tests {
 
     const KIB: usize = 1024;
 
-    struct Waits {
+    struct WaitingPermit {
         address: Arc<str>,
         id: u64,
     }
 
-    fn grow(shares: &mut Shares, waits: &Waits, bytes: usize) -> Result<(), Refused> {
+    fn grow(shares: &mut MemoryShares, waits: &WaitingPermit, bytes: usize) -> Result<(), BodyRefusal> {
         let body = Body { address: &waits.address, id: waits.id, is_waiting: true };
         shares.grow(&body, bytes, &mut Vec::new())
     }
 
-    fn wait(shares: &mut Shares, address: &str, bytes: usize) -> Result<(Waits, usize), Refused> {
+    fn wait(
+        shares: &mut MemoryShares,
+        address: &str,
+        bytes: usize,
+    ) -> Result<(WaitingPermit, usize), BodyRefusal> {
         let (address, id) = (Arc::from(address), shares.next_id());
         let mut evicted = Vec::new();
         let body = Body { address: &address, id, is_waiting: false };
         shares.start_waiting(&body, (0, bytes), &Arc::new(Notify::new()), &mut evicted)?;
-        Ok((Waits { address, id }, evicted.len()))
+        Ok((WaitingPermit { address, id }, evicted.len()))
     }
 
     #[test]
     fn the_address_that_holds_the_most_gives_way_to_smaller_ones() {
-        let mut shares = Shares::new(100 * KIB, 100 * KIB, 100);
+        let mut shares = MemoryShares::new(100 * KIB, 100 * KIB, 100);
         let attackers = ["a", "b", "c", "d"];
         for address in attackers.iter().cycle().take(100) {
             wait(&mut shares, address, KIB).unwrap();
@@ -239,18 +245,18 @@ mod tests {
         let (honest, evicted) = wait(&mut shares, "honest", 10 * KIB).unwrap();
         assert_eq!(evicted, 10);
         assert_eq!(shares.bytes(), 100 * KIB, "not more than the memory there is");
-        assert_eq!(wait(&mut shares, "a", 20 * KIB).err(), Some(Refused::Memory), "it holds the most");
+        assert_eq!(wait(&mut shares, "a", 20 * KIB).err(), Some(BodyRefusal::Memory), "it holds the most");
         assert!(shares.finish_waiting(&honest.address, honest.id, 0).is_some(), "it was never evicted");
         shares.give_back(&honest.address, 10 * KIB);
     }
 
     #[test]
     fn one_address_has_its_bound_and_an_empty_one_is_forgotten() {
-        let mut shares = Shares::new(100 * KIB, 25 * KIB, 3);
+        let mut shares = MemoryShares::new(100 * KIB, 25 * KIB, 3);
         let (first, _) = wait(&mut shares, "a", KIB).unwrap();
         let others: Vec<_> = (0..2).map(|_| wait(&mut shares, "a", KIB).unwrap().0).collect();
-        assert_eq!(wait(&mut shares, "a", KIB).err(), Some(Refused::Address));
-        assert_eq!(grow(&mut shares, &first, 23 * KIB).err(), Some(Refused::Address));
+        assert_eq!(wait(&mut shares, "a", KIB).err(), Some(BodyRefusal::Address));
+        assert_eq!(grow(&mut shares, &first, 23 * KIB).err(), Some(BodyRefusal::Address));
         grow(&mut shares, &first, 22 * KIB).unwrap();
         for one in others.into_iter().chain([first]) {
             shares.abandon(&one.address, one.id);
@@ -261,7 +267,7 @@ mod tests {
 
     #[test]
     fn of_addresses_that_hold_the_same_the_one_that_came_first_gives_way() {
-        let mut shares = Shares::new(3 * KIB, 3 * KIB, 100);
+        let mut shares = MemoryShares::new(3 * KIB, 3 * KIB, 100);
         for address in ["b", "z", "a"] {
             wait(&mut shares, address, KIB).unwrap();
         }
@@ -273,11 +279,11 @@ mod tests {
 
     #[test]
     fn a_body_that_gave_way_is_given_back_once() {
-        let mut shares = Shares::new(10 * KIB, 10 * KIB, 100);
+        let mut shares = MemoryShares::new(10 * KIB, 10 * KIB, 100);
         let (large, _) = wait(&mut shares, "a", 10 * KIB).unwrap();
         let (_, evicted) = wait(&mut shares, "b", KIB).unwrap();
         assert_eq!(evicted, 1);
-        assert_eq!(grow(&mut shares, &large, KIB).err(), Some(Refused::Memory), "it is counted no more");
+        assert_eq!(grow(&mut shares, &large, KIB).err(), Some(BodyRefusal::Memory), "it is counted no more");
         assert!(shares.finish_waiting(&large.address, large.id, 0).is_none());
         shares.abandon(&large.address, large.id);
         assert_eq!((shares.bytes(), shares.waiting()), (KIB, 1));

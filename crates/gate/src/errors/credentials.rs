@@ -2,12 +2,12 @@
 
 use super::{code::Code, problem::Problem};
 
-impl From<credentials::Removal> for Problem {
-    fn from(removal: credentials::Removal) -> Self {
+impl From<credentials::RemovalError> for Problem {
+    fn from(removal: credentials::RemovalError) -> Self {
         let code = match removal {
-            credentials::Removal::PolicyRequiresMfa => Code::PolicyRequiresMfa,
-            credentials::Removal::PolicyRequiresWebauthn => Code::PolicyRequiresWebauthn,
-            credentials::Removal::LastFactor => Code::LastFactorPolicyBlocked,
+            credentials::RemovalError::PolicyRequiresMfa => Code::PolicyRequiresMfa,
+            credentials::RemovalError::PolicyRequiresWebauthn => Code::PolicyRequiresWebauthn,
+            credentials::RemovalError::LastFactor => Code::LastFactorPolicyBlocked,
         };
         Self::new(code, removal.to_string())
     }

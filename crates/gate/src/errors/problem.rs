@@ -160,13 +160,13 @@ impl Problem {
 
     /// The same, entered in the ledger of the caller's tenant.
     #[must_use]
-    pub fn entered(self, event: Event) -> Self {
+    pub fn with_event(self, event: Event) -> Self {
         Self { entry: Some(Box::new(Entry { event, ctx: None })), ..self }
     }
 
     /// The same, where there is no caller yet.
     #[must_use]
-    pub fn entered_by(self, ctx: &Ctx, event: Event) -> Self {
+    pub fn with_event_as(self, ctx: &Ctx, event: Event) -> Self {
         Self { entry: Some(Box::new(Entry { event, ctx: Some(ctx.clone()) })), ..self }
     }
 
@@ -287,7 +287,7 @@ impl Problem {
     }
 
     /// Leaves with the answer what log and ledger are to say.
-    pub fn tell(&self, answer: &mut HttpResponse) {
+    pub fn attach_to(&self, answer: &mut HttpResponse) {
         if let Some(cause) = &self.cause {
             answer.extensions_mut().insert(Cause(cause.clone()));
         }
@@ -333,7 +333,7 @@ impl Problem {
             answer.insert_header(header.clone());
         }
         let mut answer = answer.content_type(content_type).body(body.to_string());
-        self.tell(&mut answer);
+        self.attach_to(&mut answer);
         answer
     }
 }

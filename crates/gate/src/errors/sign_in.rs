@@ -23,7 +23,7 @@ impl From<sign_in::Error> for Problem {
             Error::UserNotFound => return Self::not_found(),
             Error::NetworkBlocked(blocked) => {
                 meter::network_denied(netpolicy::Surface::SignIn.as_str());
-                return network::blocked().entered_by(&blocked.ctx, blocked.event);
+                return network::blocked().with_event_as(&blocked.ctx, blocked.event);
             }
             Error::OutOfOrder | Error::Internal(_) => return Self::unforeseen(error),
             Error::Store(error) => return error.into(),

@@ -16,7 +16,7 @@ use crate::{
 /// Characters of what was found that are told.
 const TOLD: usize = 120;
 
-fn told(text: &str) -> String {
+fn quoted(text: &str) -> String {
     text.chars().take(TOLD).collect()
 }
 
@@ -49,14 +49,14 @@ fn addressed(
         Some(destination) if destination == acs => {}
         None if !is_signed => {}
         found => {
-            let found = told(found.unwrap_or("missing from a signed Response"));
+            let found = quoted(found.unwrap_or("missing from a signed Response"));
             return Err(Refusal::new(Reason::Destination, format!("Destination is {found}; expected {acs}")));
         }
     }
     let said = response.issuer.map(only_text).transpose()?;
     for (whose, issuer) in [("Response", said), ("Assertion", Some(claims.issuer.as_str()))] {
         if let Some(issuer) = issuer.filter(|issuer| issuer != entity_id) {
-            let detail = format!("the Issuer of the {whose} is {}; expected {entity_id}", told(issuer));
+            let detail = format!("the Issuer of the {whose} is {}; expected {entity_id}", quoted(issuer));
             return Err(Refusal::new(Reason::Issuer, detail));
         }
     }
@@ -89,7 +89,7 @@ fn in_force(claims: &Claims, against: &Against<'_>) -> Result<(), Refusal> {
     if let Some(unknown) = &conditions.unknown {
         return Err(Refusal::new(
             Reason::UnknownCondition,
-            format!("the condition {} is not known", told(unknown)),
+            format!("the condition {} is not known", quoted(unknown)),
         ));
     }
     valid(conditions, against.now)?;
@@ -98,7 +98,7 @@ fn in_force(claims: &Claims, against: &Against<'_>) -> Result<(), Refusal> {
         return Err(Refusal::new(Reason::Audience, "there is no AudienceRestriction"));
     }
     if let Some(other) = conditions.audiences.iter().find(|audiences| !audiences.contains(entity_id)) {
-        let detail = format!("the audience is {}; expected {entity_id}", told(&other.join(", ")));
+        let detail = format!("the audience is {}; expected {entity_id}", quoted(&other.join(", ")));
         return Err(Refusal::new(Reason::Audience, detail));
     }
     if claims.authn.is_empty() {
@@ -117,7 +117,7 @@ fn in_force(claims: &Claims, against: &Against<'_>) -> Result<(), Refusal> {
     let fits = |class: &Option<String>| class.as_ref().is_some_and(|class| wanted.contains(class));
     if !wanted.is_empty() && !claims.authn.iter().all(|authn| fits(&authn.class)) {
         let found = claims.authn_context.as_deref().unwrap_or("nothing");
-        let detail = format!("AuthnContextClassRef is {}; asked for {}", told(found), wanted.join(", "));
+        let detail = format!("AuthnContextClassRef is {}; asked for {}", quoted(found), wanted.join(", "));
         return Err(Refusal::new(Reason::AuthnContext, detail));
     }
     Ok(())
@@ -154,7 +154,7 @@ fn problem(confirmation: &Confirmation, against: &Against<'_>) -> Option<String>
         return Some("a Method other than bearer".into());
     }
     if confirmation.recipient.as_ref() != Some(acs) {
-        let found = told(confirmation.recipient.as_deref().unwrap_or("missing"));
+        let found = quoted(confirmation.recipient.as_deref().unwrap_or("missing"));
         return Some(format!("Recipient is {found}; expected {acs}"));
     }
     if confirmation.has_not_before {
@@ -182,5 +182,5 @@ fn answers(
     if said.is_some_and(|said| said != answered) {
         return Err(unknown("the Response and its Assertion answer different requests".into()));
     }
-    answered.parse().map_err(|()| unknown(format!("{} is no request of ours", told(answered))))
+    answered.parse().map_err(|()| unknown(format!("{} is no request of ours", quoted(answered))))
 }

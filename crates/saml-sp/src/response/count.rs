@@ -7,7 +7,7 @@ use crate::{
     domain::EmailDomain,
     provider::Provider,
     refusal::{Reason, Refusal, Step},
-    request::{Claimed, Request, RequestId, sha256},
+    request::{ClaimedRequest, Request, RequestId, sha256},
     signature::Verified,
     store::{DomainStore, RequestStore},
 };
@@ -17,7 +17,7 @@ const REMEMBERED_MILLIS: i64 = 3_600_000;
 
 /// What became of an answer that was examined.
 #[derive(Debug)]
-pub struct Counted {
+pub struct CountedResponse {
     /// The request, now answered; `None` where there was none to answer.
     pub request: Option<Request>,
     /// Checks that it passed.
@@ -35,11 +35,11 @@ pub async fn claim<S: RequestStore + DomainStore + ?Sized>(
     answers: &RequestId,
     claims: &Verified<Claims>,
     browser: Option<&str>,
-) -> Result<Counted, StoreError> {
+) -> Result<CountedResponse, StoreError> {
     let browser = browser.map(|kept| sha256(kept.as_bytes()));
-    let mut counted = Counted { request: None, passed: Vec::new(), outcome: Err(unknown()) };
+    let mut counted = CountedResponse { request: None, passed: Vec::new(), outcome: Err(unknown()) };
     let request = match store.claim_request(answers, &provider.id, browser.as_ref(), ctx.now).await? {
-        Claimed::Now(request) => request,
+        ClaimedRequest::Now(request) => request,
         other => {
             counted.outcome = Err(refused(&other));
             return Ok(counted);
@@ -77,14 +77,14 @@ fn unknown() -> Refusal {
     Refusal::new(Reason::UnknownRequest, detail)
 }
 
-fn refused(claimed: &Claimed) -> Refusal {
+fn refused(claimed: &ClaimedRequest) -> Refusal {
     match claimed {
-        Claimed::Before => Refusal::new(Reason::RequestUsed, "this request was answered before"),
-        Claimed::OtherBrowser => {
+        ClaimedRequest::Before => Refusal::new(Reason::RequestUsed, "this request was answered before"),
+        ClaimedRequest::OtherBrowser => {
             let detail = "the request was begun in another browser, or that has lost its cookie";
             Refusal::new(Reason::OtherBrowser, detail)
         }
-        Claimed::Now(_) | Claimed::Unknown => unknown(),
+        ClaimedRequest::Now(_) | ClaimedRequest::Unknown => unknown(),
     }
 }
 

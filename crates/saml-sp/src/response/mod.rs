@@ -10,7 +10,7 @@ use kernel::Timestamp;
 
 pub use self::{
     claims::{Attribute, Claims, MAX_VALUES, NameId},
-    count::{Counted, claim},
+    count::{CountedResponse, claim},
 };
 use crate::{
     certificate::Certificate,
@@ -81,7 +81,7 @@ fn run(field: &str, against: &Against<'_>, examined: &mut Examined) -> Result<Re
         other => other?,
     };
     examined.passed.extend([Step::Structure, Step::Status]);
-    let Believed { outer, assertion } = believed(&text, &response, against, examined)?;
+    let SignedParts { outer, assertion } = believed(&text, &response, against, examined)?;
     let claims = assertion.read(|signed| claims::read(signed))?;
     let verdict = match &outer {
         // What is signed is read as it was signed.
@@ -97,7 +97,7 @@ fn run(field: &str, against: &Against<'_>, examined: &mut Examined) -> Result<Re
 }
 
 /// What a pinned certificate has signed.
-struct Believed {
+struct SignedParts {
     /// The response, if that is signed as a whole.
     outer: Option<Verified<String>>,
     /// What the assertion is read from.
@@ -111,7 +111,7 @@ fn believed(
     response: &structure::Response<'_, '_>,
     against: &Against<'_>,
     examined: &mut Examined,
-) -> Result<Believed, Refusal> {
+) -> Result<SignedParts, Refusal> {
     let all = &against.provider.idp.certificates;
     let pinned: Vec<&Certificate> = all.iter().filter(|one| one.is_valid_at(against.now)).collect();
     if pinned.is_empty() {
@@ -142,7 +142,7 @@ fn believed(
         }
     };
     examined.passed.push(Step::Signature);
-    Ok(Believed { outer, assertion })
+    Ok(SignedParts { outer, assertion })
 }
 
 /// An assertion that was encrypted: signed itself, or within a response that is.

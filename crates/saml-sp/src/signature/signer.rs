@@ -23,12 +23,17 @@ pub(super) fn signer<'c>(
     pinned: &[&'c Certificate],
 ) -> Option<&'c Certificate> {
     let canonical = canonical(info)?;
-    let has_signed =
-        |certificate: &&Certificate| made(expected, canonical.as_bytes(), certificate).unwrap_or(false);
+    let has_signed = |certificate: &&Certificate| {
+        verify_signature(expected, canonical.as_bytes(), certificate).unwrap_or(false)
+    };
     pinned.iter().copied().find(has_signed)
 }
 
-fn made(expected: &Expected, signed: &[u8], certificate: &Certificate) -> Result<bool, ErrorStack> {
+fn verify_signature(
+    expected: &Expected,
+    signed: &[u8],
+    certificate: &Certificate,
+) -> Result<bool, ErrorStack> {
     let key = X509::from_der(certificate.der())?.public_key()?;
     let (Algorithm::Rsa(digest) | Algorithm::Ecdsa(digest)) = expected.algorithm;
     let digest = match digest {

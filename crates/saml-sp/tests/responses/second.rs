@@ -89,12 +89,12 @@ impl Second {
 
     /// Whom it believes that a document speaks of: all signatures that there are hold, and there is one.
     pub(crate) fn believes(&self, text: &str) -> Result<Option<Identity>, NoKey> {
-        let Some(here) = self.look(text) else { return Ok(None) };
+        let Some(here) = self.refresh(text) else { return Ok(None) };
         let (inner, identity) = if here.identity.is_some() {
             (here.assertion, here.identity)
         } else {
             let plain = self.decrypted(text).ok_or(NoKey)?;
-            let Some(plain) = self.look(&plain) else { return Ok(None) };
+            let Some(plain) = self.refresh(&plain) else { return Ok(None) };
             (plain.assertion, plain.identity)
         };
         let verdicts = [here.response, inner];
@@ -109,7 +109,7 @@ impl Second {
         self.enc.iter().find_map(|enc| bergshamra::decrypt(enc, &text[encrypted.range()]).ok())
     }
 
-    fn look(&self, text: &str) -> Option<Found> {
+    fn refresh(&self, text: &str) -> Option<Found> {
         let source = XmlDocument::parse(text.to_owned()).ok()?;
         let tree = source.parse_doc().ok()?;
         let assertion = XmlDocument::find_element(&tree, SAML, "Assertion");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use kernel::{Actor, Ctx, Env, ManualEnv, TenantId};
 use saml_sp::{
-    Claims, Counted, DomainStore, Intent, Method, Provider, ProviderId, Reason, RequestId, RequestStore,
-    Step, Verified, VerifiedDomain, begin, claim, memory::MemoryStore,
+    Claims, CountedResponse, DomainStore, Method, Provider, ProviderId, Reason, RequestId, RequestPurpose,
+    RequestStore, Step, Verified, VerifiedDomain, begin, claim, memory::MemoryStore,
 };
 
 use crate::{
@@ -25,7 +25,7 @@ impl Waiting {
         Self { ctx: WORLD.ctx(), store: WORLD.store().await, provider: WORLD.provider.clone() }
     }
 
-    async fn claim(&mut self, answer: &Answer, browser: Option<&str>) -> Counted {
+    async fn claim(&mut self, answer: &Answer, browser: Option<&str>) -> CountedResponse {
         claim(&self.ctx, &mut self.store, &self.provider, &answer.0, &answer.1, browser).await.unwrap()
     }
 
@@ -51,7 +51,7 @@ fn ours() -> &'static str {
 }
 
 #[track_caller]
-fn refused(counted: &Counted, reason: Reason, passed: &[Step]) {
+fn refused(counted: &CountedResponse, reason: Reason, passed: &[Step]) {
     assert_eq!(counted.outcome.as_ref().unwrap_err().reason, reason);
     assert_eq!(counted.passed, passed);
 }
@@ -75,9 +75,14 @@ async fn an_assertion_counts_once_even_for_another_request() {
     let env = ManualEnv::at(NOW.plus_millis(1));
     // Its bytes repeat in every run: past those of the first.
     env.fill(&mut [0; 1_000]);
-    let other =
-        begin(&env, &WORLD.service, &WORLD.provider, None, Intent { return_to: "/".into(), trial: None })
-            .unwrap();
+    let other = begin(
+        &env,
+        &WORLD.service,
+        &WORLD.provider,
+        None,
+        RequestPurpose { return_to: "/".into(), trial: None },
+    )
+    .unwrap();
     assert_ne!(other.request.id, WORLD.request.id);
     waiting.store.insert_request(&other.request).await.unwrap();
     let replayed = Answer(other.request.id.clone(), usual().1);
@@ -109,7 +114,7 @@ async fn a_request_is_answered_by_whom_it_was_for() {
 async fn a_request_of_another_tenant_is_not_known() {
     let waiting = Waiting::new().await;
     let other = TenantId::new(&ManualEnv::at(NOW.plus_millis(9)));
-    let mut elsewhere = Waiting { store: waiting.store.beside(&other), ..waiting };
+    let mut elsewhere = Waiting { store: waiting.store.for_tenant(&other), ..waiting };
     refused(&elsewhere.claim(&usual(), Some(ours())).await, Reason::UnknownRequest, &[]);
 }
 
@@ -153,7 +158,7 @@ async fn a_domain_that_another_tenant_has_verified_is_foreign() {
     let other = TenantId::new(&ManualEnv::at(NOW.plus_millis(9)));
     let domain =
         VerifiedDomain { domain: "corp.example".parse().unwrap(), method: Method::Dns, verified_at: *NOW };
-    assert!(waiting.store.beside(&other).insert_verified_domain(&domain).await.unwrap());
+    assert!(waiting.store.for_tenant(&other).insert_verified_domain(&domain).await.unwrap());
     refused(
         &waiting.claim(&usual(), Some(ours())).await,
         Reason::DomainOfAnother,
@@ -194,7 +199,7 @@ async fn what_is_over_is_forgotten_and_still_refused() {
     let mut waiting = Waiting::new().await;
     waiting.claim(&usual(), Some(ours())).await.outcome.unwrap();
     // Long after the request, and before the assertion could be taken as new.
-    waiting.store.tidy(NOW.plus_millis(3_599_999));
+    waiting.store.purge_expired(NOW.plus_millis(3_599_999));
     waiting.store.insert_request(&WORLD.request).await.unwrap();
     refused(&waiting.claim(&usual(), Some(ours())).await, Reason::Replayed, &[Step::Request]);
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use kernel::{Actor, Ctx, Email, ManualEnv, TenantId, Timestamp};
 use saml_sp::{
-    Against, AttributeMapping, Claims, Examined, IdentityProvider, Intent, KeptKey, OurKeys, Provider,
-    ProviderId, Refresh, Refusal, Request, RequestStore, ServiceProvider, Source, Verified, begin, claim,
+    Against, AttributeMapping, Claims, Examined, IdentityProvider, KeptKey, OurKeys, Provider, ProviderId,
+    Refresh, Refusal, Request, RequestPurpose, RequestStore, ServiceProvider, Source, Verified, begin, claim,
     examine, memory::MemoryStore,
 };
 
@@ -32,7 +32,7 @@ impl World {
         let tenant = TenantId::new(&env);
         let provider = provider(ProviderId::new(&env, &tenant));
         let service = ServiceProvider::of("https://gatehouse.example", &provider.id);
-        let intent = Intent { return_to: "/".into(), trial: None };
+        let intent = RequestPurpose { return_to: "/".into(), trial: None };
         let begun = begin(&env, &service, &provider, None, intent).unwrap();
         Self { tenant, service, request: begun.request, browser: begun.browser.expose().clone(), provider }
     }

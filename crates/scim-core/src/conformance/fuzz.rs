@@ -6,7 +6,7 @@ use kernel::{Actor, Ctx, ManualEnv, TenantId, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
-    Draft, Filter, Group, GroupDraft, Patch, Target, User,
+    Filter, Group, GroupDraft, Patch, Target, User, UserDraft,
     schema::{GROUPS, RESOURCE_TYPES, USERS},
 };
 
@@ -52,7 +52,7 @@ pub fn patch(data: &[u8]) {
     if let Ok(patch) = Patch::read(&USERS, &body)
         && let Ok(patched) = user().patched(&patch)
     {
-        let draft = Draft::read(&Value::Object(patched.document()));
+        let draft = UserDraft::read(&Value::Object(patched.document()));
         let same = draft.ok().and_then(|draft| patched.replaced(draft).ok());
         assert!(same.as_ref() == Some(&patched), "{patched:?} is not what it reads as: {same:?}");
         let whole = json!({ "Operations": [{ "op": "replace", "value": patched.document() }] });
@@ -83,7 +83,7 @@ fn user() -> User {
         "emails": [{ "value": "a@b", "type": "work", "primary": true }, { "value": "c@d", "type": "home" }],
         USERS.extensions.first().map_or("", |schema| schema.id): { "manager": { "value": "usr_2" } },
     });
-    super::ok_draft(Draft::read(&body).and_then(|draft| User::new(&ctx(), draft)))
+    super::ok_draft(UserDraft::read(&body).and_then(|draft| User::new(&ctx(), draft)))
 }
 
 fn group() -> Group {

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use kernel::{Ctx, UserId};
 use serde_json::json;
 
-use super::{check, make, ok, ok_draft, parse};
+use super::{check, create, ok, ok_draft, parse};
 use crate::{
-    Found, Group, GroupDraft, GroupStore, MemberChanges, MembersChanged, Membership, Query, User, UserStore,
+    Group, GroupDraft, GroupStore, MemberChanges, MembersChanged, Membership, Query, ResourcePage, User,
+    UserStore,
     schema::{GROUPS, USERS},
 };
 
@@ -15,7 +16,7 @@ use crate::{
 pub async fn groups<S: UserStore + GroupStore>(ctx: &Ctx, store: &mut S) {
     let mut people = Vec::new();
     for number in 0..4 {
-        let user = make(ctx, &json!({ "userName": format!("g-{number}") }));
+        let user = create(ctx, &json!({ "userName": format!("g-{number}") }));
         check("a member to be is kept", ok(store.insert_user(&user).await));
         people.push(user);
     }
@@ -89,7 +90,7 @@ async fn filters<S: UserStore + GroupStore>(store: &mut S, engines: &Group, loom
         ("members pr".to_owned(), 2),
         ("not (members pr) or externalId pr".to_owned(), 0),
     ] {
-        let found: Found<Group> = ok(store.find_groups(&query_groups(&filter)).await);
+        let found: ResourcePage<Group> = ok(store.find_groups(&query_groups(&filter)).await);
         check(&format!("{filter} finds {expected}"), found.total == expected);
     }
     for (filter, expected) in [

@@ -8,7 +8,7 @@ use kernel::{Ctx, StoreError};
 use serde_json::{Value, json};
 
 use crate::{
-    Draft, Filter, Found, Page, Query, Start, User, UserStore,
+    Filter, Page, Query, ResourcePage, Start, User, UserDraft, UserStore,
     schema::{ResourceType, USERS},
 };
 
@@ -20,7 +20,7 @@ pub use groups::groups;
 
 /// Runs the whole suite against an empty store. `ctx` gives ids and times.
 pub async fn users(ctx: &Ctx, store: &mut dyn UserStore) {
-    let ada = make(
+    let ada = create(
         ctx,
         &json!({
             "userName": "Ada@Example.com",
@@ -33,7 +33,7 @@ pub async fn users(ctx: &Ctx, store: &mut dyn UserStore) {
             "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": { "department": "Engines" },
         }),
     );
-    let bob = make(ctx, &json!({ "userName": "bob", "active": false }));
+    let bob = create(ctx, &json!({ "userName": "bob", "active": false }));
 
     keeps_and_finds(ctx, store, &ada, &bob).await;
     refuses_taken_keys(ctx, store, &ada).await;
@@ -46,7 +46,7 @@ async fn keeps_and_finds(ctx: &Ctx, store: &mut dyn UserStore, ada: &User, bob: 
     check("an empty store finds nothing", ok(store.user(&ada.id).await).is_none());
     check("a new user is kept", ok(store.insert_user(ada).await));
     check("a user without an address is kept", ok(store.insert_user(bob).await));
-    let carol = make(ctx, &json!({ "userName": "carol" }));
+    let carol = create(ctx, &json!({ "userName": "carol" }));
     check("two users without an address do not collide", ok(store.insert_user(&carol).await));
     check("a user is read as it was kept", ok(store.user(&ada.id).await).as_ref() == Some(ada));
     check(
@@ -89,9 +89,9 @@ async fn keeps_and_finds(ctx: &Ctx, store: &mut dyn UserStore, ada: &User, bob: 
 }
 
 async fn refuses_taken_keys(ctx: &Ctx, store: &mut dyn UserStore, ada: &User) {
-    let name = make(ctx, &json!({ "userName": "ADA@EXAMPLE.COM", "emails": ["other@x.example"] }));
+    let name = create(ctx, &json!({ "userName": "ADA@EXAMPLE.COM", "emails": ["other@x.example"] }));
     check("a name that differs in case alone is taken", !ok(store.insert_user(&name).await));
-    let address = make(ctx, &json!({ "userName": "dora", "emails": ["Ada@Home.example"] }));
+    let address = create(ctx, &json!({ "userName": "dora", "emails": ["Ada@Home.example"] }));
     check("a sign-in address that differs in case alone is taken", !ok(store.insert_user(&address).await));
     check("nothing of a refused user is kept", ok(store.user(&address.id).await).is_none());
     let found = find(store, Some(r#"emails.value eq "other@x.example""#), 1, 10).await;
@@ -118,7 +118,7 @@ async fn updates(store: &mut dyn UserStore, ada: &User, bob: &User) {
 async fn pages(ctx: &Ctx, store: &mut dyn UserStore) {
     let before = find(store, None, 1, 200).await;
     for number in 0..7 {
-        let user = make(ctx, &json!({ "userName": format!("page-{number}") }));
+        let user = create(ctx, &json!({ "userName": format!("page-{number}") }));
         check("a user for paging is kept", ok(store.insert_user(&user).await));
     }
     let all = find(store, None, 1, 200).await;
@@ -178,12 +178,12 @@ async fn deletes(ctx: &Ctx, store: &mut dyn UserStore, ada: &User) {
     check("no list has it", all.resources.iter().all(|user| user.id != ada.id));
     check("nor counts it", all.total == all.resources.len() as u64);
     let again =
-        make(ctx, &json!({ "userName": "ada@example.com", "emails": [{ "value": "ada@home.example" }] }));
+        create(ctx, &json!({ "userName": "ada@example.com", "emails": [{ "value": "ada@home.example" }] }));
     check("its names are free for another", ok(store.insert_user(&again).await));
     check("who has another id", again.id != ada.id);
 }
 
-async fn find(store: &mut dyn UserStore, filter: Option<&str>, start: u64, count: u32) -> Found<User> {
+async fn find(store: &mut dyn UserStore, filter: Option<&str>, start: u64, count: u32) -> ResourcePage<User> {
     let filter = filter.map(|text| parse(&USERS, text));
     let page = Page { start: Start::Index(start), count };
     ok(store.find_users(&Query { filter, page, belongs_to: 0 }, true).await)
@@ -197,12 +197,12 @@ fn known<T>(result: Result<T, crate::Error>) -> T {
     result.unwrap_or_else(|error| panic!("the suite's own queries are well formed: {error}"))
 }
 
-fn make(ctx: &Ctx, body: &Value) -> User {
+fn create(ctx: &Ctx, body: &Value) -> User {
     ok_draft(User::new(ctx, draft_of(body)))
 }
 
-fn draft_of(body: &Value) -> Draft {
-    ok_draft(Draft::read(body))
+fn draft_of(body: &Value) -> UserDraft {
+    ok_draft(UserDraft::read(body))
 }
 
 fn ok_draft<T>(result: Result<T, crate::Error>) -> T {

@@ -54,7 +54,7 @@ impl Filter {
                  eq with the value alone, as in emails.value eq \"ada@example.com\", is not counted"
             ))),
             None => Ok(filter),
-            Some(token) => Err(parser.refuse(&format!("{} is not expected", shown(&token)))),
+            Some(token) => Err(parser.refuse(&format!("{} is not expected", token_text(&token)))),
         }
     }
 }
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
             }
             Some(Token::Word(name)) => self.comparison(names, name, depth),
             Some(token) => {
-                Err(self.refuse(&format!("{} stands where an attribute should be", shown(&token))))
+                Err(self.refuse(&format!("{} stands where an attribute should be", token_text(&token))))
             }
             None => Err(self.refuse("it ends where an attribute should be")),
         }
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
     fn closes(&mut self, expected: &Token<'_>, name: &str) -> Result<(), Error> {
         match self.next()? {
             Some(token) if token == *expected => Ok(()),
-            Some(token) => Err(self.refuse(&format!("{} stands where {name} should be", shown(&token)))),
+            Some(token) => Err(self.refuse(&format!("{} stands where {name} should be", token_text(&token)))),
             None => Err(self.refuse(&format!("it ends where {name} should be"))),
         }
     }
@@ -314,7 +314,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn shown(token: &Token<'_>) -> String {
+fn token_text(token: &Token<'_>) -> String {
     match token {
         Token::Open => "(".into(),
         Token::Close => ")".into(),

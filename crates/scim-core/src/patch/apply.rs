@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Change, Patch, Verb};
 use crate::{
-    Draft, Error, User,
+    Error, User, UserDraft,
     filter::{Filter, Operand, Operator},
     fold,
     input::{self, MAX_SIZE, MAX_VALUES},
@@ -22,7 +22,7 @@ impl User {
             // Roughly, so that work on it stays bounded; at the end it is exact.
             input::refuse_large(&document, 2 * MAX_SIZE)?;
         }
-        self.replaced(Draft::read(&Value::Object(document))?)
+        self.replaced(UserDraft::read(&Value::Object(document))?)
     }
 }
 

@@ -7,9 +7,9 @@ use kernel::Ctx;
 use serde_json::Value;
 
 use crate::{
-    Draft, Error, OnExisting, Params, Patch, Start, User, UserStore, error_body, list_response,
+    Error, OnExisting, Params, Patch, Start, User, UserDraft, UserStore, error_body, list_response,
     schema::{USERS, resource_type, schema_resource},
-    users::{self, Created},
+    users::{self, CreatedUser},
 };
 
 pub use config::service_provider_config;
@@ -128,10 +128,10 @@ impl Service<'_> {
     }
 
     async fn create(&mut self, ctx: &Ctx, request: Request<'_>) -> Result<Answer, Error> {
-        let draft = Draft::read(&read(request.body)?)?;
+        let draft = UserDraft::read(&read(request.body)?)?;
         match users::create(ctx, self.users, draft, self.on_existing).await? {
-            Created::New(user) => Ok(self.user(201, user, request)),
-            Created::Existing(user) => Ok(self.user(200, user, request)),
+            CreatedUser::New(user) => Ok(self.user(201, user, request)),
+            CreatedUser::Existing(user) => Ok(self.user(200, user, request)),
         }
     }
 
@@ -145,7 +145,7 @@ impl Service<'_> {
         let known = id.parse().map_err(|_| Error::NotFound);
         let user = match method {
             "PUT" => {
-                let draft = Draft::read(&read(request.body)?)?;
+                let draft = UserDraft::read(&read(request.body)?)?;
                 draft.require_user_name()?;
                 users::replace(ctx, self.users, &known?, draft).await?.user
             }

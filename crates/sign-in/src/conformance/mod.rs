@@ -15,7 +15,7 @@ use sessions::{GraceAct, Standing};
 use self::{
     model::Model,
     rig::Rig,
-    step::{Act, Random, Told},
+    step::{Action, Observed, Random},
 };
 use crate::{Error, MemoryStore, Storage};
 
@@ -53,7 +53,7 @@ impl Bench for MemoryStore {
 }
 
 /// How often each answer was given, so that a suite can say that it has seen them all.
-pub type Seen = std::collections::BTreeMap<String, usize>;
+pub type ActionCounts = std::collections::BTreeMap<String, usize>;
 
 /// Takes `steps` steps, drawn by `seed`, on the storage of a tenant that is there and has no user.
 ///
@@ -65,11 +65,11 @@ pub async fn sequence<B: Bench>(
     env: Arc<ManualEnv>,
     seed: u64,
     steps: usize,
-) -> Seen {
+) -> ActionCounts {
     let mut random = Random(seed);
     let mut rig = Rig::new(bench, tenant, env.clone()).await;
     let mut model = Model::new(env.now().unix_millis());
-    let mut seen = Seen::new();
+    let mut seen = ActionCounts::new();
     for step in 0..steps {
         let act = random.act();
         if !applies(&model, &act) {
@@ -85,22 +85,22 @@ pub async fn sequence<B: Bench>(
     seen
 }
 
-fn name(told: &Told) -> String {
+fn name(told: &Observed) -> String {
     match told {
-        Told::FactorOwed(_) => "FactorOwed".to_owned(),
-        Told::Refused(error) => error.clone(),
+        Observed::FactorOwed(_) => "FactorOwed".to_owned(),
+        Observed::Refused(error) => error.clone(),
         other => format!("{other:?}"),
     }
 }
 
 /// Whether there is what the act is about.
-fn applies(model: &Model, act: &Act) -> bool {
+fn applies(model: &Model, act: &Action) -> bool {
     match *act {
-        Act::Continue { session, .. } | Act::EndSession { session } => {
+        Action::Continue { session, .. } | Action::EndSession { session } => {
             model.sessions.iter().rev().nth(session).is_some_and(|session| !session.revoked)
         }
-        Act::EnrolApp { session, .. } => model.factors.len() < FACTORS && session < model.sessions.len(),
-        Act::EnrolPasskey { session, .. } => {
+        Action::EnrolApp { session, .. } => model.factors.len() < FACTORS && session < model.sessions.len(),
+        Action::EnrolPasskey { session, .. } => {
             !model.has_passkey() && model.factors.len() < FACTORS && session < model.sessions.len()
         }
         _ => true,
@@ -108,22 +108,22 @@ fn applies(model: &Model, act: &Act) -> bool {
 }
 
 /// What the model says, and with it what changes where no sign-in is.
-fn expected(model: &mut Model, act: &Act) -> Told {
+fn expected(model: &mut Model, act: &Action) -> Observed {
     match act {
-        Act::ChooseTenant { ticket, right } => return model.choose(*ticket, *right),
-        Act::IssueLink => {}
-        Act::NewRecoveryCodes => model.codes = vec![false; 3],
-        Act::SetPolicy(policy) => model.policy = policy.clone(),
-        Act::SetNetwork { blocks } => model.blocked = *blocks,
-        Act::Wait { millis } => model.now += millis,
+        Action::ChooseTenant { ticket, right } => return model.choose(*ticket, *right),
+        Action::IssueLink => {}
+        Action::NewRecoveryCodes => model.codes = vec![false; 3],
+        Action::SetPolicy(policy) => model.policy = policy.clone(),
+        Action::SetNetwork { blocks } => model.blocked = *blocks,
+        Action::Wait { millis } => model.now += millis,
         _ => return model.act(act),
     }
-    Told::Done
+    Observed::Done
 }
 
 /// Tells the model how long a new link lasts.
-fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Act, told: &Told) {
-    if matches!(act, Act::IssueLink | Act::ResetPassword) && *told == Told::Done {
+fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Action, told: &Observed) {
+    if matches!(act, Action::IssueLink | Action::ResetPassword) && *told == Observed::Done {
         model.set_link(rig.link_hours);
     }
     assert_eq!(model.now, rig.now(), "one clock");
@@ -131,7 +131,7 @@ fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Act, told: &Told) {
 
 /// The rows are what the model says.
 async fn compare<B: Bench>(model: &Model, rig: &mut Rig<B>, step: &str) {
-    let (stored, codes, factors, wrong_codes) = rig.look(COMPARED).await;
+    let (stored, codes, factors, wrong_codes) = rig.observe(COMPARED).await;
     assert_eq!(codes, model.unused_codes(), "{step}");
     assert_eq!(factors, model.factors.len(), "{step}");
     assert_eq!(wrong_codes, model.wrong_codes, "{step}");

@@ -3,7 +3,7 @@
 use credentials::{FactorKind, SignInMode, SignInPolicy};
 use sessions::{GraceKind, Method};
 
-use super::step::{Act, Told};
+use super::step::{Action, Observed};
 
 const MINUTE: i64 = 60_000;
 
@@ -59,7 +59,7 @@ pub(super) struct Model {
     pub(super) sessions: Vec<Session>,
 }
 
-type Step = Result<Told, &'static str>;
+type Step = Result<Observed, &'static str>;
 
 impl Model {
     pub(super) fn new(now: i64) -> Self {
@@ -83,34 +83,34 @@ impl Model {
     }
 
     /// What this leads to. What is refused changes nothing.
-    pub(super) fn act(&mut self, act: &Act) -> Told {
+    pub(super) fn act(&mut self, act: &Action) -> Observed {
         let mut after = self.clone();
         match after.try_act(act) {
             Ok(told) => {
                 *self = after;
                 told
             }
-            Err(error) => Told::Refused(error.to_owned()),
+            Err(error) => Observed::Refused(error.to_owned()),
         }
     }
 
-    fn try_act(&mut self, act: &Act) -> Step {
+    fn try_act(&mut self, act: &Action) -> Step {
         match *act {
-            Act::Password { right } => self.password(right.then_some(self.password).flatten(), None),
-            Act::OfferTenants => {
+            Action::Password { right } => self.password(right.then_some(self.password).flatten(), None),
+            Action::OfferTenants => {
                 let version = self.password.unwrap_or(self.newest_password);
                 self.push_ticket(Some((self.now, version)), Vec::new(), None, false);
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::RedeemLink { newest } => self.redeem(newest),
-            Act::Passkey => self.passkey(),
-            Act::IdentityProvider => {
+            Action::RedeemLink { newest } => self.redeem(newest),
+            Action::Passkey => self.passkey(),
+            Action::IdentityProvider => {
                 self.alive()?;
                 self.mode(Method::Sso)?;
                 self.after_first(vec![Method::Sso], None, self.policy.mfa.trust_sso_mfa)
             }
-            Act::NeighbourCookie => self.neighbour(),
-            Act::Totp { ticket, app, right } => {
+            Action::NeighbourCookie => self.neighbour(),
+            Action::Totp { ticket, app, right } => {
                 let step = self.now / 30_000;
                 let apps: Vec<_> =
                     (0..self.factors.len()).filter(|at| self.factors[*at].kind == FactorKind::Totp).collect();
@@ -122,7 +122,7 @@ impl Model {
                 }
                 Ok(told)
             }
-            Act::RecoveryCode { ticket, code } => {
+            Action::RecoveryCode { ticket, code } => {
                 let fits = self.codes.get(code).is_some_and(|used| !used);
                 let told = self.second(ticket, None, fits)?;
                 if fits {
@@ -130,52 +130,55 @@ impl Model {
                 }
                 Ok(told)
             }
-            Act::Assertion { ticket } => {
+            Action::Assertion { ticket } => {
                 let asked = self.tickets.iter().rev().nth(ticket).is_some_and(|ticket| ticket.asked);
                 self.second(ticket, Some(FactorKind::Webauthn), asked && self.has(FactorKind::Webauthn))
             }
-            Act::Continue { session, owes_today } => self.go_on(session, owes_today),
-            Act::Resume { ticket } => self.resume(ticket),
-            Act::EnrolApp { session, steps_up } => self.enrol(session, FactorKind::Totp, steps_up),
-            Act::EnrolPasskey { session, steps_up } => self.enrol(session, FactorKind::Webauthn, steps_up),
-            Act::SetBreakGlass(on) => {
+            Action::Continue { session, owes_today } => self.go_on(session, owes_today),
+            Action::Resume { ticket } => self.resume(ticket),
+            Action::EnrolApp { session, steps_up } => self.enrol(session, FactorKind::Totp, steps_up),
+            Action::EnrolPasskey { session, steps_up } => self.enrol(session, FactorKind::Webauthn, steps_up),
+            Action::SetBreakGlass(on) => {
                 self.break_glass = on;
                 self.updated = self.now;
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::SetActive(on) => {
+            Action::SetActive(on) => {
                 if self.active && !on {
                     self.end_sessions();
                     self.link = None;
                 }
                 self.active = on;
                 self.updated = self.now;
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::ResetPassword => {
+            Action::ResetPassword => {
                 if !self.active {
                     return Err("UserNotFound");
                 }
                 self.password = None;
                 self.refuse_older();
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::ResetFactors => {
+            Action::ResetFactors => {
                 self.factors.clear();
                 self.codes.clear();
                 self.wrong_codes = 0;
                 self.refuse_older();
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::EndSession { session } => {
+            Action::EndSession { session } => {
                 self.session(session).revoked = true;
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
             // These two are commits of their own, or told by the rig.
-            Act::ChooseTenant { .. } | Act::IssueLink | Act::NewRecoveryCodes | Act::SetPolicy(_) => {
+            Action::ChooseTenant { .. }
+            | Action::IssueLink
+            | Action::NewRecoveryCodes
+            | Action::SetPolicy(_) => {
                 unreachable!()
             }
-            Act::SetNetwork { .. } | Act::Wait { .. } => unreachable!(),
+            Action::SetNetwork { .. } | Action::Wait { .. } => unreachable!(),
         }
     }
 
@@ -265,14 +268,14 @@ impl Model {
     }
 
     /// The choice, which stays made, and then the sign-in in the tenant.
-    pub(super) fn choose(&mut self, back: usize, right: bool) -> Told {
+    pub(super) fn choose(&mut self, back: usize, right: bool) -> Observed {
         let at = match self.ticket(back, true) {
             Ok(at) => at,
-            Err(error) => return Told::Refused(error.to_owned()),
+            Err(error) => return Observed::Refused(error.to_owned()),
         };
         if !right {
             self.tickets[at].wrong += 1;
-            return Told::Wrong;
+            return Observed::Wrong;
         }
         self.tickets[at].gone = true;
         let (compared, version) = self.tickets[at].choice.unwrap();
@@ -282,7 +285,7 @@ impl Model {
                 *self = after;
                 told
             }
-            Err(error) => Told::Refused(error.to_owned()),
+            Err(error) => Observed::Refused(error.to_owned()),
         }
     }
 
@@ -302,7 +305,7 @@ impl Model {
 
     fn passkey(&mut self) -> Step {
         if !self.has(FactorKind::Webauthn) {
-            return Ok(Told::Wrong);
+            return Ok(Observed::Wrong);
         }
         self.wrong_codes = 0;
         self.mode(Method::Passkey)?;
@@ -322,7 +325,7 @@ impl Model {
         let mfa = &self.policy.mfa;
         let full = mfa.trust_sso_mfa || (!mfa.required && self.factors.is_empty());
         self.push_session(full, vec![Method::Sso], None);
-        Ok(Told::Done)
+        Ok(Observed::Done)
     }
 
     fn push_session(&mut self, full: bool, methods: Vec<Method>, grace: Option<(GraceKind, i64, bool)>) {
@@ -340,7 +343,7 @@ impl Model {
             let names = self.names();
             let asked = names.contains(&"WEBAUTHN");
             self.push_ticket(None, methods, waiting, asked);
-            Ok(Told::FactorOwed(names))
+            Ok(Observed::FactorOwed(names))
         } else {
             self.start(false, methods, waiting, false)
         }
@@ -392,12 +395,12 @@ impl Model {
             self.sessions.len() - 1
         };
         if full {
-            return Ok(Told::SignedIn);
+            return Ok(Observed::SignedIn);
         }
         let session = &self.sessions[at];
         let (methods, waits) = (session.methods.clone(), Some((at, session.renewed)));
         self.push_ticket(None, methods, waits, false);
-        Ok(Told::EnrolmentOwed)
+        Ok(Observed::EnrolmentOwed)
     }
 
     /// A second factor of this kind, or a recovery code.
@@ -418,7 +421,7 @@ impl Model {
         if !fits {
             self.wrong_codes += i64::from(is_code);
             self.tickets[at].wrong += 1;
-            return Ok(Told::Wrong);
+            return Ok(Observed::Wrong);
         }
         self.wrong_codes = 0;
         self.tickets[at].gone = true;
@@ -456,7 +459,7 @@ impl Model {
         }
         let names = self.names();
         self.tickets[at].asked |= names.contains(&"WEBAUTHN");
-        Ok(Told::FactorOwed(names))
+        Ok(Observed::FactorOwed(names))
     }
 
     fn enrol(&mut self, back: usize, kind: FactorKind, steps_up: bool) -> Step {
@@ -489,7 +492,7 @@ impl Model {
         } else if owes {
             return Err("MfaRequired");
         } else if !steps_up {
-            return Ok(Told::StepUpNeeded);
+            return Ok(Observed::StepUpNeeded);
         }
         if is_first {
             session.grace = match session.grace {
@@ -507,6 +510,6 @@ impl Model {
             session.signed_in = now;
         }
         self.factors.push(App { kind, last_step: now / 30_000 });
-        Ok(Told::Done)
+        Ok(Observed::Done)
     }
 }

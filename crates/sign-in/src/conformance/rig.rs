@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use audit::{Audited, Event, events::users::UserUpdated};
 use credentials::{
-    Aaguid, Attestation, Factor, FactorData, FactorId, FactorStore, Makers, Passkeys, SignInStore,
-    TicketKind, TicketStore,
+    Aaguid, Attestation, Factor, FactorData, FactorId, FactorStore, Passkeys, SignInStore, TicketKind,
+    TicketStore, TrustAnchors,
 };
 use directory::{LinkKind, NewPerson, PeopleStore, Person, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId, UserId};
@@ -16,12 +16,12 @@ use sessions::{Session, SessionId, SessionStore, Standing};
 use super::{
     Bench,
     passkey::{ORIGIN, SoftPasskey},
-    step::{Act, Told},
+    step::{Action, Observed},
 };
 use crate::{
     Attempt, Device, Error, FactorAnswer, FactorName, LinkProof, NeighbourCookie, Outcome, PasskeyChallenge,
     PasskeyProof, SecondFactor, TotpKeys, Verifiers, continue_session, end_session,
-    enrolment::{self, Enrolling, Leave},
+    enrolment::{self, Enrolling, EnrolmentGround},
     lock_account, lock_session,
     password::{FittingAccount, PasswordProof, choose_tenant, offer_tenants, password_digest},
     reset, resume, ticket, with_identity_provider, with_link, with_neighbour_cookie, with_passkey,
@@ -43,16 +43,16 @@ impl TotpKeys for PlainKeys {
     }
 }
 
-struct NoMakers;
+struct NoTrustAnchors;
 
-impl Makers for NoMakers {
+impl TrustAnchors for NoTrustAnchors {
     fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {
         Vec::new()
     }
 }
 
 /// What a ticket's holder has.
-struct HeldTicket {
+struct KnownTicket {
     text: String,
     options: Option<Value>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Rig<B> {
     tenant: TenantId,
     user: UserId,
     passkeys: Arc<Passkeys>,
-    tickets: Vec<HeldTicket>,
+    tickets: Vec<KnownTicket>,
     pub(super) sessions: Vec<SessionId>,
     links: Vec<String>,
     apps: Vec<Secret<Vec<u8>>>,
@@ -78,9 +78,9 @@ pub(super) struct Rig<B> {
 }
 
 /// What is told of a refusal: the name of the error.
-fn refused(error: &Error) -> Told {
+fn refused(error: &Error) -> Observed {
     let name = format!("{error:?}");
-    Told::Refused(name.split(['(', ' ']).next().unwrap_or_default().to_owned())
+    Observed::Refused(name.split(['(', ' ']).next().unwrap_or_default().to_owned())
 }
 
 fn device() -> Device {
@@ -140,80 +140,80 @@ impl<B: Bench> Rig<B> {
     }
 
     /// Does it, and says what came of it.
-    pub(super) async fn act(&mut self, act: &Act) -> Told {
+    pub(super) async fn act(&mut self, act: &Action) -> Observed {
         match self.try_act(act).await {
             Ok(told) => told,
             Err(error) => refused(&error),
         }
     }
 
-    async fn try_act(&mut self, act: &Act) -> Result<Told, Error> {
+    async fn try_act(&mut self, act: &Action) -> Result<Observed, Error> {
         match *act {
-            Act::Password { right } => {
+            Action::Password { right } => {
                 let version = if right { self.password } else { None };
                 let account = self.fitting(version.unwrap_or(u32::MAX));
                 self.with_password(PasswordProof { account, chosen_of: None, newer_hash: None }).await
             }
-            Act::OfferTenants => self.offer().await,
-            Act::ChooseTenant { ticket, right } => self.choose(ticket, right).await,
-            Act::IssueLink => self.issue_link().await,
-            Act::RedeemLink { newest } => self.redeem(newest).await,
-            Act::Passkey => self.passkey().await,
-            Act::IdentityProvider => self.identity_provider().await,
-            Act::NeighbourCookie => self.neighbour().await,
-            Act::Totp { ticket, app, right } => {
+            Action::OfferTenants => self.offer().await,
+            Action::ChooseTenant { ticket, right } => self.choose(ticket, right).await,
+            Action::IssueLink => self.issue_link().await,
+            Action::RedeemLink { newest } => self.redeem(newest).await,
+            Action::Passkey => self.passkey().await,
+            Action::IdentityProvider => self.identity_provider().await,
+            Action::NeighbourCookie => self.neighbour().await,
+            Action::Totp { ticket, app, right } => {
                 let code = self.apps.iter().rev().nth(app).filter(|_| right);
                 let code = code.map_or_else(|| "none".to_owned(), |secret| self.totp(secret));
                 self.second(ticket, FactorName::Totp, FactorAnswer::Code(code)).await
             }
-            Act::RecoveryCode { ticket, code } => {
+            Action::RecoveryCode { ticket, code } => {
                 let code =
                     self.codes.get(code).map_or_else(|| "none".to_owned(), |code| code.expose().clone());
                 self.second(ticket, FactorName::RecoveryCode, FactorAnswer::Code(code)).await
             }
-            Act::Assertion { ticket } => {
+            Action::Assertion { ticket } => {
                 let asked = self.tickets.iter().rev().nth(ticket).and_then(|ticket| ticket.options.clone());
                 let asked = asked.unwrap_or_else(|| self.passkeys.begin_assertion(&[]).unwrap().0);
                 let credential = self.authenticator.get_or_insert_with(SoftPasskey::new).get(&asked);
                 self.second(ticket, FactorName::Webauthn, FactorAnswer::Credential(credential)).await
             }
-            Act::Continue { session, owes_today } => self.go_on(session, owes_today).await,
-            Act::Resume { ticket } => self.resume(ticket).await,
-            Act::EnrolApp { session, steps_up } => self.enrol_app(session, steps_up).await,
-            Act::EnrolPasskey { session, steps_up } => self.enrol_passkey(session, steps_up).await,
-            Act::NewRecoveryCodes => self.new_codes().await,
-            Act::SetPolicy(ref policy) => {
+            Action::Continue { session, owes_today } => self.go_on(session, owes_today).await,
+            Action::Resume { ticket } => self.resume(ticket).await,
+            Action::EnrolApp { session, steps_up } => self.enrol_app(session, steps_up).await,
+            Action::EnrolPasskey { session, steps_up } => self.enrol_passkey(session, steps_up).await,
+            Action::NewRecoveryCodes => self.new_codes().await,
+            Action::SetPolicy(ref policy) => {
                 let policy = policy.clone();
                 self.run(async move |_, store| Ok(audited(store.set_sign_in_policy(&policy).await?))).await?;
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::SetActive(active) => self.change(move |person| person.active = active).await,
-            Act::SetBreakGlass(on) => self.change(move |person| person.break_glass = on).await,
-            Act::SetNetwork { blocks } => {
+            Action::SetActive(active) => self.change(move |person| person.active = active).await,
+            Action::SetBreakGlass(on) => self.change(move |person| person.break_glass = on).await,
+            Action::SetNetwork { blocks } => {
                 let mode = if blocks { Mode::Allowlist } else { Mode::Off };
                 let settings = Settings { mode, ..Settings::default() };
                 self.run(async move |_, store| Ok(audited(store.set_network_settings(&settings).await?)))
                     .await?;
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::ResetPassword => self.reset_password().await,
-            Act::ResetFactors => {
+            Action::ResetPassword => self.reset_password().await,
+            Action::ResetFactors => {
                 let user = self.user.clone();
                 self.run(async move |ctx, store| reset::reset_factors(ctx, store, &user).await).await?;
                 self.forget_factors();
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::EndSession { session } => {
+            Action::EndSession { session } => {
                 let (user, id) = (self.user.clone(), self.session(session));
                 let work = async move |ctx: &Ctx, store: &mut B::Store| {
                     end_session(ctx, store, &user, &id, "REVOKED").await.map_err(Error::internal)
                 };
                 self.run(work).await?;
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
-            Act::Wait { millis } => {
+            Action::Wait { millis } => {
                 self.env.advance_millis(millis);
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
         }
     }
@@ -229,16 +229,16 @@ impl<B: Bench> Rig<B> {
     }
 
     /// Keeps what the client is given.
-    fn keep(&mut self, outcome: Outcome, waited: Option<usize>) -> Told {
+    fn remember(&mut self, outcome: Outcome, waited: Option<usize>) -> Observed {
         let (told, started) = match outcome {
             Outcome::FactorOwed { ticket, factors, webauthn } => {
-                self.tickets.push(HeldTicket { text: ticket.0, options: webauthn });
-                return Told::FactorOwed(factors.into_iter().map(FactorName::as_str).collect());
+                self.tickets.push(KnownTicket { text: ticket.0, options: webauthn });
+                return Observed::FactorOwed(factors.into_iter().map(FactorName::as_str).collect());
             }
-            Outcome::SignedIn(started) => (Told::SignedIn, started),
+            Outcome::SignedIn(started) => (Observed::SignedIn, started),
             Outcome::EnrolmentOwed { ticket, started } => {
-                self.tickets.push(HeldTicket { text: ticket.0, options: None });
-                (Told::EnrolmentOwed, started)
+                self.tickets.push(KnownTicket { text: ticket.0, options: None });
+                (Observed::EnrolmentOwed, started)
             }
         };
         match waited {
@@ -258,31 +258,31 @@ impl<B: Bench> Rig<B> {
         }
     }
 
-    async fn with_password(&mut self, proof: PasswordProof) -> Result<Told, Error> {
+    async fn with_password(&mut self, proof: PasswordProof) -> Result<Observed, Error> {
         let passkeys = Arc::clone(&self.passkeys);
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
             let verifiers = Verifiers { passkeys: Some(&passkeys), totp: &PlainKeys };
             with_password(ctx, store, &verifiers, proof, &device()).await
         };
         let outcome = self.run(work).await?;
-        Ok(self.keep(outcome, None))
+        Ok(self.remember(outcome, None))
     }
 
-    async fn offer(&mut self) -> Result<Told, Error> {
+    async fn offer(&mut self) -> Result<Observed, Error> {
         let user = self.user.clone();
         let choices = vec![self.fitting(self.password.unwrap_or(self.newest_password))];
         let work =
             async move |ctx: &Ctx, store: &mut B::Store| offer_tenants(ctx, store, &user, choices).await;
         let ticket = self.run(work).await?;
-        self.tickets.push(HeldTicket { text: ticket.0, options: None });
-        Ok(Told::Done)
+        self.tickets.push(KnownTicket { text: ticket.0, options: None });
+        Ok(Observed::Done)
     }
 
-    async fn choose(&mut self, back: usize, right: bool) -> Result<Told, Error> {
+    async fn choose(&mut self, back: usize, right: bool) -> Result<Observed, Error> {
         let (_, hash) = self.ticket(back)?;
         let slug = if right { SLUG } else { "another" };
         let work = async move |ctx: &Ctx, store: &mut B::Store| choose_tenant(ctx, store, &hash, slug).await;
-        let Some(chosen) = self.run(work).await? else { return Ok(Told::Wrong) };
+        let Some(chosen) = self.run(work).await? else { return Ok(Observed::Wrong) };
         let chosen_of = Some(chosen.compared_at);
         self.with_password(PasswordProof { account: chosen.account, chosen_of, newer_hash: None }).await
     }
@@ -292,7 +292,7 @@ impl<B: Bench> Rig<B> {
         Ok((held.text.clone(), ticket::parse(&held.text)?.1))
     }
 
-    async fn issue_link(&mut self) -> Result<Told, Error> {
+    async fn issue_link(&mut self) -> Result<Observed, Error> {
         let user = self.user.clone();
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
             let person = directory::find_person(store, &user).await.unwrap();
@@ -301,10 +301,10 @@ impl<B: Bench> Rig<B> {
         let link = self.run(work).await?;
         self.links.push(link.expose().to_owned());
         self.link_hours = LinkKind::Invitation.hours();
-        Ok(Told::Done)
+        Ok(Observed::Done)
     }
 
-    async fn reset_password(&mut self) -> Result<Told, Error> {
+    async fn reset_password(&mut self) -> Result<Observed, Error> {
         let user = self.user.clone();
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
             reset::reset_password(ctx, store, &user, false).await
@@ -313,10 +313,10 @@ impl<B: Bench> Rig<B> {
         self.links.push(done.link.expose().to_owned());
         self.link_hours = done.kind.hours();
         self.password = None;
-        Ok(Told::Done)
+        Ok(Observed::Done)
     }
 
-    async fn redeem(&mut self, newest: bool) -> Result<Told, Error> {
+    async fn redeem(&mut self, newest: bool) -> Result<Observed, Error> {
         let text = self.links.iter().rev().nth(usize::from(!newest));
         let link = text.and_then(|text| crate::parse_link(text).ok()).map_or([0; 32], |(_, hash)| hash);
         let password = self.newest_password + 1;
@@ -329,10 +329,10 @@ impl<B: Bench> Rig<B> {
         let outcome = self.run(work).await?;
         self.newest_password = password;
         self.password = Some(password);
-        Ok(self.keep(outcome, None))
+        Ok(self.remember(outcome, None))
     }
 
-    async fn passkey(&mut self) -> Result<Told, Error> {
+    async fn passkey(&mut self) -> Result<Observed, Error> {
         let (challenge, options) = PasskeyChallenge::new(&self.passkeys, self.env.now())?;
         let sealed = challenge.to_bytes()?;
         let challenge = PasskeyChallenge::from_bytes(&sealed, self.env.now())?;
@@ -346,12 +346,12 @@ impl<B: Bench> Rig<B> {
             with_passkey(ctx, store, &verifiers, proof, &device()).await
         };
         match self.run(work).await? {
-            Attempt::Wrong => Ok(Told::Wrong),
-            Attempt::Right(outcome) => Ok(self.keep(*outcome, None)),
+            Attempt::Wrong => Ok(Observed::Wrong),
+            Attempt::Right(outcome) => Ok(self.remember(*outcome, None)),
         }
     }
 
-    async fn identity_provider(&mut self) -> Result<Told, Error> {
+    async fn identity_provider(&mut self) -> Result<Observed, Error> {
         let (user, passkeys) = (self.user.clone(), Arc::clone(&self.passkeys));
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
             let verifiers = Verifiers { passkeys: Some(&passkeys), totp: &PlainKeys };
@@ -359,10 +359,10 @@ impl<B: Bench> Rig<B> {
             with_identity_provider(ctx, store, &verifiers, account, None, &device()).await
         };
         let outcome = self.run(work).await?;
-        Ok(self.keep(outcome, None))
+        Ok(self.remember(outcome, None))
     }
 
-    async fn neighbour(&mut self) -> Result<Told, Error> {
+    async fn neighbour(&mut self) -> Result<Observed, Error> {
         self.neighbours += 1;
         let token_hash = [self.neighbours; 32];
         let cookie = NeighbourCookie { user: self.user.clone(), issued_at: self.env.now(), token_hash };
@@ -375,7 +375,7 @@ impl<B: Bench> Rig<B> {
         };
         let id = self.run(work).await?;
         self.sessions.push(id);
-        Ok(Told::Done)
+        Ok(Observed::Done)
     }
 
     fn totp(&self, secret: &Secret<Vec<u8>>) -> String {
@@ -383,7 +383,12 @@ impl<B: Bench> Rig<B> {
         totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, secret.expose(), seconds)
     }
 
-    async fn second(&mut self, back: usize, name: FactorName, answer: FactorAnswer) -> Result<Told, Error> {
+    async fn second(
+        &mut self,
+        back: usize,
+        name: FactorName,
+        answer: FactorAnswer,
+    ) -> Result<Observed, Error> {
         let (_, ticket) = self.ticket(back).unwrap_or_default();
         let user = self.user.clone();
         let proof = SecondFactor { user: user.clone(), ticket, name, answer };
@@ -397,15 +402,15 @@ impl<B: Bench> Rig<B> {
             Ok(attempt.map(|attempt| (attempt, waits)))
         };
         match self.run(work).await? {
-            (Attempt::Wrong, _) => Ok(Told::Wrong),
+            (Attempt::Wrong, _) => Ok(Observed::Wrong),
             (Attempt::Right(outcome), waits) => {
                 let waits = waits.and_then(|id| self.sessions.iter().position(|own| own.as_str() == id));
-                Ok(self.keep(*outcome, waits))
+                Ok(self.remember(*outcome, waits))
             }
         }
     }
 
-    async fn go_on(&mut self, back: usize, owes_today: bool) -> Result<Told, Error> {
+    async fn go_on(&mut self, back: usize, owes_today: bool) -> Result<Observed, Error> {
         let (id, passkeys) = (self.session(back), Arc::clone(&self.passkeys));
         let at = self.sessions.len() - 1 - back;
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
@@ -415,10 +420,10 @@ impl<B: Bench> Rig<B> {
             continue_session(ctx, store, &verifiers, &session, standing, &device()).await
         };
         let outcome = self.run(work).await?;
-        Ok(self.keep(outcome, Some(at)))
+        Ok(self.remember(outcome, Some(at)))
     }
 
-    async fn resume(&mut self, back: usize) -> Result<Told, Error> {
+    async fn resume(&mut self, back: usize) -> Result<Observed, Error> {
         let text = self.ticket(back).map(|(text, _)| text);
         let (user, passkeys) = (self.user.clone(), Arc::clone(&self.passkeys));
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
@@ -438,39 +443,40 @@ impl<B: Bench> Rig<B> {
             Outcome::FactorOwed { factors, webauthn, .. } => {
                 let held = self.tickets.iter_mut().rev().nth(back).unwrap();
                 held.options = webauthn.or(held.options.take());
-                Ok(Told::FactorOwed(factors.into_iter().map(FactorName::as_str).collect()))
+                Ok(Observed::FactorOwed(factors.into_iter().map(FactorName::as_str).collect()))
             }
-            other => Ok(self.keep(other, None)),
+            other => Ok(self.remember(other, None)),
         }
     }
 
-    async fn enrol_app(&mut self, back: usize, steps_up: bool) -> Result<Told, Error> {
+    async fn enrol_app(&mut self, back: usize, steps_up: bool) -> Result<Observed, Error> {
         let secret = credentials::totp::new_secret(&*self.env);
         let last_step = self.now() / 30_000;
         let data = FactorData::Totp { sealed: secret.expose().clone(), last_step };
         let told = self.enrol(back, steps_up, data).await?;
-        if told == Told::Done {
+        if told == Observed::Done {
             self.apps.push(secret);
         }
         Ok(told)
     }
 
-    async fn enrol_passkey(&mut self, back: usize, steps_up: bool) -> Result<Told, Error> {
+    async fn enrol_passkey(&mut self, back: usize, steps_up: bool) -> Result<Observed, Error> {
         let mut authenticator = SoftPasskey::new();
         let handle = credentials::user_handle(&self.tenant, &self.user);
         let (options, pending) =
             self.passkeys.begin_registration(&handle, "ada", "Ada", &[], Attestation::None).unwrap();
         let made = authenticator.create(&options);
-        let passkey = self.passkeys.finish_registration(&pending, &made, &NoMakers, self.env.now()).unwrap();
+        let passkey =
+            self.passkeys.finish_registration(&pending, &made, &NoTrustAnchors, self.env.now()).unwrap();
         let told = self.enrol(back, steps_up, FactorData::Passkey(Box::new(passkey))).await?;
-        if told == Told::Done {
+        if told == Observed::Done {
             self.authenticator = Some(authenticator);
         }
         Ok(told)
     }
 
     /// Begins to enrol a factor and finishes, in one unit of work.
-    async fn enrol(&mut self, back: usize, steps_up: bool, data: FactorData) -> Result<Told, Error> {
+    async fn enrol(&mut self, back: usize, steps_up: bool, data: FactorData) -> Result<Observed, Error> {
         let (id, user) = (self.session(back), self.user.clone());
         let at = self.sessions.len() - 1 - back;
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
@@ -482,7 +488,7 @@ impl<B: Bench> Rig<B> {
             let factors = store.factors(&user).await?;
             let leave = match enrolment::may_enrol(ctx, store, &enrolling, &factors).await? {
                 Some(leave) => leave,
-                None if steps_up => Leave::Proved,
+                None if steps_up => EnrolmentGround::Proved,
                 None => return Ok(audited(None)),
             };
             let factor = Factor {
@@ -502,15 +508,15 @@ impl<B: Bench> Rig<B> {
             Ok(Audited::of_changes(Some(renewed.unwrap_or(id)), enrolled.events))
         };
         match self.run(work).await? {
-            None => Ok(Told::StepUpNeeded),
+            None => Ok(Observed::StepUpNeeded),
             Some(id) => {
                 self.sessions[at] = id;
-                Ok(Told::Done)
+                Ok(Observed::Done)
             }
         }
     }
 
-    async fn new_codes(&mut self) -> Result<Told, Error> {
+    async fn new_codes(&mut self) -> Result<Observed, Error> {
         let codes: Vec<_> = credentials::recovery::new_codes(&*self.env).into_iter().take(3).collect();
         let hash =
             |code: &Secret<String>| credentials::recovery::hash(&self.tenant, &self.user, code.expose());
@@ -518,10 +524,10 @@ impl<B: Bench> Rig<B> {
         let user = self.user.clone();
         self.run(async move |_, store| Ok(audited(store.replace_codes(&user, &hashes).await?))).await?;
         self.codes = codes;
-        Ok(Told::Done)
+        Ok(Observed::Done)
     }
 
-    async fn change(&mut self, set: impl FnOnce(&mut Person) + Send + 'static) -> Result<Told, Error> {
+    async fn change(&mut self, set: impl FnOnce(&mut Person) + Send + 'static) -> Result<Observed, Error> {
         let user = self.user.clone();
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
             let before = directory::find_person(store, &user).await.unwrap();
@@ -532,12 +538,12 @@ impl<B: Bench> Rig<B> {
             Ok(audited(()))
         };
         self.run(work).await?;
-        Ok(Told::Done)
+        Ok(Observed::Done)
     }
 
     /// The newest sessions as they are stored, with how many recovery codes are unused, how many factors count, and how
     /// many wrong codes came in a row.
-    pub(super) async fn look(&mut self, sessions: usize) -> (Vec<Session>, usize, usize, i64) {
+    pub(super) async fn observe(&mut self, sessions: usize) -> (Vec<Session>, usize, usize, i64) {
         let ids: Vec<_> = self.sessions.iter().rev().take(sessions).cloned().collect();
         let user = self.user.clone();
         let work = async move |_: &Ctx, store: &mut B::Store| {

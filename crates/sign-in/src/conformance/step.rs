@@ -4,7 +4,7 @@ use credentials::{FactorKind, MfaPolicy, SignInMode, SignInPolicy};
 
 /// One thing that somebody does. Numbers count back from the newest ticket, session or app.
 #[derive(Debug, Clone)]
-pub(super) enum Act {
+pub(super) enum Action {
     Password { right: bool },
     OfferTenants,
     ChooseTenant { ticket: usize, right: bool },
@@ -33,7 +33,7 @@ pub(super) enum Act {
 
 /// What came of it, as the client sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Observed {
     SignedIn,
     FactorOwed(Vec<&'static str>),
     EnrolmentOwed,
@@ -94,32 +94,32 @@ impl Random {
     }
 
     /// The next thing that somebody does.
-    pub(super) fn act(&mut self) -> Act {
+    pub(super) fn act(&mut self) -> Action {
         match self.below(100) {
-            0..12 => Act::Password { right: self.chance(85) },
-            12..15 => Act::OfferTenants,
-            15..19 => Act::ChooseTenant { ticket: self.back(), right: self.chance(80) },
-            19..21 => Act::IssueLink,
-            21..25 => Act::RedeemLink { newest: self.chance(90) },
-            25..29 => Act::Passkey,
-            29..33 => Act::IdentityProvider,
-            33..36 => Act::NeighbourCookie,
-            36..48 => Act::Totp { ticket: self.back(), app: self.back(), right: self.chance(80) },
-            48..53 => Act::RecoveryCode { ticket: self.back(), code: self.back() },
-            53..60 => Act::Assertion { ticket: self.back() },
-            60..66 => Act::Continue { session: self.back(), owes_today: self.chance(15) },
-            66..69 => Act::Resume { ticket: self.back() },
-            69..75 => Act::EnrolApp { session: self.back(), steps_up: self.chance(70) },
-            75..79 => Act::EnrolPasskey { session: self.back(), steps_up: self.chance(70) },
-            79..81 => Act::NewRecoveryCodes,
-            81..84 => Act::SetPolicy(self.policy()),
-            84..86 => Act::SetActive(self.chance(85)),
-            86 => Act::SetBreakGlass(self.chance(50)),
-            87 => Act::SetNetwork { blocks: self.chance(20) },
-            88 => Act::ResetPassword,
-            89 => Act::ResetFactors,
-            90..92 => Act::EndSession { session: self.back() },
-            _ => Act::Wait { millis: self.wait() },
+            0..12 => Action::Password { right: self.chance(85) },
+            12..15 => Action::OfferTenants,
+            15..19 => Action::ChooseTenant { ticket: self.back(), right: self.chance(80) },
+            19..21 => Action::IssueLink,
+            21..25 => Action::RedeemLink { newest: self.chance(90) },
+            25..29 => Action::Passkey,
+            29..33 => Action::IdentityProvider,
+            33..36 => Action::NeighbourCookie,
+            36..48 => Action::Totp { ticket: self.back(), app: self.back(), right: self.chance(80) },
+            48..53 => Action::RecoveryCode { ticket: self.back(), code: self.back() },
+            53..60 => Action::Assertion { ticket: self.back() },
+            60..66 => Action::Continue { session: self.back(), owes_today: self.chance(15) },
+            66..69 => Action::Resume { ticket: self.back() },
+            69..75 => Action::EnrolApp { session: self.back(), steps_up: self.chance(70) },
+            75..79 => Action::EnrolPasskey { session: self.back(), steps_up: self.chance(70) },
+            79..81 => Action::NewRecoveryCodes,
+            81..84 => Action::SetPolicy(self.policy()),
+            84..86 => Action::SetActive(self.chance(85)),
+            86 => Action::SetBreakGlass(self.chance(50)),
+            87 => Action::SetNetwork { blocks: self.chance(20) },
+            88 => Action::ResetPassword,
+            89 => Action::ResetFactors,
+            90..92 => Action::EndSession { session: self.back() },
+            _ => Action::Wait { millis: self.wait() },
         }
     }
 

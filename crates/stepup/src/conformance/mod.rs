@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use kernel::{Ctx, Id, UserId};
 use serde_json::json;
 
-use crate::{Challenge, Factor, Grant, Spent, StepUpStore};
+use crate::{Challenge, Consumption, Factor, Grant, StepUpStore};
 
 fn grant(ctx: &Ctx, user: &UserId, session: &str, purpose: &str) -> Grant {
     Grant {
@@ -42,9 +42,9 @@ pub async fn store(ctx: &Ctx, store: &mut dyn StepUpStore) {
     let freshest = store.freshest_grant(&ada, "SEAL", ctx.now).await.unwrap();
     assert_eq!(freshest.as_ref(), Some(&later));
 
-    assert_eq!(store.spend_grant(&later.id, ctx.now).await.unwrap(), Spent::Now);
-    assert_eq!(store.spend_grant(&later.id, ctx.now).await.unwrap(), Spent::Already);
-    assert_eq!(store.spend_grant(&Id::new(&*ctx.env), ctx.now).await.unwrap(), Spent::Revoked);
+    assert_eq!(store.consume_grant(&later.id, ctx.now).await.unwrap(), Consumption::Now);
+    assert_eq!(store.consume_grant(&later.id, ctx.now).await.unwrap(), Consumption::Already);
+    assert_eq!(store.consume_grant(&Id::new(&*ctx.env), ctx.now).await.unwrap(), Consumption::Revoked);
     let freshest = store.freshest_grant(&ada, "SEAL", ctx.now).await.unwrap();
     assert_eq!(freshest.as_ref(), Some(&first));
 
@@ -52,9 +52,9 @@ pub async fn store(ctx: &Ctx, store: &mut dyn StepUpStore) {
     store.insert_grant(&others).await.unwrap();
     assert_eq!(store.revoke_grants(&ada, ctx.now).await.unwrap(), 1);
     assert_eq!(store.revoke_grants(&ada, ctx.now).await.unwrap(), 0);
-    assert_eq!(store.spend_grant(&first.id, ctx.now).await.unwrap(), Spent::Revoked);
-    assert_eq!(store.spend_grant(&later.id, ctx.now).await.unwrap(), Spent::Already);
-    assert_eq!(store.spend_grant(&others.id, ctx.now).await.unwrap(), Spent::Now);
+    assert_eq!(store.consume_grant(&first.id, ctx.now).await.unwrap(), Consumption::Revoked);
+    assert_eq!(store.consume_grant(&later.id, ctx.now).await.unwrap(), Consumption::Already);
+    assert_eq!(store.consume_grant(&others.id, ctx.now).await.unwrap(), Consumption::Now);
 }
 
 async fn challenges(ctx: &Ctx, store: &mut dyn StepUpStore, ada: &UserId, bob: &UserId) {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use audit::{
-    AuditQueryStore, Filter, Listed, Position,
+    AuditQueryStore, Filter, ListedEntry, Position,
     log::{Checkpoint, Hash, Nodes, inclusion},
 };
 use diesel::prelude::*;
@@ -33,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// How the reading of an export has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ExportOutcome {
     /// All was taken.
     Completed,
     /// Whoever took it has gone, or let it wait for too long.
@@ -58,7 +58,7 @@ pub struct Export {
 #[derive(Debug)]
 pub struct Exported {
     /// As it is listed.
-    pub listed: Listed,
+    pub listed: ListedEntry,
     /// Where it stands in the log of the checkpoint, where proofs are asked for and it is sealed.
     pub proof: Option<Proof>,
 }
@@ -101,21 +101,21 @@ impl Export {
 }
 
 /// Is told how reading has ended, and how many entries were handed over.
-type Ended = Box<dyn FnOnce(Ending, u64) + Send>;
+type OnExportEnd = Box<dyn FnOnce(ExportOutcome, u64) + Send>;
 
 /// Who reads, and who is told.
-pub(crate) struct Pump {
+pub(crate) struct ExportReader {
     filter: Filter,
     most: usize,
     with_proofs: bool,
     limit: Duration,
-    begun: oneshot::Sender<Result<Begun, StoreError>>,
+    begun: oneshot::Sender<Result<ExportStart, StoreError>>,
     batches: mpsc::Sender<Item>,
-    ended: Ended,
+    ended: OnExportEnd,
 }
 
 /// What is known before the first entry: whether there are more, and the checkpoint.
-type Begun = (bool, Option<String>);
+type ExportStart = (bool, Option<String>);
 
 /// Both ends of an export of so many entries at most.
 pub(crate) fn begin(
@@ -123,8 +123,8 @@ pub(crate) fn begin(
     most: usize,
     with_proofs: bool,
     limit: Duration,
-    ended: Ended,
-) -> (Pump, impl Future<Output = Result<Export, StoreError>>) {
+    ended: OnExportEnd,
+) -> (ExportReader, impl Future<Output = Result<Export, StoreError>>) {
     let (begun, told) = oneshot::channel();
     let (batches, taken) = mpsc::channel(WAITING);
     let export = async move {
@@ -132,10 +132,10 @@ pub(crate) fn begin(
             told.await.map_err(|_| StoreError::Aborted("an export that never began"))??;
         Ok(Export { is_cut, checkpoint, batches: taken, has_ended: false })
     };
-    (Pump { filter, most, with_proofs, limit, begun, batches, ended }, export)
+    (ExportReader { filter, most, with_proofs, limit, begun, batches, ended }, export)
 }
 
-impl Pump {
+impl ExportReader {
     /// Reads from a unit of work that sees one moment.
     pub(crate) async fn run(self, tx: Result<Tx, StoreError>) {
         let Self { filter, most, with_proofs, limit, begun, batches, ended } = self;
@@ -143,19 +143,19 @@ impl Pump {
         let ending = match tx {
             Err(error) => {
                 let _gone = begun.send(Err(error));
-                Ending::Failed
+                ExportOutcome::Failed
             }
             Ok(mut tx) => {
                 // Whoever is gone is noticed between two statements, and where the database lets us, in one.
                 let gone = batches.clone();
-                let asked = Asked { filter: &filter, most, with_proofs };
+                let asked = ExportQuery { filter: &filter, most, with_proofs };
                 let read = hand_over(&mut tx, asked, begun, &batches, &mut rows);
                 tokio::select! {
                     biased;
                     ending = read => ending,
-                    () = gone.closed() => Ending::Abandoned,
+                    () = gone.closed() => ExportOutcome::Abandoned,
                     // What it sees as one moment keeps the database from forgetting what changed since.
-                    () = sleep(limit) => Ending::TimedOut,
+                    () = sleep(limit) => ExportOutcome::TimedOut,
                 }
             }
         };
@@ -164,7 +164,7 @@ impl Pump {
 }
 
 /// What is asked for.
-struct Asked<'f> {
+struct ExportQuery<'f> {
     filter: &'f Filter,
     most: usize,
     with_proofs: bool,
@@ -172,12 +172,12 @@ struct Asked<'f> {
 
 async fn hand_over(
     tx: &mut Tx,
-    Asked { filter, most, with_proofs }: Asked<'_>,
-    begun: oneshot::Sender<Result<Begun, StoreError>>,
+    ExportQuery { filter, most, with_proofs }: ExportQuery<'_>,
+    begun: oneshot::Sender<Result<ExportStart, StoreError>>,
     batches: &mpsc::Sender<Item>,
     rows: &mut u64,
-) -> Ending {
-    let (mut step, mut left, mut names) = (Step::default(), most, HashMap::new());
+) -> ExportOutcome {
+    let (mut step, mut left, mut names) = (ExportProgress::default(), most, HashMap::new());
     let told = match tx.beginning(filter, most, with_proofs).await {
         Ok((is_cut, checkpoint)) => {
             step.size = checkpoint.as_deref().and_then(|note| Some(Checkpoint::read(note).ok()?.size));
@@ -185,18 +185,18 @@ async fn hand_over(
         }
         Err(error) => {
             let _gone = begun.send(Err(error));
-            return Ending::Failed;
+            return ExportOutcome::Failed;
         }
     };
     if told.is_err() {
-        return Ending::Abandoned;
+        return ExportOutcome::Abandoned;
     }
     while left > 0 && !step.is_last && !filter.is_empty() {
         let some = match tx.step(filter, &mut step, left, &mut names).await {
             Ok(some) => some,
             Err(error) => {
                 let _gone = timeout(PATIENCE, batches.send(Item::Failed(error))).await;
-                return Ending::Failed;
+                return ExportOutcome::Failed;
             }
         };
         left -= some.len();
@@ -206,19 +206,19 @@ async fn hand_over(
             continue;
         }
         if !matches!(timeout(PATIENCE, batches.send(Item::Some(some))).await, Ok(Ok(()))) {
-            return Ending::Abandoned;
+            return ExportOutcome::Abandoned;
         }
         *rows += count;
     }
     match timeout(PATIENCE, batches.send(Item::End)).await {
-        Ok(Ok(())) => Ending::Completed,
-        _ => Ending::Abandoned,
+        Ok(Ok(())) => ExportOutcome::Completed,
+        _ => ExportOutcome::Abandoned,
     }
 }
 
 /// How far it has come.
 #[derive(Default)]
-struct Step {
+struct ExportProgress {
     after: Option<Position>,
     is_last: bool,
     /// Entries of the log that they are proved to be in.
@@ -239,7 +239,7 @@ impl Tx {
         filter: &Filter,
         most: usize,
         with_proofs: bool,
-    ) -> Result<Begun, StoreError> {
+    ) -> Result<ExportStart, StoreError> {
         let is_cut = self.has_more_than(filter, most).await?;
         let newest = if with_proofs { in_time(self.newest_checkpoint()).await? } else { None };
         Ok((is_cut, newest.map(|(note, _)| note)))
@@ -269,7 +269,7 @@ impl Tx {
     async fn step(
         &mut self,
         filter: &Filter,
-        step: &mut Step,
+        step: &mut ExportProgress,
         left: usize,
         names: &mut HashMap<String, Option<String>>,
     ) -> Result<Vec<Exported>, StoreError> {
@@ -277,7 +277,7 @@ impl Tx {
             let wanted = left.min(AT_ONCE);
             let found = in_time(self.in_order(filter, step.after.as_ref(), None, wanted)).await?;
             step.is_last = found.len() < wanted;
-            step.after = found.last().map(Listed::position);
+            step.after = found.last().map(ListedEntry::position);
             found
         } else {
             let until = in_time(self.further(&filter.range(), step.after.as_ref(), SCANNED_AT_ONCE)).await?;

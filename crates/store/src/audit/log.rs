@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use audit::{
     StoredEntry, Unaudited,
-    log::{Batch, Checkpoint, Claimed, Frontier, Hash, Lease, Place, SealStore, TreeStore, Unsealed},
+    log::{
+        Batch, Checkpoint, Frontier, Hash, Lease, LockedLog, NodePosition, SealStore, TreeStore, Unsealed,
+    },
 };
 use chrono::NaiveDateTime;
 use diesel::{
@@ -21,7 +23,7 @@ use crate::{
     conn::{Conn, on},
     db::{change_unaudited, lock, read, unaudited},
     error::{corrupt, store_error},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_subtrees, audit_unsealed},
 };
 
@@ -64,7 +66,7 @@ impl LogRow {
 
 /// A tenant with entries that wait for their place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct UnsealedLog {
     /// Whose they are.
     pub tenant: TenantId,
     /// The first of them by its id.
@@ -81,7 +83,10 @@ type WaitingRow = (String, String, Option<(String, NaiveDateTime)>);
 
 impl Across {
     /// The next tenant, in order of ids, with entries that wait for their place in its log.
-    pub async fn next_unsealed(&mut self, after: Option<&TenantId>) -> Result<Option<Waiting>, StoreError> {
+    pub async fn next_unsealed(
+        &mut self,
+        after: Option<&TenantId>,
+    ) -> Result<Option<UnsealedLog>, StoreError> {
         let query = audit_unsealed::table
             .left_join(audit_logs::table.on(audit_logs::tenant_id.eq(audit_unsealed::tenant_id)))
             .filter(audit_unsealed::tenant_id.gt(after.map_or("", TenantId::as_str)))
@@ -93,7 +98,7 @@ impl Across {
             ));
         let row: Option<WaitingRow> = on!(&mut self.conn, c => query.first(c).await.optional())?;
         row.map(|(tenant, first, lease)| {
-            Ok(Waiting {
+            Ok(UnsealedLog {
                 first,
                 tenant: tenant.parse().map_err(|error| corrupt("audit_unsealed.tenant_id", error))?,
                 lease: lease.map(|(owner, until)| (owner, Timestamp::from_naive(until))),
@@ -174,7 +179,7 @@ impl Tx {
         read!(self, c => query.load(c).await)
     }
 
-    async fn keep_places(&mut self, batch: &Batch) -> Result<(), StoreError> {
+    async fn store_nodes(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let tenant = self.tenant.as_str();
         let ids: Vec<&str> = batch.entries.iter().map(|sealed| sealed.id.as_str()).collect();
         unaudited(Unaudited::Sealed);
@@ -193,7 +198,7 @@ impl Tx {
                     .filter(audit_unsealed::entry_id.eq_any(&ids));
                 let conn = pg.begun().await.map_err(store_error)?;
                 let result = async {
-                    Kept(insert).execute(conn).await?;
+                    Prepared(insert).execute(conn).await?;
                     diesel::delete(waited).execute(conn).await
                 }
                 .await;
@@ -220,7 +225,7 @@ impl Tx {
 
 #[async_trait]
 impl SealStore for Tx {
-    async fn claim(&mut self, lease: &Lease) -> Result<Option<Claimed>, StoreError> {
+    async fn claim(&mut self, lease: &Lease) -> Result<Option<LockedLog>, StoreError> {
         let mut row = self.log_row().await?;
         if row.is_none() {
             let first = (
@@ -239,7 +244,7 @@ impl SealStore for Tx {
         if !is_free {
             return Ok(None);
         }
-        Ok(Some(Claimed { log: row.log()?, mac_start: row.mac_start }))
+        Ok(Some(LockedLog { log: row.log()?, mac_start: row.mac_start }))
     }
 
     async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
@@ -265,10 +270,10 @@ impl SealStore for Tx {
         Ok(ids.into_iter().map(unsealed).collect())
     }
 
-    async fn keep(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError> {
-        self.keep_places(batch).await?;
+    async fn store_batch(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError> {
+        self.store_nodes(batch).await?;
         let tenant = self.tenant.as_str().to_owned();
-        for (Place { level, index }, hash) in &batch.nodes {
+        for (NodePosition { level, index }, hash) in &batch.nodes {
             let row = (
                 audit_subtrees::tenant_id.eq(&tenant),
                 audit_subtrees::level.eq(i64::from(*level)),
@@ -293,7 +298,7 @@ impl SealStore for Tx {
             audit_logs::lease_until.eq(lease.until.naive()),
             audit_logs::mac_start.eq(&batch.mac_start),
         );
-        let update = Kept(diesel::update(audit_logs::table.find(&tenant)).set(log));
+        let update = Prepared(diesel::update(audit_logs::table.find(&tenant)).set(log));
         change_unaudited!(self, Unaudited::Sealed, c => update.execute(c).await)?;
         Ok(())
     }

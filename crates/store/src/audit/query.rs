@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use async_trait::async_trait;
-use audit::{AuditQueryStore, Filter, Listed, Position, StoredEntry};
+use audit::{AuditQueryStore, Filter, ListedEntry, Position, StoredEntry};
 use chrono::NaiveDateTime;
 use diesel::{
     dsl::sql,
@@ -22,9 +22,9 @@ use crate::{
     Tx,
     db::read,
     dialect::Dialect,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{audit_entries as rows, audit_logs, audit_sealed},
-    scim_core::filter::Condition,
+    scim_core::filter::SqlCondition,
 };
 
 /// What the one who acted is called: a person who is not deleted, or a SCIM token.
@@ -39,14 +39,14 @@ const COUNT: &str = "SELECT count(*) AS count FROM (SELECT 1 FROM audit_entries 
     WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 LIMIT $4) AS few";
 
 #[derive(QueryableByName)]
-struct Counted {
+struct EntryCount {
     #[diesel(sql_type = BigInt)]
     count: i64,
 }
 
 /// By what entries are found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By<'f> {
+enum EntrySelection<'f> {
     /// By what the filter says, and by this code.
     Own(Option<&'f str>),
     /// By something else: each is looked at.
@@ -60,19 +60,19 @@ enum By<'f> {
 fn condition(
     dialect: Dialect,
     filter: &Filter,
-    by: By<'_>,
+    by: EntrySelection<'_>,
     after: Option<&Position>,
     until: Option<&Position>,
-) -> Condition {
-    let mut condition = Condition::new();
+) -> SqlCondition {
+    let mut condition = SqlCondition::new();
     condition.sql("1 = 1");
-    let action = if let By::Own(action) = by { action } else { None };
+    let action = if let EntrySelection::Own(action) = by { action } else { None };
     let single = [
         ("resource_id", filter.resource_id.as_deref()),
         ("actor_id", filter.actor.as_deref()),
         ("action", action),
     ];
-    let mut found = by == By::Nothing;
+    let mut found = by == EntrySelection::Nothing;
     for (column, value) in single {
         let Some(value) = value else { continue };
         asks(&mut condition, dialect, column, found);
@@ -97,7 +97,7 @@ fn condition(
     // A position says more than the time of the filter.
     for (operator, time, position) in [(">=", filter.from, until), ("<", filter.to, after)] {
         if let Some(time) = time.filter(|_| position.is_none()) {
-            asks(&mut condition, dialect, "created_at", by == By::Nothing);
+            asks(&mut condition, dialect, "created_at", by == EntrySelection::Nothing);
             condition.sql(&format!(" {operator} "));
             condition.time(time.naive());
         }
@@ -124,7 +124,7 @@ fn condition(
 }
 
 /// Names a column that is asked about; beside another one, so that SQLite does not find by it.
-fn asks(condition: &mut Condition, dialect: Dialect, column: &str, beside: bool) {
+fn asks(condition: &mut SqlCondition, dialect: Dialect, column: &str, beside: bool) {
     let beside = if beside && dialect == Dialect::Sqlite { "+" } else { "" };
     condition.sql(&format!(" AND {beside}audit_entries.{column}"));
 }
@@ -146,7 +146,7 @@ impl Tx {
     /// The same for one code, or for those of the filter.
     async fn listed(
         &mut self,
-        condition: Condition,
+        condition: SqlCondition,
         limit: i64,
     ) -> Result<Vec<(EntryRow, Option<String>)>, StoreError> {
         let query = rows::table
@@ -168,10 +168,10 @@ impl Tx {
         after: Option<&Position>,
         until: Option<&Position>,
         limit: usize,
-    ) -> Result<Vec<Listed>, StoreError> {
+    ) -> Result<Vec<ListedEntry>, StoreError> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, until))
+            .filter(condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), after, until))
             .order((rows::created_at.desc(), rows::id.desc()))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
@@ -187,15 +187,15 @@ impl Tx {
     ) -> Result<usize, StoreError> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, until))
+            .filter(condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), after, until))
             .count();
         let count: i64 = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 }
 
-fn listed((row, actor_name): (EntryRow, Option<String>)) -> Listed {
-    Listed { entry: StoredEntry::from(row), actor_name }
+fn listed((row, actor_name): (EntryRow, Option<String>)) -> ListedEntry {
+    ListedEntry { entry: StoredEntry::from(row), actor_name }
 }
 
 #[async_trait]
@@ -206,20 +206,20 @@ impl AuditQueryStore for Tx {
         after: Option<&Position>,
         until: Option<&Position>,
         limit: usize,
-    ) -> Result<Vec<Listed>, StoreError> {
+    ) -> Result<Vec<ListedEntry>, StoreError> {
         let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.db.dialect());
         // Of several codes each is found by its index, and of those the newest: together they would be sorted.
         let each = filter.is_of_few_codes();
         let mut found = Vec::new();
         if each {
             for action in filter.actions.iter().flatten() {
-                let condition = condition(dialect, filter, By::Own(Some(action)), after, until);
+                let condition = condition(dialect, filter, EntrySelection::Own(Some(action)), after, until);
                 found.extend(self.listed(condition, most).await?.into_iter().map(listed));
             }
-            found.sort_by_key(|listed: &Listed| std::cmp::Reverse(listed.position()));
+            found.sort_by_key(|listed: &ListedEntry| std::cmp::Reverse(listed.position()));
             found.truncate(limit);
         } else {
-            let condition = condition(dialect, filter, By::Own(only(filter)), after, until);
+            let condition = condition(dialect, filter, EntrySelection::Own(only(filter)), after, until);
             found.extend(self.listed(condition, most).await?.into_iter().map(listed));
         }
         Ok(found)
@@ -236,7 +236,7 @@ impl AuditQueryStore for Tx {
         };
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.db.dialect(), filter, By::Own(only(filter)), after, None))
+            .filter(condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), after, None))
             .order((rows::created_at.desc(), rows::id.desc()))
             .select((rows::created_at, rows::id))
             .offset(before);
@@ -249,14 +249,14 @@ impl AuditQueryStore for Tx {
             Dialect::Postgres => COUNT.to_owned(),
             Dialect::Sqlite => COUNT.replace(['$'], "?"),
         };
-        let query = Kept(
+        let query = Prepared(
             sql_query(text)
                 .bind::<Text, _>(self.tenant.as_str())
                 .bind::<sql_types::Timestamp, _>(from.naive())
                 .bind::<sql_types::Timestamp, _>(to.naive())
                 .bind::<BigInt, _>(i64::try_from(most).unwrap_or(i64::MAX)),
         );
-        let counted: Counted = read!(self, c => query.get_result(c).await)?;
+        let counted: EntryCount = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(counted.count).unwrap_or_default())
     }
 
@@ -276,7 +276,7 @@ impl AuditQueryStore for Tx {
         from: u64,
         to: u64,
         limit: usize,
-    ) -> Result<Vec<(u64, Listed)>, StoreError> {
+    ) -> Result<Vec<(u64, ListedEntry)>, StoreError> {
         let query = audit_sealed::table
             .inner_join(
                 rows::table
@@ -285,7 +285,7 @@ impl AuditQueryStore for Tx {
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::sequence.ge(number(from)))
             .filter(audit_sealed::sequence.lt(number(to)))
-            .filter(condition(self.db.dialect(), filter, By::Nothing, None, None))
+            .filter(condition(self.db.dialect(), filter, EntrySelection::Nothing, None, None))
             .order(audit_sealed::sequence)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<(i64, EntryRow, Option<String>)> = read!(self, c => query

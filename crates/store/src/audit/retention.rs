@@ -17,7 +17,7 @@ use crate::{
     Tx,
     db::{change, change_unaudited, read},
     error::corrupt,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{audit_drops, audit_entries, audit_sealed, audit_statements, tenants},
 };
 
@@ -37,7 +37,7 @@ impl Tx {
     pub async fn set_audit_days(&mut self, days: Option<u32>) -> Result<(), StoreError> {
         let days = days.map(i64::from);
         let row = tenants::table.find(self.tenant.as_str());
-        let update = Kept(diesel::update(row).set(tenants::audit_days.eq(days)));
+        let update = Prepared(diesel::update(row).set(tenants::audit_days.eq(days)));
         change!(self, c => update.execute(c).await)?;
         Ok(())
     }
@@ -159,7 +159,7 @@ impl Tx {
                 audit_entries::salt.eq(None::<Vec<u8>>),
                 audit_entries::ip_commitment.eq(Some(entry.commitment().ok_or_else(none)?)),
             );
-            let update = Kept(diesel::update(row).set(erased));
+            let update = Prepared(diesel::update(row).set(erased));
             change!(self, c => update.execute(c).await)?;
         }
         Ok(count)

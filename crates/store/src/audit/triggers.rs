@@ -9,7 +9,7 @@ use kernel::StoreError;
 use crate::{error::store_error, migrate};
 
 #[derive(QueryableByName)]
-struct Guard {
+struct TriggerRow {
     /// The table and the trigger.
     #[diesel(sql_type = Text)]
     name: String,
@@ -55,7 +55,7 @@ const OF_ROWS: [(&str, &str); 10] = [
 
 type Guards = BTreeMap<String, String>;
 
-fn by_name(guards: Vec<Guard>) -> Guards {
+fn by_name(guards: Vec<TriggerRow>) -> Guards {
     guards.into_iter().map(|guard| (guard.name, guard.does)).collect()
 }
 

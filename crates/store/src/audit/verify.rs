@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Place, id, hash, and the entry if it is there.
-type PlaceRow = (i64, String, Vec<u8>, Option<EntryRow>);
+type NodeRow = (i64, String, Vec<u8>, Option<EntryRow>);
 
 #[async_trait]
 impl VerifyStore for Tx {
@@ -46,7 +46,7 @@ impl VerifyStore for Tx {
             .filter(audit_sealed::sequence.ge(number(from)))
             .filter(audit_sealed::sequence.lt(number(to)))
             .order(audit_sealed::sequence);
-        let rows: Vec<PlaceRow> = read!(self, c => query
+        let rows: Vec<NodeRow> = read!(self, c => query
             .select((
                 audit_sealed::sequence,
                 audit_sealed::entry_id,
@@ -54,7 +54,7 @@ impl VerifyStore for Tx {
                 Option::<EntryRow>::as_select(),
             ))
             .load(c).await)?;
-        let row = |(sequence, id, leaf, entry): PlaceRow| {
+        let row = |(sequence, id, leaf, entry): NodeRow| {
             Ok(SealedRow {
                 sequence: place("audit_sealed.sequence", sequence)?,
                 id,

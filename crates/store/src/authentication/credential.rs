@@ -7,7 +7,7 @@
 
 use kernel::{StoreError, TenantId};
 
-use super::reread::{Credential, CredentialKey, Found, ReadCredential};
+use super::reread::{Credential, CredentialKey, ReadCredential, RereadResult};
 use crate::{Across, Tx, conn::on, db::read, dialect::Dialect};
 
 impl Across {
@@ -41,20 +41,20 @@ impl Tx {
         }
     }
 
-    /// The same as [`Tx::enter`] has found it, where others can have changed it since the transaction began. `None` too
+    /// The same as [`Tx::record`] has found it, where others can have changed it since the transaction began. `None` too
     /// where the unit of work has itself changed the credential or its holder: it has judged what it did.
-    pub fn credential_at_end(&mut self) -> Result<Option<AtEnd>, StoreError> {
+    pub fn credential_at_end(&mut self) -> Result<Option<CredentialAtCommit>, StoreError> {
         let (Dialect::Postgres, Some(reread)) = (self.db.dialect(), &self.reread) else { return Ok(None) };
-        let Found { credential, own } = reread.take();
+        let RereadResult { credential, own } = reread.take();
         let Some(credential) = credential.transpose()?.flatten() else { return Ok(None) };
-        Ok((!own.credential).then_some(AtEnd { credential, own_policies: own.policies }))
+        Ok((!own.credential).then_some(CredentialAtCommit { credential, own_policies: own.policies }))
     }
 
     /// Reads the credential again where statements are not sent ahead.
     pub(crate) async fn reread_at_once(&mut self) -> Result<(), StoreError> {
         if let (Some(reread), Dialect::Sqlite) = (self.reread.clone(), self.db.dialect()) {
             let row = read!(self, c => c.read_credential(&reread.tenant, &reread.key).await)?;
-            reread.keep(Ok(row));
+            reread.store_row(Ok(row));
         }
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Tx {
 
 /// A credential at the end of a unit of work.
 #[derive(Debug, Clone)]
-pub struct AtEnd {
+pub struct CredentialAtCommit {
     /// As others have left it.
     pub credential: Credential,
     /// Whether the unit of work has itself changed the tenant's policies.

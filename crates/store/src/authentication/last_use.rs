@@ -10,7 +10,7 @@ use kernel::{StoreError, Timestamp};
 use crate::{
     Tx,
     db::change_unaudited,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{
         attempts, links, personal_access_tokens as pats, scim_tokens, sessions, spent_challenges,
         step_up_challenges, step_up_tokens, tickets,
@@ -19,7 +19,7 @@ use crate::{
 
 /// What was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UseOf {
+pub enum CredentialType {
     /// A session.
     Session,
     /// A personal access token.
@@ -30,9 +30,9 @@ pub enum UseOf {
 
 /// The last use of a credential.
 #[derive(Debug, Clone)]
-pub struct Use {
+pub struct LastUse {
     /// What was used.
-    pub of: UseOf,
+    pub of: CredentialType,
     /// The credential's id.
     pub id: String,
     /// When.
@@ -43,25 +43,25 @@ pub struct Use {
 
 impl Tx {
     /// Writes when credentials of the tenant were last used; a use that is older than what is known changes nothing.
-    pub async fn note_uses(&mut self, uses: &[Use]) -> Result<(), StoreError> {
+    pub async fn note_uses(&mut self, uses: &[LastUse]) -> Result<(), StoreError> {
         for one in uses {
             let (tenant, id) = (self.tenant.to_string(), one.id.as_str());
             let (at, ip) = (one.at.naive(), one.ip.map(|ip| ip.to_string()));
             match one.of {
-                UseOf::Session => {
+                CredentialType::Session => {
                     let row = sessions::table.find((&tenant, id)).filter(sessions::last_seen_at.lt(at));
                     let set = (sessions::last_seen_at.eq(at), sessions::ip.eq(ip));
-                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                    change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
                 }
-                UseOf::Pat => {
+                CredentialType::Pat => {
                     let row = pats::table.find((&tenant, id));
                     let set = (pats::last_used_at.eq(at), pats::last_used_ip.eq(ip));
-                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                    change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
                 }
-                UseOf::ScimToken => {
+                CredentialType::ScimToken => {
                     let row = scim_tokens::table.find((&tenant, id));
                     let set = (scim_tokens::last_used_at.eq(at), scim_tokens::last_used_ip.eq(ip));
-                    change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+                    change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
                 }
             }
         }
@@ -69,7 +69,7 @@ impl Tx {
     }
 
     /// Takes away what has ended by itself, of all tenants: attempts, tickets, links, challenges, tokens.
-    pub async fn tidy(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn purge_expired(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let hour = 60 * 60_000;
         let attempts = attempts::table.filter(attempts::until.lt(now.naive()));
         change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(attempts).execute(c).await)?;

@@ -10,7 +10,7 @@ use kernel::{StoreError, Timestamp, UserId};
 use sessions::Lifetime;
 
 use crate::{
-    Tx, UseOf,
+    CredentialType, Tx,
     db::read,
     error::corrupt,
     schema::{personal_access_tokens as pats, scim_tokens, sessions as rows, users},
@@ -21,9 +21,9 @@ pub const MAX_RECENT: i64 = 10_000;
 
 /// A credential in force that was used of late.
 #[derive(Debug, Clone)]
-pub struct Recent {
+pub struct RecentUse {
     /// What was used.
-    pub of: UseOf,
+    pub of: CredentialType,
     /// Its id.
     pub id: String,
     /// Whose it is, and what they may do; a SCIM token is nobody's.
@@ -33,10 +33,10 @@ pub struct Recent {
 }
 
 /// Id, person, role, address.
-type HeldRow = (String, String, String, Option<String>);
+type UsageRow = (String, String, String, Option<String>);
 
-impl Recent {
-    fn held(of: UseOf, (id, user, role, ip): HeldRow) -> Result<Self, StoreError> {
+impl RecentUse {
+    fn from_row(of: CredentialType, (id, user, role, ip): UsageRow) -> Result<Self, StoreError> {
         let user = user.parse().map_err(|error| corrupt("users.id", error))?;
         let role = role.parse().map_err(|error| corrupt("users.role", error))?;
         Ok(Self { of, id, holder: Some((user, role)), ip: ip.and_then(|ip| ip.parse().ok()) })
@@ -51,7 +51,7 @@ impl Tx {
         since: Timestamp,
         now: Timestamp,
         lifetime: Lifetime,
-    ) -> Result<Vec<Recent>, StoreError> {
+    ) -> Result<Vec<RecentUse>, StoreError> {
         let (used, begun) = lifetime.since(now);
         let (tenant, since, now): (_, NaiveDateTime, NaiveDateTime) =
             (self.tenant.as_str().to_owned(), since.naive(), now.naive());
@@ -87,14 +87,14 @@ impl Tx {
             .order(scim_tokens::id.desc())
             .select((scim_tokens::id, scim_tokens::last_used_ip))
             .limit(MAX_RECENT);
-        let sessions: Vec<HeldRow> = read!(self, c => of_sessions.load(c).await)?;
-        let pats: Vec<HeldRow> = read!(self, c => of_people.load(c).await)?;
+        let sessions: Vec<UsageRow> = read!(self, c => of_sessions.load(c).await)?;
+        let pats: Vec<UsageRow> = read!(self, c => of_people.load(c).await)?;
         let providers: Vec<(String, Option<String>)> = read!(self, c => of_providers.load(c).await)?;
-        let sessions = sessions.into_iter().map(|row| Recent::held(UseOf::Session, row));
-        let pats = pats.into_iter().map(|row| Recent::held(UseOf::Pat, row));
+        let sessions = sessions.into_iter().map(|row| RecentUse::from_row(CredentialType::Session, row));
+        let pats = pats.into_iter().map(|row| RecentUse::from_row(CredentialType::Pat, row));
         let providers = providers.into_iter().map(|(id, ip)| {
             let ip = ip.and_then(|ip| ip.parse().ok());
-            Ok(Recent { of: UseOf::ScimToken, id, holder: None, ip })
+            Ok(RecentUse { of: CredentialType::ScimToken, id, holder: None, ip })
         });
         sessions.chain(pats).chain(providers).collect()
     }

@@ -14,7 +14,7 @@ use crate::{
     error::store_error,
     json::JsonText,
     netpolicy::mark::NetworkMark,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{personal_access_tokens as pats, scim_tokens, sessions as session_rows, tenants, users},
     sessions::row::SessionRow,
     sqlite_conn::SqliteConn,
@@ -167,20 +167,20 @@ pub(crate) struct OwnChanges {
 
 /// A credential that a transaction reads again, and what was found last.
 #[derive(Clone)]
-pub(crate) struct Reread {
+pub(crate) struct CredentialReread {
     pub(crate) tenant: TenantId,
     pub(crate) key: CredentialKey,
-    found: Arc<Mutex<Found>>,
+    found: Arc<Mutex<RereadResult>>,
 }
 
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct RereadResult {
     /// `None` before it was read, and once it was taken.
     pub(crate) credential: Option<Result<Option<Credential>, StoreError>>,
     pub(crate) own: OwnChanges,
 }
 
-impl Reread {
+impl CredentialReread {
     pub(crate) fn new(tenant: TenantId, key: CredentialKey) -> Self {
         Self { tenant, key, found: Arc::default() }
     }
@@ -193,7 +193,7 @@ impl Reread {
         // The unit of work that asks for the credential gets this error; the statement that was sent with it, that nothing
         // was done.
         let sent = if row.is_ok() { Ok(()) } else { Err(diesel::result::Error::BrokenTransactionManager) };
-        self.keep(row.map_err(store_error));
+        self.store_row(row.map_err(store_error));
         sent
     }
 
@@ -210,13 +210,13 @@ impl Reread {
         let found: Vec<(bool, bool)> = match &self.key {
             CredentialKey::Session(id) => {
                 let own = dsl::sql::<Bool>("pg_current_xact_id()::xid IN (users.xmin, sessions.xmin)");
-                Kept(session_row!(self.tenant, id).select((own, own_tenant))).load(&mut conn).await?
+                Prepared(session_row!(self.tenant, id).select((own, own_tenant))).load(&mut conn).await?
             }
             CredentialKey::Pat(hash) => {
                 let own = dsl::sql::<Bool>(
                     "pg_current_xact_id()::xid IN (users.xmin, personal_access_tokens.xmin)",
                 );
-                Kept(pat_row!(self.tenant, hash).select((own, own_tenant))).load(&mut conn).await?
+                Prepared(pat_row!(self.tenant, hash).select((own, own_tenant))).load(&mut conn).await?
             }
             // An identity provider changes neither its token nor policies.
             CredentialKey::ScimToken(_) => Vec::new(),
@@ -225,15 +225,15 @@ impl Reread {
         Ok(OwnChanges { credential, policies })
     }
 
-    pub(crate) fn keep(&self, row: Result<Option<CredentialRow>, StoreError>) {
+    pub(crate) fn store_row(&self, row: Result<Option<CredentialRow>, StoreError>) {
         self.lock().credential = Some(row.and_then(|row| row.map(Credential::try_from).transpose()));
     }
 
-    pub(crate) fn take(&self) -> Found {
+    pub(crate) fn take(&self) -> RereadResult {
         std::mem::take(&mut *self.lock())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Found> {
+    fn lock(&self) -> MutexGuard<'_, RereadResult> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{factors, known_origins, passwords, personal_access_tokens, recovery_codes, wrong_codes},
 };
 
@@ -103,7 +103,7 @@ impl Tx {
             .filter(personal_access_tokens::user_id.eq(user))
             .filter(personal_access_tokens::revoked_at.is_null());
         let revoked = personal_access_tokens::revoked_at.eq(at.naive());
-        change!(self, c => Kept(diesel::update(pats).set(revoked)).execute(c).await)?;
+        change!(self, c => Prepared(diesel::update(pats).set(revoked)).execute(c).await)?;
         Ok(())
     }
 }
@@ -175,7 +175,7 @@ impl FactorStore for Tx {
             passkey: passkey_of(factor)?,
         };
         let row = factors::table.find((self.tenant.as_str(), factor.id.as_str()));
-        change!(self, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
+        change!(self, c => Prepared(diesel::update(row).set(&changes)).execute(c).await)?;
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl FactorStore for Tx {
             .find((self.tenant.as_str(), factor.id.as_str()))
             .filter(factors::last_step.lt(step));
         let used = (factors::last_step.eq(step), factors::last_used_at.eq(at.naive()));
-        let used = change!(self, c => Kept(diesel::update(row).set(used)).execute(c).await)? == 1;
+        let used = change!(self, c => Prepared(diesel::update(row).set(used)).execute(c).await)? == 1;
         Ok(used)
     }
 
@@ -194,7 +194,7 @@ impl FactorStore for Tx {
             factors::passkey.eq(passkey_of(factor)?),
         );
         let row = factors::table.find((self.tenant.as_str(), factor.id.as_str()));
-        change_unaudited!(self, Unaudited::LastUse, c => Kept(diesel::update(row).set(used)).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(used)).execute(c).await)?;
         Ok(())
     }
 
@@ -247,7 +247,7 @@ impl FactorStore for Tx {
         let row = recovery_codes::table
             .find((self.tenant.as_str(), user.as_str(), &hash[..]))
             .filter(recovery_codes::used_at.is_null());
-        let query = Kept(diesel::update(row).set(recovery_codes::used_at.eq(at.naive())));
+        let query = Prepared(diesel::update(row).set(recovery_codes::used_at.eq(at.naive())));
         let used = change!(self, c => query.execute(c).await)? == 1;
         Ok(used)
     }
@@ -267,7 +267,7 @@ impl FactorStore for Tx {
         );
         let insert = diesel::insert_into(wrong_codes::table).values(row);
         let upsert = insert.on_conflict((wrong_codes::tenant_id, wrong_codes::user_id)).do_update();
-        let query = Kept(upsert.set(wrong_codes::in_a_row.eq(wrong_codes::in_a_row + 1)));
+        let query = Prepared(upsert.set(wrong_codes::in_a_row.eq(wrong_codes::in_a_row + 1)));
         change_unaudited!(self, Unaudited::AttemptCounted, c => query.execute(c).await)?;
         Ok(())
     }

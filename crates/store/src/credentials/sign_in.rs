@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use audit::Unaudited;
 use chrono::NaiveDateTime;
 use credentials::{
-    AttemptStore, Familiarity, Salt, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
+    AttemptStore, OriginHistory, Salt, SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore,
     attempts::AttemptKey,
 };
 use diesel::{dsl, prelude::*, upsert::excluded};
@@ -18,7 +18,7 @@ use crate::{
     db::{change, change_unaudited, lock, read, unaudited},
     error::{corrupt, store_error},
     json::{JsonText, json_text, read_json},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{
         attempts, known_origins, notices, password_salts, passwords, spent_challenges, tenants, tickets,
     },
@@ -64,7 +64,7 @@ impl SignInStore for Tx {
         );
         let insert = diesel::insert_into(passwords::table).values(row);
         let query = insert.on_conflict((passwords::tenant_id, passwords::user_id)).do_update().set(newer);
-        let query = Kept(query);
+        let query = Prepared(query);
         change!(self, c => query.execute(c).await)?;
         Ok(())
     }
@@ -91,7 +91,7 @@ impl SignInStore for Tx {
         user: &UserId,
         origin: &str,
         at: Timestamp,
-    ) -> Result<Familiarity, StoreError> {
+    ) -> Result<OriginHistory, StoreError> {
         let row = (
             known_origins::tenant_id.eq(self.tenant.as_str()),
             known_origins::user_id.eq(user.as_str()),
@@ -100,7 +100,7 @@ impl SignInStore for Tx {
         );
         let query = diesel::insert_into(known_origins::table).values(row).on_conflict_do_nothing();
         if change_unaudited!(self, Unaudited::LastUse, c => query.execute(c).await)? == 0 {
-            return Ok(Familiarity::Known);
+            return Ok(OriginHistory::Known);
         }
         let others = known_origins::table
             .filter(known_origins::tenant_id.eq(self.tenant.as_str()))
@@ -108,10 +108,10 @@ impl SignInStore for Tx {
             .filter(known_origins::origin.ne(origin))
             .select(known_origins::origin);
         let other: Option<String> = read!(self, c => others.first(c).await.optional())?;
-        Ok(if other.is_some() { Familiarity::New } else { Familiarity::First })
+        Ok(if other.is_some() { OriginHistory::New } else { OriginHistory::First })
     }
 
-    async fn spend_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
+    async fn consume_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
         let row = (
             spent_challenges::tenant_id.eq(self.tenant.as_str()),
             spent_challenges::hash.eq(&hash[..]),
@@ -136,7 +136,7 @@ impl SignInStore for Tx {
     async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
         let row = tenants::table.find(self.tenant.as_str());
         let text = json_text("tenants.sign_in_policy", policy)?;
-        let query = Kept(diesel::update(row).set(tenants::sign_in_policy.eq(text)));
+        let query = Prepared(diesel::update(row).set(tenants::sign_in_policy.eq(text)));
         change!(self, c => query.execute(c).await)?;
         Ok(())
     }
@@ -155,7 +155,7 @@ impl SignInStore for Tx {
         Ok(all.rev().collect())
     }
 
-    async fn take_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+    async fn consume_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
         let mut kept = self.notices(user).await?;
         if kept.is_empty() {
             return Ok(None);
@@ -166,7 +166,7 @@ impl SignInStore for Tx {
         Ok(Some(taken))
     }
 
-    async fn leave_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+    async fn add_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
         let mut kept = self.notices(user).await?;
         kept.reverse();
         kept.retain(|known| known != notice);
@@ -190,7 +190,7 @@ impl Tx {
         );
         let insert = diesel::insert_into(notices::table).values(row);
         let upsert = insert.on_conflict((notices::tenant_id, notices::user_id)).do_update();
-        let query = Kept(upsert.set(notices::notice.eq(excluded(notices::notice))));
+        let query = Prepared(upsert.set(notices::notice.eq(excluded(notices::notice))));
         change_unaudited!(self, Unaudited::Announced, c => query.execute(c).await)?;
         Ok(())
     }
@@ -251,7 +251,7 @@ impl TicketStore for Tx {
         let row = tickets::table.find((self.tenant.as_str(), &ticket.hash[..]));
         let state = json_text("tickets.state", &ticket.state)?;
         let changes = (tickets::state.eq(state), tickets::wrong_answers.eq(ticket.wrong_answers));
-        change_unaudited!(self, Unaudited::StepTaken, c => Kept(diesel::update(row).set(changes)).execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => Prepared(diesel::update(row).set(changes)).execute(c).await)?;
         Ok(())
     }
 
@@ -286,7 +286,7 @@ impl AttemptStore for Tx {
                 let insert = diesel::insert_into(attempts::table).values(&rows);
                 let upsert = insert.on_conflict(attempts::key).do_update();
                 let hold = upsert.set(attempts::until.eq(attempts::until));
-                let hold = Kept(hold.returning((attempts::key, attempts::times)));
+                let hold = Prepared(hold.returning((attempts::key, attempts::times)));
                 on_postgres!(pg, c => hold.get_results(c).await).map_err(store_error)?
             }
         };
@@ -297,7 +297,10 @@ impl AttemptStore for Tx {
         keys.iter().map(times).collect()
     }
 
-    async fn keep_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> Result<(), StoreError> {
+    async fn record_attempts(
+        &mut self,
+        kept: &[(AttemptKey, Vec<i64>, Timestamp)],
+    ) -> Result<(), StoreError> {
         let row = |(key, times, until): &(AttemptKey, Vec<i64>, Timestamp)| {
             let times = json_text("attempts.times", times)?;
             Ok::<_, StoreError>(AttemptRow { key: key.as_bytes().to_vec(), times, until: until.naive() })
@@ -309,13 +312,13 @@ impl AttemptStore for Tx {
         match self.db.changing().await? {
             Conn::Postgres(pg) => {
                 let query = diesel::insert_into(attempts::table).values(&rows);
-                let query = Kept(query.on_conflict(attempts::key).do_update().set(newer));
+                let query = Prepared(query.on_conflict(attempts::key).do_update().set(newer));
                 on_postgres!(pg, c => query.execute(c).await).map_err(store_error)?;
             }
             Conn::Sqlite(c) => {
                 for row in &rows {
                     let query = diesel::insert_into(attempts::table).values(row);
-                    let query = Kept(query.on_conflict(attempts::key).do_update().set(newer));
+                    let query = Prepared(query.on_conflict(attempts::key).do_update().set(newer));
                     query.execute(c).await.map_err(store_error)?;
                 }
             }

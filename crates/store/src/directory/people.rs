@@ -13,7 +13,7 @@ use crate::{
     Tx,
     db::{change, lock, read},
     error::corrupt,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{sign_in_names, tenants, users},
     scim_core::users::UserRow,
 };
@@ -201,7 +201,7 @@ impl PeopleStore for Tx {
         if (before.role, before.break_glass) != (after.role, after.break_glass) {
             let row = users::table.find((self.tenant.as_str(), after.id.as_str()));
             let set = (users::role.eq(after.role.as_str()), users::break_glass.eq(after.break_glass));
-            change!(self, c => Kept(diesel::update(row).set(set)).execute(c).await)?;
+            change!(self, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
         }
         if before.role != after.role {
             self.void_invitations(&after.id).await?;

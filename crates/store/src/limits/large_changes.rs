@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use kernel::{StoreError, TenantId};
 use tokio::time::timeout;
 
-use super::turns::{TenantTurn, Turns};
+use super::tenant_limits::{TenantLimits, TenantTurn};
 
 /// Large changes of one tenant at the same time.
 const OF_TENANT: usize = 2;
@@ -20,11 +20,11 @@ const WAITING: usize = 64;
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The large changes of one instance.
-pub(crate) struct LargeChanges(pub(crate) Arc<Turns>);
+pub(crate) struct LargeChanges(pub(crate) Arc<TenantLimits>);
 
 impl Default for LargeChanges {
     fn default() -> Self {
-        Self(Arc::new(Turns::new(OF_TENANT, WAITING)))
+        Self(Arc::new(TenantLimits::new(OF_TENANT, WAITING)))
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::turns::{TenantTurn, Turns};
+use super::tenant_limits::{TenantLimits, TenantTurn};
 
 /// How long a scan may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ const WAITING: usize = 32;
 
 /// The scans of one instance.
 pub(crate) struct Scans {
-    pub(crate) turns: Arc<Turns>,
+    pub(crate) turns: Arc<TenantLimits>,
     running: AtomicUsize,
     outcomes: [AtomicU64; Outcome::ALL.len()],
 }
@@ -76,7 +76,7 @@ pub struct ScanFigures {
 }
 
 /// The right to run a scan. Dropped, another one may run, so it is kept until the database has stopped.
-pub(crate) struct Turn {
+pub(crate) struct ScanPermit {
     scans: Arc<Scans>,
     outcome: Outcome,
     tenant: TenantId,
@@ -87,7 +87,7 @@ pub(crate) struct Turn {
 impl Default for Scans {
     fn default() -> Self {
         Self {
-            turns: Arc::new(Turns::new(OF_TENANT, WAITING)),
+            turns: Arc::new(TenantLimits::new(OF_TENANT, WAITING)),
             running: AtomicUsize::new(0),
             outcomes: Default::default(),
         }
@@ -100,7 +100,7 @@ impl Scans {
         self: &Arc<Self>,
         tenant: &TenantId,
         all: &Arc<Semaphore>,
-    ) -> Result<Turn, StoreError> {
+    ) -> Result<ScanPermit, StoreError> {
         let turn = self.wait(tenant, all).await;
         if turn.is_none() {
             self.count(Outcome::Refused);
@@ -108,7 +108,7 @@ impl Scans {
         turn.ok_or(StoreError::TenantBusy("searches"))
     }
 
-    async fn wait(self: &Arc<Self>, tenant: &TenantId, all: &Arc<Semaphore>) -> Option<Turn> {
+    async fn wait(self: &Arc<Self>, tenant: &TenantId, all: &Arc<Semaphore>) -> Option<ScanPermit> {
         let place = self.turns.queue.join();
         let both = async {
             let of_tenant = self.turns.turn(tenant).await?;
@@ -117,7 +117,7 @@ impl Scans {
         let (of_tenant, of_all) = timeout(WAIT, both).await.ok()??;
         drop(place);
         self.running.fetch_add(1, Ordering::AcqRel);
-        Some(Turn {
+        Some(ScanPermit {
             scans: Arc::clone(self),
             // Unless it says otherwise before.
             outcome: Outcome::Abandoned,
@@ -134,7 +134,7 @@ impl Scans {
     }
 
     /// What runs, and what has run.
-    pub(crate) fn figures(&self) -> ScanFigures {
+    pub(crate) fn scan_metrics(&self) -> ScanFigures {
         let ended = Outcome::ALL.into_iter().zip(&self.outcomes);
         ScanFigures {
             running: self.running.load(Ordering::Acquire),
@@ -143,14 +143,14 @@ impl Scans {
     }
 }
 
-impl Turn {
+impl ScanPermit {
     /// Notes how the scan has ended.
     pub(crate) fn ended(&mut self, outcome: Outcome) {
         self.outcome = outcome;
     }
 }
 
-impl Drop for Turn {
+impl Drop for ScanPermit {
     fn drop(&mut self) {
         self.scans.running.fetch_sub(1, Ordering::AcqRel);
         self.scans.count(self.outcome);
@@ -179,7 +179,7 @@ mod tests {
         let mut third = Box::pin(scans.turn(&acme, &all));
         assert!(third.as_mut().now_or_never().is_none());
         let _of_neighbour = scans.turn(&tenant(), &all).await.unwrap();
-        assert_eq!(scans.figures().running, 3);
+        assert_eq!(scans.scan_metrics().running, 3);
         drop(one);
         assert!(third.await.is_ok());
     }
@@ -205,6 +205,6 @@ mod tests {
         let more = scans.turn(&acme, &all).now_or_never();
         assert!(matches!(more, Some(Err(StoreError::TenantBusy(_)))), "refused at once");
         drop((running, waiting));
-        assert_eq!(scans.figures().running, 0);
+        assert_eq!(scans.scan_metrics().running, 0);
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     db::{change, lock, read},
     error::corrupt,
     json::{JsonText, json_text},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{network_rules as rows, tenants},
 };
 
@@ -56,7 +56,7 @@ impl Tx {
         let mark = NetworkMark { settings: settings.unwrap_or(before.settings), version: before.version + 1 };
         let text = json_text("tenants.network_policy", &mark)?;
         let row = tenants::table.find(self.tenant.as_str());
-        let query = Kept(diesel::update(row).set(tenants::network_policy.eq(text)));
+        let query = Prepared(diesel::update(row).set(tenants::network_policy.eq(text)));
         if change!(self, c => query.execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a policy of a tenant that is not there"));
         }
@@ -133,7 +133,7 @@ impl NetworkPolicyStore for Tx {
 
     async fn rename_network_rule(&mut self, rule: &Rule) -> Result<(), StoreError> {
         let row = rows::table.find((self.tenant.as_str(), rule.id.as_str()));
-        let query = Kept(diesel::update(row).set(rows::label.eq(rule.label.as_str())));
+        let query = Prepared(diesel::update(row).set(rows::label.eq(rule.label.as_str())));
         change!(self, c => query.execute(c).await)?;
         Ok(())
     }

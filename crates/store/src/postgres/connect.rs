@@ -30,13 +30,13 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// A database to connect to.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(crate) struct PostgresTarget {
     config: Config,
     tls: Option<MakeRustlsConnect>,
     verified: bool,
 }
 
-impl Target {
+impl PostgresTarget {
     /// Reads an address; the problem names no part of it, as it may hold a password.
     ///
     /// `sslmode` is one of `disable`, `prefer` (the default: TLS where the server has it), `require` (TLS,
@@ -104,7 +104,7 @@ impl Target {
     }
 }
 
-impl Target {
+impl PostgresTarget {
     /// Asks the server to cancel what runs on a connection, and waits until the server has taken the request.
     pub(super) async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
         match &self.tls {
@@ -133,7 +133,7 @@ fn tls(verified: bool, roots: Option<&str>) -> Result<ClientConfig, String> {
     if verified {
         return Ok(builder.with_root_certificates(trusted(roots)?).with_no_client_auth());
     }
-    let anybody = Arc::new(Anybody(provider));
+    let anybody = Arc::new(AnyCertificate(provider));
     Ok(builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth())
 }
 
@@ -157,9 +157,9 @@ fn trusted(file: Option<&str>) -> Result<RootCertStore, String> {
 
 /// Takes any certificate, as `prefer` and `require` do: that keeps out who listens, not who stands in between.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -199,12 +199,12 @@ mod tests {
     use super::*;
 
     fn problem(url: &str) -> String {
-        Target::parse(url).err().unwrap()
+        PostgresTarget::parse(url).err().unwrap()
     }
 
     #[test]
     fn addresses_say_whether_with_tls() {
-        let tls = |url: &str| Target::parse(url).ok().unwrap().tls.is_some();
+        let tls = |url: &str| PostgresTarget::parse(url).ok().unwrap().tls.is_some();
         assert!(tls("postgres://u:p@db/x") && tls("postgres://u:p@db/x?sslmode=require"));
         assert!(tls("postgres://u:p@db/x?sslmode=verify-full&application_name=a%20b"));
         assert!(!tls("postgres://u:p@db/x?sslmode=disable"));

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ::webhooks::News;
+use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys};
 use deadpool::managed::Timeouts;
 use diesel_async::{
@@ -26,7 +26,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-pub(crate) use self::connect::Target;
+pub(crate) use self::connect::PostgresTarget;
 use crate::{
     Tx,
     across::Across,
@@ -35,10 +35,10 @@ use crate::{
     conn::{Conn, Pg, Transaction},
     error::store_error,
     limits::{
-        figures::Figures,
         large_changes::LargeChanges,
-        scans::{self, Outcome, Scans, Turn},
-        waiting_line::Waiting,
+        pool_metrics::PoolMetrics,
+        queue_status::QueueStatus,
+        scans::{self, Outcome, ScanPermit, Scans},
     },
     tx::finish,
 };
@@ -52,30 +52,30 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// A pool of connections to one database.
 pub(crate) struct Postgres {
-    target: Target,
+    target: PostgresTarget,
     size: usize,
-    mine: Mine,
+    mine: RuntimePool,
     /// What all runtimes share.
-    shared: Arc<Shared>,
+    shared: Arc<SharedPools>,
     /// Who is told of what is committed.
-    pub(crate) news: News,
+    pub(crate) news: Wakeups,
     /// Make the MACs of audit entries.
     entry_keys: EntryKeys,
 }
 
 /// What the pools of one instance share.
 #[derive(Default)]
-struct Shared {
-    pools: Mutex<Vec<Mine>>,
+struct SharedPools {
+    pools: Mutex<Vec<RuntimePool>>,
     scans: Arc<Scans>,
     large_changes: LargeChanges,
 }
 
 /// A runtime's pool, and who waits for a connection of it.
 #[derive(Clone)]
-struct Mine {
+struct RuntimePool {
     pool: Pool<AsyncPgConnection>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<QueueStatus>,
     /// The connections that scans may take: the other half is for everything else. Of one connection they share it.
     scanners: Arc<Semaphore>,
 }
@@ -83,15 +83,15 @@ struct Mine {
 impl Postgres {
     /// A pool of at most `size` connections, opened when they are needed.
     pub(crate) fn new(url: &str, size: usize, entry_keys: EntryKeys) -> Result<Self, StoreError> {
-        let target = Target::parse(url).map_err(|problem| StoreError::Unavailable(problem.into()))?;
-        Self::with(target, size, Arc::default(), News::default(), entry_keys)
+        let target = PostgresTarget::parse(url).map_err(|problem| StoreError::Unavailable(problem.into()))?;
+        Self::with(target, size, Arc::default(), Wakeups::default(), entry_keys)
     }
 
     fn with(
-        target: Target,
+        target: PostgresTarget,
         size: usize,
-        shared: Arc<Shared>,
-        news: News,
+        shared: Arc<SharedPools>,
+        news: Wakeups,
         entry_keys: EntryKeys,
     ) -> Result<Self, StoreError> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
@@ -114,7 +114,7 @@ impl Postgres {
             .build()
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         let scanners = Arc::new(Semaphore::new((size / 2).max(1)));
-        let mine = Mine { pool, waiting: Arc::default(), scanners };
+        let mine = RuntimePool { pool, waiting: Arc::default(), scanners };
         shared.pools.lock().unwrap_or_else(PoisonError::into_inner).push(mine.clone());
         Ok(Self { target, size, mine, shared, news, entry_keys })
     }
@@ -138,17 +138,17 @@ impl Postgres {
     }
 
     /// What all pools look like.
-    pub(crate) fn figures(&self) -> Figures {
+    pub(crate) fn pool_metrics(&self) -> PoolMetrics {
         let all = self.shared.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let scans = &self.shared.scans;
-        let mut figures = Figures {
+        let mut figures = PoolMetrics {
             queues: vec![
-                Waiting::sum("connection", all.iter().map(|mine| &mine.waiting)),
-                Waiting::sum("scan", [&scans.turns.queue]),
-                Waiting::sum("large_change", [&self.shared.large_changes.0.queue]),
+                QueueStatus::sum("connection", all.iter().map(|mine| &mine.waiting)),
+                QueueStatus::sum("scan", [&scans.turns.queue]),
+                QueueStatus::sum("large_change", [&self.shared.large_changes.0.queue]),
             ],
-            scans: scans.figures(),
-            ..Figures::default()
+            scans: scans.scan_metrics(),
+            ..PoolMetrics::default()
         };
         // A pool that has never been used is the one that others were made from.
         for status in all.iter().map(|mine| mine.pool.status()).filter(|status| status.size > 0) {
@@ -177,7 +177,7 @@ impl Postgres {
         &self,
         look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut held = Held::new(Across { conn: self.plain().await? });
+        let mut held = PooledUnit::new(Across { conn: self.plain().await? });
         let found = in_time(look(held.holder()?)).await?;
         held.give_back();
         found
@@ -189,7 +189,7 @@ impl Postgres {
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut held = Held::new(Tx::reading(self.plain().await?, tenant));
+        let mut held = PooledUnit::new(Tx::reading(self.plain().await?, tenant));
         let read = in_time(work(held.holder()?)).await?;
         held.give_back();
         read
@@ -204,7 +204,7 @@ impl Postgres {
         let turn = self.shared.scans.turn(&tenant, &self.mine.scanners).await?;
         let mut tx = Tx::reading(self.plain().await?, tenant);
         tx.until = Some((Instant::now() + scans::LIMIT / 2).into_std());
-        let mut held = Held::scanning(tx, self.target.clone(), turn);
+        let mut held = PooledUnit::scanning(tx, self.target.clone(), turn);
         let Ok(done) = timeout(scans::LIMIT, work(held.holder()?)).await else {
             held.ended(Outcome::TooLong);
             return Err(StoreError::ScanTooLong(scans::LIMIT).into());
@@ -220,7 +220,7 @@ impl Postgres {
 
     /// A unit of work that sees one moment, on a connection of its own: whoever takes long takes it from nobody.
     pub(crate) async fn moment(&self, tenant: TenantId) -> Result<Tx, StoreError> {
-        let own = Self::with(self.target.clone(), 1, Arc::default(), News::default(), EntryKeys::none())?;
+        let own = Self::with(self.target.clone(), 1, Arc::default(), Wakeups::default(), EntryKeys::none())?;
         let mut object = own.get().await?;
         // Between two statements it waits for whoever takes what was read.
         let begin = format!(
@@ -244,13 +244,13 @@ impl Postgres {
         let pg = Pg { object: self.get().await?, transaction: Transaction::Due, reread: None };
         let conn = Conn::Postgres(Box::new(pg));
         let tx = Tx::writing(conn, ctx.tenant.clone(), credential, self.entry_keys.clone());
-        in_time(transaction(Held::new(tx), &self.news, ctx, work)).await?
+        in_time(transaction(PooledUnit::new(tx), &self.news, ctx, work)).await?
     }
 }
 
 async fn transaction<T, E: From<StoreError>>(
-    mut held: Held<Tx>,
-    news: &News,
+    mut held: PooledUnit<Tx>,
+    news: &Wakeups,
     ctx: &Ctx,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
 ) -> Result<T, E> {
@@ -259,7 +259,7 @@ async fn transaction<T, E: From<StoreError>>(
         Ok(Ok(value)) => {
             let woken = held.holder().map(|tx| std::mem::take(&mut tx.db.woken))?;
             held.commit().await?;
-            woken.tell(news, &ctx.tenant);
+            woken.notify(news, &ctx.tenant);
             Ok(value)
         }
         Ok(Err(error)) => {
@@ -281,15 +281,15 @@ async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, StoreError> {
 
 /// What a unit of work holds. Dropped in the middle, its connection is put in order before anybody else has it:
 /// what was begun is rolled back. One that does not answer soon is closed.
-struct Held<H: Holder> {
+struct PooledUnit<H: Holder> {
     holder: Option<H>,
-    scan: Option<Scan>,
+    scan: Option<RunningScan>,
 }
 
 /// What a scan has besides its connection: its turn, and to where its statement is cancelled.
-struct Scan {
-    target: Target,
-    turn: Turn,
+struct RunningScan {
+    target: PostgresTarget,
+    turn: ScanPermit,
 }
 
 /// How long putting a connection in order may take.
@@ -312,13 +312,13 @@ impl Holder for Across {
     }
 }
 
-impl<H: Holder> Held<H> {
+impl<H: Holder> PooledUnit<H> {
     fn new(holder: H) -> Self {
         Self { holder: Some(holder), scan: None }
     }
 
-    fn scanning(holder: H, target: Target, turn: Turn) -> Self {
-        Self { holder: Some(holder), scan: Some(Scan { target, turn }) }
+    fn scanning(holder: H, target: PostgresTarget, turn: ScanPermit) -> Self {
+        Self { holder: Some(holder), scan: Some(RunningScan { target, turn }) }
     }
 
     fn holder(&mut self) -> Result<&mut H, StoreError> {
@@ -338,7 +338,7 @@ impl<H: Holder> Held<H> {
     }
 }
 
-impl<H: Holder> Drop for Held<H> {
+impl<H: Holder> Drop for PooledUnit<H> {
     fn drop(&mut self) {
         let Some(Conn::Postgres(pg)) = self.holder.take().map(H::into_conn) else { return };
         let Pg { mut object, transaction, .. } = *pg;
@@ -364,7 +364,7 @@ impl<H: Holder> Drop for Held<H> {
     }
 }
 
-impl Held<Tx> {
+impl PooledUnit<Tx> {
     async fn commit(mut self) -> Result<(), StoreError> {
         match self.transaction() {
             Transaction::None | Transaction::Due => {}

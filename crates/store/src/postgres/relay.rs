@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ::webhooks::{Key, News};
+use ::webhooks::{Key, Wakeups};
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::{StreamExt, future::join};
@@ -11,7 +11,7 @@ use kernel::StoreError;
 use tokio::time::sleep;
 
 use super::Postgres;
-use crate::{conn::on, error::store_error, prepared::Kept};
+use crate::{conn::on, error::store_error, prepared::Prepared};
 
 const CHANNEL: &str = "gatehouse_webhooks";
 /// So long others are waited for.
@@ -23,11 +23,11 @@ const AT_ONCE: usize = 100;
 
 impl Postgres {
     /// Tells other instances what is told here (`out`), and hears what they tell (`heard`), for ever.
-    pub(crate) async fn relay(&self, out: &News, heard: &News) {
-        join(self.tell_others(out), self.hear_others(heard)).await;
+    pub(crate) async fn relay(&self, out: &Wakeups, heard: &Wakeups) {
+        join(self.notify_others(out), self.listen_for_others(heard)).await;
     }
 
-    async fn tell_others(&self, out: &News) {
+    async fn notify_others(&self, out: &Wakeups) {
         loop {
             let keys = out.next().await;
             for some in keys.chunks(AT_ONCE) {
@@ -47,12 +47,12 @@ impl Postgres {
         self.across(async |across| {
             let notify =
                 diesel::sql_query("SELECT pg_notify($1, $2)").bind::<Text, _>(CHANNEL).bind::<Text, _>(text);
-            on!(&mut across.conn, c => Kept(notify).execute(c).await).map(|_| ())
+            on!(&mut across.conn, c => Prepared(notify).execute(c).await).map(|_| ())
         })
         .await
     }
 
-    async fn hear_others(&self, heard: &News) {
+    async fn listen_for_others(&self, heard: &Wakeups) {
         loop {
             if let Err(error) = self.listen(heard).await {
                 tracing::debug!(%error, "other instances are not heard; deliveries are looked for each second");
@@ -61,14 +61,14 @@ impl Postgres {
         }
     }
 
-    async fn listen(&self, heard: &News) -> Result<(), StoreError> {
+    async fn listen(&self, heard: &Wakeups) -> Result<(), StoreError> {
         let mut conn = self.connection().await?;
         conn.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(store_error)?;
         let mut told = std::pin::pin!(conn.notifications_stream());
         while let Some(notification) = told.next().await {
             for word in notification.map_err(store_error)?.payload.split(' ') {
                 if let Some((key, has_changed)) = read(word) {
-                    heard.tell(key, has_changed);
+                    heard.notify(key, has_changed);
                 }
             }
         }

@@ -12,7 +12,7 @@ use crate::{
     conn::on,
     db::{change, read},
     error::corrupt,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{saml_provider_domains as of_providers, verified_domains as rows},
 };
 
@@ -86,7 +86,7 @@ impl DomainStore for Tx {
             rows::verified_at.eq(domain.verified_at.naive()),
             rows::due_at.eq(due_at),
         );
-        let insert = Kept(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
+        let insert = Prepared(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
         let inserted = change!(self, c => insert.execute(c).await)? == 1;
         Ok(inserted)
     }

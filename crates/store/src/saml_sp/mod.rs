@@ -1,12 +1,12 @@
 //! SAML: identity providers, domains, requests of ours, assertions that were used, and tests of connections.
 
+mod connection_tests;
 mod domains;
-mod over;
+mod expired;
 mod providers;
 mod recheck;
+mod refresh;
 mod requests;
 mod subjects;
-mod trials;
-mod upkeep;
 
-pub use self::{over::SamlOver, upkeep::SamlExpiry};
+pub use self::{expired::ExpiredSaml, refresh::SamlExpiry};

@@ -13,10 +13,10 @@ use crate::{
     db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{
         saml_assertions as assertions, saml_provider_domains as domains, saml_providers as rows,
-        saml_requests as requests, saml_subjects as subjects, saml_trials as trials, tenants,
+        saml_requests as requests, saml_subjects as subjects, saml_trials as connection_tests, tenants,
     },
 };
 
@@ -122,7 +122,7 @@ impl ProviderStore for Tx {
         let tenant = self.tenant.as_str().to_owned();
         let (document, expires_at, due_at) = changes(provider)?;
         let set = (rows::document.eq(document), rows::expires_at.eq(expires_at), rows::due_at.eq(due_at));
-        let update = Kept(diesel::update(rows::table.find((&tenant, provider.id.as_str()))).set(set));
+        let update = Prepared(diesel::update(rows::table.find((&tenant, provider.id.as_str()))).set(set));
         change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)?;
         for domain in was.email_domains.iter().filter(|domain| !provider.email_domains.contains(domain)) {
             let delete = diesel::delete(domains::table.find((&tenant, domain.as_str())));
@@ -153,7 +153,9 @@ impl ProviderStore for Tx {
             .filter(assertions::tenant_id.eq(&tenant))
             .filter(assertions::provider_id.eq(id));
         change!(self, c => diesel::delete(of_it).execute(c).await)?;
-        let of_it = trials::table.filter(trials::tenant_id.eq(&tenant)).filter(trials::provider_id.eq(id));
+        let of_it = connection_tests::table
+            .filter(connection_tests::tenant_id.eq(&tenant))
+            .filter(connection_tests::provider_id.eq(id));
         change!(self, c => diesel::delete(of_it).execute(c).await)?;
         let of_it =
             subjects::table.filter(subjects::tenant_id.eq(&tenant)).filter(subjects::provider_id.eq(id));

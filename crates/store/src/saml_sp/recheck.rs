@@ -9,7 +9,7 @@ use kernel::{StoreError, TenantId, Timestamp};
 
 use super::domains::tenant_id;
 use crate::{
-    Across, Tx, conn::on, db::change_unaudited, error::corrupt, prepared::Kept,
+    Across, Tx, conn::on, db::change_unaudited, error::corrupt, prepared::Prepared,
     schema::verified_domains as rows,
 };
 
@@ -49,8 +49,7 @@ impl Tx {
             .filter(rows::due_at.is_not_null())
             .filter(rows::due_at.le(now.naive()));
         let take = diesel::update(due).set(rows::due_at.eq(until.naive())).returning(rows::missing_since);
-        let missing: Option<Option<NaiveDateTime>> =
-            change_unaudited!(self, Unaudited::LookedAfter, c => Kept(take).get_result(c).await.optional())?;
+        let missing: Option<Option<NaiveDateTime>> = change_unaudited!(self, Unaudited::LookedAfter, c => Prepared(take).get_result(c).await.optional())?;
         Ok(missing.map(|at| DomainRecheck { missing_since: at.map(Timestamp::from_naive), next_at: until }))
     }
 
@@ -65,7 +64,7 @@ impl Tx {
             rows::due_at.eq(recheck.next_at.naive()),
             rows::missing_since.eq(recheck.missing_since.map(Timestamp::naive)),
         );
-        let update = Kept(diesel::update(ours).set(set));
+        let update = Prepared(diesel::update(ours).set(set));
         Ok(change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)? == 1)
     }
 }

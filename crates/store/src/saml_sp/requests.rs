@@ -1,6 +1,6 @@
 //! Requests of ours, answered once each, and assertions that were used.
 
-use ::saml_sp::{Claimed, ProviderId, Request, RequestId, RequestStore};
+use ::saml_sp::{ClaimedRequest, ProviderId, Request, RequestId, RequestStore};
 use async_trait::async_trait;
 use audit::Unaudited;
 use chrono::NaiveDateTime;
@@ -12,7 +12,7 @@ use crate::{
     Tx,
     db::{change_unaudited, read},
     error::corrupt,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{saml_assertions as assertions, saml_requests as rows},
 };
 
@@ -92,7 +92,7 @@ impl RequestStore for Tx {
         provider: &ProviderId,
         browser: Option<&[u8; 32]>,
         now: Timestamp,
-    ) -> Result<Claimed, StoreError> {
+    ) -> Result<ClaimedRequest, StoreError> {
         if let Some(browser) = browser {
             let open = rows::table
                 .find((self.tenant.as_str(), id.as_str()))
@@ -101,19 +101,19 @@ impl RequestStore for Tx {
                 .filter(rows::expires_at.gt(now.naive()))
                 .filter(rows::is_claimed.eq(false));
             let claim = diesel::update(open).set(rows::is_claimed.eq(true));
-            let row: Option<RequestRow> = change_unaudited!(self, Unaudited::StepTaken, c => Kept(claim
+            let row: Option<RequestRow> = change_unaudited!(self, Unaudited::StepTaken, c => Prepared(claim
                 .returning(RequestRow::as_returning()))
                 .get_result(c).await.optional())?;
             if let Some(row) = row {
-                return Ok(Claimed::Now(row.try_into()?));
+                return Ok(ClaimedRequest::Now(row.try_into()?));
             }
         }
         // Only now does it matter why not.
         let row = self.request_row(id).await?.filter(|row| row.provider_id == provider.as_str());
         Ok(match row {
-            Some(row) if row.is_claimed => Claimed::Before,
-            Some(row) if row.expires_at > now.naive() => Claimed::OtherBrowser,
-            _ => Claimed::Unknown,
+            Some(row) if row.is_claimed => ClaimedRequest::Before,
+            Some(row) if row.expires_at > now.naive() => ClaimedRequest::OtherBrowser,
+            _ => ClaimedRequest::Unknown,
         })
     }
 
@@ -129,7 +129,7 @@ impl RequestStore for Tx {
             assertions::assertion.eq(&assertion[..]),
             assertions::expires_at.eq(until.naive()),
         );
-        let insert = Kept(diesel::insert_into(assertions::table).values(row).on_conflict_do_nothing());
+        let insert = Prepared(diesel::insert_into(assertions::table).values(row).on_conflict_do_nothing());
         Ok(change_unaudited!(self, Unaudited::StepTaken, c => insert.execute(c).await)? == 1)
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     Tx,
     db::{change, change_unaudited, read},
     error::corrupt,
-    prepared::Kept,
+    prepared::Prepared,
     schema::saml_subjects as rows,
 };
 
@@ -79,7 +79,7 @@ impl SubjectStore for Tx {
             rows::user_id.eq(user.as_str()),
             rows::pinned_at.eq(pinned.pinned_at.naive()),
         );
-        let insert = Kept(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
+        let insert = Prepared(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
         let inserted = change!(self, c => insert.execute(c).await)? == 1;
         Ok(inserted)
     }

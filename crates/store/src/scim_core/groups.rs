@@ -13,10 +13,10 @@ use diesel::{
 };
 use diesel_async::RunQueryDsl;
 use kernel::{GroupId, StoreError, Timestamp, UserId};
-use scim_core::{Found, Group, GroupStore, MemberChanges, MembersChanged, Query};
+use scim_core::{Group, GroupStore, MemberChanges, MembersChanged, Query, ResourcePage};
 
 use super::{
-    filter::{Kind, Of},
+    filter::{FilterScope, Kind},
     list::{Slice, load_and_count},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     db::{change, lock, read},
     dialect::Dialect,
     error::{corrupt, store_error},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{group_members, groups},
 };
 
@@ -59,7 +59,7 @@ struct GroupChanges<'a> {
 }
 
 #[derive(QueryableByName)]
-struct Listed {
+struct GroupIdRow {
     #[diesel(sql_type = Text)]
     id: String,
 }
@@ -103,17 +103,17 @@ fn json(ids: impl Iterator<Item = impl AsRef<str>>) -> String {
 }
 
 /// A statement with texts bound to `$1`, `$2`, … (which SQLite writes `?1`: there `$1` is a name).
-fn bound<'q, DB>(text: &str, parameters: &[&'q str]) -> Kept<BoxedSqlQuery<'q, DB, SqlQuery>>
+fn bound<'q, DB>(text: &str, parameters: &[&'q str]) -> Prepared<BoxedSqlQuery<'q, DB, SqlQuery>>
 where
     DB: Backend + HasSqlType<Text>,
     str: ToSql<Text, DB>,
 {
     let query = diesel::sql_query(text).into_boxed();
-    Kept(parameters.iter().fold(query, |query, parameter| query.bind::<Text, _>(*parameter)))
+    Prepared(parameters.iter().fold(query, |query, parameter| query.bind::<Text, _>(*parameter)))
 }
 
 async fn load_ids(conn: &mut Conn, text: &str, parameters: &[&str]) -> Result<Vec<UserId>, StoreError> {
-    let mut rows: Vec<Listed> = match conn {
+    let mut rows: Vec<GroupIdRow> = match conn {
         Conn::Postgres(pg) => {
             let result = bound(text, parameters).load(pg.begun().await.map_err(store_error)?).await;
             pg.note(result)
@@ -159,9 +159,9 @@ impl GroupStore for Tx {
         self.one_group(id, true).await
     }
 
-    async fn find_groups(&mut self, query: &Query) -> Result<Found<Group>, StoreError> {
+    async fn find_groups(&mut self, query: &Query) -> Result<ResourcePage<Group>, StoreError> {
         let slice = Slice::of(query);
-        let of = Of { kind: Kind::Groups, dialect: self.db.dialect(), tenant: &self.tenant };
+        let of = FilterScope { kind: Kind::Groups, dialect: self.db.dialect(), tenant: &self.tenant };
         let count = groups::table.filter(of.matching(query.filter.as_ref())).count();
         let page = groups::table.filter(of.page(query.filter.as_ref(), &slice)).order(groups::id);
         let page = page.limit(slice.limit).offset(slice.offset);
@@ -202,7 +202,7 @@ impl GroupStore for Tx {
     async fn update_group(&mut self, group: &Group) -> Result<(), StoreError> {
         let row = groups::table.find((self.tenant.as_str(), group.id.as_str()));
         let changes = GroupChanges::of(group);
-        if change!(self, c => Kept(diesel::update(row).set(changes)).execute(c).await)? != 1 {
+        if change!(self, c => Prepared(diesel::update(row).set(changes)).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a change of a group that the tenant does not have"));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Pages of resources: the same for users and groups.
 
-use scim_core::{Found, Page, Query, Start};
+use scim_core::{Page, Query, ResourcePage, Start};
 
 /// From how many on, skipping is done on the index alone and rows are read only of those who are left.
 const FAR: u64 = 500;
@@ -66,7 +66,7 @@ impl Slice {
     }
 
     /// The page, from what was counted and loaded.
-    pub(crate) fn found<T>(&self, counted: Option<i64>, mut resources: Vec<T>) -> Found<T> {
+    pub(crate) fn found<T>(&self, counted: Option<i64>, mut resources: Vec<T>) -> ResourcePage<T> {
         let count = usize::try_from(self.page.count).unwrap_or(usize::MAX);
         let beyond = resources.len() > count;
         resources.truncate(count);
@@ -78,7 +78,7 @@ impl Slice {
             _ => counted.unwrap_or_default().unsigned_abs().max(seen),
         };
         let more = beyond || (matches!(self.page.start, Start::Index(_)) && seen.max(before) < total);
-        Found { total, resources, more, cut: false }
+        ResourcePage { total, resources, more, cut: false }
     }
 }
 

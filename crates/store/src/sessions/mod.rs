@@ -17,7 +17,7 @@ use crate::{
     Tx,
     db::{change, change_unaudited, lock, read},
     json::{JsonText, json_text},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{sessions as rows, users},
 };
 
@@ -47,7 +47,7 @@ impl Tx {
             .filter(rows::user_id.eq(user.as_str()))
             .filter(rows::revoked_at.is_null())
             .filter(rows::id.ne(except.map_or("", |id| id.as_str())));
-        let query = Kept(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
+        let query = Prepared(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
         let ended = change!(self, c => query.execute(c).await)?;
         Ok(ended as u64)
     }
@@ -107,7 +107,7 @@ impl SessionStore for Tx {
             grace: session.grace.as_ref().map(|grace| json_text("sessions.grace", grace)).transpose()?,
         };
         let row = rows::table.find((self.tenant.as_str(), session.id.as_str()));
-        change_unaudited!(self, Unaudited::StepTaken, c => Kept(diesel::update(row).set(&changes)).execute(c).await)?;
+        change_unaudited!(self, Unaudited::StepTaken, c => Prepared(diesel::update(row).set(&changes)).execute(c).await)?;
         Ok(())
     }
 
@@ -119,14 +119,14 @@ impl SessionStore for Tx {
     ) -> Result<(), StoreError> {
         self.end_step_ups(id.as_str(), at).await?;
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
-        let query = Kept(diesel::update(row).set(rows::id.eq(new.as_str())));
+        let query = Prepared(diesel::update(row).set(rows::id.eq(new.as_str())));
         change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
-        let query = Kept(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
+        let query = Prepared(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
         let revoked = change!(self, c => query.execute(c).await)? == 1;
         if revoked {
             self.end_step_ups(id.as_str(), at).await?;
@@ -147,7 +147,7 @@ impl SessionStore for Tx {
         except: Option<&SessionId>,
     ) -> Result<u64, StoreError> {
         let row = users::table.find((self.tenant.as_str(), user.as_str()));
-        let query = Kept(diesel::update(row).set(users::sessions_after.eq(at.naive())));
+        let query = Prepared(diesel::update(row).set(users::sessions_after.eq(at.naive())));
         change!(self, c => query.execute(c).await)?;
         self.drop_tickets(user).await?;
         self.drop_pending(user).await?;

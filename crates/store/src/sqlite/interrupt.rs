@@ -35,7 +35,7 @@ pub(super) struct Limit {
 
 /// Why statements were stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stopped {
+pub(super) enum StopReason {
     /// They took longer than they may.
     Late,
     /// Nobody waits for the result any more.
@@ -43,13 +43,13 @@ pub(super) enum Stopped {
 }
 
 /// The limit of the work on this thread, and whether it stopped something.
-struct Bound {
+struct BoundLimit {
     limit: Limit,
-    stopped: Option<Stopped>,
+    stopped: Option<StopReason>,
 }
 
 thread_local! {
-    static BOUND: RefCell<Option<Bound>> = const { RefCell::new(None) };
+    static BOUND: RefCell<Option<BoundLimit>> = const { RefCell::new(None) };
 }
 
 impl Limit {
@@ -57,25 +57,25 @@ impl Limit {
         Self { deadline: Instant::now() + time, abandoned }
     }
 
-    fn passed(&self) -> Option<Stopped> {
+    fn passed(&self) -> Option<StopReason> {
         if self.abandoned.load(Ordering::Acquire) {
-            return Some(Stopped::Abandoned);
+            return Some(StopReason::Abandoned);
         }
-        (Instant::now() >= self.deadline).then_some(Stopped::Late)
+        (Instant::now() >= self.deadline).then_some(StopReason::Late)
     }
 }
 
 /// Runs `work` on this thread; its statements are stopped when the limit has passed. Says whether one was.
-pub(super) fn within<T>(limit: Limit, work: impl FnOnce() -> T) -> (T, Option<Stopped>) {
+pub(super) fn within<T>(limit: Limit, work: impl FnOnce() -> T) -> (T, Option<StopReason>) {
     /// Removes the limit also when the work panics: the thread is used again.
-    struct Cleared;
-    impl Drop for Cleared {
+    struct ClearOnDrop;
+    impl Drop for ClearOnDrop {
         fn drop(&mut self) {
             BOUND.set(None);
         }
     }
-    let _cleared = Cleared;
-    BOUND.set(Some(Bound { limit, stopped: None }));
+    let _cleared = ClearOnDrop;
+    BOUND.set(Some(BoundLimit { limit, stopped: None }));
     let done = work();
     (done, BOUND.with_borrow(|bound| bound.as_ref().and_then(|bound| bound.stopped)))
 }
@@ -136,7 +136,7 @@ mod tests {
         let limit = Limit::new(Duration::from_millis(20), Arc::default());
         let (result, stopped) = within(limit, || conn.batch_execute(ENDLESS));
         assert!(result.unwrap_err().to_string().contains("interrupted"));
-        assert_eq!(stopped, Some(Stopped::Late));
+        assert_eq!(stopped, Some(StopReason::Late));
         let one = diesel::select(diesel::dsl::sql::<BigInt>("1")).get_result::<i64>(&mut conn);
         assert_eq!(one.unwrap(), 1);
     }
@@ -157,7 +157,7 @@ mod tests {
         abandoned.store(true, Ordering::Release);
         let (result, stopped) = work.join().unwrap();
         assert!(result.is_err());
-        assert_eq!(stopped, Some(Stopped::Abandoned));
+        assert_eq!(stopped, Some(StopReason::Abandoned));
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::{
     across::Across,
     conn::Conn,
     error::store_error,
-    limits::{figures::Figures, large_changes::LargeChanges, waiting_line::Waiting},
+    limits::{large_changes::LargeChanges, pool_metrics::PoolMetrics, queue_status::QueueStatus},
     migrate,
     scim_core::users::refold,
     sqlite_conn::{Inline, SqliteConn},
@@ -79,9 +79,9 @@ impl Sqlite {
     }
 
     /// What the readers and the writer look like.
-    pub(crate) fn figures(&self) -> Figures {
+    pub(crate) fn pool_metrics(&self) -> PoolMetrics {
         let (open, idle, max) = self.readers.counts();
-        let queue = Waiting::sum;
+        let queue = QueueStatus::sum;
         let scans = &self.readers.scans;
         let queues = vec![
             queue("reader", [&self.readers.waiting]),
@@ -90,7 +90,7 @@ impl Sqlite {
             queue("large_change", [&self.large_changes.0.queue]),
         ];
         let wal_bytes = Some(wal::size(&self.path));
-        Figures { open, idle, max, queues, scans: scans.figures(), wal_bytes }
+        PoolMetrics { open, idle, max, queues, scans: scans.scan_metrics(), wal_bytes }
     }
 
     /// Whether it can be read, and changes can be kept.

@@ -16,15 +16,15 @@ use tokio::{
 };
 
 use super::{
-    interrupt::{Limit, Stopped, within},
+    interrupt::{Limit, StopReason, within},
     opening::{WAITED, at_once, open_reader},
 };
 use crate::{
     Tx,
     conn::Conn,
     limits::{
-        scans::{self, Outcome, Scans, Turn},
-        waiting_line::Waiting,
+        queue_status::QueueStatus,
+        scans::{self, Outcome, ScanPermit, Scans},
     },
     sqlite_conn::SqliteConn,
 };
@@ -43,14 +43,14 @@ pub(crate) struct Readers {
     idle: Mutex<Vec<SqliteConn>>,
     permits: Arc<Semaphore>,
     scanners: Arc<Semaphore>,
-    pub(super) waiting: Arc<Waiting>,
+    pub(super) waiting: Arc<QueueStatus>,
     pub(super) scans: Arc<Scans>,
 }
 
 /// Stops the unit of work of a future that is dropped.
-struct Abandoning(Arc<AtomicBool>);
+struct AbandonOnDrop(Arc<AtomicBool>);
 
-impl Drop for Abandoning {
+impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }
@@ -105,7 +105,7 @@ impl Readers {
         self: &Arc<Self>,
         tenant: TenantId,
         limit: Duration,
-        turn: Option<Turn>,
+        turn: Option<ScanPermit>,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
@@ -120,7 +120,7 @@ impl Readers {
         };
         let readers = Arc::clone(self);
         let abandoned = Arc::new(AtomicBool::new(false));
-        let abandoning = Abandoning(Arc::clone(&abandoned));
+        let abandoning = AbandonOnDrop(Arc::clone(&abandoned));
         let is_scan = turn.is_some();
         let (answer, answered) = oneshot::channel();
         // Where its client hangs up, this ends at SQLite's next look at the limit; the connection always comes back.
@@ -150,7 +150,7 @@ impl Readers {
         tenant: TenantId,
         until: Limit,
         limit: Duration,
-        turn: Option<Turn>,
+        turn: Option<ScanPermit>,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,
     ) -> Result<T, E> {
         let is_scan = turn.is_some();
@@ -163,13 +163,13 @@ impl Readers {
         if let Some(mut turn) = turn {
             turn.ended(match stopped {
                 None => Outcome::Completed,
-                Some(Stopped::Late) => Outcome::TooLong,
-                Some(Stopped::Abandoned) => Outcome::Abandoned,
+                Some(StopReason::Late) => Outcome::TooLong,
+                Some(StopReason::Abandoned) => Outcome::Abandoned,
             });
         }
         match stopped {
             None => result.unwrap_or_else(|| Err(WAITED.into())),
-            Some(Stopped::Late) if is_scan => Err(StoreError::ScanTooLong(limit).into()),
+            Some(StopReason::Late) if is_scan => Err(StoreError::ScanTooLong(limit).into()),
             Some(_) => Err(StoreError::Unavailable(format!("no result within {limit:?}").into()).into()),
         }
     }

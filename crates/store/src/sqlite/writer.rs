@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use ::webhooks::News;
+use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys};
 use diesel_async::SimpleAsyncConnection;
 use kernel::{Ctx, StoreError};
@@ -25,8 +25,8 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::opening::{WAITED, at_once};
 use crate::{
-    Tx, authentication::reread::CredentialKey, conn::Conn, error::store_error, limits::waiting_line::Waiting,
-    sqlite_conn::SqliteConn, tx::finish, webhooks::Woken,
+    Tx, authentication::reread::CredentialKey, conn::Conn, error::store_error,
+    limits::queue_status::QueueStatus, sqlite_conn::SqliteConn, tx::finish, webhooks::WokenSubscriptions,
 };
 
 /// Units of work that share one commit at most, so that the first does not wait for ever.
@@ -39,10 +39,10 @@ const QUEUE: usize = 4096;
 /// What to tell the one who waits, when it is known whether the transaction was committed.
 type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 /// A unit of work: takes the connection and gives it back.
-type Unit = Box<dyn FnOnce(SqliteConn) -> Done + Send>;
+type WriteUnit = Box<dyn FnOnce(SqliteConn) -> UnitOutcome + Send>;
 
 /// What a unit of work leaves behind.
-struct Done {
+struct UnitOutcome {
     conn: SqliteConn,
     /// Whether the transaction still stands: SQLite ends it by itself when the disk is full or fails.
     state: Result<(), StoreError>,
@@ -54,14 +54,14 @@ struct Done {
 
 pub(crate) struct Writer {
     /// `None` when it ends.
-    units: Option<mpsc::SyncSender<Unit>>,
+    units: Option<mpsc::SyncSender<WriteUnit>>,
     thread: Option<JoinHandle<()>>,
-    pub(super) waiting: Arc<Waiting>,
+    pub(super) waiting: Arc<QueueStatus>,
     path: PathBuf,
     /// See [`Disk`].
     failing: Arc<AtomicBool>,
     /// Who is told of what is committed.
-    pub(crate) news: News,
+    pub(crate) news: Wakeups,
     /// Make the MACs of audit entries.
     entry_keys: EntryKeys,
 }
@@ -96,7 +96,7 @@ impl Drop for Writer {
 impl Writer {
     /// Starts the thread. It ends when the last handle is dropped.
     pub(super) fn start(conn: SqliteConn, path: &Path, entry_keys: EntryKeys) -> Result<Self, StoreError> {
-        let (units, inbox) = mpsc::sync_channel::<Unit>(QUEUE);
+        let (units, inbox) = mpsc::sync_channel::<WriteUnit>(QUEUE);
         let failing = Arc::new(AtomicBool::new(false));
         let disk = Disk { path: path.to_owned(), failing: Arc::clone(&failing) };
         let thread = std::thread::Builder::new()
@@ -109,7 +109,7 @@ impl Writer {
             waiting: Arc::default(),
             path: path.to_owned(),
             failing,
-            news: News::default(),
+            news: Wakeups::default(),
             entry_keys,
         })
     }
@@ -124,23 +124,23 @@ impl Writer {
             return Err(StoreError::Unavailable("the disk is full".into()));
         }
         let (answer, answered) = oneshot::channel();
-        let unit: Unit = Box::new(move |mut conn| {
+        let unit: WriteUnit = Box::new(move |mut conn| {
             // Written to the log like any other page.
             let state = sql(&mut conn, "PRAGMA user_version = 0");
             let tell = move |committed: Result<(), &StoreError>| {
                 let _gone = answer.send(committed.map_err(lost));
             };
-            Done { conn, failed: state.is_err(), state, answer: Some(Box::new(tell)) }
+            UnitOutcome { conn, failed: state.is_err(), state, answer: Some(Box::new(tell)) }
         });
         self.send(unit)?;
-        answered.await.unwrap_or_else(|_| Err(gone()))
+        answered.await.unwrap_or_else(|_| Err(writer_gone()))
     }
 
-    fn send(&self, unit: Unit) -> Result<(), StoreError> {
-        let Some(units) = &self.units else { return Err(gone()) };
+    fn send(&self, unit: WriteUnit) -> Result<(), StoreError> {
+        let Some(units) = &self.units else { return Err(writer_gone()) };
         units.try_send(unit).map_err(|error| match error {
             mpsc::TrySendError::Full(_) => StoreError::Unavailable("too many writes are waiting".into()),
-            mpsc::TrySendError::Disconnected(_) => gone(),
+            mpsc::TrySendError::Disconnected(_) => writer_gone(),
         })
     }
 
@@ -157,16 +157,16 @@ impl Writer {
         let (answer, answered) = oneshot::channel::<Result<T, E>>();
         let place = self.waiting.join();
         let (news, entry_keys) = (self.news.clone(), self.entry_keys.clone());
-        let unit: Unit = Box::new(move |conn| {
+        let unit: WriteUnit = Box::new(move |conn| {
             drop(place);
             if answer.is_closed() {
-                return Done { conn, state: Ok(()), failed: false, answer: None };
+                return UnitOutcome { conn, state: Ok(()), failed: false, answer: None };
             }
             let (conn, state, result, woken) = savepoint(conn, &ctx, credential, entry_keys, work);
             let failed = result.is_err();
             let tell = move |committed: Result<(), &StoreError>| {
                 if committed.is_ok() && result.is_ok() {
-                    woken.tell(&news, &ctx.tenant);
+                    woken.notify(&news, &ctx.tenant);
                 }
                 let result = match committed {
                     Err(error) if result.is_ok() => Err(lost(error).into()),
@@ -175,18 +175,18 @@ impl Writer {
                 // The client may be gone; then there is nobody to tell.
                 let _gone = answer.send(result);
             };
-            Done { conn, state, failed, answer: Some(Box::new(tell)) }
+            UnitOutcome { conn, state, failed, answer: Some(Box::new(tell)) }
         });
         self.send(unit)?;
         match timeout(LIMIT, answered).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(gone().into())),
+            Ok(answer) => answer.unwrap_or_else(|_| Err(writer_gone().into())),
             // Its answer is closed now: where it has not begun, it never will.
             Err(_) => Err(StoreError::Unavailable("the change was not written in time".into()).into()),
         }
     }
 }
 
-fn gone() -> StoreError {
+fn writer_gone() -> StoreError {
     StoreError::Unavailable("the database cannot be written to just now".into())
 }
 
@@ -195,7 +195,7 @@ fn lost(error: &StoreError) -> StoreError {
 }
 
 /// The thread.
-fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<Unit>, disk: &Disk) {
+fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<WriteUnit>, disk: &Disk) {
     while let Ok(first) = inbox.recv() {
         let mut state = sql(&mut conn, "BEGIN IMMEDIATE");
         if let Err(error) = &state {
@@ -235,10 +235,10 @@ fn savepoint<T, E: From<StoreError>>(
     credential: Option<CredentialKey>,
     entry_keys: EntryKeys,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
-) -> (SqliteConn, Result<(), StoreError>, Result<T, E>, Woken) {
+) -> (SqliteConn, Result<(), StoreError>, Result<T, E>, WokenSubscriptions) {
     if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
         let told = lost(&error).into();
-        return (conn, Err(error), Err(told), Woken::default());
+        return (conn, Err(error), Err(told), WokenSubscriptions::default());
     }
     let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone(), credential, entry_keys);
     let done = catch_unwind(AssertUnwindSafe(|| at_once(finish(ctx, &mut tx, work))));

@@ -8,7 +8,7 @@ use chrono::NaiveDateTime;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, Timestamp, UserId};
-use stepup::{Challenge, ChallengeId, Grant, GrantId, Spent, StepUpStore};
+use stepup::{Challenge, ChallengeId, Consumption, Grant, GrantId, StepUpStore};
 
 use self::grant_row::GrantRow;
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     db::{Row, change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{step_up_challenges as challenges, step_up_tokens as rows},
 };
 
@@ -45,7 +45,7 @@ macro_rules! take_back {
             .filter(given)
             .filter(rows::used_at.is_null())
             .filter(rows::revoked_at.is_null());
-        let query = Kept(diesel::update(unused).set(rows::revoked_at.eq($at.naive())));
+        let query = Prepared(diesel::update(unused).set(rows::revoked_at.eq($at.naive())));
         change_unaudited!(tx, Unaudited::StepTaken, c => query.execute(c).await)
     }};
 }
@@ -99,7 +99,7 @@ impl StepUpStore for Tx {
     async fn count_wrong_answer(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
         let row = challenges::table.find((self.tenant.as_str(), challenge.id.as_str()));
         let count = challenges::wrong_answers.eq(challenge.wrong_answers);
-        change_unaudited!(self, Unaudited::AttemptCounted, c => Kept(diesel::update(row).set(count)).execute(c).await)?;
+        change_unaudited!(self, Unaudited::AttemptCounted, c => Prepared(diesel::update(row).set(count)).execute(c).await)?;
         Ok(())
     }
 
@@ -126,16 +126,16 @@ impl StepUpStore for Tx {
         Ok(())
     }
 
-    async fn spend_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Spent, StoreError> {
+    async fn consume_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Consumption, StoreError> {
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let unused = row.filter(rows::used_at.is_null()).filter(rows::revoked_at.is_null());
-        let spend = Kept(diesel::update(unused).set(rows::used_at.eq(at.naive())));
+        let spend = Prepared(diesel::update(unused).set(rows::used_at.eq(at.naive())));
         if change!(self, c => spend.execute(c).await)? == 1 {
-            return Ok(Spent::Now);
+            return Ok(Consumption::Now);
         }
         let used = row.select(rows::used_at);
         let used: Option<Option<NaiveDateTime>> = read!(self, c => used.first(c).await.optional())?;
-        Ok(if used.flatten().is_some() { Spent::Already } else { Spent::Revoked })
+        Ok(if used.flatten().is_some() { Consumption::Already } else { Consumption::Revoked })
     }
 
     async fn freshest_grant(

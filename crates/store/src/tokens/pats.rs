@@ -10,7 +10,7 @@ use super::rows::PatRow;
 use crate::{
     Tx,
     db::{change, read},
-    prepared::Kept,
+    prepared::Prepared,
     schema::personal_access_tokens as rows,
 };
 
@@ -55,7 +55,7 @@ impl PatStore for Tx {
 
     async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError> {
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
-        let query = Kept(dsl::update(live).set(rows::revoked_at.eq(at.naive())));
+        let query = Prepared(dsl::update(live).set(rows::revoked_at.eq(at.naive())));
         let revoked = change!(self, c => query.execute(c).await)? == 1;
         Ok(revoked)
     }

@@ -10,7 +10,7 @@ use super::rows::ScimTokenRow;
 use crate::{
     Tx,
     db::{change, read},
-    prepared::Kept,
+    prepared::Prepared,
     schema::scim_tokens,
 };
 
@@ -54,7 +54,7 @@ impl ScimTokenStore for Tx {
         let live = scim_tokens::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(scim_tokens::revoked_at.is_null());
-        let query = Kept(dsl::update(live).set(scim_tokens::revoked_at.eq(at.naive())));
+        let query = Prepared(dsl::update(live).set(scim_tokens::revoked_at.eq(at.naive())));
         let revoked = change!(self, c => query.execute(c).await)? == 1;
         Ok(revoked)
     }

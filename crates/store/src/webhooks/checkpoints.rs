@@ -16,7 +16,7 @@ use crate::{
     conn::on,
     db::{change_unaudited, lock, read},
     error::corrupt,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{audit_logs, webhook_deliveries as rows, webhook_routes as routes},
 };
 
@@ -84,13 +84,13 @@ impl Tx {
             let event = (event_id.clone(), CODE.to_owned());
             let row = DeliveryRow::fresh(ctx, &id, event, (1, Some(payload.clone())));
             change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
-            self.db.wake(id, false);
+            self.db.wake_subscription(id, false);
         }
         let told = (
             audit_logs::published_size.eq(number(checkpoint.size)),
             audit_logs::published_at.eq(Some(ctx.now.naive())),
         );
-        let update = Kept(diesel::update(audit_logs::table.find(&tenant)).set(told));
+        let update = Prepared(diesel::update(audit_logs::table.find(&tenant)).set(told));
         change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         Ok(())
     }

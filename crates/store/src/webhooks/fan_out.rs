@@ -1,6 +1,6 @@
 //! From an entry to deliveries, in the transaction of the change.
 
-use ::webhooks::{Key, News, SubscriptionId};
+use ::webhooks::{Key, SubscriptionId, Wakeups};
 use audit::Entry;
 use chrono::NaiveDateTime;
 use diesel::{
@@ -11,7 +11,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use kernel::{StoreError, TenantId};
 
 use super::delivery_row::event_of;
-use crate::{error::corrupt, prepared::Kept, sqlite_conn::SqliteConn};
+use crate::{error::corrupt, prepared::Prepared, sqlite_conn::SqliteConn};
 
 /// That an entry waits for its place in the log, and for whom it is a delivery. On PostgreSQL one statement: whoever is
 /// told of nothing costs no more than a look that finds nothing.
@@ -52,7 +52,7 @@ impl From<&Entry> for FanOut {
 
 /// A subscription that got a delivery.
 #[derive(QueryableByName)]
-pub(crate) struct Told {
+pub(crate) struct DeliveredRow {
     #[diesel(sql_type = Text)]
     subscription_id: String,
 }
@@ -65,7 +65,7 @@ impl FanOut {
         (event, delivery)
     }
 
-    pub(crate) async fn on_postgres(&self, mut conn: &AsyncPgConnection) -> QueryResult<Vec<Told>> {
+    pub(crate) async fn on_postgres(&self, mut conn: &AsyncPgConnection) -> QueryResult<Vec<DeliveredRow>> {
         let (event, delivery) = self.ids();
         let query = diesel::sql_query(POSTGRES)
             .bind::<Text, _>(&self.tenant)
@@ -75,13 +75,13 @@ impl FanOut {
             .bind::<Text, _>(self.code)
             .bind::<SqlTimestamp, _>(self.at)
             .bind::<Text, _>(&self.about);
-        Kept(query).load(&mut conn).await
+        Prepared(query).load(&mut conn).await
     }
 
-    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<Vec<Told>> {
+    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<Vec<DeliveredRow>> {
         let (event, delivery) = self.ids();
         let unsealed = diesel::sql_query(UNSEALED).bind::<Text, _>(&self.tenant).bind::<Text, _>(&self.entry);
-        Kept(unsealed).execute(conn).await?;
+        Prepared(unsealed).execute(conn).await?;
         let query = diesel::sql_query(SQLITE)
             .bind::<Text, _>(&self.tenant)
             .bind::<Text, _>(delivery)
@@ -89,30 +89,30 @@ impl FanOut {
             .bind::<Text, _>(self.code)
             .bind::<SqlTimestamp, _>(self.at)
             .bind::<Text, _>(&self.about);
-        Kept(query).load(conn).await
+        Prepared(query).load(conn).await
     }
 }
 
 /// Subscriptions that are told once the unit of work is committed, and whether they are not what they were.
 #[derive(Default)]
-pub(crate) struct Woken(Vec<(SubscriptionId, bool)>);
+pub(crate) struct WokenSubscriptions(Vec<(SubscriptionId, bool)>);
 
-impl Woken {
+impl WokenSubscriptions {
     pub(crate) fn add(&mut self, id: SubscriptionId, has_changed: bool) {
         self.0.push((id, has_changed));
     }
 
-    pub(crate) fn told(&mut self, told: &[Told]) -> Result<(), StoreError> {
-        for Told { subscription_id } in told {
+    pub(crate) fn record_delivered(&mut self, told: &[DeliveredRow]) -> Result<(), StoreError> {
+        for DeliveredRow { subscription_id } in told {
             let id = subscription_id.parse();
             self.add(id.map_err(|error| corrupt("webhook_routes.subscription_id", error))?, false);
         }
         Ok(())
     }
 
-    pub(crate) fn tell(self, news: &News, tenant: &TenantId) {
+    pub(crate) fn notify(self, news: &Wakeups, tenant: &TenantId) {
         for (subscription, has_changed) in self.0 {
-            news.tell(Key { tenant: tenant.clone(), subscription }, has_changed);
+            news.notify(Key { tenant: tenant.clone(), subscription }, has_changed);
         }
     }
 }

@@ -39,7 +39,7 @@ pub struct HourOfDeliveries {
 
 /// An event of the past.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Past {
+pub struct PastEvent {
     at: Timestamp,
     entry: String,
     code: &'static str,
@@ -47,7 +47,7 @@ pub struct Past {
 
 /// Events that were sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplaySummary {
     /// How many.
     pub count: usize,
     /// From where to go on, if there were more.
@@ -61,9 +61,9 @@ impl Tx {
         &mut self,
         subscription: &Subscription,
         (from, to): (Timestamp, Timestamp),
-    ) -> Result<Vec<Past>, StoreError> {
+    ) -> Result<Vec<PastEvent>, StoreError> {
         let most = MAX_REPLAYED + 1;
-        let mut found: Vec<Past> = Vec::new();
+        let mut found: Vec<PastEvent> = Vec::new();
         for code in audit::events::catalog().codes().filter(|code| subscription.wants(code)) {
             let query = entries::table
                 .filter(entries::tenant_id.eq(self.tenant.as_str()))
@@ -75,7 +75,11 @@ impl Tx {
                 .select((entries::created_at, entries::id, entries::resource_id));
             let some: Vec<(chrono::NaiveDateTime, String, String)> = read!(self, c => query.load(c).await)?;
             let other = some.into_iter().filter(|(.., about)| about != subscription.id.as_str());
-            found.extend(other.map(|(at, entry, _)| Past { at: Timestamp::from_naive(at), entry, code }));
+            found.extend(other.map(|(at, entry, _)| PastEvent {
+                at: Timestamp::from_naive(at),
+                entry,
+                code,
+            }));
         }
         found.sort_by(|one, other| (one.at, &one.entry).cmp(&(other.at, &other.entry)));
         found.truncate(most);
@@ -87,12 +91,12 @@ impl Tx {
         &mut self,
         ctx: &Ctx,
         id: &SubscriptionId,
-        past: Vec<Past>,
-    ) -> Result<Replayed, StoreError> {
+        past: Vec<PastEvent>,
+    ) -> Result<ReplaySummary, StoreError> {
         let next_from = past.get(MAX_REPLAYED).map(|past| past.at);
         let some = past.into_iter().take(MAX_REPLAYED);
         let mut count = 0;
-        for Past { entry, code, .. } in some {
+        for PastEvent { entry, code, .. } in some {
             let row = DeliveryRow::fresh(ctx, id, (event_of(&entry), code.to_owned()), (1, None));
             self.db.later(Row::Delivery(Box::new(row)))?;
             count += 1;
@@ -100,8 +104,8 @@ impl Tx {
         if count > 0 {
             self.db.require_entry();
         }
-        self.db.wake(id.clone(), false);
-        Ok(Replayed { count, next_from })
+        self.db.wake_subscription(id.clone(), false);
+        Ok(ReplaySummary { count, next_from })
     }
 
     /// Attempts of a subscription by the hour, from then on.
@@ -127,7 +131,11 @@ impl Tx {
 
     /// Takes away attempts of a subscription that are 30 days old, or all of one that was removed, and that one at last.
     /// Whether there are more.
-    pub async fn tidy_deliveries(&mut self, id: &SubscriptionId, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn purge_deliveries(
+        &mut self,
+        id: &SubscriptionId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
         let tenant = self.tenant.as_str().to_owned();
         let subscription = subscriptions::table.find((&tenant, id.as_str()));
         let is_deleted: Option<bool> =

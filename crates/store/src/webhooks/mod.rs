@@ -11,9 +11,9 @@ mod retry;
 mod subscriptions;
 
 pub(crate) use self::delivery_row::{DeliveryRow, insert_delivery};
-pub(crate) use self::fan_out::{FanOut, Told, Woken};
+pub(crate) use self::fan_out::{DeliveredRow, FanOut, WokenSubscriptions};
 pub use self::{
     deliveries::{Delivered, DeliveryStatus, event_payload},
-    history::{HourOfDeliveries, MAX_REPLAYED, Past, Replayed},
-    queue::{Fresh, Retries},
+    history::{HourOfDeliveries, MAX_REPLAYED, PastEvent, ReplaySummary},
+    queue::{PendingSubscription, Retries},
 };

@@ -1,6 +1,6 @@
 //! How a dispatcher finds subscriptions with something due, and takes them.
 
-use ::webhooks::{Key, Lease, Receiver, SubscriptionId, Taken};
+use ::webhooks::{Key, Lease, LeaseOutcome, Receiver, SubscriptionId};
 use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::{
@@ -17,13 +17,13 @@ use crate::{
     db::{change_unaudited, read},
     error::corrupt,
     json::{JsonText, read_json},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{webhook_deliveries as rows, webhook_queues as queues, webhook_subscriptions as subscriptions},
 };
 
 /// A subscription with first attempts, and what else is known of it.
 #[derive(Debug, Clone)]
-pub struct Fresh {
+pub struct PendingSubscription {
     /// Which.
     pub key: Key,
     /// Whether it may be delivered to: it is enabled, and nobody else does.
@@ -48,7 +48,7 @@ impl Across {
         &mut self,
         after: Option<&Key>,
         lease: &Lease,
-    ) -> Result<Option<Fresh>, StoreError> {
+    ) -> Result<Option<PendingSubscription>, StoreError> {
         let (tenant, subscription) =
             after.map_or(("", ""), |key| (key.tenant.as_str(), key.subscription.as_str()));
         let is_fresh = diesel::dsl::sql::<Bool>("webhook_deliveries.is_fresh");
@@ -82,7 +82,7 @@ impl Across {
         let is_open = queue.is_some_and(|(owner, until, enabled)| {
             enabled && lease.may_take(&owner, Timestamp::from_naive(until))
         });
-        Ok(Some(Fresh { key: key(&tenant, &subscription)?, is_open }))
+        Ok(Some(PendingSubscription { key: key(&tenant, &subscription)?, is_open }))
     }
 
     /// Subscriptions with retries that are due and that nobody else delivers to, those that wait the longest first.
@@ -141,7 +141,7 @@ impl Tx {
                 .or(queues::lease_until.gt(far)),
         );
         let ours = (queues::lease_owner.eq(&lease.owner), queues::lease_until.eq(lease.until.naive()));
-        let update = Kept(diesel::update(free).set(ours));
+        let update = Prepared(diesel::update(free).set(ours));
         Ok(change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)? == 1)
     }
 
@@ -155,7 +155,7 @@ impl Tx {
         for id in ids {
             let ours =
                 queues::table.find((self.tenant.as_str(), id.as_str())).filter(queues::lease_owner.eq(owner));
-            let update = Kept(diesel::update(ours).set(queues::lease_until.eq(now.naive())));
+            let update = Prepared(diesel::update(ours).set(queues::lease_until.eq(now.naive())));
             change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         }
         Ok(())
@@ -167,7 +167,7 @@ impl Tx {
         id: &SubscriptionId,
         lease: &Lease,
         most: usize,
-    ) -> Result<Taken, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         let query = subscriptions::table
             .inner_join(
                 queues::table.on(queues::tenant_id
@@ -179,9 +179,9 @@ impl Tx {
             .filter(subscriptions::enabled.eq(true))
             .select((subscriptions::url, subscriptions::secrets, queues::failing_since, queues::lease_owner));
         let found: Option<ReceiverRow> = read!(self, c => query.first(c).await.optional())?;
-        let Some((url, secrets, failing_since, owner)) = found else { return Ok(Taken::Nothing) };
+        let Some((url, secrets, failing_since, owner)) = found else { return Ok(LeaseOutcome::Nothing) };
         if owner != lease.owner {
-            return Ok(Taken::Elsewhere);
+            return Ok(LeaseOutcome::Elsewhere);
         }
         let receiver = Receiver {
             url,
@@ -190,7 +190,7 @@ impl Tx {
         };
         let fresh = self.due(id, "webhook_deliveries.is_fresh", lease.now, most).await?;
         let retries = self.due(id, "NOT webhook_deliveries.is_fresh", lease.now, most).await?;
-        Ok(Taken::Ours {
+        Ok(LeaseOutcome::Ours {
             receiver: Box::new(receiver),
             fresh: self.attempts(fresh).await?,
             retries: self.attempts(retries).await?,

@@ -17,7 +17,7 @@ use crate::{
     conn::Conn,
     db::{change_unaudited, lock, unaudited},
     error::store_error,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{webhook_deliveries as rows, webhook_hours as hours, webhook_queues as queues},
 };
 
@@ -46,13 +46,13 @@ struct RecordedId {
 impl Tx {
     /// Keeps outcomes, and the attempts that follow. Of an attempt that has one already nothing is kept.
     pub async fn record_webhooks(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        let recorded = self.keep_outcomes(&batch.reports).await?;
+        let recorded = self.store_outcomes(&batch.reports).await?;
         let is_new = |(id, report): &&(SubscriptionId, Report)| {
             recorded.contains(&(id.to_string(), report.attempt.id.to_string()))
         };
         let kept = batch.reports.iter().filter(is_new);
         let kept: Vec<_> = kept.collect();
-        self.keep_next(&kept).await?;
+        self.store_next_attempt(&kept).await?;
         let mut counts: BTreeMap<(&SubscriptionId, NaiveDateTime), (i64, i64)> = BTreeMap::new();
         let mut retried: BTreeSet<&SubscriptionId> = BTreeSet::new();
         for (id, report) in &kept {
@@ -67,7 +67,8 @@ impl Tx {
         }
         for (id, since) in &batch.failing_since {
             let row = queues::table.find((self.tenant.as_str(), id.as_str()));
-            let update = Kept(diesel::update(row).set(queues::failing_since.eq(since.map(Timestamp::naive))));
+            let update =
+                Prepared(diesel::update(row).set(queues::failing_since.eq(since.map(Timestamp::naive))));
             change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         }
         for id in retried {
@@ -83,7 +84,7 @@ impl Tx {
         let queue = queues::table.find((&tenant, id.as_str())).select(queues::lease_owner);
         let _held: Option<String> = lock!(self, for_update, first, queue)?;
         let update = || diesel::sql_query(NEXT_RETRY).bind::<Text, _>(&tenant).bind::<Text, _>(id.as_str());
-        change_unaudited!(self, Unaudited::Delivered, c => Kept(update()).execute(c).await)?;
+        change_unaudited!(self, Unaudited::Delivered, c => Prepared(update()).execute(c).await)?;
         Ok(())
     }
 
@@ -92,7 +93,7 @@ impl Tx {
         let row = queues::table.find((self.tenant.as_str(), id.as_str()));
         let nothing =
             (queues::failing_since.eq(None::<NaiveDateTime>), queues::next_retry.eq(None::<NaiveDateTime>));
-        let update = Kept(diesel::update(row).set(nothing));
+        let update = Prepared(diesel::update(row).set(nothing));
         change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         self.set_next_retry(id).await
     }
@@ -112,7 +113,7 @@ impl Tx {
         );
         let more =
             (hours::succeeded.eq(hours::succeeded + succeeded), hours::failed.eq(hours::failed + failed));
-        let upsert = Kept(
+        let upsert = Prepared(
             diesel::insert_into(hours::table)
                 .values(row)
                 .on_conflict((hours::tenant_id, hours::subscription_id, hours::hour))
@@ -124,7 +125,7 @@ impl Tx {
     }
 
     /// Attempts that had no outcome before: subscription and id, as the first attempts of an event have one id in all.
-    async fn keep_outcomes(
+    async fn store_outcomes(
         &mut self,
         reports: &[(SubscriptionId, Report)],
     ) -> Result<BTreeSet<(String, String)>, StoreError> {
@@ -145,7 +146,7 @@ impl Tx {
                     .bind::<Array<Nullable<Text>>, _>(column.next_ids)
                     .bind::<Array<Nullable<SqlTimestamp>>, _>(column.next_at);
                 let conn = pg.begun().await.map_err(store_error)?;
-                let result: QueryResult<Vec<RecordedId>> = Kept(query).load(conn).await;
+                let result: QueryResult<Vec<RecordedId>> = Prepared(query).load(conn).await;
                 let found = pg.note(result).map_err(store_error)?;
                 Ok(found.into_iter().map(|row| (row.subscription_id, row.id)).collect())
             }
@@ -164,7 +165,8 @@ impl Tx {
                         rows::next_id.eq(report.next.as_ref().map(|next| next.id.as_str())),
                         rows::next_at.eq(report.next.as_ref().map(|next| next.at.naive())),
                     );
-                    let update = Kept(diesel::update(row.filter(rows::due_at.is_not_null())).set(outcome));
+                    let update =
+                        Prepared(diesel::update(row.filter(rows::due_at.is_not_null())).set(outcome));
                     if update.execute(conn).await.map_err(store_error)? == 1 {
                         recorded.insert((subscription.to_string(), id.to_owned()));
                     }
@@ -174,7 +176,7 @@ impl Tx {
         }
     }
 
-    async fn keep_next(&mut self, kept: &[&(SubscriptionId, Report)]) -> Result<(), StoreError> {
+    async fn store_next_attempt(&mut self, kept: &[&(SubscriptionId, Report)]) -> Result<(), StoreError> {
         for (subscription, report) in kept {
             let Some(next) = &report.next else { continue };
             let tenant = self.tenant.as_str().to_owned();

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreError};
 
 use super::{deliveries::Delivered, delivery_row::DeliveryRow};
-use crate::{Tx, db::change_unaudited, prepared::Kept, schema::webhook_deliveries as rows};
+use crate::{Tx, db::change_unaudited, prepared::Prepared, schema::webhook_deliveries as rows};
 
 /// Attempts that are walked past to the newest one.
 const HOPS: usize = 50;
@@ -26,7 +26,7 @@ impl Tx {
         for _ in 0..HOPS {
             if last.due_at.is_some() && self.bring_forward(ctx, of, &last.id, before.as_deref()).await? {
                 (last.is_fresh, last.due_at) = (true, Some(ctx.now.naive()));
-                return Ok(Some(self.told(of, last)));
+                return Ok(Some(self.outcome_of(of, last)));
             }
             // It may have got its outcome just now, and one that follows.
             let current = self.delivery(of, &last.id).await?;
@@ -40,10 +40,10 @@ impl Tx {
         // Whoever asks by the same attempt once more does not have to walk past all of them.
         for known in [last.id.as_str(), id] {
             let link = rows::table.find((self.tenant.as_str(), of.as_str(), known));
-            let link = Kept(diesel::update(link).set(rows::next_id.eq(Some(row.id.clone()))));
+            let link = Prepared(diesel::update(link).set(rows::next_id.eq(Some(row.id.clone()))));
             change_unaudited!(self, Unaudited::Delivered, c => link.execute(c).await)?;
         }
-        Ok(Some(self.told(of, row)))
+        Ok(Some(self.outcome_of(of, row)))
     }
 
     /// Whether it still has no outcome, and is to be sent now. The one before it says so too.
@@ -57,21 +57,21 @@ impl Tx {
         let tenant = self.tenant.as_str().to_owned();
         let now = Some(ctx.now.naive());
         let pending = rows::table.find((&tenant, of.as_str(), id)).filter(rows::due_at.is_not_null());
-        let update = Kept(diesel::update(pending).set((rows::is_fresh.eq(true), rows::due_at.eq(now))));
+        let update = Prepared(diesel::update(pending).set((rows::is_fresh.eq(true), rows::due_at.eq(now))));
         if change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)? != 1 {
             return Ok(false);
         }
         if let Some(before) = before {
             let row = rows::table.find((&tenant, of.as_str(), before));
-            let update = Kept(diesel::update(row).set(rows::next_at.eq(now)));
+            let update = Prepared(diesel::update(row).set(rows::next_at.eq(now)));
             change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         }
         self.set_next_retry(of).await?;
         Ok(true)
     }
 
-    fn told(&mut self, of: &SubscriptionId, row: DeliveryRow) -> Delivered {
-        self.db.wake(of.clone(), false);
+    fn outcome_of(&mut self, of: &SubscriptionId, row: DeliveryRow) -> Delivered {
+        self.db.wake_subscription(of.clone(), false);
         row.into()
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     db::{change, change_unaudited, lock, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
-    prepared::Kept,
+    prepared::Prepared,
     schema::{tenants, webhook_queues as queues, webhook_routes as routes, webhook_subscriptions as rows},
 };
 
@@ -102,7 +102,8 @@ impl Tx {
                     routes::event_type.eq(*code),
                     routes::subscription_id.eq(id.as_str()),
                 );
-                let insert = Kept(diesel::insert_into(routes::table).values(row).on_conflict_do_nothing());
+                let insert =
+                    Prepared(diesel::insert_into(routes::table).values(row).on_conflict_do_nothing());
                 change_unaudited!(self, Unaudited::PartOfChange, c => insert.execute(c).await)?;
             } else {
                 let delete = diesel::delete(routes::table.find((&tenant, *code, id.as_str())));
@@ -129,7 +130,7 @@ impl Tx {
                 self.route(&subscription.id, &types, wants(&subscription)).await?;
                 let row = rows::table.find((self.tenant.as_str(), id.as_str()));
                 let routed = i64::try_from(types.len()).unwrap_or(i64::MAX);
-                let update = Kept(diesel::update(row).set(rows::routed.eq(routed)));
+                let update = Prepared(diesel::update(row).set(rows::routed.eq(routed)));
                 change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)?;
             }
         }
@@ -207,13 +208,13 @@ impl SubscriptionStore for Tx {
         let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
         let of_it = rows::table.find((&row.tenant_id, &row.id));
         let was: Option<bool> = read!(self, c => of_it.select(rows::enabled).first(c).await.optional())?;
-        let update = Kept(diesel::update(of_it).set(&row));
+        let update = Prepared(diesel::update(of_it).set(&row));
         change!(self, c => update.execute(c).await)?;
         self.route(&subscription.id, &types, wants(subscription)).await?;
         if was != Some(subscription.enabled) {
             self.begin_anew(&subscription.id).await?;
         }
-        self.db.wake(subscription.id.clone(), true);
+        self.db.wake_subscription(subscription.id.clone(), true);
         Ok(())
     }
 
@@ -229,9 +230,9 @@ impl SubscriptionStore for Tx {
         // Its deliveries are many, and are taken away bit by bit.
         let row = rows::table.find((&tenant, id.as_str()));
         let gone = (rows::is_deleted.eq(true), rows::enabled.eq(false));
-        let update = Kept(diesel::update(row).set(gone));
+        let update = Prepared(diesel::update(row).set(gone));
         change!(self, c => update.execute(c).await)?;
-        self.db.wake(id.clone(), true);
+        self.db.wake_subscription(id.clone(), true);
         Ok(())
     }
 }

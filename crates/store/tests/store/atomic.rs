@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use audit::{AuditStore, Audited, Event, Unaudited, events::users::UserDeactivated};
 use futures_util::future::join_all;
 use kernel::{Ctx, StoreError};
-use scim_core::{Draft, OnExisting, Query, UserStore, users::Created};
+use scim_core::{OnExisting, Query, UserDraft, UserStore, users::CreatedUser};
 use serde_json::json;
 use store::{
     Store, Tx,
@@ -14,21 +14,21 @@ use store::{
 
 use crate::support::{World, on_both};
 
-fn draft(user_name: &str) -> Draft {
-    Draft::read(&json!({ "userName": user_name, "emails": [format!("{user_name}@x.example")] })).unwrap()
+fn draft(user_name: &str) -> UserDraft {
+    UserDraft::read(&json!({ "userName": user_name, "emails": [format!("{user_name}@x.example")] })).unwrap()
 }
 
 /// Creates a user with its entry, as the server does.
-async fn create(store: &Store, ctx: Ctx, user_name: &str) -> Result<Created, scim_core::Error> {
+async fn create(store: &Store, ctx: Ctx, user_name: &str) -> Result<CreatedUser, scim_core::Error> {
     let draft = draft(user_name);
     let unit = async move |ctx: &Ctx, tx: &mut Tx| {
         let created = scim_core::users::create(ctx, tx, draft, OnExisting::Answer).await?;
         Ok(match &created {
-            Created::New(user) => {
+            CreatedUser::New(user) => {
                 let event = Event::new(user.id.as_str(), &UserDeactivated {});
                 Audited::new(created, event)
             }
-            Created::Existing(_) => Audited::without(created, Unaudited::NothingChanged),
+            CreatedUser::Existing(_) => Audited::without(created, Unaudited::NothingChanged),
         })
     };
     store.write(ctx, unit).await
@@ -49,8 +49,9 @@ async fn of_many_parallel_creates_of_one_name_one_wins() {
         for round in 0..50 {
             let name = format!("ada-{round}");
             let created = join_all((0..64).map(|_| create(&world.store, world.ctx(), &name))).await;
-            let new = created.iter().filter(|created| matches!(created, Ok(Created::New(_)))).count();
-            let same = created.iter().filter(|created| matches!(created, Ok(Created::Existing(_)))).count();
+            let new = created.iter().filter(|created| matches!(created, Ok(CreatedUser::New(_)))).count();
+            let same =
+                created.iter().filter(|created| matches!(created, Ok(CreatedUser::Existing(_)))).count();
             assert_eq!((new, same), (1, 63), "round {round}");
         }
         assert_eq!(counts(&world).await, (50, 50), "one user and one entry each");
@@ -132,7 +133,7 @@ async fn a_cancelled_unit_leaves_nothing_and_holds_no_lock() {
         }
         // With the lock of the cancelled one this would wait for it until `lock_timeout`.
         let again = tokio::time::timeout(Duration::from_secs(4), create(&world.store, world.ctx(), "ada")).await;
-        assert!(matches!(again, Ok(Ok(Created::New(_)))), "{again:?}");
+        assert!(matches!(again, Ok(Ok(CreatedUser::New(_)))), "{again:?}");
         assert_eq!(counts(&world).await, (1, 1));
     })
     .await;
@@ -173,7 +174,7 @@ async fn writers_that_cannot_begin_are_told_and_the_next_are_served() {
     let start = std::time::Instant::now();
     let names: Vec<_> = (0..20).map(|number| format!("ada-{number}")).collect();
     let refused = join_all(names.iter().map(|name| create(&world.store, world.ctx(), name))).await;
-    let unavailable = |done: &Result<Created, scim_core::Error>| {
+    let unavailable = |done: &Result<CreatedUser, scim_core::Error>| {
         matches!(done, Err(scim_core::Error::Store(StoreError::Unavailable(_))))
     };
     assert!(refused.iter().all(unavailable), "{refused:?}");

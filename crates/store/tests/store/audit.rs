@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use audit::{
-    AuditStore, Audited, Entry, Event, Filter, Listed, MemoryLedger, Position, Unaudited,
+    AuditStore, Audited, Entry, Event, Filter, ListedEntry, MemoryAuditLog, Position, Unaudited,
     events::{
         pats::PatRevoked,
         users::{UserDeactivated, UserUpdated},
@@ -17,7 +17,7 @@ use proptest::{
     strategy::ValueTree,
     test_runner::{Config, TestRunner},
 };
-use store::{Ending, Exported, Tx};
+use store::{ExportOutcome, Exported, Tx};
 
 use crate::support::{World, on_both};
 
@@ -85,13 +85,13 @@ async fn page(
     filter: &Filter,
     after: Option<Position>,
     limit: usize,
-) -> audit::Found {
+) -> audit::EntryPage {
     let filter = filter.clone();
     let find = async move |tx: &mut Tx| find(tx, &filter, after, limit).await;
     world.store.read::<_, StoreError>(tenant.clone(), find).await.unwrap()
 }
 
-fn ids(entries: &[Listed]) -> Vec<&str> {
+fn ids(entries: &[ListedEntry]) -> Vec<&str> {
     entries.iter().map(|listed| listed.entry.id.as_str()).collect()
 }
 
@@ -111,7 +111,7 @@ async fn every_filter_finds_what_it_means_page_by_page() {
         appended(&world, &tenant, own.clone()).await;
         appended(&world, &other, strangers).await;
         let entry_keys = store::testing::entry_keys();
-        let mut memory = MemoryLedger::new(entry_keys.clone());
+        let mut memory = MemoryAuditLog::new(entry_keys.clone());
         memory.append(&own).await.unwrap();
         let keys = CheckpointKeys::derive(
             &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
@@ -225,7 +225,7 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!((seen.len(), unique.len()), (2_600, 2_600));
-        assert_eq!(ended.recv().unwrap(), (Ending::Completed, 2_600));
+        assert_eq!(ended.recv().unwrap(), (ExportOutcome::Completed, 2_600));
         assert!(seen.is_sorted_by(|one, other| one.position() > other.position()));
 
         let (mut export, _) = all(Filter::default(), 700).await;
@@ -242,7 +242,7 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
         ] {
             let (mut export, ended) = all(nobody, 10).await;
             assert!(!export.is_cut && export.next().await.is_none());
-            assert_eq!(ended.recv().unwrap(), (Ending::Completed, 0));
+            assert_eq!(ended.recv().unwrap(), (ExportOutcome::Completed, 0));
         }
 
         // What no index finds is gone through in steps, whole and cut.
@@ -266,7 +266,7 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
         let (export, ended) = all(Filter::default(), 2_650).await;
         drop(export);
         let (ending, rows) = ended.recv().unwrap();
-        assert!(ending == Ending::Abandoned && rows < 2_650, "{ending:?} after {rows}");
+        assert!(ending == ExportOutcome::Abandoned && rows < 2_650, "{ending:?} after {rows}");
     })
     .await;
 }

@@ -26,7 +26,7 @@ pub(crate) fn keys() -> CheckpointKeys {
 }
 
 /// Enters so many, at the times that are given in seconds, by somebody with an address.
-pub(crate) async fn enter(world: &World, times: impl IntoIterator<Item = i64>) -> Vec<Entry> {
+pub(crate) async fn record(world: &World, times: impl IntoIterator<Item = i64>) -> Vec<Entry> {
     let ctx = Ctx {
         ip: Some("192.0.2.7".parse().unwrap()),
         actor: Actor { id: "usr_1".into(), ..Actor::system("x") },
@@ -97,7 +97,7 @@ pub(crate) async fn read<T: Send + 'static>(
 async fn entries_get_their_places_and_proofs() {
     on_both(async |world: World| {
         assert_eq!((sealed(&world).await, verified(&world, Vec::new()).await.count), (0, 0));
-        let entries = enter(&world, 0..1500).await;
+        let entries = record(&world, 0..1500).await;
         let across = async |across: &mut store::Across| across.next_unsealed(None).await;
         let waiting = world.store.across(across).await.unwrap().unwrap();
         assert_eq!(waiting.tenant, world.ctx().tenant);
@@ -146,7 +146,7 @@ async fn entries_get_their_places_and_proofs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_committed_late_is_sealed_late_and_not_missed() {
     let world = world(Kind::Postgres).await;
-    let early = enter(&world, [1]).await;
+    let early = record(&world, [1]).await;
     // A transaction that began before the next ones, and ends after them.
     let mut late = AsyncPgConnection::establish(world.postgres()).await.unwrap();
     let tenant = world.ctx().tenant;
@@ -163,7 +163,7 @@ async fn what_is_committed_late_is_sealed_late_and_not_missed() {
         early[0].id
     );
     late.batch_execute(&copy).await.unwrap();
-    enter(&world, 2..10).await;
+    record(&world, 2..10).await;
     assert_eq!(sealed(&world).await, 9);
     let page = read(&world, async |tx| follow(tx, &Filter::default(), 0, 100).await).await;
     assert_eq!((page.entries.len(), page.next), (9, 9));
@@ -181,7 +181,7 @@ async fn what_is_committed_late_is_sealed_late_and_not_missed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_many_sealers_goes_on_with_a_log() {
     on_both(async |world: World| {
-        enter(&world, 0..300).await;
+        record(&world, 0..300).await;
         let all: Vec<_> = ["one", "two", "three", "four"].map(|owner| seal_as(&world, owner)).into();
         let counts = futures_util::future::join_all(all).await;
         let counts: Vec<usize> = counts.into_iter().map(Result::unwrap).collect();
@@ -189,11 +189,11 @@ async fn one_of_many_sealers_goes_on_with_a_log() {
         assert_eq!(counts.iter().filter(|count| **count > 0).count(), 1);
         let owner = ["one", "two", "three", "four"][counts.iter().position(|count| *count > 0).unwrap()];
         let other = if owner == "one" { "two" } else { "one" };
-        enter(&world, 0..5).await;
+        record(&world, 0..5).await;
         assert_eq!(seal_as(&world, other).await.unwrap(), 0, "somebody else has the lease");
         assert_eq!(seal_as(&world, owner).await.unwrap(), 5);
         // Whoever dies does not keep it.
-        enter(&world, 0..5).await;
+        record(&world, 0..5).await;
         let mut later = lease(&world, other);
         later.now = later.now.plus_millis(120_000);
         assert_eq!(seal_once(&world, later).await.unwrap(), 5);
@@ -228,13 +228,13 @@ pub(crate) async fn behind(world: &World, statement: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
     on_both(async |world: World| {
-        enter(&world, 0..600).await;
+        record(&world, 0..600).await;
         sealed(&world).await;
         let (note, _) = read(&world, async |tx| tx.newest_checkpoint().await).await.unwrap();
         let known = Checkpoint::read(&note).unwrap();
-        enter(&world, 600..700).await;
+        record(&world, 600..700).await;
         sealed(&world).await;
-        enter(&world, 700..702).await;
+        record(&world, 700..702).await;
         let tenant = world.ctx().tenant;
         let rows = read(&world, async |tx| tx.sealed(0, 700).await).await;
         let id = |at: usize| rows[at].id.clone();
@@ -328,9 +328,9 @@ pub(crate) fn hex(kind: Kind, bytes: &[u8]) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn entries_are_written_once() {
     let world = world(Kind::Sqlite).await;
-    enter(&world, 0..2).await;
+    record(&world, 0..2).await;
     sealed(&world).await;
-    enter(&world, 2..3).await;
+    record(&world, 2..3).await;
     let refused = |statement: &str| {
         let mut conn = world.raw_sqlite();
         diesel::connection::SimpleConnection::batch_execute(&mut conn, statement).unwrap_err().to_string()
@@ -369,10 +369,10 @@ async fn entries_are_written_once() {
 async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
     on_both(async |world: World| {
         for hundred in 0..10 {
-            enter(&world, hundred * 100..hundred * 100 + 100).await;
+            record(&world, hundred * 100..hundred * 100 + 100).await;
             sealed(&world).await;
         }
-        enter(&world, 1000..1010).await;
+        record(&world, 1000..1010).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
         let old = async |from: u64| {
@@ -473,9 +473,9 @@ pub(crate) async fn declare(world: &World, removal: &Removal) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_that_is_not_what_was_signed_is_not_gone_on_with() {
     on_both(async |world: World| {
-        enter(&world, 0..10).await;
+        record(&world, 0..10).await;
         sealed(&world).await;
-        enter(&world, 10..20).await;
+        record(&world, 10..20).await;
         let tenant = world.ctx().tenant;
         if world.kind == Kind::Sqlite {
             world.raw("DROP TRIGGER audit_checkpoints_stay").await;
@@ -503,7 +503,7 @@ async fn a_log_that_is_not_what_was_signed_is_not_gone_on_with() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_is_erased_leaves_proofs_valid() {
     on_both(async |world: World| {
-        enter(&world, 0..20).await;
+        record(&world, 0..20).await;
         sealed(&world).await;
         let erase = async |_: &Ctx, tx: &mut Tx| tx.erase_addresses("usr_1").await;
         let declared = async |_: &Ctx, tx: &mut Tx| {
@@ -515,7 +515,7 @@ async fn an_address_that_is_erased_leaves_proofs_valid() {
         let found = verified(&world, Vec::new()).await;
         assert_eq!((found.erased, found.count), (20, 0));
         // What somebody else erases as well was declared by nobody, sealed or not.
-        enter(&world, 20..22).await;
+        record(&world, 20..22).await;
         assert_eq!(world.change(&world.ctx().tenant, erase).await.unwrap(), 2);
         let undeclared = Finding::ErasedUndeclared { actor: "usr_1".into(), erased: 22, declared: 20 };
         assert_eq!(verified(&world, Vec::new()).await.findings, std::slice::from_ref(&undeclared));

@@ -7,7 +7,7 @@ use audit::{AuditStore, Audited, Event, events::users::UserDeactivated};
 use directory::{NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier};
 use kernel::StoreError;
 use scim_core::{
-    Draft, Filter, Group, GroupDraft, GroupStore, MemberChanges, Query, UserStore,
+    Filter, Group, GroupDraft, GroupStore, MemberChanges, Query, UserDraft, UserStore,
     schema::{GROUPS, USERS},
 };
 use serde_json::json;
@@ -158,7 +158,7 @@ async fn a_tenant_sees_nothing_of_another() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let draft =
-            Draft::read(&json!({ "userName": "ada", "externalId": "1", "emails": ["ada@x.example"] }))
+            UserDraft::read(&json!({ "userName": "ada", "externalId": "1", "emails": ["ada@x.example"] }))
                 .unwrap();
         let ada = scim_core::User::new(&ctx, draft.clone()).unwrap();
         let kept = ada.clone();
@@ -231,7 +231,7 @@ async fn users_from_before_filters_are_found_by_them() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let body = json!({ "userName": "ada", "name": { "familyName": "ÉCLAIR" } });
-        let ada = scim_core::User::new(&ctx, Draft::read(&body).unwrap()).unwrap();
+        let ada = scim_core::User::new(&ctx, UserDraft::read(&body).unwrap()).unwrap();
         world.change(&ctx.tenant, async move |_, tx| tx.insert_user(&ada).await).await.unwrap();
         let total = async || {
             let filter = Filter::parse(&USERS, r#"name.familyName eq "éclair""#).unwrap();
@@ -258,7 +258,7 @@ async fn who_is_deleted_while_joining_is_in_no_group() {
     on_both(async |world: World| {
         for round in 0..20 {
             let ctx = world.ctx();
-            let ada = Draft::read(&json!({ "userName": format!("ada-{round}") })).unwrap();
+            let ada = UserDraft::read(&json!({ "userName": format!("ada-{round}") })).unwrap();
             let ada = scim_core::User::new(&ctx, ada).unwrap();
             let group = GroupDraft::read(&json!({ "displayName": format!("g-{round}") })).unwrap();
             let group = Group::new(&ctx, &group).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kernel::StoreError;
 use scim_core::{
-    Draft, Filter, Group, GroupDraft, GroupStore, MemberChanges, Membership, Page, Query, Start, User,
+    Filter, Group, GroupDraft, GroupStore, MemberChanges, Membership, Page, Query, Start, User, UserDraft,
     UserStore,
     conformance::generate::Random,
     schema::{GROUPS, USERS},
@@ -24,7 +24,7 @@ fn random_users(world: &World, random: &mut Random) -> Vec<User> {
         if users.len() == USERS_MADE {
             break;
         }
-        let draft = Draft::read(&random.user(&USERS, &format!("-{number}"))).unwrap();
+        let draft = UserDraft::read(&random.user(&USERS, &format!("-{number}"))).unwrap();
         let mut user = User::new(&world.ctx(), draft).unwrap();
         // Sign-in addresses are unique; each user has one of its own, beside those that many share.
         let own = serde_json::json!({ "value": format!("{number}@own.example"), "primary": true });

@@ -12,7 +12,7 @@ use store::{
 };
 
 use crate::{
-    audit_log::{behind, declare, enter, hex, keys, read, retain, sealed, verified},
+    audit_log::{behind, declare, hex, keys, read, record, retain, sealed, verified},
     support::{World, on_both},
 };
 
@@ -64,7 +64,7 @@ fn forged(world: &World, id: &str, action: &str, metadata: &str) -> StoredEntry 
 #[tokio::test(flavor = "multi_thread")]
 async fn forged_entries_are_never_sealed_and_always_found() {
     on_both(async |world: World| {
-        let written = enter(&world, 0..5).await;
+        let written = record(&world, 0..5).await;
         let tenant = world.ctx().tenant;
         let theirs =
             EntryKeys::derive(&MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![8; 32]))]).unwrap());
@@ -106,7 +106,7 @@ async fn forged_entries_are_never_sealed_and_always_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn macs_of_sealed_entries_are_verified() {
     on_both(async |world: World| {
-        enter(&world, 0..4).await;
+        record(&world, 0..4).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
         let rows = read(&world, async |tx| tx.sealed(0, 4).await).await;
@@ -141,7 +141,7 @@ async fn macs_of_sealed_entries_are_verified() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_declaration_hides_no_deletion() {
     on_both(async |world: World| {
-        enter(&world, 0..600).await;
+        record(&world, 0..600).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
         // Everything that a removal leaves: the entry, the row, and a statement, signed with a key of theirs.
@@ -184,7 +184,7 @@ async fn a_forged_declaration_hides_no_deletion() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_removed_had_to_be_older_than_its_retention() {
     on_both(async |world: World| {
-        enter(&world, 0..600).await;
+        record(&world, 0..600).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
         let (name, checkpoints) = (tenant.to_string(), keys().of(tenant.as_str()));
@@ -208,9 +208,9 @@ async fn what_was_removed_had_to_be_older_than_its_retention() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_read_is_found_at_its_place() {
     on_both(async |world: World| {
-        enter(&world, 0..520).await;
+        record(&world, 0..520).await;
         sealed(&world).await;
-        enter(&world, 520..523).await;
+        record(&world, 520..523).await;
         let tenant = world.ctx().tenant;
         let rows = read(&world, async |tx| tx.sealed(0, 520).await).await;
         let waiting = read(&world, async |tx| tx.waiting("", 10).await).await;

@@ -7,7 +7,7 @@ use store::{Tx, testing::Kind};
 use tokio::time::timeout;
 
 use crate::{
-    audit_log::{behind, enter, hex, read, sealed, verified},
+    audit_log::{behind, hex, read, record, sealed, verified},
     support::{World, on_both},
 };
 
@@ -28,7 +28,7 @@ async fn unconstrained(world: &World, statement: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_stands_outside_the_log_is_found() {
     on_both(async |world: World| {
-        enter(&world, 0..5).await;
+        record(&world, 0..5).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
         let leaf = hex(world.kind, &[0; 32]);
@@ -68,7 +68,7 @@ async fn what_stands_outside_the_log_is_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_time_in_another_spelling_is_found() {
     on_both(async |world: World| {
-        enter(&world, 0..5).await;
+        record(&world, 0..5).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
         let id = read(&world, async |tx: &mut Tx| tx.sealed(2, 3).await).await[0].id.clone();
@@ -104,7 +104,7 @@ async fn a_time_in_another_spelling_is_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_size_that_somebody_made_up_does_not_hold_up_a_verification() {
     on_both(async |world: World| {
-        enter(&world, 0..300).await;
+        record(&world, 0..300).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
         let huge: u64 = 9_000_000_000_000_000_000;

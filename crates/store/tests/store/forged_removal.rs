@@ -9,7 +9,7 @@ use kernel::{Ctx, StoreError, Timestamp};
 use store::Tx;
 
 use crate::{
-    audit_log::{behind, declare, enter, keys, read, retain, sealed, verified},
+    audit_log::{behind, declare, keys, read, record, retain, sealed, verified},
     support::{World, on_both},
 };
 
@@ -51,7 +51,7 @@ async fn entries_left(world: &World) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_retention_under_a_new_number_is_found_and_not_in_force() {
     on_both(async |world: World| {
-        enter(&world, 0..600).await;
+        record(&world, 0..600).await;
         sealed(&world).await;
         let now = world.env.now();
         retain_at(&world, 1, now.plus_millis(-2000)).await;
@@ -80,7 +80,7 @@ async fn an_old_retention_under_a_new_number_is_found_and_not_in_force() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_declaration_removes_nothing() {
     on_both(async |world: World| {
-        enter(&world, 0..600).await;
+        record(&world, 0..600).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
         let row = format!("INSERT INTO audit_drops VALUES ('{tenant}', 9999999, '2026-01-01 00:00:00')");
@@ -95,7 +95,7 @@ async fn an_unsigned_declaration_removes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_entries_that_a_signed_removal_covers_are_removed() {
     on_both(async |world: World| {
-        enter(&world, 0..600).await;
+        record(&world, 0..600).await;
         sealed(&world).await;
         retain(&world, Some(1)).await;
         declare(&world, &removal_of_512(&world, 1).await).await;

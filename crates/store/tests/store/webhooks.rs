@@ -1,8 +1,8 @@
 //! Deliveries on both databases: in the transaction of the change, taken by one, recorded once.
 
 use ::webhooks::{
-    Attempt, AttemptError, Batch, Key, Lease, Next, Outcome, Report, SecretKeys, Subscription,
-    SubscriptionId, Taken, client::Guard,
+    Attempt, AttemptError, Batch, Key, Lease, LeaseOutcome, NextAttempt, Outcome, Report, SecretKeys,
+    Subscription, SubscriptionId, client::AddressGuard,
 };
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Id, MasterKeys, Secret, StoreError, Timestamp};
@@ -22,7 +22,7 @@ async fn subscribe(world: &World, filter: &str) -> Subscription {
             SecretKeys::new(&MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap());
         let new =
             ::webhooks::New { name: "x".into(), url: "https://x.example/".into(), event_filters: filters };
-        let (made, _) = ::webhooks::create(ctx, tx, (&Guard::default(), &keys), new).await.unwrap();
+        let (made, _) = ::webhooks::create(ctx, tx, (&AddressGuard::default(), &keys), new).await.unwrap();
         Ok(made)
     };
     world.change(&world.ctx().tenant, work).await.unwrap()
@@ -33,7 +33,7 @@ async fn happens(world: &World) {
     world.change(&world.ctx().tenant, async |_: &Ctx, _: &mut Tx| Ok(())).await.unwrap();
 }
 
-async fn take(world: &World, of: &Subscription, lease: Lease, is_held: bool) -> Taken {
+async fn take(world: &World, of: &Subscription, lease: Lease, is_held: bool) -> LeaseOutcome {
     let id = of.id.clone();
     let work = async move |_: &Ctx, tx: &mut Tx| {
         if !is_held {
@@ -46,7 +46,7 @@ async fn take(world: &World, of: &Subscription, lease: Lease, is_held: bool) -> 
 
 async fn fresh(world: &World, of: &Subscription, owner: &str) -> Vec<Attempt> {
     match take(world, of, lease(world, owner), false).await {
-        Taken::Ours { fresh, .. } => fresh,
+        LeaseOutcome::Ours { fresh, .. } => fresh,
         other => panic!("{other:?}"),
     }
 }
@@ -67,7 +67,7 @@ async fn record_all(world: &World, reports: Vec<(SubscriptionId, Report)>) {
 
 fn report(world: &World, attempt: &Attempt, status: u16, next: Option<Timestamp>) -> Report {
     let outcome = Outcome { status: Some(status), error: None, ..Outcome::failed(AttemptError::Connect, 5) };
-    let next = next.map(|at| Next { id: Id::new(&*world.env), at });
+    let next = next.map(|at| NextAttempt { id: Id::new(&*world.env), at });
     Report { attempt: attempt.clone(), outcome, attempted_at: world.env.now(), next }
 }
 
@@ -112,21 +112,21 @@ async fn of_many_who_take_a_subscription_one_has_it() {
         let all = (0..16).map(async |number| {
             matches!(
                 take(&world, &one, lease(&world, &format!("d{number}")), false).await,
-                Taken::Ours { .. }
+                LeaseOutcome::Ours { .. }
             )
         });
         let won = futures_util::future::join_all(all).await;
         assert_eq!(won.iter().filter(|won| **won).count(), 1);
         let owner = format!("d{}", won.iter().position(|won| *won).unwrap());
-        assert!(matches!(take(&world, &one, lease(&world, &owner), true).await, Taken::Ours { .. }));
-        assert_eq!(take(&world, &one, lease(&world, "another"), true).await, Taken::Elsewhere);
+        assert!(matches!(take(&world, &one, lease(&world, &owner), true).await, LeaseOutcome::Ours { .. }));
+        assert_eq!(take(&world, &one, lease(&world, "another"), true).await, LeaseOutcome::Elsewhere);
         // When its time is over, it is anybody's.
         let later = lease(&world, "another").now.plus_millis(Lease::LENGTH + 1);
         let late = Lease { owner: "another".into(), now: later, until: later.plus_millis(Lease::LENGTH) };
-        assert!(matches!(take(&world, &one, late, false).await, Taken::Ours { .. }));
+        assert!(matches!(take(&world, &one, late, false).await, LeaseOutcome::Ours { .. }));
         assert_eq!(
             take(&world, &one, lease(&world, &owner), true).await,
-            Taken::Elsewhere,
+            LeaseOutcome::Elsewhere,
             "who had it is told"
         );
     })

@@ -25,7 +25,7 @@ pub struct Answer {
 
 /// How much of a body is kept, and read.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Room {
+pub(super) enum BodyLimit {
     /// So many bytes are all there may be.
     Whole(usize),
     /// The beginning is kept, and more is read: a connection whose answer has been read can be used again.
@@ -34,13 +34,13 @@ pub(super) enum Room {
 
 impl Answer {
     /// Reads what there is room for. Its time is for the caller to give, before and after.
-    pub(super) async fn read(response: Response<Incoming>, room: Room) -> Result<Self, Failure> {
+    pub(super) async fn read(response: Response<Incoming>, room: BodyLimit) -> Result<Self, Failure> {
         let (head, mut body) = response.into_parts();
         let (kept, read) = match room {
-            Room::Whole(bytes) => (bytes, bytes),
-            Room::Beginning { kept, read } => (kept, read),
+            BodyLimit::Whole(bytes) => (bytes, bytes),
+            BodyLimit::Beginning { kept, read } => (kept, read),
         };
-        let is_whole = matches!(room, Room::Whole(_));
+        let is_whole = matches!(room, BodyLimit::Whole(_));
         if is_whole && body.size_hint().lower() > u64::try_from(kept).unwrap_or(u64::MAX) {
             return Err(Failure::TooLarge);
         }

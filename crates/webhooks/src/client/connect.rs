@@ -17,7 +17,7 @@ use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use super::{
-    Guard, Resolve,
+    AddressGuard, Resolve,
     connection::{Connection, Stream},
     target::{literal, server_name},
 };
@@ -48,22 +48,22 @@ pub(super) enum ConnectError {
 
 /// Makes connections, for hyper's client: names and literal addresses pass the same gate.
 #[derive(Clone)]
-pub(super) struct Connector(Arc<Gate>);
+pub(super) struct Connector(Arc<ConnectContext>);
 
 /// What a connection is made with.
-pub(super) struct Gate {
-    pub(super) guard: Guard,
+pub(super) struct ConnectContext {
+    pub(super) guard: AddressGuard,
     pub(super) resolver: Arc<dyn Resolve>,
     pub(super) tls: Arc<ClientConfig>,
     pub(super) limit: Duration,
 }
 
 impl Connector {
-    pub(super) fn new(gate: Gate) -> Self {
+    pub(super) fn new(gate: ConnectContext) -> Self {
         Self(Arc::new(gate))
     }
 
-    pub(super) fn guard(&self) -> &Guard {
+    pub(super) fn guard(&self) -> &AddressGuard {
         &self.0.guard
     }
 }
@@ -89,7 +89,7 @@ impl Service<Uri> for Connector {
     }
 }
 
-impl Gate {
+impl ConnectContext {
     async fn open(&self, uri: &Uri) -> Result<Box<dyn Stream>, ConnectError> {
         let (is_secure, default_port) = match uri.scheme_str() {
             Some("https") => (true, 443),

@@ -24,9 +24,9 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Whether a connection has brought an answer already. It travels with the connection's answers and errors.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Used(Arc<AtomicBool>);
+pub(super) struct ConnectionUse(Arc<AtomicBool>);
 
-impl Used {
+impl ConnectionUse {
     pub(super) fn mark(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -45,12 +45,12 @@ pub(super) struct Connection {
     stream: Pin<Box<dyn Stream>>,
     limit: Duration,
     stuck: Option<Pin<Box<Sleep>>>,
-    used: Used,
+    used: ConnectionUse,
 }
 
 impl Connection {
     pub(super) fn new(stream: Box<dyn Stream>, limit: Duration) -> Self {
-        Self { stream: stream.into(), limit, stuck: None, used: Used::default() }
+        Self { stream: stream.into(), limit, stuck: None, used: ConnectionUse::default() }
     }
 
     /// Starts the time when writing is held up; it runs until everything is out, however it drips.

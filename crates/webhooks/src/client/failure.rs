@@ -81,7 +81,7 @@ pub(super) fn is_closed(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// An error and everything below it in one line, for the log.
-pub(super) fn told(error: &(dyn Error + 'static)) -> String {
+pub(super) fn chain_text(error: &(dyn Error + 'static)) -> String {
     chain(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 

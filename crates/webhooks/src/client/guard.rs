@@ -39,12 +39,12 @@ const NAT64: (Ipv6Addr, u8) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96
 
 /// Who may be talked to: globally reachable unicast addresses, and what the operator has excepted.
 #[derive(Debug, Clone, Default)]
-pub struct Guard {
+pub struct AddressGuard {
     allow: Vec<IpCidr>,
     allow_http: bool,
 }
 
-impl Guard {
+impl AddressGuard {
     /// With the operator's exceptions: ranges that are admitted although they are not in the Internet, and whether
     /// `http` will do where no TLS is to be had.
     pub fn new(allow: Vec<IpCidr>, allow_http: bool) -> Self {

@@ -1,7 +1,7 @@
 //! An HTTP client for addresses that strangers choose.
 //!
 //! Whoever may write down a URL that a server then asks for can make that server ask its own network: the database
-//! beside it, the metadata of the cloud it runs in. So nothing is left here of what makes that easy. A [`Guard`] says
+//! beside it, the metadata of the cloud it runs in. So nothing is left here of what makes that easy. A [`AddressGuard`] says
 //! which addresses may be talked to, by default only those that the whole Internet reaches. There is one place where
 //! connections are made, it sees what a name has been resolved to, and it connects to exactly what it has checked: no
 //! second look-up between the check and the connection, no redirects, no proxies from the environment.
@@ -32,7 +32,7 @@ mod target;
 
 pub use answer::Answer;
 pub use failure::Failure;
-pub use guard::Guard;
+pub use guard::AddressGuard;
 pub use resolve::{Resolve, SystemResolver};
 pub use send::{Client, ClientSettings, SetupError};
 pub use target::{Target, UrlError};

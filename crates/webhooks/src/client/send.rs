@@ -16,11 +16,11 @@ use rustls::{
 use tokio::time::{Instant, timeout};
 
 use super::{
-    Answer, Failure, Guard, Resolve, SystemResolver, Target,
-    answer::Room,
-    connect::{Connector, Gate},
-    connection::Used,
-    failure::{is_closed, told},
+    AddressGuard, Answer, Failure, Resolve, SystemResolver, Target,
+    answer::BodyLimit,
+    connect::{ConnectContext, Connector},
+    connection::ConnectionUse,
+    failure::{chain_text, is_closed},
 };
 
 /// All of an exchange, unless set otherwise.
@@ -34,7 +34,7 @@ const BUFFER: usize = 32 * 1024;
 /// Fields that a head may have.
 const HEADERS: usize = 100;
 /// What is kept of the answer to a POST, and what is read of it.
-const POSTED: Room = Room::Beginning { kept: 4_096, read: 64 * 1024 };
+const POSTED: BodyLimit = BodyLimit::Beginning { kept: 4_096, read: 64 * 1024 };
 
 /// What frames a message or concerns one connection. Here that is hyper's business: a length that is not the body's
 /// would turn the rest of the body into another request.
@@ -87,11 +87,11 @@ pub enum SetupError {
     Tls(#[from] rustls::Error),
 }
 
-/// Asks receivers whom a [`Guard`] admits, over connections that are used again. A clone is the same client.
+/// Asks receivers whom a [`AddressGuard`] admits, over connections that are used again. A clone is the same client.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
 
-struct Inner {
+struct ClientState {
     http: legacy::Client<Connector, Full<Bytes>>,
     connector: Connector,
     limit: Duration,
@@ -105,10 +105,10 @@ impl fmt::Debug for Client {
 
 impl Client {
     /// Reads the certificates that the operating system trusts, from files, so it is for the start of a program.
-    pub fn new(guard: Guard, settings: ClientSettings) -> Result<Self, SetupError> {
+    pub fn new(guard: AddressGuard, settings: ClientSettings) -> Result<Self, SetupError> {
         let ClientSettings { time_limit: limit, extra_roots, resolver } = settings;
         let tls = Arc::new(tls(extra_roots)?);
-        let connector = Connector::new(Gate { guard, resolver, tls, limit });
+        let connector = Connector::new(ConnectContext { guard, resolver, tls, limit });
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
@@ -116,11 +116,11 @@ impl Client {
             .http1_max_buf_size(BUFFER)
             .http1_max_headers(HEADERS)
             .build(connector.clone());
-        Ok(Self(Arc::new(Inner { http, connector, limit })))
+        Ok(Self(Arc::new(ClientState { http, connector, limit })))
     }
 
     /// Who may be talked to.
-    pub fn guard(&self) -> &Guard {
+    pub fn guard(&self) -> &AddressGuard {
         self.0.connector.guard()
     }
 
@@ -129,21 +129,21 @@ impl Client {
     /// A receiver may close a connection just when it is used again; then the request is sent once more over a new one.
     /// So a receiver can get a request twice, as it can when its answer is lost, and has to know them by their id.
     pub async fn post(&self, target: &Target, headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
-        self.ask(&Method::POST, target, headers, body, POSTED).await
+        self.request(&Method::POST, target, headers, body, POSTED).await
     }
 
     /// Gets all of a body; one that has more bytes than this is refused.
     pub async fn get(&self, target: &Target, headers: HeaderMap, max_body: usize) -> Result<Answer, Failure> {
-        self.ask(&Method::GET, target, headers, Bytes::new(), Room::Whole(max_body)).await
+        self.request(&Method::GET, target, headers, Bytes::new(), BodyLimit::Whole(max_body)).await
     }
 
-    async fn ask(
+    async fn request(
         &self,
         method: &Method,
         target: &Target,
         mut headers: HeaderMap,
         body: Bytes,
-        room: Room,
+        room: BodyLimit,
     ) -> Result<Answer, Failure> {
         for name in &OURS {
             headers.remove(name);
@@ -168,14 +168,14 @@ impl Client {
         }
         match result {
             Ok(response) => {
-                if let Some(used) = response.extensions().get::<Used>() {
+                if let Some(used) = response.extensions().get::<ConnectionUse>() {
                     used.mark();
                 }
                 Ok(response)
             }
             Err(error) => {
                 let failure = Failure::of(&error);
-                tracing::debug!(?failure, error = told(&error), "no answer");
+                tracing::debug!(?failure, error = chain_text(&error), "no answer");
                 Err(failure)
             }
         }
@@ -196,7 +196,7 @@ fn was_used(error: &legacy::Error) -> bool {
     if let Some(connected) = error.connect_info() {
         connected.get_extras(&mut extras);
     }
-    extras.get::<Used>().is_some_and(Used::is_marked)
+    extras.get::<ConnectionUse>().is_some_and(ConnectionUse::is_marked)
 }
 
 fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, SetupError> {

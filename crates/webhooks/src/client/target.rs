@@ -6,7 +6,7 @@ use http::Uri;
 use rustls::pki_types::ServerName;
 use url::{Host, Url};
 
-use super::Guard;
+use super::AddressGuard;
 
 /// Bytes of a URL at most, as it is given and as it is kept.
 const LONGEST: usize = 2_048;
@@ -77,7 +77,7 @@ impl fmt::Debug for Target {
     }
 }
 
-impl Guard {
+impl AddressGuard {
     /// Reads a URL as browsers do, so that every odd spelling of an address becomes that address before it is judged,
     /// and refuses what cannot be asked for whatever the network looks like.
     pub fn target(&self, text: &str) -> Result<Target, UrlError> {

@@ -59,7 +59,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_secs(90);
 
 /// Something to be sent.
-pub(super) struct Sending {
+pub(super) struct SendInProgress {
     pub(super) key: Key,
     pub(super) to: Arc<(Receiver, Signers)>,
     pub(super) attempt: Attempt,
@@ -67,17 +67,17 @@ pub(super) struct Sending {
 
 /// The subscriptions of one tenant that have something to send.
 #[derive(Default)]
-struct Turns {
+struct TenantQueue {
     in_flight: usize,
     queue: VecDeque<SubscriptionId>,
     is_in_ring: bool,
 }
 
 /// All lanes, and whose turn it is.
-pub(super) struct Board {
+pub(super) struct Schedule {
     limits: Limits,
     lanes: HashMap<Key, Lane>,
-    tenants: HashMap<TenantId, Turns>,
+    tenants: HashMap<TenantId, TenantQueue>,
     ring: VecDeque<TenantId>,
     /// Lanes to be read.
     to_take: VecDeque<Key>,
@@ -91,7 +91,7 @@ pub(super) struct Board {
     retries: usize,
 }
 
-impl Board {
+impl Schedule {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -157,7 +157,7 @@ impl Board {
     }
 
     /// A lane was read.
-    pub(super) fn taken(
+    pub(super) fn lane_read(
         &mut self,
         key: &Key,
         to: (Receiver, Signers),
@@ -213,10 +213,10 @@ impl Board {
         lane.is_queued = true;
         let turns = self.tenants.entry(key.tenant.clone()).or_default();
         turns.queue.push_back(key.subscription.clone());
-        self.enter(&key.tenant);
+        self.enqueue_tenant(&key.tenant);
     }
 
-    fn enter(&mut self, tenant: &TenantId) {
+    fn enqueue_tenant(&mut self, tenant: &TenantId) {
         let Some(turns) = self.tenants.get_mut(tenant) else { return };
         if !turns.is_in_ring && !turns.queue.is_empty() && turns.in_flight < self.limits.tenant {
             turns.is_in_ring = true;
@@ -225,7 +225,7 @@ impl Board {
     }
 
     /// The next to be sent: one of each tenant in turn, one of each of its subscriptions in turn.
-    pub(super) fn next_send(&mut self, now: Instant, time: Timestamp) -> Option<Sending> {
+    pub(super) fn next_send(&mut self, now: Instant, time: Timestamp) -> Option<SendInProgress> {
         while self.in_flight() < self.limits.total {
             let tenant = self.ring.pop_front()?;
             let Some(turns) = self.tenants.get_mut(&tenant) else { continue };
@@ -233,7 +233,7 @@ impl Board {
             let Some(subscription) = turns.queue.pop_front() else { continue };
             let key = Key { tenant, subscription };
             let sending = self.send(&key, now, time);
-            self.enter(&key.tenant);
+            self.enqueue_tenant(&key.tenant);
             if sending.is_some() {
                 return sending;
             }
@@ -241,7 +241,7 @@ impl Board {
         None
     }
 
-    fn send(&mut self, key: &Key, now: Instant, time: Timestamp) -> Option<Sending> {
+    fn send(&mut self, key: &Key, now: Instant, time: Timestamp) -> Option<SendInProgress> {
         let share = self.limits.total - self.limits.total / 5;
         let (room_for_fresh, room_for_retries) = (self.fresh < share, self.retries < share);
         let lane = self.lanes.get_mut(key)?;
@@ -282,7 +282,7 @@ impl Board {
         }
         self.offer(key);
         self.consider(key, now);
-        Some(Sending { key: key.clone(), to, attempt })
+        Some(SendInProgress { key: key.clone(), to, attempt })
     }
 
     /// An attempt has an outcome: there is room for others.
@@ -303,7 +303,7 @@ impl Board {
             lane.breaker.note(outcome);
         }
         self.offer(key);
-        self.enter(&key.tenant);
+        self.enqueue_tenant(&key.tenant);
         for key in std::mem::take(&mut self.parked) {
             self.offer(&key);
         }
@@ -324,7 +324,7 @@ impl Board {
     }
 
     /// Lanes whose time has come.
-    pub(super) fn wake(&mut self, now: Instant) {
+    pub(super) fn wake_due_lanes(&mut self, now: Instant) {
         while let Some((at, key)) = self.later.pop_first() {
             if at > now {
                 self.later.insert((at, key));
@@ -335,7 +335,7 @@ impl Board {
     }
 
     /// Reads what was put off, and forgets lanes that nothing was sent on for so long that their leases are over.
-    pub(super) fn tidy(&mut self, now: Instant) {
+    pub(super) fn release_idle_lanes(&mut self, now: Instant) {
         let put_off = self.lanes.iter().filter(|(_, lane)| lane.is_wanted && !lane.is_taking);
         for key in put_off.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
             self.consider(&key, now);
@@ -346,7 +346,7 @@ impl Board {
     }
 
     /// All lanes that are ours.
-    pub(super) fn held(&self) -> Vec<Key> {
+    pub(super) fn owned_lanes(&self) -> Vec<Key> {
         let held = self.lanes.iter().filter(|(_, lane)| lane.lease_until.is_some());
         held.map(|(key, _)| key.clone()).collect()
     }

@@ -9,7 +9,7 @@ use http::{
 };
 use kernel::{Env, Timestamp};
 
-use super::queue::{Deliver, Key, Receiver};
+use super::queue::{Deliverer, Key, Receiver};
 use crate::{
     client::{Client, Failure},
     delivery::{Attempt, AttemptError, Outcome},
@@ -30,7 +30,7 @@ pub struct HttpDeliver {
 }
 
 #[async_trait]
-impl Deliver for HttpDeliver {
+impl Deliverer for HttpDeliver {
     fn signers(&self, key: &Key, receiver: &Receiver, now: Timestamp) -> Result<Signers, KeyError> {
         (self.keys)().signers((&key.tenant, &key.subscription), &receiver.secrets, now)
     }

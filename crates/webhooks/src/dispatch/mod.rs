@@ -1,6 +1,6 @@
 //! Delivering: what is due is read, sent and recorded, each without waiting for the others.
 //!
-//! One task keeps the [`Board`]; reading, sending and recording are tasks of their own that tell it what came of them. So
+//! One task keeps the [`Schedule`]; reading, sending and recording are tasks of their own that tell it what came of them. So
 //! nothing but a lease is held while a receiver thinks.
 
 use crate::store::Queue;
@@ -21,10 +21,10 @@ use tokio::{
 pub use self::{
     board::Limits,
     http::{HttpDeliver, sent},
-    queue::{Batch, Deliver, Key, Lease, News, Receiver, Seen, Taken},
+    queue::{Batch, Deliverer, DispatchObserver, Key, Lease, LeaseOutcome, Receiver, Wakeups},
 };
 use self::{
-    board::{Board, Sending},
+    board::{Schedule, SendInProgress},
     reports::Reports,
 };
 use crate::delivery::{Attempt, Outcome};
@@ -43,8 +43,8 @@ const MESSAGES: usize = 256;
 const LAST: Duration = Duration::from_secs(10);
 
 /// Marks ids of dispatchers.
-enum OfDispatcher {}
-impl Kind for OfDispatcher {
+enum DispatcherKind {}
+impl Kind for DispatcherKind {
     const PREFIX: &'static str = "dsp";
 }
 
@@ -53,32 +53,32 @@ pub struct Dispatcher {
     /// Where deliveries wait.
     pub queue: Arc<dyn Queue>,
     /// What sends them.
-    pub deliver: Arc<dyn Deliver>,
+    pub deliver: Arc<dyn Deliverer>,
     /// Who looks on.
-    pub seen: Arc<dyn Seen>,
+    pub seen: Arc<dyn DispatchObserver>,
     /// Time and randomness.
     pub env: Arc<dyn Env>,
     /// How much at the same time.
     pub limits: Limits,
     /// What is new, by who commits it in this process.
-    pub news: News,
+    pub news: Wakeups,
     /// What is new, by others: it is not told on.
-    pub heard: News,
+    pub heard: Wakeups,
 }
 
 /// What a task tells.
 enum Message {
     Due(Result<Vec<Key>, StoreError>),
-    Taken { key: Key, most: usize, lease_until: Option<Timestamp>, taken: Result<Taken, StoreError> },
+    Taken { key: Key, most: usize, lease_until: Option<Timestamp>, taken: Result<LeaseOutcome, StoreError> },
     Done { key: Key, attempt: Attempt, outcome: Outcome, attempted_at: Timestamp },
     Recorded(Batch, Result<(), StoreError>),
 }
 
 /// A dispatcher at work.
-struct Work {
+struct RunningDispatcher {
     parts: Dispatcher,
     owner: String,
-    board: Board,
+    board: Schedule,
     reports: Reports,
     /// What others have told of.
     hearsay: HashSet<Key>,
@@ -94,10 +94,10 @@ impl Dispatcher {
     pub async fn run(self, end: impl Future<Output = ()>) {
         let (news, heard) = (self.news.clone(), self.heard.clone());
         let (tell, mut inbox) = mpsc::unbounded_channel();
-        let owner = Id::<OfDispatcher>::new(&*self.env).to_string();
-        let board = Board::new(self.limits);
+        let owner = Id::<DispatcherKind>::new(&*self.env).to_string();
+        let board = Schedule::new(self.limits);
         let (reports, is_looking, is_ending) = (Reports::default(), false, false);
-        let mut work = Work {
+        let mut work = RunningDispatcher {
             parts: self,
             owner,
             board,
@@ -114,7 +114,7 @@ impl Dispatcher {
         loop {
             let wake = work.pump();
             tokio::select! {
-                Some(message) = inbox.recv() => work.hear_all(message, &mut inbox),
+                Some(message) = inbox.recv() => work.handle_messages(message, &mut inbox),
                 keys = news.next() => {
                     for (key, has_changed) in keys {
                         work.hearsay.remove(&key);
@@ -131,7 +131,7 @@ impl Dispatcher {
                         work.hearsay.insert(key);
                     }
                 }
-                _ = ticks.tick() => work.look(),
+                _ = ticks.tick() => work.poll_due(),
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {}
                 () = &mut end => break,
             }
@@ -141,22 +141,22 @@ impl Dispatcher {
             while work.board.in_flight() > 0 || !work.reports.is_empty() {
                 let wake = work.pump();
                 tokio::select! {
-                    Some(message) = inbox.recv() => work.hear_all(message, &mut inbox),
+                    Some(message) = inbox.recv() => work.handle_messages(message, &mut inbox),
                     () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {}
                 }
             }
         };
         // What is cut off has no outcome: it is sent again by whoever comes next.
         let _in_time = timeout(LAST, finish).await;
-        work.release(&work.board.held()).await;
+        work.release(&work.board.owned_lanes()).await;
     }
 }
 
-impl Work {
+impl RunningDispatcher {
     /// Starts what can be started; when to look again.
     fn pump(&mut self) -> Option<Instant> {
         let (now, time) = (Instant::now(), self.parts.env.now());
-        self.board.wake(now);
+        self.board.wake_due_lanes(now);
         self.take_all(time);
         while !self.is_ending {
             let Some(sending) = self.board.next_send(now, time) else { break };
@@ -193,7 +193,7 @@ impl Work {
         });
     }
 
-    fn send(&self, Sending { key, to, attempt }: Sending) {
+    fn send(&self, SendInProgress { key, to, attempt }: SendInProgress) {
         let (deliver, tell) = (Arc::clone(&self.parts.deliver), self.tell.clone());
         let attempted_at = self.parts.env.now();
         tokio::spawn(async move {
@@ -213,19 +213,19 @@ impl Work {
     }
 
     /// Hears what has been told, and what has been told meanwhile.
-    fn hear_all(&mut self, first: Message, inbox: &mut mpsc::UnboundedReceiver<Message>) {
+    fn handle_messages(&mut self, first: Message, inbox: &mut mpsc::UnboundedReceiver<Message>) {
         let mut next = Some(first);
         for _ in 0..MESSAGES {
             let Some(message) = next else { return };
-            self.hear(message);
+            self.handle_message(message);
             next = inbox.try_recv().ok();
         }
         if let Some(message) = next {
-            self.hear(message);
+            self.handle_message(message);
         }
     }
 
-    fn hear(&mut self, message: Message) {
+    fn handle_message(&mut self, message: Message) {
         let now = Instant::now();
         match message {
             Message::Due(found) => {
@@ -241,7 +241,7 @@ impl Work {
             }
             Message::Taken { key, most, lease_until, taken } => {
                 self.takes -= 1;
-                self.taken(&key, most, lease_until, taken, now);
+                self.lane_read(&key, most, lease_until, taken, now);
             }
             Message::Done { key, attempt, outcome, attempted_at } => {
                 self.board.done(&key, attempt.is_fresh, &outcome);
@@ -270,22 +270,22 @@ impl Work {
         }
     }
 
-    fn taken(
+    fn lane_read(
         &mut self,
         key: &Key,
         most: usize,
         lease_until: Option<Timestamp>,
-        taken: Result<Taken, StoreError>,
+        taken: Result<LeaseOutcome, StoreError>,
         now: Instant,
     ) {
         let is_hearsay = self.hearsay.remove(key);
         match taken {
-            Ok(Taken::Ours { receiver, fresh, retries }) => {
+            Ok(LeaseOutcome::Ours { receiver, fresh, retries }) => {
                 match self.parts.deliver.signers(key, &receiver, self.parts.env.now()) {
                     Ok(signers) => {
                         let has_more = fresh.len() >= most || retries.len() >= most;
                         let found = (fresh, retries);
-                        self.board.taken(key, (*receiver, signers), found, (has_more, lease_until), now);
+                        self.board.lane_read(key, (*receiver, signers), found, (has_more, lease_until), now);
                     }
                     Err(error) => {
                         self.parts.seen.unsigned(key, &error);
@@ -294,8 +294,8 @@ impl Work {
                     }
                 }
             }
-            Ok(Taken::Nothing) => self.board.not_taken(key),
-            Ok(Taken::Elsewhere) => {
+            Ok(LeaseOutcome::Nothing) => self.board.not_taken(key),
+            Ok(LeaseOutcome::Elsewhere) => {
                 // Who has told knows that already.
                 if !is_hearsay {
                     self.parts.seen.elsewhere(key, false);
@@ -310,8 +310,8 @@ impl Work {
     }
 
     /// Looks for what nobody has told of.
-    fn look(&mut self) {
-        self.board.tidy(Instant::now());
+    fn poll_due(&mut self) {
+        self.board.release_idle_lanes(Instant::now());
         if self.is_looking {
             return;
         }

@@ -59,7 +59,7 @@ pub struct Receiver {
 
 /// What came of asking for a subscription's deliveries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum LeaseOutcome {
     /// It is gone or disabled: nothing is sent.
     Nothing,
     /// Somebody else delivers to it.
@@ -90,7 +90,7 @@ pub struct Batch {
 
 /// What sends.
 #[async_trait]
-pub trait Deliver: Send + Sync + 'static {
+pub trait Deliverer: Send + Sync + 'static {
     /// What signs for this receiver now.
     fn signers(&self, key: &Key, receiver: &Receiver, now: Timestamp) -> Result<Signers, KeyError>;
     /// Sends an attempt and waits for the answer: 15 s at most.
@@ -98,7 +98,7 @@ pub trait Deliver: Send + Sync + 'static {
 }
 
 /// Who looks on: for figures and logs.
-pub trait Seen: Send + Sync + 'static {
+pub trait DispatchObserver: Send + Sync + 'static {
     /// An attempt has an outcome.
     fn attempted(&self, _key: &Key, _report: &Report) {}
     /// So many are being sent, and so many subscriptions are looked after.
@@ -113,17 +113,17 @@ pub trait Seen: Send + Sync + 'static {
 
 /// Subscriptions that have something new: told by whoever has committed it, heard by the dispatcher. Telling never waits.
 #[derive(Clone, Default)]
-pub struct News(Arc<Told>);
+pub struct Wakeups(Arc<NewsState>);
 
 #[derive(Default)]
-struct Told {
+struct NewsState {
     keys: Mutex<HashSet<(Key, bool)>>,
     notify: Notify,
 }
 
-impl News {
+impl Wakeups {
     /// There is a new delivery for it, or (`has_changed`) it is not what it was.
-    pub fn tell(&self, key: Key, has_changed: bool) {
+    pub fn notify(&self, key: Key, has_changed: bool) {
         self.0.keys.lock().unwrap_or_else(PoisonError::into_inner).insert((key, has_changed));
         self.0.notify.notify_one();
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::queue::{Batch, Key};
 use crate::{
-    delivery::{Attempt, AttemptError, DeliveryId, Next, Outcome, Report},
+    delivery::{Attempt, AttemptError, DeliveryId, NextAttempt, Outcome, Report},
     schedule::{PATIENCE, next_attempt},
     subscription::{DisabledReason, SubscriptionId},
 };
@@ -19,10 +19,10 @@ const LINGER: Duration = Duration::from_millis(5);
 
 /// Outcomes that wait to be written, by tenant: a unit of work is of one.
 #[derive(Default)]
-pub(super) struct Reports(HashMap<TenantId, Waiting>);
+pub(super) struct Reports(HashMap<TenantId, PendingReports>);
 
 #[derive(Default)]
-struct Waiting {
+struct PendingReports {
     reports: Vec<(SubscriptionId, Report)>,
     failing_since: HashMap<SubscriptionId, Option<Timestamp>>,
     disabled: Vec<(SubscriptionId, DisabledReason)>,
@@ -33,7 +33,7 @@ struct Waiting {
 }
 
 /// What an outcome means.
-pub(super) struct Added {
+pub(super) struct AddedReport {
     pub(super) report: Report,
     /// Since when nothing has succeeded.
     pub(super) failing_since: Option<Timestamp>,
@@ -53,7 +53,7 @@ impl Reports {
         key: &Key,
         (attempt, outcome, attempted_at): (Attempt, Outcome, Timestamp),
         before: Option<Timestamp>,
-    ) -> Added {
+    ) -> AddedReport {
         let now = env.now();
         let has_failed = !outcome.is_success();
         // That an event is not kept any more is not the receiver's doing.
@@ -70,7 +70,7 @@ impl Reports {
         let at = may_follow
             .then(|| next_attempt(env, attempt.number, outcome.retry_after.as_deref(), now))
             .flatten();
-        let next = at.map(|at| Next { id: DeliveryId::new(env), at });
+        let next = at.map(|at| NextAttempt { id: DeliveryId::new(env), at });
         let report = Report { attempt, outcome, attempted_at, next };
         let waiting = self.0.entry(key.tenant.clone()).or_default();
         waiting.since.get_or_insert_with(Instant::now);
@@ -81,12 +81,12 @@ impl Reports {
         if let Some(reason) = reason {
             waiting.disabled.push((key.subscription.clone(), reason));
         }
-        Added { report, failing_since, ends: reason.is_some() }
+        AddedReport { report, failing_since, ends: reason.is_some() }
     }
 
     /// What is to be written now: of a tenant of whom nothing is being written.
     pub(super) fn next(&mut self, now: Instant) -> Option<Batch> {
-        let is_due = |waiting: &Waiting| {
+        let is_due = |waiting: &PendingReports| {
             let has_waited = waiting.since.is_some_and(|since| now >= since + LINGER);
             !waiting.is_recording && (waiting.reports.len() >= AT_ONCE || has_waited)
         };

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
-use webhooks::client::Guard;
+use webhooks::client::AddressGuard;
 
 /// The same as the guard says, by octets, as slowly as one reads it.
 fn expected_v4([a, b, c, _]: [u8; 4]) -> bool {
@@ -38,7 +38,7 @@ fn expected_v6(address: Ipv6Addr) -> bool {
 }
 
 fn admits(address: &str) -> bool {
-    Guard::default().admits(address.parse().unwrap())
+    AddressGuard::default().admits(address.parse().unwrap())
 }
 
 /// Octets that are interesting more often than chance would have it.
@@ -64,7 +64,7 @@ proptest! {
     #[test]
     fn every_address_of_ipv4(octets in [octet(), octet(), octet(), octet()]) {
         let address = Ipv4Addr::from(octets);
-        let guard = Guard::default();
+        let guard = AddressGuard::default();
         prop_assert_eq!(guard.admits(address.into()), expected_v4(octets));
         prop_assert_eq!(guard.admits(address.to_ipv6_mapped().into()), expected_v4(octets));
     }
@@ -72,12 +72,12 @@ proptest! {
     #[test]
     fn every_address_of_ipv6(segments in prop::array::uniform8(segment())) {
         let address = Ipv6Addr::from(segments);
-        prop_assert_eq!(Guard::default().admits(address.into()), expected_v6(address));
+        prop_assert_eq!(AddressGuard::default().admits(address.into()), expected_v6(address));
     }
 
     #[test]
     fn an_exception_admits_its_range_and_nothing_else(octets in [octet(), octet(), octet(), octet()]) {
-        let guard = Guard::new(vec!["10.0.0.0/8".parse().unwrap()], false);
+        let guard = AddressGuard::new(vec!["10.0.0.0/8".parse().unwrap()], false);
         let expected = expected_v4(octets) || octets[0] == 10;
         prop_assert_eq!(guard.admits(Ipv4Addr::from(octets).into()), expected);
     }
@@ -165,7 +165,7 @@ fn whatever_is_not_the_internet_is_refused() {
 
 #[test]
 fn exceptions_are_for_the_address_and_not_for_its_spelling() {
-    let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()], false);
+    let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()], false);
     let admitted = |text: &str| guard.admits(text.parse::<IpAddr>().unwrap());
     assert!(admitted("127.0.0.1") && admitted("::ffff:127.0.0.1") && admitted("fd00::1"));
     assert!(!admitted("::1") && !admitted("::127.0.0.1") && !admitted("10.0.0.1") && !admitted("fc00::1"));
@@ -173,7 +173,7 @@ fn exceptions_are_for_the_address_and_not_for_its_spelling() {
 
 #[test]
 fn a_translator_leads_to_the_internet_and_not_to_its_metadata() {
-    let guard = Guard::new(vec!["64:ff9b::/96".parse().unwrap()], false);
+    let guard = AddressGuard::new(vec!["64:ff9b::/96".parse().unwrap()], false);
     assert!(guard.admits("64:ff9b::8.8.8.8".parse().unwrap()));
     assert!(!guard.admits("64:ff9b::169.254.169.254".parse().unwrap()));
     assert!(!guard.admits("64:ff9b::127.0.0.1".parse().unwrap()));

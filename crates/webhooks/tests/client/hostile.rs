@@ -6,9 +6,9 @@ use bytes::Bytes;
 use http::HeaderMap;
 use tokio::{task::JoinSet, time::Instant};
 use webhooks::client::{
-    Answer, Client,
+    AddressGuard, Answer, Client,
     Failure::{self, Blocked, Timeout},
-    Guard, SystemResolver,
+    SystemResolver,
     UrlError::TooLong,
 };
 
@@ -45,8 +45,8 @@ impl Clients {
         };
         Self {
             local: [PATIENT, SHORT].map(local_client),
-            strict: [PATIENT, SHORT].map(|limit| client_of(Guard::default(), limit, names())),
-            system: client_of(Guard::default(), PATIENT, SystemResolver::default()),
+            strict: [PATIENT, SHORT].map(|limit| client_of(AddressGuard::default(), limit, names())),
+            system: client_of(AddressGuard::default(), PATIENT, SystemResolver::default()),
         }
     }
 }
@@ -143,7 +143,7 @@ fn the_table_is_what_it_says() {
 
 #[test]
 fn a_url_has_a_length_and_is_kept_in_one_form() {
-    let guard = Guard::default();
+    let guard = AddressGuard::default();
     let path =
         |length: usize| format!("https://a.example/{}", "x".repeat(length - "https://a.example/".len()));
     assert_eq!(guard.target(&path(2_048)).unwrap().as_str(), path(2_048));

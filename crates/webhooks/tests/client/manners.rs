@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
-use webhooks::client::{self, Client, Failure, Guard, Resolve};
+use webhooks::client::{self, AddressGuard, Client, Failure, Resolve};
 
 use crate::{
     receiver::{
@@ -142,7 +142,7 @@ async fn a_name_that_leads_elsewhere_the_second_time_is_followed_no_second_time(
     // "Public" here is 127.0.0.2; the address that must never be reached is 127.0.0.1, on the same port.
     let receiver = Receiver::plain_on(&format!("127.0.0.2:{}", trap.port()), CLOSES).await;
     let names = Arc::new(Names::new().with("rebinds.test", &[&["127.0.0.2"], &["127.0.0.1"]]));
-    let guard = Guard::new(vec!["127.0.0.2/32".parse().unwrap()], true);
+    let guard = AddressGuard::new(vec!["127.0.0.2/32".parse().unwrap()], true);
     let client = client_of(guard, PATIENT, Shared(Arc::clone(&names)));
     let url = format!("http://rebinds.test:{}/", trap.port());
     assert_eq!(post(&client, &url).await.unwrap().status, 200);
@@ -156,7 +156,7 @@ async fn a_name_that_leads_elsewhere_the_second_time_is_followed_no_second_time(
 async fn the_next_address_is_tried_when_one_does_not_answer() {
     let receiver = Receiver::plain(&[Serve]).await;
     let names = Names::new().with("two.test", &[&["127.0.0.3", "127.0.0.1"]]);
-    let client = client_of(Guard::new(vec!["127.0.0.0/8".parse().unwrap()], true), PATIENT, names);
+    let client = client_of(AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()], true), PATIENT, names);
     let answer = post(&client, &format!("http://two.test:{}/", receiver.port())).await.unwrap();
     assert_eq!(answer.status, 200);
 }
@@ -165,7 +165,7 @@ async fn the_next_address_is_tried_when_one_does_not_answer() {
 async fn a_target_is_judged_by_the_client_that_asks() {
     let trap = Trap::new().await;
     let lenient = local_client(PATIENT);
-    let encrypted = Guard::new(vec!["127.0.0.1/32".parse().unwrap()], false);
+    let encrypted = AddressGuard::new(vec!["127.0.0.1/32".parse().unwrap()], false);
     let strict = client_of(encrypted, PATIENT, Names::new());
     let target = lenient.guard().target(&format!("http://{RECEIVER}:{}/", trap.port())).unwrap();
     assert_eq!(strict.post(&target, HeaderMap::new(), Bytes::new()).await, Err(Failure::Blocked));

@@ -16,7 +16,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair,
 use rustls::{ServerConfig, crypto::ring};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
-use webhooks::client::{Client, ClientSettings, Guard, Resolve};
+use webhooks::client::{AddressGuard, Client, ClientSettings, Resolve};
 
 /// For what is expected to end by itself: so long that a busy machine does not matter.
 pub(crate) const PATIENT: Duration = Duration::from_secs(30);
@@ -65,10 +65,10 @@ impl Resolve for Names {
 
 /// A client that talks to this machine too, in the clear, and trusts our authority.
 pub(crate) fn local_client(limit: Duration) -> Client {
-    client_of(Guard::new(vec!["127.0.0.1/32".parse().unwrap()], true), limit, Names::new())
+    client_of(AddressGuard::new(vec!["127.0.0.1/32".parse().unwrap()], true), limit, Names::new())
 }
 
-pub(crate) fn client_of(guard: Guard, limit: Duration, names: impl Resolve + 'static) -> Client {
+pub(crate) fn client_of(guard: AddressGuard, limit: Duration, names: impl Resolve + 'static) -> Client {
     let settings = ClientSettings {
         time_limit: limit,
         extra_roots: vec![authority().as_ref().der().clone()],

@@ -7,7 +7,9 @@ mod support;
 use std::{collections::BTreeSet, sync::atomic::Ordering, time::Duration};
 
 use support::{Does, World, keys, rate};
-use webhooks::{Change, DisabledReason, Limits, PATIENCE, STEPS, SubscriptionStore, client::Guard};
+use webhooks::{
+    DisabledReason, Limits, PATIENCE, STEPS, SubscriptionChange, SubscriptionStore, client::AddressGuard,
+};
 
 const URL: &str = "https://one.example/";
 const OTHER: &str = "https://other.example/";
@@ -68,8 +70,8 @@ async fn a_receiver_that_is_gone_is_disabled_at_once_and_what_waits_goes_on_when
     assert_eq!(world.publish(&tenant, 1).len(), 1);
     assert_eq!(world.pending(&key), 19, "what happens meanwhile is not for it");
     world.network.does(URL, Does::Answer(200, Duration::ZERO));
-    let on = Change { enabled: Some(true), ..Change::default() };
-    let guard = Guard::new(Vec::new(), false);
+    let on = SubscriptionChange { enabled: Some(true), ..SubscriptionChange::default() };
+    let guard = AddressGuard::new(Vec::new(), false);
     webhooks::change(&world.ctx(&tenant), &mut store, &guard, &key.subscription, on).await.unwrap();
     world.pass(3 * SECOND).await;
     assert_eq!((world.network.to(URL).len(), world.pending(&key)), (20, 0));

@@ -14,8 +14,9 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, TenantId, Timestamp};
 use tokio::time::Instant;
 use webhooks::{
-    Attempt, AttemptError, Batch, Deliver, Dispatcher, Key, KeyError, Lease, Limits, MemoryQueue, New, News,
-    Outcome, Queue, Receiver, SecretKeys, Seen, Signers, Taken, client::Guard,
+    Attempt, AttemptError, Batch, Deliverer, DispatchObserver, Dispatcher, Key, KeyError, Lease,
+    LeaseOutcome, Limits, MemoryQueue, New, Outcome, Queue, Receiver, SecretKeys, Signers, Wakeups,
+    client::AddressGuard,
 };
 
 /// The clock of the runtime, which stands while anything is to be done.
@@ -65,7 +66,7 @@ pub(crate) struct Network {
 }
 
 #[async_trait]
-impl Deliver for Network {
+impl Deliverer for Network {
     fn signers(&self, key: &Key, receiver: &Receiver, now: Timestamp) -> Result<Signers, KeyError> {
         let keys = Arc::clone(&self.keys.lock().unwrap());
         keys.signers((&key.tenant, &key.subscription), &receiver.secrets, now)
@@ -140,7 +141,13 @@ impl Queue for Flaky {
         self.up()?;
         self.queue.due(lease).await
     }
-    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> Result<Taken, StoreError> {
+    async fn take(
+        &self,
+        key: &Key,
+        lease: &Lease,
+        is_held: bool,
+        most: usize,
+    ) -> Result<LeaseOutcome, StoreError> {
         self.up()?;
         let taken = self.queue.take(key, lease, is_held, most).await;
         // What is read takes its time to arrive: meanwhile others are sent and recorded.
@@ -163,7 +170,7 @@ pub(crate) struct Watcher {
     pub(crate) failed: AtomicUsize,
 }
 
-impl Seen for Watcher {
+impl DispatchObserver for Watcher {
     fn unsigned(&self, _: &Key, _: &KeyError) {
         self.unsigned.fetch_add(1, Ordering::SeqCst);
     }
@@ -184,7 +191,7 @@ pub(crate) struct World {
     pub(crate) env: Arc<OneClock>,
     pub(crate) queue: Arc<Flaky>,
     pub(crate) network: Arc<Network>,
-    pub(crate) news: News,
+    pub(crate) news: Wakeups,
     pub(crate) watcher: Arc<Watcher>,
     events: AtomicUsize,
 }
@@ -209,7 +216,7 @@ impl World {
             env,
             queue: Arc::new(queue),
             network: Arc::new(network),
-            news: News::default(),
+            news: Wakeups::default(),
             watcher: Arc::default(),
             events: AtomicUsize::new(0),
         }
@@ -227,7 +234,7 @@ impl World {
     pub(crate) async fn subscribe(&self, tenant: &TenantId, url: &str) -> Key {
         let mut store = self.queue.queue.of(tenant);
         let new = New { name: "test".into(), url: url.into(), event_filters: Vec::new() };
-        let (guard, keys) = (Guard::new(Vec::new(), false), keys(1));
+        let (guard, keys) = (AddressGuard::new(Vec::new(), false), keys(1));
         let (made, _) = webhooks::create(&self.ctx(tenant), &mut store, (&guard, &keys), new).await.unwrap();
         Key { tenant: tenant.clone(), subscription: made.id }
     }
@@ -239,7 +246,7 @@ impl World {
         for id in &ids {
             let body = bytes::Bytes::from_static(b"{}");
             for key in self.queue.queue.publish(&*self.env, tenant, (id, "ACCOUNT_USER_CREATED"), &body) {
-                self.news.tell(key, false);
+                self.news.notify(key, false);
             }
         }
         ids
@@ -253,7 +260,7 @@ impl World {
             env: self.env.clone(),
             limits,
             news: self.news.clone(),
-            heard: News::default(),
+            heard: Wakeups::default(),
         }
     }
 

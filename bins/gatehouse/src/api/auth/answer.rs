@@ -108,7 +108,7 @@ pub(crate) fn set_cookies(
     started: &StartedSession,
     response: &mut HttpResponse,
 ) -> Result<(), Problem> {
-    let about = cookies::About {
+    let about = cookies::SessionClaims {
         tenant,
         email: started.person.email.as_ref().map(Email::as_str),
         name: started.person.display_name.as_deref(),

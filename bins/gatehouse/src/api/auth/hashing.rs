@@ -17,12 +17,12 @@ use gate::errors::Problem;
 /// How much less than others these threads ask of the processors when both want them (see `nice(1)`).
 const NICENESS: i32 = 10;
 
-type Work = Box<dyn FnOnce() + Send>;
+type HashJob = Box<dyn FnOnce() + Send>;
 
 /// Passwords, hashed by so many threads at most that others are served meanwhile.
 pub(crate) struct Hashing {
     passwords: Passwords,
-    queue: mpsc::Sender<Work>,
+    queue: mpsc::Sender<HashJob>,
     waiting: Gauge,
 }
 
@@ -30,7 +30,7 @@ impl Hashing {
     /// At this cost, on half of the processors.
     pub(crate) fn new(passwords: Passwords) -> io::Result<Self> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        let (queue, waiting) = mpsc::channel::<Work>();
+        let (queue, waiting) = mpsc::channel::<HashJob>();
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..(processors / 2).max(1) {
             let waiting = Arc::clone(&waiting);
@@ -80,7 +80,7 @@ impl Hashing {
 }
 
 /// One of the threads: until the server is gone.
-fn hash_in_turn(waiting: &Mutex<mpsc::Receiver<Work>>) {
+fn hash_in_turn(waiting: &Mutex<mpsc::Receiver<HashJob>>) {
     if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS) {
         tracing::warn!(%error, "hashing cannot give way to others");
     }

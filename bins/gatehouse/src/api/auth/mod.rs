@@ -18,7 +18,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(crate) use self::{
     answer::{device_of, set_cookies},
     area::{Auth, NAME},
-    resume::keep_ticket,
+    resume::set_ticket_cookie,
     sign_out::Revoked,
 };
 

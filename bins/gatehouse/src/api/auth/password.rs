@@ -170,5 +170,9 @@ fn state_of(account: &Account) -> AccountState {
 
 fn record_failure(visitor: &Visitor, account: &Account, reason: &'static str) {
     let data = SignInFailed { reason, step: "PASSWORD" };
-    visitor.enter(&account.tenant, &account.holder.user, Event::new(account.holder.user.as_str(), &data));
+    visitor.record_in_background(
+        &account.tenant,
+        &account.holder.user,
+        Event::new(account.holder.user.as_str(), &data),
+    );
 }

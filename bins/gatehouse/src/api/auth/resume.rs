@@ -10,7 +10,7 @@ use super::answer::{SignInAnswer, respond_to};
 use crate::api::Site;
 use gate::{
     access::Visitor,
-    cookies::{self, Sent},
+    cookies::{self, RequestCookies},
     errors::Problem,
 };
 
@@ -22,7 +22,11 @@ const PATH: &str = "/api/auth/sign-in/resume";
 const LIVES: i64 = 600;
 
 /// Gives the browser the ticket of a sign-in that goes on at the sign-in page.
-pub(crate) fn keep_ticket(site: &Site, answer: &mut HttpResponse, ticket: String) -> Result<(), Problem> {
+pub(crate) fn set_ticket_cookie(
+    site: &Site,
+    answer: &mut HttpResponse,
+    ticket: String,
+) -> Result<(), Problem> {
     cookies::add(answer, (COOKIE.to_owned(), ticket), PATH, LIVES, (SameSite::Lax, site.pipeline.https))
 }
 
@@ -46,7 +50,8 @@ pub(crate) async fn resume_sign_in(
     visitor: Visitor,
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let text = Sent::of(request.headers()).value(COOKIE).map(str::to_owned).ok_or(Error::TicketInvalid)?;
+    let text =
+        RequestCookies::of(request.headers()).value(COOKIE).map(str::to_owned).ok_or(Error::TicketInvalid)?;
     let (tenant, hash) = ticket::parse(&text)?;
     visitor.attempt(attempts::other("ticket", &visitor.origin())).await?;
     let now = visitor.env().now();

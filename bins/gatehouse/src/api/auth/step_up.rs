@@ -10,7 +10,7 @@ use kernel::{Ctx, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sign_in::{FactorAnswer, FactorName, SecondFactors, lock_account};
-use stepup::{Answer, Attempt, Factor, Granted, Purpose, Verified};
+use stepup::{Answer, Attempt, Factor, IssuedToken, Purpose, Verified};
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
@@ -20,7 +20,7 @@ use gate::{
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::OwnAccount,
-    step_up::{Shown, caller_of, consumed},
+    step_up::{PresentedStepUp, caller_of, consumed},
 };
 
 /// What a proof is asked for.
@@ -230,7 +230,7 @@ pub(crate) async fn verify_step_up(
 }
 
 /// The token for a right answer, with the audit entry for either.
-fn audit_verified(verified: Verified, user: &UserId, factor: Factor) -> Audited<Option<Box<Granted>>> {
+fn audit_verified(verified: Verified, user: &UserId, factor: Factor) -> Audited<Option<Box<IssuedToken>>> {
     let factor = factor.as_str();
     match verified {
         Verified::Wrong(challenge) => {
@@ -301,10 +301,10 @@ pub(crate) async fn consume_step_up(
     if access.ctx().ip.is_none() {
         return Err(stepup::Error::AddressUnknown.into());
     }
-    let shown = Shown::of(&request, purpose);
-    shown.ask()?;
+    let shown = PresentedStepUp::of(&request, purpose);
+    shown.require()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let claims = shown.spend(ctx, tx).await?.claims()?.ok_or_else(Problem::internal)?;
+        let claims = shown.consume(ctx, tx).await?.claims()?.ok_or_else(Problem::internal)?;
         let event = consumed(&claims);
         Ok::<_, Problem>(Audited::new(claims, event))
     };

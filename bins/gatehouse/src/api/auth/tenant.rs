@@ -6,7 +6,7 @@ use kernel::Ctx;
 use serde::Deserialize;
 use sign_in::{
     password::{
-        Chosen, FittingAccount, PasswordProof, choose_tenant as choose, offer_tenants, password_digest,
+        ChosenTenant, FittingAccount, PasswordProof, choose_tenant as choose, offer_tenants, password_digest,
     },
     ticket,
 };
@@ -92,7 +92,7 @@ pub(crate) async fn choose_tenant(
     let work =
         async move |ctx: &Ctx, tx: &mut Tx| choose(ctx, tx, &hash, &tenant).await.map_err(Problem::from);
     let chosen = visitor.write_as_system(&holder, work).await?;
-    let Some(Chosen { account, compared_at }) = chosen else {
+    let Some(ChosenTenant { account, compared_at }) = chosen else {
         return Err(Problem::invalid_request("tenant: choose one of those that were offered"));
     };
     go_on(&site, &visitor, PasswordProof { account, chosen_of: Some(compared_at), newer_hash: None }).await

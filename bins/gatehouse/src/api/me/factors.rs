@@ -17,7 +17,7 @@ use gate::{
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::{OwnAccount, SigningIn},
-    step_up::Spending,
+    step_up::ConsumedStepUp,
 };
 
 /// A factor as its person is shown it.
@@ -196,7 +196,7 @@ pub(crate) async fn remove_factor(
         let factors = tx.factors(&user).await?;
         let found = find(&factors, &id);
         let graced = found.as_ref().is_ok_and(|factor| has_grace_to_remove(&session, factor, ctx.now));
-        let spending = if graced { Spending::none() } else { proof.spend(ctx, tx).await? };
+        let spending = if graced { ConsumedStepUp::none() } else { proof.consume(ctx, tx).await? };
         // Without a step-up the answer does not say whether the factor exists.
         let factor = found?;
         let codes = tx.unused_codes(&user).await?;
@@ -204,7 +204,7 @@ pub(crate) async fn remove_factor(
         let lockout = Lockout::before_own_act(&held, &site, ctx, tx).await?;
         let mut events = spending.events()?;
         if graced {
-            session.spend(GraceAct::Remove);
+            session.consume(GraceAct::Remove);
             tx.update_session(&session).await?;
         }
         events.push(reset::remove_factor(tx, &factor).await?);
@@ -249,7 +249,7 @@ pub(crate) async fn remove_all_factors(
         if !has_factor && !proof.is_shown() {
             return Err(no_factor());
         }
-        let spending = proof.spend(ctx, tx).await?;
+        let spending = proof.consume(ctx, tx).await?;
         may_remove_all(&held.policy.mfa)?;
         let lockout = Lockout::before_own_act(&held, &site, ctx, tx).await?;
         let mut events = spending.events()?;

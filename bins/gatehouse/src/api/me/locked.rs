@@ -6,7 +6,7 @@ use kernel::Ctx;
 use sessions::Session;
 use sign_in::{
     Account,
-    enrolment::{self, Enrolled, Enrolling, Leave},
+    enrolment::{self, Enrolled, Enrolling, EnrolmentGround},
     lock_account, lock_account_to_remove, lock_session,
 };
 use store::Tx;
@@ -46,14 +46,14 @@ pub(crate) async fn leave_to_enrol(
     enrolling: &Enrolling,
     factors: &[Factor],
     proof: &Proof,
-) -> Result<(Leave, Vec<Event>), Problem> {
+) -> Result<(EnrolmentGround, Vec<Event>), Problem> {
     if let Some(leave) = enrolment::may_enrol(ctx, tx, enrolling, factors).await? {
         enrolment::check_room(factors)?;
         return Ok((leave, Vec::new()));
     }
-    let spending = proof.spend(ctx, tx).await?;
+    let spending = proof.consume(ctx, tx).await?;
     enrolment::check_room(factors)?;
-    Ok((Leave::Proved, spending.events()?))
+    Ok((EnrolmentGround::Proved, spending.events()?))
 }
 
 /// Lets a factor count from now on, with a step-up where one is needed.
@@ -62,11 +62,12 @@ pub(crate) async fn finish_enrolment(
     tx: &mut Tx,
     enrolling: Enrolling,
     factor: &Factor,
-    leave: Leave,
+    leave: EnrolmentGround,
     proof: &Proof,
 ) -> Result<Enrolled, Problem> {
     let finishing = enrolment::finishing(ctx, tx, enrolling, factor, leave).await?;
-    let mut events = if finishing.needs_step_up { proof.spend(ctx, tx).await?.events()? } else { Vec::new() };
+    let mut events =
+        if finishing.needs_step_up { proof.consume(ctx, tx).await?.events()? } else { Vec::new() };
     let enrolled = enrolment::finish(ctx, tx, finishing, factor).await?;
     events.extend(enrolled.events);
     Ok(Enrolled { events, ..enrolled })

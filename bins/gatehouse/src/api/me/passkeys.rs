@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sessions::SessionId;
 use sign_in::{
     Error,
-    enrolment::{Enrolled, Leave},
+    enrolment::{Enrolled, EnrolmentGround},
     ticket,
 };
 use store::Tx;
@@ -58,7 +58,7 @@ struct PasskeyBody {
 #[derive(Serialize, Deserialize)]
 struct Pending {
     session: SessionId,
-    begun: Leave,
+    begun: EnrolmentGround,
     registration: PendingRegistration,
 }
 
@@ -163,7 +163,7 @@ async fn take_pending(
     tx: &mut Tx,
     own: &SessionId,
     hash: &[u8; 32],
-) -> Result<(Leave, PendingRegistration), Problem> {
+) -> Result<(EnrolmentGround, PendingRegistration), Problem> {
     let kept = ticket::find(tx, hash, TicketKind::PasskeyEnrolment, ctx.now).await?;
     let Pending { session, begun, registration } =
         serde_json::from_value(kept.state).map_err(Problem::unforeseen)?;

@@ -78,7 +78,7 @@ pub(crate) async fn change_password(
     let (signed, compared) = (access.caller().clone(), current.hash);
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = lock(tx, &signed).await?;
-        let mut events = spend_if_factor(ctx, tx, &session, &proof).await?;
+        let mut events = consume_if_factor(ctx, tx, &session, &proof).await?;
         // Another change may have come first: then the password that was compared is no longer the current one.
         if tx.password(&session.user).await? != compared {
             return Err(Error::InvalidCredentials.into());
@@ -103,7 +103,7 @@ async fn read_current(access: &Access<OwnAccount>, proof: Proof) -> Result<Curre
     let (session, origin) = (access.caller().session.clone(), access.origin());
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
         if has_factor(tx, &session).await? {
-            proof.ask()?;
+            proof.require()?;
         } else {
             check_fresh(&session, ctx.now)?;
         }
@@ -120,14 +120,14 @@ async fn has_factor(tx: &mut Tx, session: &Session) -> Result<bool, Problem> {
 }
 
 /// Consumes the step-up of a user with a factor; a user without one must have signed in just now.
-async fn spend_if_factor(
+async fn consume_if_factor(
     ctx: &Ctx,
     tx: &mut Tx,
     session: &Session,
     proof: &Proof,
 ) -> Result<Vec<Event>, Problem> {
     if has_factor(tx, session).await? {
-        return proof.spend(ctx, tx).await?.events();
+        return proof.consume(ctx, tx).await?.events();
     }
     check_fresh(session, ctx.now)?;
     Ok(Vec::new())

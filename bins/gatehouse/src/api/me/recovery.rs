@@ -53,7 +53,7 @@ pub(crate) async fn generate_recovery_codes(
         let mut events = if session.has_grace(GraceAct::GenerateCodes, ctx.now) {
             Vec::new()
         } else {
-            proof.spend(ctx, tx).await?.events()?
+            proof.consume(ctx, tx).await?.events()?
         };
         let codes = recovery::new_codes(&*ctx.env);
         let hashes: Vec<_> =

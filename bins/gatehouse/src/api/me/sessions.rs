@@ -155,7 +155,7 @@ pub(crate) async fn heartbeat(
     let (session, person) = access.write(work).await?;
     let shown = ShownSession::of(&session, Some(&session.id));
     let mut response = answer(&Heartbeat { session: shown, next_heartbeat_seconds: HEARTBEAT });
-    let about = cookies::About {
+    let about = cookies::SessionClaims {
         tenant: access.tenant(),
         email: person.email.as_ref().map(Email::as_str),
         name: person.display_name.as_deref(),

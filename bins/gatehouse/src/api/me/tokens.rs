@@ -24,7 +24,7 @@ use gate::{
     body::{Json, answer},
     errors::Problem,
     permissions::OwnAccount,
-    step_up::{IfAsked, PatMintAdmin, Spending},
+    step_up::{ConsumedStepUp, IfAsked, PatMintAdmin},
 };
 
 /// A personal access token as its person is shown it.
@@ -142,14 +142,14 @@ pub(crate) async fn create_token(
     let guarded = new.scopes.contains(&Scope::AdminTenant);
     if guarded {
         check_administrator(&access.caller().holder)?;
-        proof.ask()?;
+        proof.require()?;
     }
     let writes = new.scopes.iter().any(|scope| scope.writes());
     let signed = access.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Held, so that the tokens there are stay as many as are counted.
         let (held, session) = lock(tx, &signed).await?;
-        let spending = if guarded { proof.spend(ctx, tx).await? } else { Spending::none() };
+        let spending = if guarded { proof.consume(ctx, tx).await? } else { ConsumedStepUp::none() };
         if writes && !guarded {
             check_recent(ctx, tx, &session).await?;
         }

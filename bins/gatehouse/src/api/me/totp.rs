@@ -9,7 +9,7 @@ use kernel::{Ctx, Secret, UserId};
 use serde::{Deserialize, Serialize};
 use sign_in::{
     Error, FactorName,
-    enrolment::{Enrolled, Enrolling, Leave},
+    enrolment::{Enrolled, Enrolling, EnrolmentGround},
 };
 use store::Tx;
 use utoipa::ToSchema;
@@ -87,7 +87,7 @@ fn new_app(
     site: &Site,
     ctx: &Ctx,
     enrolling: &Enrolling,
-    leave: Leave,
+    leave: EnrolmentGround,
 ) -> Result<(Factor, Secret<Vec<u8>>), Problem> {
     let (id, secret) = (FactorId::new(&*ctx.env), totp::new_secret(&*ctx.env));
     let sealed = site.verifiers().seal_totp(ctx, &id, &secret)?;
@@ -165,7 +165,7 @@ async fn pending_app(
     tx: &mut Tx,
     user: &UserId,
     id: &FactorId,
-) -> Result<(Factor, Leave), Problem> {
+) -> Result<(Factor, EnrolmentGround), Problem> {
     let waits = |factor: &Factor| {
         !factor.is_verified() && ctx.now < factor.created_at.plus_millis(TICKET_MINUTES * 60_000)
     };
@@ -173,7 +173,7 @@ async fn pending_app(
     let factor = factors.into_iter().find(|factor| factor.id == *id && waits(factor));
     match factor {
         Some(factor) => match factor.data {
-            FactorData::Totp { last_step, .. } => Ok((factor, Leave::of_step(last_step))),
+            FactorData::Totp { last_step, .. } => Ok((factor, EnrolmentGround::of_step(last_step))),
             FactorData::Passkey(_) => Err(Problem::not_found()),
         },
         None => Err(Problem::not_found()),

@@ -10,13 +10,13 @@ use actix_web::{
 };
 use audit::{Audited, Unaudited};
 use kernel::{Actor, Ctx, TenantId};
-use saml_sp::{Against, Examined, Provider, ProviderStore, Reason, Refusal, Source, TrialStore};
+use saml_sp::{Against, ConnectionTestStore, Examined, Provider, ProviderStore, Reason, Refusal, Source};
 use sign_in::Outcome as SignIn;
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
-    admit::{Answer, Ended, admit, refused, tried_by},
+    admit::{Answer, ResponseOutcome, admit, find_connection_test, refused},
     browser,
     provider::{provider_of, service_of},
     report::{Outcome, report},
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     api::{
         Site,
-        auth::{device_of, keep_ticket, set_cookies},
+        auth::{device_of, set_cookies, set_ticket_cookie},
     },
     area_metrics, pages,
 };
@@ -80,7 +80,7 @@ pub(crate) async fn saml_acs(
     let field = form.only("SAMLResponse").unwrap_or_default().to_owned();
     let examined = examined(&site, &visitor, &provider, field).await?;
     let in_response_to = examined.says_it_answers.clone();
-    let kept = in_response_to.as_ref().and_then(|id| browser::kept(request.headers(), id));
+    let kept = in_response_to.as_ref().and_then(|id| browser::request_cookie(request.headers(), id));
     let relay_state = form.only("RelayState").map(str::to_owned);
     let ended = match verified(&provider, examined, request.headers(), relay_state) {
         Ok(answer) => {
@@ -88,9 +88,10 @@ pub(crate) async fn saml_acs(
             let work = async move |ctx: &Ctx, tx: &mut Tx| admit(&place, ctx, tx, answer, &device).await;
             Box::pin(visitor.write_as(&tenant, Actor::saml(provider.id.as_str()), work)).await?
         }
-        Err((examined, refusal)) => {
-            let refused = Refused { visitor: &visitor, tenant: &tenant, provider: &provider };
-            refused.end(&examined, refusal, kept).await?
+        Err(refused) => {
+            let (examined, refusal) = *refused;
+            let response = Refused { visitor: &visitor, tenant: &tenant, provider: &provider };
+            response.end(&examined, refusal, kept).await?
         }
     };
     let mut answer = answered(&site, &visitor, &request, (&tenant, &provider), ended).await?;
@@ -106,16 +107,16 @@ fn verified(
     mut examined: Examined,
     headers: &HeaderMap,
     relay_state: Option<String>,
-) -> Result<Answer, (Examined, Refusal)> {
+) -> Result<Answer, Box<(Examined, Refusal)>> {
     let nothing = || Refusal::new(Reason::Missing, "nothing was looked at");
     match (std::mem::replace(&mut examined.outcome, Err(nothing())), examined.claims.take()) {
         (Ok(answers), Some(claims)) => {
-            let (browser, passed) = (browser::kept(headers, &answers), examined.passed);
+            let (browser, passed) = (browser::request_cookie(headers, &answers), examined.passed);
             Ok(Answer { provider: provider.clone(), answers, claims, passed, browser, relay_state })
         }
         (outcome, claims) => {
             examined.claims = claims;
-            Err((examined, outcome.err().unwrap_or_else(nothing)))
+            Err(Box::new((examined, outcome.err().unwrap_or_else(nothing))))
         }
     }
 }
@@ -155,11 +156,11 @@ impl Refused<'_> {
         examined: &Examined,
         refusal: Refusal,
         kept: Option<String>,
-    ) -> Result<Ended, Problem> {
+    ) -> Result<ResponseOutcome, Problem> {
         self.read_metadata_soon(&refusal).await;
         Ok(match self.tried(examined, &refusal, kept).await? {
-            Some(trial) => Ended::Tried(trial),
-            None => Ended::Refused { refusal, is_entered: false },
+            Some(trial) => ResponseOutcome::Tried(trial),
+            None => ResponseOutcome::Refused { refusal, is_entered: false },
         })
     }
 
@@ -205,7 +206,7 @@ impl Refused<'_> {
     ) -> Result<Option<String>, Problem> {
         let (Some(asked), Some(kept)) = (examined.says_it_answers.clone(), kept) else { return Ok(None) };
         let (of, now) = (self.provider.id.clone(), self.visitor.env().now());
-        let find = async move |tx: &mut Tx| tried_by(tx, &of, &asked, &kept, now).await;
+        let find = async move |tx: &mut Tx| find_connection_test(tx, &of, &asked, &kept, now).await;
         let Some(trial) = self.visitor.read(self.tenant, find).await? else { return Ok(None) };
         let (passed, refusal) = (examined.passed.clone(), refusal.clone());
         let claims = examined.claims.clone();
@@ -213,7 +214,7 @@ impl Refused<'_> {
             let claims = claims.as_ref().map(saml_sp::Verified::get);
             let outcome =
                 Outcome { passed: &passed, claims, email: None, person: None, refusal: Some(&refusal) };
-            tx.report_trial(&trial, &report(&outcome, ctx.now)).await?;
+            tx.report_connection_test(&trial, &report(&outcome, ctx.now)).await?;
             Ok::<_, Problem>(Audited::without(Some(trial.to_string()), Unaudited::StepTaken))
         };
         self.visitor.write_as(self.tenant, Actor::system("saml"), work).await
@@ -226,10 +227,10 @@ async fn answered(
     visitor: &Visitor,
     request: &HttpRequest,
     (tenant, provider): (&TenantId, &Provider),
-    ended: Ended,
+    ended: ResponseOutcome,
 ) -> Result<HttpResponse, Problem> {
     let problem = match ended {
-        Ended::In(outcome, return_to) => {
+        ResponseOutcome::In(outcome, return_to) => {
             area_metrics::saml_answered(if matches!(*outcome, SignIn::SignedIn(_)) {
                 "SIGNED_IN"
             } else {
@@ -237,16 +238,16 @@ async fn answered(
             });
             return led_on(site, visitor, tenant, *outcome, &return_to).await;
         }
-        Ended::Tried(trial) => {
+        ResponseOutcome::Tried(trial) => {
             area_metrics::saml_answered("TESTED");
             let query = [("provider", provider.id.as_str()), ("test", trial.as_str())];
             return Ok(to(&pages::next::address("/settings/sso", &query)));
         }
-        Ended::Denied(problem) => {
+        ResponseOutcome::Denied(problem) => {
             area_metrics::saml_answered("ACCOUNT");
             *problem
         }
-        Ended::Refused { refusal, is_entered } => {
+        ResponseOutcome::Refused { refusal, is_entered } => {
             area_metrics::saml_answered(refusal.step().as_str());
             tracing::info!(
                 request_id = visitor.request_id(),
@@ -260,7 +261,7 @@ async fn answered(
                 problem
             } else {
                 let ctx = visitor.ctx(tenant, Actor::saml(provider.id.as_str()));
-                problem.entered_by(&ctx, refused(provider, &refusal, None))
+                problem.with_event_as(&ctx, refused(provider, &refusal, None))
             }
         }
     };
@@ -274,7 +275,7 @@ async fn answered(
         let status = actix_web::ResponseError::status_code(&problem);
         pages::saml_refused(site, status, problem.code(), Some(visitor.request_id()), organisation.as_deref())
     };
-    problem.tell(&mut answer);
+    problem.attach_to(&mut answer);
     Ok(answer)
 }
 
@@ -329,7 +330,7 @@ async fn led_on(
         }
         SignIn::FactorOwed { ticket, .. } => {
             let mut answer = to(&sign_in("resume"));
-            keep_ticket(site, &mut answer, ticket.0)?;
+            set_ticket_cookie(site, &mut answer, ticket.0)?;
             answer
         }
     })

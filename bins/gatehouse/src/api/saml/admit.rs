@@ -9,8 +9,8 @@ use credentials::{SignInMode, SignInStore};
 use directory::{PeopleStore, Person};
 use kernel::{Ctx, Email, Timestamp};
 use saml_sp::{
-    Claims, Counted, PinnedSubject, Provider, ProviderId, Reason, Recognized, Refusal, RequestId,
-    RequestStore, Step, SubjectStore, TrialId, TrialStore, Verified,
+    Claims, ConnectionTestId, ConnectionTestStore, CountedResponse, PinnedSubject, Provider, ProviderId,
+    Reason, Refusal, RequestId, RequestStore, Step, SubjectMatch, SubjectStore, Verified,
 };
 use sign_in::{Device, Outcome as SignIn};
 use store::Tx;
@@ -20,7 +20,7 @@ use crate::api::{Site, digest::sha256};
 use gate::errors::Problem;
 
 /// How an answer has ended.
-pub(crate) enum Ended {
+pub(crate) enum ResponseOutcome {
     /// Somebody is in, or asked for a second factor; then they go on there.
     In(Box<SignIn>, String),
     /// Not believed, or nobody who may. Entered already if the request was answered by it.
@@ -61,15 +61,15 @@ pub(crate) async fn admit(
     tx: &mut Tx,
     answer: Answer,
     device: &Device,
-) -> Result<Audited<Ended>, Problem> {
+) -> Result<Audited<ResponseOutcome>, Problem> {
     let Answer { provider, answers, claims, mut passed, browser, relay_state } = answer;
     let counted = saml_sp::claim(ctx, tx, &provider, &answers, &claims, browser.as_deref()).await?;
-    let Counted { request, passed: counted, outcome } = counted;
+    let CountedResponse { request, passed: counted, outcome } = counted;
     passed.extend(counted);
     let Some(request) = request else {
         let refusal = outcome.err().ok_or_else(Problem::internal)?;
         return Ok(Audited::without(
-            Ended::Refused { refusal, is_entered: false },
+            ResponseOutcome::Refused { refusal, is_entered: false },
             Unaudited::NothingChanged,
         ));
     };
@@ -81,25 +81,25 @@ pub(crate) async fn admit(
         Err(refusal) => (None, Account::No { refusal, person: None, problem: None }),
     };
     if let Some(trial) = &request.trial {
-        let (refusal, person) = account.told();
+        let (refusal, person) = account.refusal_and_person();
         let outcome =
             Outcome { passed: &passed, claims: Some(claims.get()), email: email.as_ref(), person, refusal };
-        tx.report_trial(trial, &report(&outcome, ctx.now)).await?;
-        return Ok(Audited::without(Ended::Tried(trial.to_string()), Unaudited::StepTaken));
+        tx.report_connection_test(trial, &report(&outcome, ctx.now)).await?;
+        return Ok(Audited::without(ResponseOutcome::Tried(trial.to_string()), Unaudited::StepTaken));
     }
     match account {
         Account::No { problem: Some(mut problem), .. } => {
             let events = problem.take_event().into_iter().collect();
-            Ok(Audited::of_changes(Ended::Denied(problem), events))
+            Ok(Audited::of_changes(ResponseOutcome::Denied(problem), events))
         }
         Account::No { refusal, person, problem: None } => {
             let event = refused(&provider, &refusal, person.as_deref());
-            Ok(Audited::new(Ended::Refused { refusal, is_entered: true }, event))
+            Ok(Audited::new(ResponseOutcome::Refused { refusal, is_entered: true }, event))
         }
         Account::Yes(held, recognized) => {
             let pinned = match recognized {
-                Recognized::Known => None,
-                Recognized::New(subject) => {
+                SubjectMatch::Known => None,
+                SubjectMatch::New(subject) => {
                     let pinned = PinnedSubject { provider: provider.id.clone(), subject, pinned_at: ctx.now };
                     Some(pinned)
                 }
@@ -110,7 +110,7 @@ pub(crate) async fn admit(
                     let detail = "another sign-in pinned this NameID, or another one, at the same time";
                     let refusal = Refusal::new(Reason::SubjectChanged, detail);
                     let event = refused(&provider, &refusal, Some(&held.person));
-                    return Ok(Audited::new(Ended::Refused { refusal, is_entered: true }, event));
+                    return Ok(Audited::new(ResponseOutcome::Refused { refusal, is_entered: true }, event));
                 }
                 let data = SamlSubjectPinned {
                     provider: provider.id.to_string(),
@@ -123,19 +123,19 @@ pub(crate) async fn admit(
             // A key that was not given back leads nowhere in particular.
             let same = relay_state.is_some_and(|given| sha256(given.as_bytes()) == request.relay_key);
             let return_to = if same { request.return_to } else { "/".to_owned() };
-            Ok(led.map(|outcome| Ended::In(Box::new(outcome), return_to)).with(events))
+            Ok(led.map(|outcome| ResponseOutcome::In(Box::new(outcome), return_to)).with(events))
         }
     }
 }
 
 /// Whose address it is.
 enum Account {
-    Yes(Box<sign_in::Account>, Recognized),
+    Yes(Box<sign_in::Account>, SubjectMatch),
     No { refusal: Refusal, person: Option<Box<Person>>, problem: Option<Box<Problem>> },
 }
 
 impl Account {
-    fn told(&self) -> (Option<&Refusal>, Option<&Person>) {
+    fn refusal_and_person(&self) -> (Option<&Refusal>, Option<&Person>) {
         match self {
             Self::Yes(held, _) => (None, Some(&held.person)),
             Self::No { refusal, person, .. } => (Some(refusal), person.as_deref()),
@@ -189,13 +189,13 @@ async fn account(
 }
 
 /// The test that a response says it is for, if this browser has begun it.
-pub(crate) async fn tried_by(
+pub(crate) async fn find_connection_test(
     tx: &mut Tx,
     provider: &ProviderId,
     says: &RequestId,
     browser: &str,
     now: Timestamp,
-) -> Result<Option<TrialId>, Problem> {
+) -> Result<Option<ConnectionTestId>, Problem> {
     let request = tx.request(says).await?;
     let request = request.filter(|request| {
         request.provider == *provider

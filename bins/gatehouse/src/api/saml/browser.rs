@@ -6,7 +6,7 @@ use saml_sp::{REQUEST_MINUTES, RequestId};
 
 use crate::api::Site;
 use gate::{
-    cookies::{self, Sent},
+    cookies::{self, RequestCookies},
     errors::Problem,
 };
 
@@ -51,6 +51,6 @@ pub(crate) fn release(
 }
 
 /// What the browser kept for this request.
-pub(crate) fn kept(headers: &HeaderMap, request: &RequestId) -> Option<String> {
-    Sent::of(headers).value(&name(request)).map(str::to_owned)
+pub(crate) fn request_cookie(headers: &HeaderMap, request: &RequestId) -> Option<String> {
+    RequestCookies::of(headers).value(&name(request)).map(str::to_owned)
 }

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use audit::{Audited, Unaudited};
 use credentials::attempts;
 use kernel::{Actor, Ctx, TenantId};
-use saml_sp::{Begun, Intent, Provider, RequestStore, TrialId, TrialStore};
+use saml_sp::{BegunLogin, ConnectionTestId, ConnectionTestStore, Provider, RequestPurpose, RequestStore};
 use store::Tx;
 use utoipa::IntoParams;
 
@@ -62,7 +62,7 @@ pub(crate) async fn saml_login(
     };
     let return_to = crate::pages::next::place_after(&site, relay_state.as_deref());
     let service = service_of(&site, &provider.id);
-    let begun = begun(&site, &visitor, &provider, Intent { return_to, trial }).await?;
+    let begun = begun(&site, &visitor, &provider, RequestPurpose { return_to, trial }).await?;
     let request = begun.request.clone();
     let work = async move |_: &Ctx, tx: &mut Tx| {
         tx.insert_request(&request).await?;
@@ -82,10 +82,10 @@ async fn waiting(
     tenant: &TenantId,
     provider: &Provider,
     test: &str,
-) -> Result<TrialId, Problem> {
-    let id: TrialId = test.parse().map_err(|_| Problem::not_found())?;
+) -> Result<ConnectionTestId, Problem> {
+    let id: ConnectionTestId = test.parse().map_err(|_| Problem::not_found())?;
     let (of, now) = (provider.id.clone(), visitor.env().now());
-    let find = async move |tx: &mut Tx| Ok::<_, Problem>(tx.trial(&id).await?);
+    let find = async move |tx: &mut Tx| Ok::<_, Problem>(tx.connection_test(&id).await?);
     let trial = visitor.read(tenant, find).await?;
     let trial =
         trial.filter(|trial| trial.provider == of && trial.report.is_none() && now < trial.expires_at);
@@ -97,8 +97,8 @@ async fn begun(
     site: &web::Data<Site>,
     visitor: &Visitor,
     provider: &Provider,
-    intent: Intent,
-) -> Result<Begun, Problem> {
+    intent: RequestPurpose,
+) -> Result<BegunLogin, Problem> {
     let (env, service, provider) = (visitor.shared_env(), service_of(site, &provider.id), provider.clone());
     let seal = site.pipeline.keys.saml();
     let work = move || {

@@ -12,7 +12,7 @@ mod report;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{area::Saml, provider::service_of};
-pub(crate) use crate::workers::saml::Caretaker;
+pub(crate) use crate::workers::saml::SamlWorker;
 
 /// What a response may come to beside the check that it fails, as `/metrics` has it.
 pub(crate) const OUTCOMES: [&str; 3] = ["SIGNED_IN", "MFA_OWED", "TESTED"];

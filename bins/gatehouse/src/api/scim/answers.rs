@@ -5,7 +5,7 @@ use actix_web::{
     http::{StatusCode, header},
 };
 use kernel::UserId;
-use scim_core::{Found, Group, Params, Projection, Query, User, write_list};
+use scim_core::{Group, Params, Projection, Query, ResourcePage, User, write_list};
 
 use crate::api::Site;
 use gate::{access::Access, body::scim_text, errors::ScimProblem, permissions::ScimRead};
@@ -36,7 +36,7 @@ pub(crate) fn list<T>(
     site: &Site,
     access: &Access<ScimRead>,
     query: &Query,
-    found: Found<T>,
+    found: ResourcePage<T>,
     id: impl Fn(&T) -> &str,
     write: impl FnMut(T, &mut String),
 ) -> HttpResponse {
@@ -68,6 +68,6 @@ pub(crate) fn write_group(
 }
 
 /// What was deleted is gone.
-pub(crate) fn gone() -> HttpResponse {
+pub(crate) fn no_content() -> HttpResponse {
     HttpResponse::NoContent().finish()
 }

@@ -7,14 +7,14 @@ use audit::{Audited, Event};
 use kernel::{Ctx, GroupId, UserId};
 use scim_core::{
     Error, Group, GroupDraft, Params, Patch, Projection,
-    groups::{self, Changed},
+    groups::{self, ChangedGroup},
     schema::GROUPS,
 };
 use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    answers::{Answer, gone, list, one, unsealed, write_group},
+    answers::{Answer, list, no_content, one, unsealed, write_group},
     parameters::{GroupProjectionQuery, PageQuery, ProjectionQuery},
     root::root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
@@ -249,7 +249,7 @@ async fn change_group(
     site: &Site,
     access: &Access<ScimWrite>,
     request: &HttpRequest,
-    change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Changed, Error> + Send + 'static,
+    change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<ChangedGroup, Error> + Send + 'static,
 ) -> Answer {
     let projection = projection(request);
     let wants = projection.wants("members");
@@ -282,7 +282,7 @@ async fn delete_group(access: Access<ScimWrite>, id: web::Path<String>) -> Answe
         Ok::<_, Error>(Audited::new((), events::group_deleted(&group)))
     });
     deleted.await?;
-    Ok(gone())
+    Ok(no_content())
 }
 
 /// An id that cannot be one is as unknown as any other.

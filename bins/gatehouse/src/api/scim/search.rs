@@ -3,7 +3,7 @@
 use actix_web::{post, web};
 use kernel::Ctx;
 use scim_core::{
-    Error, Found, Group, Page, Params, Query, Start, User, groups,
+    Error, Group, Page, Params, Query, ResourcePage, Start, User, groups,
     schema::{GROUPS, RESOURCE_TYPES, USERS},
     users,
 };
@@ -48,19 +48,19 @@ async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJ
     let find = async move |_: &Ctx, tx: &mut Tx| both(tx, of_groups, of_users, members, memberships).await;
     let found = access.search(cost, find);
     let root = root(&site);
-    let write = |one: One, out: &mut String| match one {
-        One::Group(group, members) => write_group(&group, &members, &shown.0, &root, out),
-        One::User(user) => write_user(*user, &shown.1, &root, out),
+    let write = |one: SearchResult, out: &mut String| match one {
+        SearchResult::Group(group, members) => write_group(&group, &members, &shown.0, &root, out),
+        SearchResult::User(user) => write_user(*user, &shown.1, &root, out),
     };
-    Ok(list(&site, &access, &query, found.await?, One::id, write))
+    Ok(list(&site, &access, &query, found.await?, SearchResult::id, write))
 }
 
-enum One {
+enum SearchResult {
     Group(Group, Vec<kernel::UserId>),
     User(Box<User>),
 }
 
-impl One {
+impl SearchResult {
     fn id(&self) -> &str {
         match self {
             Self::Group(group, _) => group.id.as_str(),
@@ -76,7 +76,7 @@ async fn both(
     mut of_users: Query,
     members: bool,
     memberships: bool,
-) -> Result<Found<One>, Error> {
+) -> Result<ResourcePage<SearchResult>, Error> {
     let page = of_groups.page.clone();
     let (groups, members) = groups::list(tx, &of_groups, members).await?;
     let mut of = by_group(members);
@@ -85,7 +85,7 @@ async fn both(
         .into_iter()
         .map(|group| {
             let members = of.remove(&group.id).unwrap_or_default();
-            One::Group(group, members)
+            SearchResult::Group(group, members)
         })
         .collect();
     let left = page.count - u32::try_from(resources.len()).unwrap_or(page.count);
@@ -102,11 +102,11 @@ async fn both(
         users.resources.clear();
     }
     let more = groups.more || users.more || beyond;
-    resources.extend(users.resources.into_iter().map(Box::new).map(One::User));
+    resources.extend(users.resources.into_iter().map(Box::new).map(SearchResult::User));
     let total = match page.start {
         // Both read it off the cursor, where it is of both.
         Start::After(_) => users.total,
         _ => groups.total + users.total,
     };
-    Ok(Found { total, resources, more, cut: false })
+    Ok(ResourcePage { total, resources, more, cut: false })
 }

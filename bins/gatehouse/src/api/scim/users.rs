@@ -4,15 +4,15 @@ use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch,
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, UserId};
 use scim_core::{
-    Draft, Error, OnExisting, Params, Patch, User,
+    Error, OnExisting, Params, Patch, User, UserDraft,
     schema::USERS,
-    users::{self, Changed, Created},
+    users::{self, ChangedUser, CreatedUser},
 };
 use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    answers::{Answer, gone, list, one, unsealed, write_user},
+    answers::{Answer, list, no_content, one, unsealed, write_user},
     parameters::{PageQuery, ProjectionQuery, UserListProjectionQuery},
     root::root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
@@ -131,22 +131,22 @@ async fn create_user(
     request: HttpRequest,
     body: ScimJson,
 ) -> Answer {
-    let draft = Draft::read(&body.0)?;
+    let draft = UserDraft::read(&body.0)?;
     let refuse = access.caller().create_conflict;
     let on_existing = if refuse { OnExisting::Refuse } else { OnExisting::Answer };
     let created = access.write(async move |ctx, tx| {
         let created = users::create(ctx, tx, draft, on_existing).await?;
         Ok::<_, Error>(match &created {
-            Created::New(user) => {
+            CreatedUser::New(user) => {
                 let event = events::user_created(user);
                 Audited::new(created, event)
             }
-            Created::Existing(_) => Audited::without(created, Unaudited::NothingChanged),
+            CreatedUser::Existing(_) => Audited::without(created, Unaudited::NothingChanged),
         })
     });
     let (status, user) = match created.await? {
-        Created::New(user) => (StatusCode::CREATED, user),
-        Created::Existing(user) => (StatusCode::OK, user),
+        CreatedUser::New(user) => (StatusCode::CREATED, user),
+        CreatedUser::Existing(user) => (StatusCode::OK, user),
     };
     Ok(user_answer(status, user, &site, &request))
 }
@@ -197,7 +197,7 @@ async fn replace_user(
     id: web::Path<String>,
     body: ScimJson,
 ) -> Answer {
-    let draft = Draft::read(&body.0)?;
+    let draft = UserDraft::read(&body.0)?;
     draft.require_user_name()?;
     let id = user_id(&id)?;
     let replace = async move |ctx: &Ctx, tx: &mut Tx| users::replace(ctx, tx, &id, draft).await;
@@ -248,7 +248,7 @@ async fn change_user(
     site: &Site,
     access: &Access<ScimWrite>,
     request: &HttpRequest,
-    change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Changed, Error> + Send + 'static,
+    change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<ChangedUser, Error> + Send + 'static,
 ) -> Answer {
     let changed = access.write(async move |ctx: &Ctx, tx: &mut Tx| {
         let changed = change(ctx, tx).await?;
@@ -279,7 +279,7 @@ async fn delete_user(access: Access<ScimWrite>, id: web::Path<String>) -> Answer
         Ok::<_, Error>(Audited::new((), events::user_deleted(&user)))
     });
     deleted.await?;
-    Ok(gone())
+    Ok(no_content())
 }
 
 /// An id that cannot be one is as unknown as any other.

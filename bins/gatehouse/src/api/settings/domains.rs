@@ -71,14 +71,14 @@ struct DomainList {
 
 /// What the tenant has to do with a domain.
 #[derive(Default)]
-struct Tie {
+struct DomainUse {
     providers: Vec<ProviderId>,
     verified: Option<VerifiedDomain>,
 }
 
 /// All domains that the tenant has to do with.
-async fn ties(tx: &mut Tx) -> Result<BTreeMap<EmailDomain, Tie>, kernel::StoreError> {
-    let mut ties: BTreeMap<EmailDomain, Tie> = BTreeMap::new();
+async fn ties(tx: &mut Tx) -> Result<BTreeMap<EmailDomain, DomainUse>, kernel::StoreError> {
+    let mut ties: BTreeMap<EmailDomain, DomainUse> = BTreeMap::new();
     for provider in tx.providers().await? {
         for domain in provider.email_domains {
             ties.entry(domain).or_default().providers.push(provider.id.clone());
@@ -91,7 +91,12 @@ async fn ties(tx: &mut Tx) -> Result<BTreeMap<EmailDomain, Tie>, kernel::StoreEr
     Ok(ties)
 }
 
-fn shown(site: &Site, tenant: &TenantId, domain: &EmailDomain, tie: &Tie) -> Result<ShownDomain, Problem> {
+fn shown_domain(
+    site: &Site,
+    tenant: &TenantId,
+    domain: &EmailDomain,
+    tie: &DomainUse,
+) -> Result<ShownDomain, Problem> {
     let token = site.pipeline.keys.domain_token(tenant, domain);
     let token = token.ok_or_else(|| Problem::unforeseen("there is no key to sign domains with"))?;
     Ok(ShownDomain {
@@ -121,7 +126,7 @@ pub(crate) async fn list_domains(
     access: Access<Administer>,
 ) -> Result<HttpResponse, Problem> {
     let ties = access.read(async |_: &Ctx, tx: &mut Tx| ties(tx).await).await?;
-    let domains = ties.iter().map(|(domain, tie)| shown(&site, access.tenant(), domain, tie));
+    let domains = ties.iter().map(|(domain, tie)| shown_domain(&site, access.tenant(), domain, tie));
     Ok(answer(&DomainList { domains: domains.collect::<Result<_, _>>()? }))
 }
 
@@ -159,11 +164,11 @@ pub(crate) async fn verify_domain(
     }
     let wanted = domain.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         Ok::<_, Problem>(own(ctx, tx, &wanted, was_proved).await?.with(spending.events()?))
     };
     let tie = access.write(work).await?;
-    Ok(answer(&shown(&site, access.tenant(), &domain, &tie)?))
+    Ok(answer(&shown_domain(&site, access.tenant(), &domain, &tie)?))
 }
 
 /// Makes the tenant the owner of a domain whose record was found just now, or `was_proved` before.
@@ -172,7 +177,7 @@ async fn own(
     tx: &mut Tx,
     domain: &EmailDomain,
     was_proved: bool,
-) -> Result<Audited<Tie>, Problem> {
+) -> Result<Audited<DomainUse>, Problem> {
     let (_, is_new) = saml_sp::own(ctx, tx, domain.clone(), Method::Dns).await?;
     if is_new && was_proved {
         // The tenant gave it up meanwhile, and the record was not looked up.
@@ -233,7 +238,7 @@ pub(crate) async fn delete_domain(
 ) -> Result<HttpResponse, Problem> {
     let domain = domain_of(&domain)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         saml_sp::give_up(tx, &domain).await?;
         let event = Event::new(domain.as_str(), &DomainRemoved {});
         Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))

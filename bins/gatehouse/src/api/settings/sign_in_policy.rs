@@ -108,7 +108,7 @@ pub(crate) async fn put_sign_in_policy(
     let policy = body.0;
     check(&policy).map_err(Problem::invalid_request)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let changed = change(ctx, tx, policy.clone()).await?;
         lockout::guard_policy(&site, &policy, ctx, tx).await?;
         Ok::<_, Problem>(changed.with(spending.events()?))

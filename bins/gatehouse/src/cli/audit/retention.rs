@@ -17,7 +17,7 @@ use store::Tx;
 use super::keys::own;
 use crate::{
     cli::{
-        office::Office,
+        operator::Operator,
         report::{Report, Result},
     },
     config::Settings,
@@ -37,7 +37,7 @@ pub(crate) async fn retain(
     tenant: &str,
     days: Option<u32>,
     settings: &Settings,
-    office: &Office,
+    office: &Operator,
 ) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let keys = own(settings);
@@ -74,7 +74,7 @@ struct Keys<'k> {
 }
 
 /// What may be removed.
-struct Plan {
+struct RetentionPlan {
     days: u32,
     /// The first place that no removal before has removed.
     from: u64,
@@ -83,11 +83,11 @@ struct Plan {
 
 /// Declares first what is dropped, in the log and signed; then removes it piece by piece. What a run before has left is
 /// removed too. Nothing is removed from a log that is not what was sealed: the rest would prove less.
-pub(crate) async fn drop_old(
+pub(crate) async fn purge_old(
     tenant: &str,
     retired: &[String],
     settings: &Settings,
-    office: &Office,
+    office: &Operator,
 ) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let signing = own(settings);
@@ -124,7 +124,7 @@ async fn declare(
     old: Removable,
     days: u32,
     signing: CheckpointKeys,
-    office: &Office,
+    office: &Operator,
 ) -> Result<()> {
     let declare = async move |ctx: &Ctx, tx: &mut Tx| {
         let root = BASE64.encode(&old.root);
@@ -138,7 +138,7 @@ async fn declare(
 }
 
 /// What may be removed, or why nothing may be: seen at one moment.
-async fn plan(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>, now: Timestamp) -> Result<Plan> {
+async fn plan(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>, now: Timestamp) -> Result<RetentionPlan> {
     let id = tenant.id.as_str();
     let days = signed_retention(tx, tenant, keys).await?;
     let with =
@@ -149,7 +149,7 @@ async fn plan(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>, now: Timestamp) -> 
     }
     let time = now.plus_millis(-i64::from(days) * DAY);
     let old = removable(tx, id, keys.checkpoints, found.dropped, time).await?;
-    Ok(Plan { days, from: found.dropped, old })
+    Ok(RetentionPlan { days, from: found.dropped, old })
 }
 
 fn not_what_was_sealed(slug: &str, count: usize, findings: &[Finding]) -> String {

@@ -19,14 +19,14 @@ const LONG: i64 = 60_000;
 
 /// What waits.
 #[derive(Default)]
-struct Waiting {
+struct UnsealedEntries {
     /// Entries whose MAC does not prove who wrote them: they are never sealed.
     unauthenticated: usize,
     /// When the oldest was written, of those that wait first in their logs.
     oldest: Option<Timestamp>,
 }
 
-pub(crate) async fn look(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
+pub(crate) async fn examine(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     let masters = settings.master_keys();
     let keys = EntryKeys::derive(&masters);
     let there = match &settings.database_url {
@@ -61,8 +61,8 @@ pub(crate) async fn look(findings: &mut Findings, settings: &Settings, env: &dyn
     }
 }
 
-async fn waiting(store: &Store, keys: &EntryKeys) -> Result<Waiting, StoreError> {
-    let (mut all, mut after): (Waiting, Option<TenantId>) = Default::default();
+async fn waiting(store: &Store, keys: &EntryKeys) -> Result<UnsealedEntries, StoreError> {
+    let (mut all, mut after): (UnsealedEntries, Option<TenantId>) = Default::default();
     for _ in 0..MAX_TENANTS {
         let last = after.take();
         let next = async move |across: &mut Across| across.next_unsealed(last.as_ref()).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::{Actor, Ctx, Env, TenantId};
-use webhooks::client::{Client, ClientSettings, Guard, SetupError};
+use webhooks::client::{AddressGuard, Client, ClientSettings, SetupError};
 
 use crate::config::WebhookSettings;
 
@@ -35,7 +35,7 @@ impl Webhooks {
 
 /// A client belongs to the runtime that uses it.
 fn client(settings: &WebhookSettings) -> Result<Client, SetupError> {
-    let guard = Guard::new(settings.allow_cidrs.clone(), settings.allow_http);
+    let guard = AddressGuard::new(settings.allow_cidrs.clone(), settings.allow_http);
     Client::new(guard, ClientSettings::default())
 }
 

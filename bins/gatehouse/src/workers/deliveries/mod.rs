@@ -4,7 +4,7 @@
 //! to the dispatcher at once, and to others where they are the ones who deliver; what nobody has told is found a second later.
 
 mod area;
-mod chores;
+mod jobs;
 mod queue;
 
 use std::sync::Arc;
@@ -13,7 +13,9 @@ use actix_web::web;
 use kernel::{Env, StoreError};
 use store::Store;
 use tokio::sync::Notify;
-use webhooks::{AttemptError, Dispatcher, HttpDeliver, Key, KeyError, Limits, News, Report, Seen};
+use webhooks::{
+    AttemptError, DispatchObserver, Dispatcher, HttpDeliver, Key, KeyError, Limits, Report, Wakeups,
+};
 
 pub(crate) use self::area::Webhooks;
 use self::queue::StoreQueue;
@@ -46,7 +48,7 @@ impl Deliveries {
                 return;
             }
         };
-        let (site, elsewhere, heard) = (self.site.clone(), News::default(), News::default());
+        let (site, elsewhere, heard) = (self.site.clone(), Wakeups::default(), Wakeups::default());
         let deliver = HttpDeliver {
             client,
             keys: Box::new(move || site.pipeline.keys.webhooks()),
@@ -62,14 +64,14 @@ impl Deliveries {
         let dispatcher = Dispatcher {
             queue: Arc::new(StoreQueue::new(Arc::clone(&self.store), Arc::clone(&self.env))),
             deliver: Arc::new(deliver),
-            seen: Arc::new(Watcher { elsewhere: elsewhere.clone() }),
+            seen: Arc::new(DeliveryObserver { elsewhere: elsewhere.clone() }),
             env: Arc::clone(&self.env),
             limits,
             news: self.store.news().clone(),
             heard: heard.clone(),
         };
         let beside = async {
-            tokio::join!(self.store.relay(&elsewhere, &heard), self.chores());
+            tokio::join!(self.store.relay(&elsewhere, &heard), self.run_jobs());
         };
         tokio::select! {
             () = dispatcher.run(self.end.notified()) => {}
@@ -78,8 +80,8 @@ impl Deliveries {
     }
 
     /// Tells those who deliver of what is committed here, where this instance does not.
-    pub(crate) async fn tell(&self) {
-        self.store.relay(self.store.news(), &News::default()).await;
+    pub(crate) async fn notify(&self) {
+        self.store.relay(self.store.news(), &Wakeups::default()).await;
     }
 
     /// No more is sent; [`Deliveries::run`] comes to its end.
@@ -93,11 +95,11 @@ pub(crate) const OUTCOMES: [&str; 7] =
     ["succeeded", "refused", "timeout", "connect", "tls", "blocked", "event_dropped"];
 
 /// Counts, and writes what has to be known into the log.
-struct Watcher {
-    elsewhere: News,
+struct DeliveryObserver {
+    elsewhere: Wakeups,
 }
 
-impl Seen for Watcher {
+impl DispatchObserver for DeliveryObserver {
     fn attempted(&self, key: &Key, report: &Report) {
         let outcome = &report.outcome;
         let word = match (outcome.is_success(), outcome.error) {
@@ -153,6 +155,6 @@ impl Seen for Watcher {
     }
 
     fn elsewhere(&self, key: &Key, has_changed: bool) {
-        self.elsewhere.tell(key.clone(), has_changed);
+        self.elsewhere.notify(key.clone(), has_changed);
     }
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use audit::{Audited, Event, EventData, Unaudited, events::webhooks::WebhookDisabled};
 use kernel::{Ctx, Env, StoreError, TenantId, Timestamp};
 use store::{Across, Store, Tx};
-use webhooks::{Batch, Key, Lease, Queue, Taken};
+use webhooks::{Batch, Key, Lease, LeaseOutcome, Queue};
 
 use super::area::ctx;
 use gate::meter;
@@ -24,12 +24,12 @@ const RETRIES: i64 = 1_000;
 pub(crate) struct StoreQueue {
     store: Arc<Store>,
     env: Arc<dyn Env>,
-    after: Mutex<After>,
+    after: Mutex<ResumePoints>,
 }
 
 /// Where looks have ended that did not get to the end.
 #[derive(Default, Clone)]
-struct After {
+struct ResumePoints {
     fresh: Option<Key>,
     retries: Option<(Timestamp, Key)>,
 }
@@ -39,7 +39,7 @@ impl StoreQueue {
         Self { store, env, after: Mutex::default() }
     }
 
-    fn after(&self) -> After {
+    fn after(&self) -> ResumePoints {
         self.after.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -47,7 +47,7 @@ impl StoreQueue {
 #[async_trait]
 impl Queue for StoreQueue {
     async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError> {
-        let After { fresh: mut after, retries } = self.after();
+        let ResumePoints { fresh: mut after, retries } = self.after();
         let look = async |across: &mut Across| across.with_retries(lease, retries.as_ref(), RETRIES).await;
         let found = self.store.across(look).await?;
         let is_all = i64::try_from(found.len()).is_ok_and(|count| count < RETRIES);
@@ -63,11 +63,17 @@ impl Queue for StoreQueue {
                 due.push(found.key);
             }
         }
-        *self.after.lock().unwrap_or_else(PoisonError::into_inner) = After { fresh: after, retries };
+        *self.after.lock().unwrap_or_else(PoisonError::into_inner) = ResumePoints { fresh: after, retries };
         Ok(due)
     }
 
-    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> Result<Taken, StoreError> {
+    async fn take(
+        &self,
+        key: &Key,
+        lease: &Lease,
+        is_held: bool,
+        most: usize,
+    ) -> Result<LeaseOutcome, StoreError> {
         let (id, lease) = (key.subscription.clone(), lease.clone());
         if is_held {
             let read = async move |tx: &mut Tx| tx.take_webhook(&id, &lease, most).await;
@@ -97,7 +103,7 @@ impl Queue for StoreQueue {
             Ok::<_, StoreError>(Audited::of_changes(disabled, events))
         };
         for (id, reason) in self.store.write(ctx(&self.env, &batch.tenant), work).await? {
-            meter::entered(&[WebhookDisabled::CODE]);
+            meter::count_recorded(&[WebhookDisabled::CODE]);
             tracing::warn!(
                 tenant = batch.tenant.as_str(),
                 subscription = id.as_str(),

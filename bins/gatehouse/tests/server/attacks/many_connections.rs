@@ -53,7 +53,9 @@ fn all_connections_together_leave_files_for_the_rest() {
     // So few files that addresses reach the bound of all before they reach their own.
     let server = process.serve_with_files(1024);
     let idle: Vec<_> = (0..600).map(|number| open(address(number % 3), server.address)).collect();
-    eventually(|| idle.iter().any(has_ended));
+    // Before it has closed as many as it must, files of closed connections may still be open.
+    let most = (1024 - 512) / 2;
+    eventually(|| idle.iter().filter(|one| has_ended(one)).count() >= idle.len() - most);
     for _ in 0..5 {
         let last = b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         let answer = ask(Ipv4Addr::LOCALHOST, server.address, last);

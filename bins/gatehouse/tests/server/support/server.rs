@@ -17,7 +17,7 @@ use directory::{NewPerson, NewTenant, Role, Tier};
 use gate::keys::Keys;
 use gatehouse::{
     config::Raw,
-    server::{self, Parts},
+    server::{self, ServerParts},
 };
 use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
 use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, Verified};
@@ -124,10 +124,10 @@ impl Ceremonies<Tx> for Proved {
     }
 }
 
-fn parts(database: &TestDatabase, env: &Arc<MovedEnv>) -> Parts {
+fn parts(database: &TestDatabase, env: &Arc<MovedEnv>) -> ServerParts {
     let secret = sessions::CookieSecret::new(AUTH_SECRET.to_owned()).unwrap();
     let keys = Keys::fixed(&masters(), &[secret]);
-    Parts { keys, store: database.store(), env: env.clone() }
+    ServerParts { keys, store: database.store(), env: env.clone() }
 }
 
 /// A tenant with an identity provider.
@@ -186,7 +186,7 @@ impl Server {
         };
         let (address, handle) = (bound.address, bound.handle());
         let metrics_address = bound.metrics_address;
-        let entering = bound.entering();
+        let entering = bound.pending_records();
         let serving = runtime.handle().clone();
         let thread = std::thread::spawn(move || serving.block_on(bound.serve()).unwrap());
         let store = database.store();
@@ -225,8 +225,8 @@ impl Server {
     }
 
     /// What its database looks like from another store.
-    pub(crate) fn figures(&self) -> store::Figures {
-        self.store.figures()
+    pub(crate) fn figures(&self) -> store::PoolMetrics {
+        self.store.pool_metrics()
     }
 
     pub(crate) fn anonymous(&self) -> Caller {

@@ -13,7 +13,7 @@ pub(super) struct Erasures {
 
 impl Erasures {
     /// Looks at an entry that is what was written.
-    pub(super) fn look_at(&mut self, entry: &StoredEntry) {
+    pub(super) fn check_entry(&mut self, entry: &StoredEntry) {
         if entry.ip_commitment.is_some() {
             *self.erased.entry(entry.actor_id.clone()).or_default() += 1;
         }

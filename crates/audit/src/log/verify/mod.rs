@@ -52,7 +52,7 @@ pub struct VerifyKeys<'k> {
 }
 
 /// An entry whose content is not what was sealed at its place.
-struct Other {
+struct ChangedEntry {
     sequence: u64,
     id: String,
     /// Its hash, as it is now.
@@ -82,7 +82,7 @@ struct Verifier<'s, S: ?Sized> {
     mac_start: u64,
     /// Before which place entries were removed, as sealed entries without a MAC say: of a version that signed no removals.
     announced: u64,
-    others: Vec<Other>,
+    others: Vec<ChangedEntry>,
     erasures: Erasures,
     /// Places whose entries cannot be read, which was found already.
     unreadable: HashSet<u64>,
@@ -146,7 +146,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         for id in self.readable(outside, "audit_sealed", "outside the log")?.unwrap_or_default() {
             self.result.found(Finding::Inserted { id });
         }
-        self.tell_moved();
+        self.report_moved();
         self.retention_is_stated();
         if unsigned > self.announced {
             // Nobody has said so: they were taken away.
@@ -229,7 +229,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// Whether the entry is what was sealed at its place.
-    fn look_at(&mut self, row: SealedRow) {
+    fn check_entry(&mut self, row: SealedRow) {
         if self.unreadable.contains(&row.sequence) {
             return;
         }
@@ -241,7 +241,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.result.erased += u64::from(entry.ip_commitment.is_some());
         let now = entry.content_leaf(self.tenant);
         match entry.mac {
-            None if now == Some(row.leaf) => self.announced = self.announced.max(says_dropped(&entry)),
+            None if now == Some(row.leaf) => self.announced = self.announced.max(dropped_before(&entry)),
             Some(_) if entry.action == AuditRetentionChanged::CODE => {
                 self.retention_entries.push(entry.timestamp);
             }
@@ -249,15 +249,15 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         }
         if now != Some(row.leaf) || entry.leaf != row.leaf {
             self.seen.insert(row.leaf, row.sequence);
-            self.others.push(Other { sequence: row.sequence, id: row.id, now });
+            self.others.push(ChangedEntry { sequence: row.sequence, id: row.id, now });
         } else {
-            self.look_at_mac(row.sequence, row.id, row.leaf, &entry);
+            self.check_mac(row.sequence, row.id, row.leaf, &entry);
         }
     }
 
     /// Whether a sealed entry has the MAC that it was sealed with.
-    fn look_at_mac(&mut self, sequence: u64, id: String, leaf: Hash, entry: &StoredEntry) {
-        let Some(keys) = self.keys.entries else { return self.erasures.look_at(entry) };
+    fn check_mac(&mut self, sequence: u64, id: String, leaf: Hash, entry: &StoredEntry) {
+        let Some(keys) = self.keys.entries else { return self.erasures.check_entry(entry) };
         let mac = entry.mac.as_ref();
         let is_retired = mac.is_some_and(|mac| self.keys.retired.contains(&mac.key));
         match keys.verify(self.tenant, &id, &leaf, mac) {
@@ -268,12 +268,12 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
                 return self.result.found(Finding::Unauthenticated { sequence: Some(sequence), id, problem });
             }
         }
-        self.erasures.look_at(entry);
+        self.erasures.check_entry(entry);
     }
 
     /// Tells entries that stand elsewhere from those that were changed.
-    fn tell_moved(&mut self) {
-        for Other { sequence, id, now } in std::mem::take(&mut self.others) {
+    fn report_moved(&mut self) {
+        for ChangedEntry { sequence, id, now } in std::mem::take(&mut self.others) {
             let sealed_at =
                 now.and_then(|now| self.seen.get(&now)).copied().filter(|place| *place != sequence);
             self.result.found(match sealed_at {
@@ -285,7 +285,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
 }
 
 /// Before which place an entry says that others were dropped; 0 if it says no such thing.
-fn says_dropped(entry: &StoredEntry) -> u64 {
+fn dropped_before(entry: &StoredEntry) -> u64 {
     if entry.action != AuditEntriesDropped::CODE {
         return 0;
     }

@@ -9,7 +9,7 @@ use super::{MOST, SealedRow, Verifier};
 use crate::log::{
     checkpoint::Checkpoint,
     finding::Finding,
-    merkle::{Frontier, GROUP, Hash, Place},
+    merkle::{Frontier, GROUP, Hash, NodePosition},
 };
 use crate::store::VerifyStore;
 
@@ -123,7 +123,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             }
             expected = row.sequence + 1;
             let leaf = row.leaf;
-            self.look_at(row);
+            self.check_entry(row);
             if is_whole {
                 let mut altered = Vec::new();
                 self.log.push(leaf, |place, hash| match place.level {
@@ -166,7 +166,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// Whether a larger subtree has the hash that was kept of it.
-    async fn subtree(&mut self, place: Place, hash: Hash) -> Result<(), StoreError> {
+    async fn subtree(&mut self, place: NodePosition, hash: Hash) -> Result<(), StoreError> {
         if place.level < 2 || !self.is_known {
             return Ok(());
         }

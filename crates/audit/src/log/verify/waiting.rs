@@ -18,11 +18,11 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             let Some(last) = ids.last() else { return Ok(()) };
             after.clone_from(last);
             self.result.waiting += ids.len() as u64;
-            self.look_at_waiting(ids).await?;
+            self.check_waiting(ids).await?;
         }
     }
 
-    async fn look_at_waiting(&mut self, ids: Vec<String>) -> Result<(), StoreError> {
+    async fn check_waiting(&mut self, ids: Vec<String>) -> Result<(), StoreError> {
         let read = match self.store.entries_of(&ids).await {
             Err(StoreError::Corrupt(_)) => None,
             read => Some(read?),
@@ -37,13 +37,13 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             }
             match entries.remove(&id) {
                 None => self.result.found(Finding::DeletedUnsealed { id }),
-                Some(entry) => self.look_at_unsealed(id, &entry),
+                Some(entry) => self.check_unsealed(id, &entry),
             }
         }
         Ok(())
     }
 
-    fn look_at_unsealed(&mut self, id: String, entry: &StoredEntry) {
+    fn check_unsealed(&mut self, id: String, entry: &StoredEntry) {
         let leaf = entry.content_leaf(self.tenant).filter(|leaf| *leaf == entry.leaf);
         let verified = match (leaf, self.keys.entries) {
             (None, _) => Err(MacProblem::Wrong),
@@ -53,7 +53,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         match verified {
             Ok(()) => {
                 self.result.macs += u64::from(self.keys.entries.is_some());
-                self.erasures.look_at(entry);
+                self.erasures.check_entry(entry);
             }
             Err(problem) => self.result.found(Finding::Unauthenticated { sequence: None, id, problem }),
         }

@@ -8,8 +8,8 @@ use scim_core::{
 };
 
 use super::{
-    Condition,
-    places::{Place, Row, Scope, folded_json, json_path},
+    SqlCondition,
+    places::{Row, Scope, ValueLocation, folded_json, json_path},
 };
 use crate::dialect::Dialect;
 use crate::scim_core::list::Slice;
@@ -22,23 +22,23 @@ pub(crate) enum Kind {
 }
 
 /// Which resources, of whom, where.
-pub(crate) struct Of<'a> {
+pub(crate) struct FilterScope<'a> {
     pub(crate) kind: Kind,
     pub(crate) dialect: Dialect,
     pub(crate) tenant: &'a TenantId,
 }
 
-impl Of<'_> {
+impl FilterScope<'_> {
     /// The condition for those for which a filter holds.
-    pub(crate) fn matching(&self, filter: Option<&Filter>) -> Condition {
-        let mut out = Condition::new();
+    pub(crate) fn matching(&self, filter: Option<&Filter>) -> SqlCondition {
+        let mut out = SqlCondition::new();
         self.live(&mut out, self.table());
         self.filtered(out, filter)
     }
 
     /// The condition for those of a page; skipping what [`Slice::offset`] says is left to the query.
-    pub(crate) fn page(&self, filter: Option<&Filter>, slice: &Slice) -> Condition {
-        let mut out = Condition::new();
+    pub(crate) fn page(&self, filter: Option<&Filter>, slice: &Slice) -> SqlCondition {
+        let mut out = SqlCondition::new();
         let table = self.table();
         if let Some(skip) = slice.skip {
             out.sql(&format!("({table}.tenant_id = "));
@@ -68,7 +68,7 @@ impl Of<'_> {
     }
 
     /// The tenant's, without those that were deleted.
-    fn live(&self, out: &mut Condition, name: &str) {
+    fn live(&self, out: &mut SqlCondition, name: &str) {
         if self.kind == Kind::Users {
             out.sql(&format!("{name}.deleted_at IS NULL AND "));
         }
@@ -76,7 +76,7 @@ impl Of<'_> {
         out.text(self.tenant.as_str());
     }
 
-    fn filtered(&self, out: Condition, filter: Option<&Filter>) -> Condition {
+    fn filtered(&self, out: SqlCondition, filter: Option<&Filter>) -> SqlCondition {
         let Some(filter) = filter else { return out.finish() };
         let mut compiler = Compiler { dialect: self.dialect, tenant: self.tenant, out };
         compiler.out.sql(" AND ");
@@ -92,7 +92,7 @@ impl Of<'_> {
 struct Compiler<'a> {
     dialect: Dialect,
     tenant: &'a TenantId,
-    out: Condition,
+    out: SqlCondition,
 }
 
 impl Compiler<'_> {
@@ -136,15 +136,15 @@ impl Compiler<'_> {
 
     fn present(&mut self, scope: Scope, path: AttrPath, negated: bool) {
         match self.dialect.place(scope, path) {
-            Place::Always | Place::Value { nullable: false, .. } => self.constant(!negated),
-            Place::Value { sql, .. } => {
+            ValueLocation::Always | ValueLocation::Value { nullable: false, .. } => self.constant(!negated),
+            ValueLocation::Value { sql, .. } => {
                 self.out.sql(&format!("({sql} IS {}NULL)", if negated { "" } else { "NOT " }));
             }
-            Place::Elements(AttrPath { sub: None, .. }) => {
+            ValueLocation::Elements(AttrPath { sub: None, .. }) => {
                 let sql = self.dialect.folded(path);
                 self.out.sql(&format!("({sql} IS {}NULL)", if negated { "" } else { "NOT " }));
             }
-            Place::Elements(_) | Place::Groups | Place::Members => {
+            ValueLocation::Elements(_) | ValueLocation::Groups | ValueLocation::Members => {
                 let whole = path.whole();
                 let inner =
                     path.sub.map_or(Filter::And(Vec::new()), |sub| Filter::Present(AttrPath::part(sub)));
@@ -162,14 +162,14 @@ impl Compiler<'_> {
         negated: bool,
     ) {
         match self.dialect.place(scope, path) {
-            Place::Value { sql, nullable } => self.scalar(&sql, nullable, operator, operand, negated),
-            Place::Elements(_) | Place::Groups | Place::Members => {
+            ValueLocation::Value { sql, nullable } => self.scalar(&sql, nullable, operator, operand, negated),
+            ValueLocation::Elements(_) | ValueLocation::Groups | ValueLocation::Members => {
                 // It holds for one of the values.
                 let part = AttrPath::part(path.leaf());
                 let inner = Filter::Compare { path: part, operator, operand: operand.clone() };
                 self.any(scope, path.whole(), &inner, negated);
             }
-            Place::Always => self.constant(negated),
+            ValueLocation::Always => self.constant(negated),
         }
     }
 
@@ -252,10 +252,10 @@ impl Compiler<'_> {
             _ => return self.constant(negated),
         };
         match self.dialect.place(scope, path) {
-            Place::Elements(_) => self.any_element(path, filter, negated),
-            Place::Groups => self.any_group(filter, negated),
-            Place::Members => self.any_member(filter, negated),
-            Place::Always | Place::Value { .. } => {
+            ValueLocation::Elements(_) => self.any_element(path, filter, negated),
+            ValueLocation::Groups => self.any_group(filter, negated),
+            ValueLocation::Members => self.any_member(filter, negated),
+            ValueLocation::Always | ValueLocation::Value { .. } => {
                 // One value, whose parts are attributes of the row: it is there, and the filter holds.
                 self.out.sql("(");
                 self.present(scope, path, negated);

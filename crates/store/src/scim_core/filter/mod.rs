@@ -10,6 +10,6 @@ mod cost;
 mod places;
 mod sql;
 
-pub(crate) use compile::{Kind, Of};
+pub(crate) use compile::{FilterScope, Kind};
 pub use cost::Cost;
-pub(crate) use sql::Condition;
+pub(crate) use sql::SqlCondition;

@@ -28,7 +28,7 @@ pub(super) enum Row {
 }
 
 /// Where the values of a path are.
-pub(super) enum Place {
+pub(super) enum ValueLocation {
     /// In an expression that may be NULL, or may not.
     Value {
         sql: String,
@@ -45,8 +45,8 @@ pub(super) enum Place {
 
 impl Dialect {
     /// Where the values of a path are.
-    pub(super) fn place(self, scope: Scope, path: AttrPath) -> Place {
-        let value = |sql: &str, nullable| Place::Value { sql: sql.to_owned(), nullable };
+    pub(super) fn place(self, scope: Scope, path: AttrPath) -> ValueLocation {
+        let value = |sql: &str, nullable| ValueLocation::Value { sql: sql.to_owned(), nullable };
         let name = path.attribute.name;
         match scope {
             Scope::Users | Scope::Groups => {
@@ -54,7 +54,7 @@ impl Dialect {
                 self.place_in_row(row, path)
             }
             Scope::Parts(row, of) => self.place_in_row(row, AttrPath { sub: Some(path.attribute), ..of }),
-            Scope::Element => Place::Value {
+            Scope::Element => ValueLocation::Value {
                 sql: match self {
                     Self::Postgres => format!("(e.value ->> '{name}') COLLATE \"C\""),
                     Self::Sqlite => format!("json_extract(e.value, '$.\"{name}\"')"),
@@ -75,16 +75,16 @@ impl Dialect {
     }
 
     /// A text of ours, compared like any other.
-    fn literal(self, text: &str) -> Place {
+    fn literal(self, text: &str) -> ValueLocation {
         let collation = if self == Self::Postgres { " COLLATE \"C\"" } else { "" };
-        Place::Value { sql: format!("('{text}'{collation})"), nullable: false }
+        ValueLocation::Value { sql: format!("('{text}'{collation})"), nullable: false }
     }
 
-    fn place_in_row(self, row: Row, path: AttrPath) -> Place {
-        let value = |sql: &str, nullable| Place::Value { sql: sql.to_owned(), nullable };
+    fn place_in_row(self, row: Row, path: AttrPath) -> ValueLocation {
+        let value = |sql: &str, nullable| ValueLocation::Value { sql: sql.to_owned(), nullable };
         let name = (path.extension, path.attribute.name, path.sub.map(|sub| sub.name));
         match (row, name) {
-            (_, (None, "meta", None)) => Place::Always,
+            (_, (None, "meta", None)) => ValueLocation::Always,
             (Row::Users, (None, "id", _)) => value("users.id", false),
             (Row::Users, (None, "externalId", _)) => value("users.external_id", true),
             (Row::Users, (None, "userName", _)) => value("users.user_name_key", false),
@@ -92,16 +92,16 @@ impl Dialect {
             (Row::Users, (None, "meta", Some("created"))) => value("users.created_at", false),
             (Row::Users, (None, "meta", Some("lastModified"))) => value("users.updated_at", false),
             (Row::Users, (None, "meta", _)) => self.literal("User"),
-            (Row::Users, (None, "groups", _)) => Place::Groups,
-            (Row::Users, _) if path.attribute.multi_valued => Place::Elements(path),
-            (Row::Users, _) => Place::Value { sql: self.folded(path), nullable: true },
+            (Row::Users, (None, "groups", _)) => ValueLocation::Groups,
+            (Row::Users, _) if path.attribute.multi_valued => ValueLocation::Elements(path),
+            (Row::Users, _) => ValueLocation::Value { sql: self.folded(path), nullable: true },
             (Row::Groups, (_, "id", _)) => value("groups.id", false),
             (Row::Groups, (_, "externalId", _)) => value("groups.external_id", true),
             (Row::Groups, (_, "displayName", _)) => value("groups.display_name_key", false),
             (Row::Groups, (_, "meta", Some("created"))) => value("groups.created_at", false),
             (Row::Groups, (_, "meta", Some("lastModified"))) => value("groups.updated_at", false),
             (Row::Groups, (_, "meta", _)) => self.literal("Group"),
-            (Row::Groups, _) => Place::Members,
+            (Row::Groups, _) => ValueLocation::Members,
         }
     }
 

@@ -18,13 +18,13 @@ use diesel::{
 
 /// A condition: text of ours, and values that are bound.
 #[derive(Debug, Clone)]
-pub(crate) struct Condition {
-    pieces: Vec<Piece>,
+pub(crate) struct SqlCondition {
+    pieces: Vec<SqlPiece>,
     is_kept: bool,
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum SqlPiece {
     Sql(String),
     Text(String),
     Time(NaiveDateTime),
@@ -37,41 +37,41 @@ const MAX_SHAPES: usize = 256;
 const MAX_VALUES: usize = 8;
 static SHAPES: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
 
-impl Condition {
+impl SqlCondition {
     /// An empty one, to be written.
     pub(crate) fn new() -> Self {
         Self { pieces: Vec::new(), is_kept: false }
     }
 
     pub(crate) fn sql(&mut self, text: &str) {
-        if let Some(Piece::Sql(last)) = self.pieces.last_mut() {
+        if let Some(SqlPiece::Sql(last)) = self.pieces.last_mut() {
             last.push_str(text);
         } else {
-            self.pieces.push(Piece::Sql(text.to_owned()));
+            self.pieces.push(SqlPiece::Sql(text.to_owned()));
         }
     }
 
     pub(crate) fn text(&mut self, value: &str) {
-        self.pieces.push(Piece::Text(value.to_owned()));
+        self.pieces.push(SqlPiece::Text(value.to_owned()));
     }
 
     pub(crate) fn time(&mut self, value: NaiveDateTime) {
-        self.pieces.push(Piece::Time(value));
+        self.pieces.push(SqlPiece::Time(value));
     }
 
     pub(super) fn number(&mut self, value: i64) {
-        self.pieces.push(Piece::Number(value));
+        self.pieces.push(SqlPiece::Number(value));
     }
 
     /// Decides whether statements with it are kept prepared.
     pub(crate) fn finish(mut self) -> Self {
-        let values = self.pieces.iter().filter(|piece| !matches!(piece, Piece::Sql(_))).count();
+        let values = self.pieces.iter().filter(|piece| !matches!(piece, SqlPiece::Sql(_))).count();
         if values > MAX_VALUES {
             return self;
         }
         let mut hasher = DefaultHasher::new();
         for piece in &self.pieces {
-            if let Piece::Sql(sql) = piece {
+            if let SqlPiece::Sql(sql) = piece {
                 sql.hash(&mut hasher);
             }
         }
@@ -82,7 +82,7 @@ impl Condition {
     }
 }
 
-impl<DB> QueryFragment<DB> for Condition
+impl<DB> QueryFragment<DB> for SqlCondition
 where
     DB: Backend + HasSqlType<Text> + HasSqlType<Timestamp> + HasSqlType<BigInt>,
     String: ToSql<Text, DB>,
@@ -95,26 +95,26 @@ where
         }
         for piece in &self.pieces {
             match piece {
-                Piece::Sql(sql) => out.push_sql(sql),
-                Piece::Text(text) => out.push_bind_param::<Text, _>(text)?,
-                Piece::Number(number) => out.push_bind_param::<BigInt, _>(number)?,
-                Piece::Time(time) => out.push_bind_param::<Timestamp, _>(time)?,
+                SqlPiece::Sql(sql) => out.push_sql(sql),
+                SqlPiece::Text(text) => out.push_bind_param::<Text, _>(text)?,
+                SqlPiece::Number(number) => out.push_bind_param::<BigInt, _>(number)?,
+                SqlPiece::Time(time) => out.push_bind_param::<Timestamp, _>(time)?,
             }
         }
         Ok(())
     }
 }
 
-impl QueryId for Condition {
+impl QueryId for SqlCondition {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl Expression for Condition {
+impl Expression for SqlCondition {
     type SqlType = Bool;
 }
-impl<QS> AppearsOnTable<QS> for Condition {}
-impl<QS> SelectableExpression<QS> for Condition {}
-impl<GB> ValidGrouping<GB> for Condition {
+impl<QS> AppearsOnTable<QS> for SqlCondition {}
+impl<QS> SelectableExpression<QS> for SqlCondition {}
+impl<GB> ValidGrouping<GB> for SqlCondition {
     type IsAggregate = is_aggregate::Never;
 }

@@ -9,18 +9,18 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::LinkStore;
 use kernel::{StoreError, Timestamp, UserId};
-use scim_core::{Found, MAX_MEMBERSHIPS, Membership, Query, User, UserStore, fold};
+use scim_core::{MAX_MEMBERSHIPS, Membership, Query, ResourcePage, User, UserStore, fold};
 use stepup::StepUpStore;
 
 use super::{
-    filter::{Kind, Of},
+    filter::{FilterScope, Kind},
     list::{Slice, load_and_count},
 };
 use crate::{
     Tx,
     db::{Row, change, change_unaudited, lock, read},
     error::corrupt,
-    prepared::Kept,
+    prepared::Prepared,
     schema::{group_members, groups, sign_in_names, user_emails, users},
 };
 
@@ -178,9 +178,9 @@ impl UserStore for Tx {
         id.map(|id| id.parse().map_err(|error| corrupt("users.id", error))).transpose()
     }
 
-    async fn find_users(&mut self, query: &Query, groups: bool) -> Result<Found<User>, StoreError> {
+    async fn find_users(&mut self, query: &Query, groups: bool) -> Result<ResourcePage<User>, StoreError> {
         let slice = Slice::of(query);
-        let of = Of { kind: Kind::Users, dialect: self.db.dialect(), tenant: &self.tenant };
+        let of = FilterScope { kind: Kind::Users, dialect: self.db.dialect(), tenant: &self.tenant };
         let count = users::table.filter(of.matching(query.filter.as_ref())).count();
         let page = users::table.filter(of.page(query.filter.as_ref(), &slice)).order(users::id);
         let page = page.limit(slice.limit).offset(slice.offset);
@@ -240,7 +240,7 @@ impl UserStore for Tx {
             users::has_groups.eq(false),
             users::sessions_after.eq(at.naive()),
         );
-        if change!(self, c => Kept(diesel::update(row).set(gone)).execute(c).await)? != 1 {
+        if change!(self, c => Prepared(diesel::update(row).set(gone)).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a deletion of a user that the tenant does not have"));
         }
         self.unindex_emails(&user.id).await?;

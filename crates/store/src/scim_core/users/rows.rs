@@ -101,7 +101,7 @@ macro_rules! update_user {
         use diesel::prelude::*;
         use $crate::schema::users;
         let row = users::table.find((&$update.tenant_id, &$update.id)).filter(users::deleted_at.is_null());
-        let update = $crate::prepared::Kept(diesel::update(row).set(&$update.changes));
+        let update = $crate::prepared::Prepared(diesel::update(row).set(&$update.changes));
         diesel_async::RunQueryDsl::execute(update, $conn).await
     }};
 }

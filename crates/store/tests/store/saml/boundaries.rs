@@ -1,10 +1,10 @@
 //! Between tenants: nothing of one is another's, and a domain has one owner.
 
-use ::saml_sp::{Claimed, Method, Provider};
+use ::saml_sp::{ClaimedRequest, Method, Provider};
 use kernel::{StoreError, TenantId};
 use serde_json::json;
 
-use super::{Saml, domain, everywhere, kept, provider, trial, verified};
+use super::{Saml, connection_test, domain, everywhere, kept, provider, verified};
 use crate::support::{World, on_both};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -12,12 +12,12 @@ async fn a_tenant_sees_nothing_of_another() {
     everywhere(async |place| {
         let theirs = place.provider(&["a.example"]).await;
         let request = place.request(&theirs, 1).await;
-        let made = trial(&*place.env, &theirs);
+        let made = connection_test(&*place.env, &theirs);
         let (proved, now) = (verified(&*place.env, "a.example", Method::Dns), place.env.now());
         let (kept, id, of_them) = (made.clone(), theirs.id.clone(), proved.clone());
         place
             .work(async move |store: &mut dyn Saml| {
-                store.insert_trial(&kept).await?;
+                store.insert_connection_test(&kept).await?;
                 assert!(store.insert_verified_domain(&of_them).await?);
                 assert!(store.remember_assertion(&id, &[1; 32], now.plus_millis(60_000)).await?);
                 Ok(())
@@ -36,10 +36,10 @@ async fn a_tenant_sees_nothing_of_another() {
             assert!(!store.delete_provider(&of).await?);
             assert_eq!(store.request(&asked.id).await?, None);
             let claimed = store.claim_request(&asked.id, &of, Some(&asked.browser), now).await?;
-            assert_eq!(claimed, Claimed::Unknown);
+            assert_eq!(claimed, ClaimedRequest::Unknown);
             assert!(store.remember_assertion(&of, &[1; 32], now).await?, "a ledger of its own");
-            assert_eq!(store.trial(&tried).await?, None);
-            assert!(!store.report_trial(&tried, &json!({})).await?);
+            assert_eq!(store.connection_test(&tried).await?, None);
+            assert!(!store.report_connection_test(&tried, &json!({})).await?);
             assert_eq!(store.verified_domains().await?, []);
             assert!(!store.delete_verified_domain(&mine.domain).await?);
             assert!(!store.insert_verified_domain(&mine).await?);
@@ -51,12 +51,12 @@ async fn a_tenant_sees_nothing_of_another() {
         place
             .work(async move |store: &mut dyn Saml| {
                 assert_eq!(store.providers().await?, [wanted]);
-                assert_eq!(store.trial(&made.id).await?, Some(made));
+                assert_eq!(store.connection_test(&made.id).await?, Some(made));
                 assert_eq!(store.verified_domains().await?.len(), 1);
                 Ok(())
             })
             .await;
-        assert_eq!(place.claim(&request, &theirs, Some(request.browser)).await, Claimed::Now(request));
+        assert_eq!(place.claim(&request, &theirs, Some(request.browser)).await, ClaimedRequest::Now(request));
     })
     .await;
 }

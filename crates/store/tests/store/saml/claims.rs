@@ -1,10 +1,10 @@
 //! What counts once: answers to requests, assertions, reports of trials.
 
-use ::saml_sp::Claimed;
+use ::saml_sp::ClaimedRequest;
 use kernel::Id;
 use serde_json::json;
 
-use super::{Saml, everywhere, request, request_id, trial, unaudited};
+use super::{Saml, connection_test, everywhere, request, request_id, unaudited};
 use crate::support::{World, on_both};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -14,8 +14,8 @@ async fn of_many_answers_to_a_request_one_counts() {
         let request = place.request(&provider, 1).await;
         let all = (0..16).map(async |_| place.claim(&request, &provider, Some(request.browser)).await);
         let all = futures_util::future::join_all(all).await;
-        let won: Vec<_> = all.iter().filter(|claimed| **claimed != Claimed::Before).collect();
-        assert_eq!(won, [&Claimed::Now(request)]);
+        let won: Vec<_> = all.iter().filter(|claimed| **claimed != ClaimedRequest::Before).collect();
+        assert_eq!(won, [&ClaimedRequest::Now(request)]);
     })
     .await;
 }
@@ -26,7 +26,7 @@ async fn a_request_is_answered_by_its_provider_in_its_browser_and_in_time() {
         let provider = place.provider(&["a.example"]).await;
         let another = place.provider(&["b.example"]).await;
         let kept = place.request(&provider, 1).await;
-        let of = trial(&*place.env, &provider);
+        let of = connection_test(&*place.env, &provider);
         let other = ::saml_sp::Request { trial: Some(of.id), ..request(&provider, 2, place.env.now()) };
         let (wanted, id) = (other.clone(), request_id(3));
         place
@@ -40,19 +40,19 @@ async fn a_request_is_answered_by_its_provider_in_its_browser_and_in_time() {
         let (ours, theirs) = (Some(kept.browser), Some([9; 32]));
         let (over, in_time) = (kept.expires_at, kept.expires_at.plus_millis(-1));
         let unknown = ::saml_sp::Request { id: request_id(3), ..kept.clone() };
-        assert_eq!(place.claim(&unknown, &provider, ours).await, Claimed::Unknown);
-        assert_eq!(place.claim(&kept, &another, ours).await, Claimed::Unknown);
-        assert_eq!(place.claim(&kept, &another, theirs).await, Claimed::Unknown);
-        assert_eq!(place.claim_at(&kept, &provider, ours, over).await, Claimed::Unknown);
-        assert_eq!(place.claim_at(&kept, &provider, theirs, over).await, Claimed::Unknown);
-        assert_eq!(place.claim(&kept, &provider, theirs).await, Claimed::OtherBrowser);
-        assert_eq!(place.claim(&kept, &provider, None).await, Claimed::OtherBrowser);
+        assert_eq!(place.claim(&unknown, &provider, ours).await, ClaimedRequest::Unknown);
+        assert_eq!(place.claim(&kept, &another, ours).await, ClaimedRequest::Unknown);
+        assert_eq!(place.claim(&kept, &another, theirs).await, ClaimedRequest::Unknown);
+        assert_eq!(place.claim_at(&kept, &provider, ours, over).await, ClaimedRequest::Unknown);
+        assert_eq!(place.claim_at(&kept, &provider, theirs, over).await, ClaimedRequest::Unknown);
+        assert_eq!(place.claim(&kept, &provider, theirs).await, ClaimedRequest::OtherBrowser);
+        assert_eq!(place.claim(&kept, &provider, None).await, ClaimedRequest::OtherBrowser);
         // It stayed as it was.
-        assert_eq!(place.claim_at(&kept, &provider, ours, in_time).await, Claimed::Now(kept.clone()));
+        assert_eq!(place.claim_at(&kept, &provider, ours, in_time).await, ClaimedRequest::Now(kept.clone()));
         for (browser, now) in [(ours, in_time), (theirs, in_time), (None, in_time), (ours, over)] {
-            assert_eq!(place.claim_at(&kept, &provider, browser, now).await, Claimed::Before);
+            assert_eq!(place.claim_at(&kept, &provider, browser, now).await, ClaimedRequest::Before);
         }
-        assert_eq!(place.claim(&kept, &another, ours).await, Claimed::Unknown);
+        assert_eq!(place.claim(&kept, &another, ours).await, ClaimedRequest::Unknown);
         place
             .work(async move |store: &mut dyn Saml| {
                 assert_eq!(store.request(&kept.id).await?, None, "it is answered");
@@ -91,14 +91,14 @@ async fn an_assertion_is_used_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trial_has_one_report() {
     everywhere(async |place| {
-        let made = trial(&*place.env, &place.provider(&["a.example"]).await);
+        let made = connection_test(&*place.env, &place.provider(&["a.example"]).await);
         let (kept, nobody) = (made.clone(), Id::new(&*place.env));
         place
             .work(async move |store: &mut dyn Saml| {
-                store.insert_trial(&kept).await?;
-                assert_eq!(store.trial(&kept.id).await?, Some(kept));
-                assert_eq!(store.trial(&nobody).await?, None);
-                assert!(!store.report_trial(&nobody, &json!({})).await?);
+                store.insert_connection_test(&kept).await?;
+                assert_eq!(store.connection_test(&kept.id).await?, Some(kept));
+                assert_eq!(store.connection_test(&nobody).await?, None);
+                assert!(!store.report_connection_test(&nobody, &json!({})).await?);
                 Ok(())
             })
             .await;
@@ -106,16 +106,17 @@ async fn a_trial_has_one_report() {
             let id = made.id.clone();
             place
                 .work(async move |store: &mut dyn Saml| {
-                    store.report_trial(&id, &json!({ "by": number })).await
+                    store.report_connection_test(&id, &json!({ "by": number })).await
                 })
                 .await
         });
         let all = futures_util::future::join_all(all).await;
         let won: Vec<_> = (0..16).filter(|number| all[*number]).collect();
         let id = made.id.clone();
-        let found = place.work(async move |store: &mut dyn Saml| store.trial(&id).await).await.unwrap();
+        let found =
+            place.work(async move |store: &mut dyn Saml| store.connection_test(&id).await).await.unwrap();
         assert_eq!(won.len(), 1);
-        assert_eq!(found, ::saml_sp::Trial { report: Some(json!({ "by": won[0] })), ..made });
+        assert_eq!(found, ::saml_sp::ConnectionTest { report: Some(json!({ "by": won[0] })), ..made });
     })
     .await;
 }
@@ -140,8 +141,8 @@ async fn what_is_claimed_is_kept_with_the_unit_of_work_or_not_at_all() {
             unaudited(&world, work).await
         };
         claim(true).await.unwrap_err();
-        assert_eq!(claim(false).await.unwrap(), (Claimed::Now(made.clone()), true));
-        assert_eq!(claim(false).await.unwrap(), (Claimed::Before, false));
+        assert_eq!(claim(false).await.unwrap(), (ClaimedRequest::Now(made.clone()), true));
+        assert_eq!(claim(false).await.unwrap(), (ClaimedRequest::Before, false));
     })
     .await;
 }

@@ -9,9 +9,9 @@ mod upkeep;
 use std::sync::Arc;
 
 use ::saml_sp::{
-    AttributeMapping, Certificate, Claimed, DomainStore, EmailDomain, IdentityProvider, KeptKey, Method,
-    OurKeys, Provider, ProviderId, ProviderStore, Refresh, Request, RequestId, RequestStore, Source,
-    TrialStore, VerifiedDomain, memory::MemoryStore,
+    AttributeMapping, Certificate, ClaimedRequest, ConnectionTestStore, DomainStore, EmailDomain,
+    IdentityProvider, KeptKey, Method, OurKeys, Provider, ProviderId, ProviderStore, Refresh, Request,
+    RequestId, RequestStore, Source, VerifiedDomain, memory::MemoryStore,
 };
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Env, Id, StoreError, TenantId, Timestamp};
@@ -20,8 +20,8 @@ use store::{Tx, testing::Kind};
 use crate::support::{World, world};
 
 /// All that a tenant's storage does for SAML.
-trait Saml: ProviderStore + RequestStore + TrialStore + DomainStore {}
-impl<T: ProviderStore + RequestStore + TrialStore + DomainStore> Saml for T {}
+trait Saml: ProviderStore + RequestStore + ConnectionTestStore + DomainStore {}
+impl<T: ProviderStore + RequestStore + ConnectionTestStore + DomainStore> Saml for T {}
 
 /// Where a test runs.
 struct Place {
@@ -61,7 +61,7 @@ impl Place {
             At::Database(world) => {
                 Box::pin(world.change(tenant, async move |_, tx: &mut Tx| work(tx).await)).await
             }
-            At::Memory(store) => Box::pin(work(&mut store.beside(tenant))).await,
+            At::Memory(store) => Box::pin(work(&mut store.for_tenant(tenant))).await,
         }
     }
 
@@ -89,7 +89,7 @@ impl Place {
         made
     }
 
-    async fn claim(&self, of: &Request, provider: &Provider, browser: Option<[u8; 32]>) -> Claimed {
+    async fn claim(&self, of: &Request, provider: &Provider, browser: Option<[u8; 32]>) -> ClaimedRequest {
         self.claim_at(of, provider, browser, self.env.now()).await
     }
 
@@ -99,7 +99,7 @@ impl Place {
         provider: &Provider,
         browser: Option<[u8; 32]>,
         now: Timestamp,
-    ) -> Claimed {
+    ) -> ClaimedRequest {
         let (id, provider) = (of.id.clone(), provider.id.clone());
         self.work(async move |store| store.claim_request(&id, &provider, browser.as_ref(), now).await).await
     }
@@ -188,9 +188,9 @@ async fn kept(world: &World, provider: &Provider) {
     world.change(&tenant, async move |_, tx| tx.insert_provider(&provider).await).await.unwrap();
 }
 
-fn trial(env: &dyn Env, of: &Provider) -> ::saml_sp::Trial {
+fn connection_test(env: &dyn Env, of: &Provider) -> ::saml_sp::ConnectionTest {
     let now = env.now();
-    ::saml_sp::Trial {
+    ::saml_sp::ConnectionTest {
         id: Id::new(env),
         provider: of.id.clone(),
         user: Id::new(env),

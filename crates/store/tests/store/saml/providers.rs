@@ -1,11 +1,11 @@
 //! Providers and their domains.
 
-use ::saml_sp::{Claimed, Provider, ProviderStore, Refresh};
+use ::saml_sp::{ClaimedRequest, Provider, ProviderStore, Refresh};
 use directory::{NewTenant, Tenant, TenantStore, Tier};
 use kernel::StoreError;
 use store::Tx;
 
-use super::{Saml, domain, everywhere, kept, provider, trial, unaudited, until_2027};
+use super::{Saml, connection_test, domain, everywhere, kept, provider, unaudited, until_2027};
 use crate::support::{World, on_both};
 
 /// By age: ids sort by it, and within a millisecond by chance.
@@ -87,12 +87,12 @@ async fn nothing_is_left_of_a_provider_that_was_removed() {
     everywhere(async |place| {
         let (gone, stays) = (place.provider(&["a.example"]).await, place.provider(&["b.example"]).await);
         let (one, other) = (place.request(&gone, 1).await, place.request(&stays, 2).await);
-        let trials = [trial(&*place.env, &gone), trial(&*place.env, &stays)];
+        let trials = [connection_test(&*place.env, &gone), connection_test(&*place.env, &stays)];
         let (of, beside, until) = (gone.id.clone(), stays.id.clone(), one.expires_at);
         place
             .work(async move |store: &mut dyn Saml| {
                 for trial in &trials {
-                    store.insert_trial(trial).await?;
+                    store.insert_connection_test(trial).await?;
                 }
                 for id in [&of, &beside] {
                     assert!(store.remember_assertion(id, &[1; 32], until).await?);
@@ -101,17 +101,17 @@ async fn nothing_is_left_of_a_provider_that_was_removed() {
                 assert!(!store.delete_provider(&of).await?, "once");
                 assert_eq!(store.provider(&of).await?, None);
                 assert_eq!(store.provider_of_domain(&domain("a.example")).await?, None);
-                assert_eq!(store.trial(&trials[0].id).await?, None);
+                assert_eq!(store.connection_test(&trials[0].id).await?, None);
                 assert!(store.remember_assertion(&of, &[1; 32], until).await?, "it is forgotten");
                 // The other one has everything.
                 assert!(store.provider_of_domain(&domain("b.example")).await?.is_some());
-                assert!(store.trial(&trials[1].id).await?.is_some());
+                assert!(store.connection_test(&trials[1].id).await?.is_some());
                 assert!(!store.remember_assertion(&beside, &[1; 32], until).await?);
                 Ok(())
             })
             .await;
-        assert_eq!(place.claim(&one, &gone, Some(one.browser)).await, Claimed::Unknown);
-        assert!(matches!(place.claim(&other, &stays, Some(other.browser)).await, Claimed::Now(_)));
+        assert_eq!(place.claim(&one, &gone, Some(one.browser)).await, ClaimedRequest::Unknown);
+        assert!(matches!(place.claim(&other, &stays, Some(other.browser)).await, ClaimedRequest::Now(_)));
     })
     .await;
 }

@@ -1,10 +1,12 @@
 //! What somebody has to look after, and what is over.
 
-use ::saml_sp::{Claimed, Provider, ProviderId, ProviderStore, Refresh, RequestStore, TrialStore};
+use ::saml_sp::{
+    ClaimedRequest, ConnectionTestStore, Provider, ProviderId, ProviderStore, Refresh, RequestStore,
+};
 use kernel::{StoreError, TenantId, Timestamp};
-use store::{Across, SamlExpiry, SamlOver, Tx};
+use store::{Across, ExpiredSaml, SamlExpiry, Tx};
 
-use super::{kept, provider, request, request_id, trial, unaudited, until_2027};
+use super::{connection_test, kept, provider, request, request_id, unaudited, until_2027};
 use crate::support::{World, on_both};
 
 const DAY: i64 = 24 * 3_600_000;
@@ -103,14 +105,15 @@ async fn what_is_over_is_taken_away_and_nothing_else() {
         let mut tried = Vec::new();
         for one in &providers {
             kept(&world, one).await;
-            let trials: Vec<_> = ends.map(|end| (trial(&*world.env, one), end)).into();
+            let trials: Vec<_> = ends.map(|end| (connection_test(&*world.env, one), end)).into();
             tried.push(trials.iter().map(|(trial, _)| trial.id.clone()).collect::<Vec<_>>());
             let one = one.clone();
             let keep = async move |_: &_, tx: &mut Tx| {
                 for (number, (trial, end)) in (0_u8..).zip(trials) {
                     let request = ::saml_sp::Request { expires_at: end, ..request(&one, number, now) };
                     tx.insert_request(&request).await?;
-                    tx.insert_trial(&::saml_sp::Trial { expires_at: end, ..trial }).await?;
+                    tx.insert_connection_test(&::saml_sp::ConnectionTest { expires_at: end, ..trial })
+                        .await?;
                 }
                 tx.remember_assertion(&one.id, &[0; 32], now).await?;
                 tx.remember_assertion(&one.id, &[1; 32], now.plus_millis(1)).await?;
@@ -137,10 +140,10 @@ async fn what_is_over_is_taken_away_and_nothing_else() {
             let look = async move |_: &_, tx: &mut Tx| {
                 for (number, trial) in (0_u8..).zip(&trials) {
                     assert_eq!(tx.request(&request_id(number)).await?.is_some(), number > 0);
-                    assert_eq!(tx.trial(trial).await?.is_some(), number > 0);
+                    assert_eq!(tx.connection_test(trial).await?.is_some(), number > 0);
                 }
                 let late = tx.claim_request(&request_id(1), &one.id, Some(&[1; 32]), now).await?;
-                assert_eq!(late, Claimed::Unknown);
+                assert_eq!(late, ClaimedRequest::Unknown);
                 assert!(tx.remember_assertion(&one.id, &[0; 32], now).await?, "it is forgotten");
                 assert!(!tx.remember_assertion(&one.id, &[1; 32], now).await?);
                 assert!(tx.provider(&one.id).await?.is_some());
@@ -152,7 +155,7 @@ async fn what_is_over_is_taken_away_and_nothing_else() {
     .await;
 }
 
-async fn purge(world: &World, over: SamlOver) {
+async fn purge(world: &World, over: ExpiredSaml) {
     let tenant = over.tenant.clone();
     world.change(&tenant, async move |_, tx| tx.purge_saml(&over).await).await.unwrap();
 }

@@ -116,7 +116,7 @@ pub(crate) async fn impact_of<P: Permission>(
                 *refused += 1;
                 impact.refused += 1;
                 if impact.passkeys.len() < MAX_LISTED {
-                    impact.passkeys.push(shown(enrolled, reason, reasons));
+                    impact.passkeys.push(refused_passkey(enrolled, reason, reasons));
                 }
             }
         }
@@ -131,7 +131,7 @@ pub(crate) async fn impact_of<P: Permission>(
     Ok(impact)
 }
 
-fn shown(enrolled: EnrolledPasskey, reason: Reason, reasons: Vec<Reason>) -> RefusedPasskey {
+fn refused_passkey(enrolled: EnrolledPasskey, reason: Reason, reasons: Vec<Reason>) -> RefusedPasskey {
     RefusedPasskey {
         id: enrolled.id.to_string(),
         user_id: enrolled.user.to_string(),

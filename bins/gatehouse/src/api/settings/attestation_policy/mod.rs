@@ -4,7 +4,7 @@ pub(crate) mod impact;
 pub(crate) mod shapes;
 
 use actix_web::{HttpResponse, get, post, put, web};
-use attestation::{Aaguid, Asked, AttestationPolicyStore, Policy, Reason, catalog};
+use attestation::{Aaguid, AttestationPolicyStore, Candidate, Policy, Reason, catalog};
 use audit::{Audited, Event, Unaudited, events::policies::AttestationPolicyChanged};
 use kernel::Ctx;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ pub(crate) async fn put_attestation_policy(
     let impact = impact_of(&site, &access, &policy).await?;
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let lockout = Lockout::before(&place, ctx, tx).await?;
         let changed = attestation::set(tx, policy).await?;
         lockout.after(ctx, tx).await?;
@@ -152,7 +152,7 @@ pub(crate) async fn test_attestation_policy(
 ) -> Result<HttpResponse, Problem> {
     let AttestationTestBody { aaguid, is_platform_authenticator, backup_eligible } = body.0;
     let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
-    let asked = Asked { aaguid, is_platform: is_platform_authenticator, backup_eligible, proved: true };
+    let asked = Candidate { aaguid, is_platform: is_platform_authenticator, backup_eligible, proved: true };
     let verdict = policy.decide(&asked);
     Ok(answer(&AttestationDecision {
         decision: if verdict.is_allowed() { "ALLOW" } else { "DENY" },

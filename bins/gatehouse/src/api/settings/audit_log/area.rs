@@ -39,7 +39,7 @@ pub(crate) struct Exports(Arc<Mutex<BTreeMap<TenantId, Vec<String>>>>);
 
 impl Exports {
     /// A place for one, if there is one.
-    pub(crate) fn take(&self, tenant: &TenantId, user: &str) -> Option<Place> {
+    pub(crate) fn take(&self, tenant: &TenantId, user: &str) -> Option<ExportSlot> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.values().map(Vec::len).sum::<usize>() >= OF_ALL {
             return None;
@@ -49,18 +49,18 @@ impl Exports {
             return None;
         }
         own.push(user.to_owned());
-        Some(Place { of: self.clone(), tenant: tenant.clone(), user: user.to_owned() })
+        Some(ExportSlot { of: self.clone(), tenant: tenant.clone(), user: user.to_owned() })
     }
 }
 
 /// Given back when it is dropped: when reading has ended, not when somebody has gone.
-pub(crate) struct Place {
+pub(crate) struct ExportSlot {
     of: Exports,
     tenant: TenantId,
     user: String,
 }
 
-impl Drop for Place {
+impl Drop for ExportSlot {
     fn drop(&mut self) {
         let mut all = self.of.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(own) = all.get_mut(&self.tenant) else { return };

@@ -6,13 +6,13 @@ use actix_web::{
     web,
 };
 use audit::{
-    Audited, Event, Listed, csv,
+    Audited, Event, ListedEntry, csv,
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
 };
 use futures_util::stream;
 use kernel::{Ctx, Timestamp};
 use serde::Serialize;
-use store::{Ending, Export, Exported, Proof, Tx};
+use store::{Export, ExportOutcome, Exported, Proof, Tx};
 use tokio::sync::oneshot;
 use utoipa::IntoParams;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::api::{Site, openapi::values, query::query};
 use gate::{
-    access::{Access, Gate, entered},
+    access::{Access, Gate, record},
     errors::Problem,
     permissions::Administer,
 };
@@ -156,7 +156,7 @@ struct EntryProof {
 }
 
 impl ProvedEntry {
-    fn new(listed: Listed, proof: &Proof) -> Result<Self, Problem> {
+    fn new(listed: ListedEntry, proof: &Proof) -> Result<Self, Problem> {
         let (ip_salt, ip_commitment) = commitment(&listed.entry);
         let path = encoded(&proof.path);
         let proof = EntryProof { sequence: proof.sequence, path, ip_salt, ip_commitment };
@@ -165,7 +165,7 @@ impl ProvedEntry {
 }
 
 /// An export under way.
-struct Running {
+struct RunningExport {
     export: Export,
     /// Whose it is: asked again for each part.
     access: Access<Administer>,
@@ -176,7 +176,7 @@ struct Running {
     has_ended: bool,
 }
 
-impl Running {
+impl RunningExport {
     /// The next bytes; `None` at the end. After an error the connection is cut, so that what was sent is not taken for
     /// the whole.
     async fn next(&mut self) -> Option<Result<web::Bytes, Problem>> {
@@ -214,19 +214,19 @@ impl Running {
 }
 
 /// Enters how an export has ended, when it has; where it never began, that it failed. The server does not end before.
-fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(Ending, u64)>) {
+fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(ExportOutcome, u64)>) {
     let answering = site.pipeline.load.arrived();
     actix_web::rt::spawn(async move {
-        let (ending, rows) = told.await.unwrap_or((Ending::Failed, 0));
+        let (ending, rows) = told.await.unwrap_or((ExportOutcome::Failed, 0));
         let outcome = match ending {
-            Ending::Completed => "COMPLETED",
-            Ending::Abandoned => "ABANDONED",
-            Ending::TimedOut => "TIMED_OUT",
-            Ending::Failed => "FAILED",
+            ExportOutcome::Completed => "COMPLETED",
+            ExportOutcome::Abandoned => "ABANDONED",
+            ExportOutcome::TimedOut => "TIMED_OUT",
+            ExportOutcome::Failed => "FAILED",
         };
         let event = Event::new(ctx.tenant.as_str(), &AuditLogExportFinished { rows, outcome });
         let ctx = Ctx { now: gate.env().now(), ..ctx };
-        entered(gate, ctx, event).await;
+        record(gate, ctx, event).await;
         drop(answering);
     });
 }
@@ -289,7 +289,7 @@ pub(crate) async fn export_audit_log(
     if with_proofs {
         json_line(&mut buffer, &serde_json::json!({ "checkpoint": export.checkpoint }))?;
     }
-    let running = Running { export, access, format, with_proofs, buffer, has_ended: false };
+    let running = RunningExport { export, access, format, with_proofs, buffer, has_ended: false };
     let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
     Ok(answer.streaming(Box::pin(body)))
 }

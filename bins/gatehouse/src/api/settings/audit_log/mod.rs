@@ -6,7 +6,7 @@ pub(crate) mod export;
 pub(crate) mod proofs;
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
-use audit::{Filter, FilterError, Listed, Position};
+use audit::{Filter, FilterError, ListedEntry, Position};
 use data_encoding::HEXLOWER;
 use kernel::{Ctx, Timestamp};
 use serde::Serialize;
@@ -83,10 +83,10 @@ pub(crate) struct ShownEntry {
     sequence: Option<u64>,
 }
 
-impl TryFrom<Listed> for ShownEntry {
+impl TryFrom<ListedEntry> for ShownEntry {
     type Error = Problem;
 
-    fn try_from(Listed { entry, actor_name }: Listed) -> Result<Self, Problem> {
+    fn try_from(ListedEntry { entry, actor_name }: ListedEntry) -> Result<Self, Problem> {
         Ok(Self {
             metadata: RawValue::from_string(entry.metadata).map_err(Problem::unforeseen)?,
             actor: ShownActor { id: entry.actor_id, kind: entry.actor_type, name: actor_name },

@@ -8,7 +8,7 @@ use directory::Role;
 use kernel::Ctx;
 use netpolicy::{Cidr, Decision, Enforcement, MAX_RULES, Mode, Policy, Settings, Surface};
 use serde::{Deserialize, Serialize};
-use store::{Recent, Tx, UseOf};
+use store::{CredentialType, RecentUse, Tx};
 use utoipa::ToSchema;
 
 use super::EnforcementShape;
@@ -97,15 +97,15 @@ pub(crate) async fn network_policy_impact(
     let mut recent = access.scan(find).await?;
     recent.retain(|one| is_shut_out(&policy, one));
     let (mut sessions, mut tokens) = (Vec::new(), Vec::new());
-    for Recent { of, id, holder, ip } in recent {
+    for RecentUse { of, id, holder, ip } in recent {
         match (of, holder) {
-            (UseOf::Session, Some((user, _))) => {
+            (CredentialType::Session, Some((user, _))) => {
                 sessions.push(SessionShutOut { id, user_id: user.to_string(), ip });
             }
-            (UseOf::Pat, _) => tokens.push(TokenShutOut { id, kind: "PAT", ip }),
-            (UseOf::ScimToken, _) => tokens.push(TokenShutOut { id, kind: "SCIM", ip }),
+            (CredentialType::Pat, _) => tokens.push(TokenShutOut { id, kind: "PAT", ip }),
+            (CredentialType::ScimToken, _) => tokens.push(TokenShutOut { id, kind: "SCIM", ip }),
             // Sessions are somebody's.
-            (UseOf::Session, None) => {}
+            (CredentialType::Session, None) => {}
         }
     }
     Ok(answer(&Impact { sessions, tokens }))
@@ -126,8 +126,8 @@ impl ImpactBody {
     }
 }
 
-fn is_shut_out(policy: &Policy, one: &Recent) -> bool {
-    let surface = if one.of == UseOf::Session { Surface::Dashboard } else { Surface::Api };
+fn is_shut_out(policy: &Policy, one: &RecentUse) -> bool {
+    let surface = if one.of == CredentialType::Session { Surface::Dashboard } else { Surface::Api };
     let admin = one.holder.as_ref().is_some_and(|(_, role)| *role == Role::Admin);
     policy.decide(one.ip, surface, admin).decision == Decision::Deny
 }

@@ -9,7 +9,7 @@ use actix_web::{HttpRequest, HttpResponse, get, post, put};
 use audit::{Audited, Event, Unaudited, events::policies::NetworkPolicyChanged};
 use kernel::{Ctx, Timestamp};
 use netpolicy::{
-    By, Decision, Enforcement, Mode, NetworkPolicyStore, Policy, Reason, Rule, Settings, Surface,
+    Decision, Editor, Enforcement, Mode, NetworkPolicyStore, Policy, Reason, Rule, Settings, Surface,
 };
 use serde::{Deserialize, Serialize};
 use store::Tx;
@@ -172,13 +172,13 @@ struct DecisionOf {
 }
 
 /// Who changes the policy: what a change that would shut them out has to say is in the body or in the address.
-pub(crate) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<By, Problem> {
+pub(crate) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<Editor, Problem> {
     let asked = query(request, "acknowledge");
     let mut all = said.iter().chain(&asked);
     if all.any(|word| word != CALLER_NOT_COVERED) {
         return Err(Problem::invalid_request(format!("acknowledge: only {CALLER_NOT_COVERED} can be")));
     }
-    Ok(By { address: ctx.ip, acknowledged: !said.is_empty() || asked.is_some() })
+    Ok(Editor { address: ctx.ip, acknowledged: !said.is_empty() || asked.is_some() })
 }
 
 /// Read the network policy
@@ -227,7 +227,7 @@ pub(crate) async fn put_network_policy(
     let by = by(access.ctx(), &request, &acknowledge)?;
     let settings = Settings { mode, enforcement, admin_bypass };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let changed = change(ctx, tx, by, settings).await?;
         let rules = tx.network_rules().await?;
         Ok::<_, Problem>(changed.with(spending.events()?).map(|settings| (settings, rules)))
@@ -240,7 +240,7 @@ pub(crate) async fn put_network_policy(
 pub(crate) async fn change(
     ctx: &Ctx,
     tx: &mut Tx,
-    by: By,
+    by: Editor,
     settings: Settings,
 ) -> Result<Audited<Settings>, netpolicy::Error> {
     let before = netpolicy::set(tx, by, settings).await?;

@@ -63,7 +63,7 @@ pub(crate) async fn add_network_rule(
 ) -> Result<HttpResponse, Problem> {
     let RuleBody { cidr, label } = body.0;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let rule = netpolicy::add(ctx, tx, &cidr, &label).await?;
         let event = Event::new(rule.id.as_str(), &NetworkRuleAdded { cidr: rule.cidr.to_string() });
         Ok::<_, Problem>(Audited::new(rule, event).with(spending.events()?))
@@ -96,7 +96,7 @@ pub(crate) async fn rename_network_rule(
     let id: RuleId = id.parse().map_err(|_| Problem::not_found())?;
     let label = body.0.label;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let (rule, changed) = netpolicy::rename(tx, &id, &label).await?;
         let mut events = spending.events()?;
         if changed {
@@ -138,7 +138,7 @@ pub(crate) async fn remove_network_rule(
     let by = by(access.ctx(), &request, &[])?;
     let id: RuleId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let rule = netpolicy::remove(tx, by, &id).await?;
         let event = Event::new(rule.id.as_str(), &NetworkRuleRemoved { cidr: rule.cidr.to_string() });
         Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))

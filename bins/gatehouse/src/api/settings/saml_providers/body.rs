@@ -1,7 +1,7 @@
 //! What an identity provider is told to be, read from a body; and what takes time before it can be.
 
 use credentials::attempts;
-use saml_sp::{Change, KeptKey, Known, OtherSide, ProviderId};
+use saml_sp::{KeptKey, OtherSide, ProviderChange, ProviderId, ResolvedMetadata};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -65,24 +65,26 @@ fn yes() -> bool {
 }
 
 /// The other side, as far as it is in the body.
-pub(crate) enum Given {
+pub(crate) enum MetadataSource {
     Here(OtherSide),
     At(String),
 }
 
 impl ProviderBody {
     /// What it says, nothing of it checked but that the other side is given in one way.
-    pub(crate) fn read(self) -> Result<(Change, Option<Given>), Problem> {
+    pub(crate) fn read(self) -> Result<(ProviderChange, Option<MetadataSource>), Problem> {
         let given = match (
             self.metadata_xml,
             self.metadata_url,
             (self.entity_id, self.sso_url, self.certificates),
         ) {
             (None, None, (None, None, None)) => None,
-            (Some(text), None, (None, None, None)) => Some(Given::Here(OtherSide::MetadataXml(text))),
-            (None, Some(url), (None, None, None)) => Some(Given::At(url)),
+            (Some(text), None, (None, None, None)) => {
+                Some(MetadataSource::Here(OtherSide::MetadataXml(text)))
+            }
+            (None, Some(url), (None, None, None)) => Some(MetadataSource::At(url)),
             (None, None, (Some(entity_id), Some(sso_url), Some(certificates))) => {
-                Some(Given::Here(OtherSide::Fields { entity_id, sso_url, certificates }))
+                Some(MetadataSource::Here(OtherSide::Fields { entity_id, sso_url, certificates }))
             }
             (None, None, (entity_id, sso_url, _)) => {
                 let missing = match (entity_id, sso_url) {
@@ -101,7 +103,7 @@ impl ProviderBody {
                 return Err(Problem::invalid_request(problem));
             }
         };
-        let change = Change {
+        let change = ProviderChange {
             name: self.name,
             email_domains: self.email_domains,
             mapping: self.attribute_mapping.into(),
@@ -124,11 +126,11 @@ pub(crate) fn no_other_side() -> Problem {
 pub(crate) async fn known(
     site: &Site,
     access: &Access<AdministerInPerson>,
-    given: Given,
-) -> Result<Known, Problem> {
+    given: MetadataSource,
+) -> Result<ResolvedMetadata, Problem> {
     let other = match given {
-        Given::Here(other) => other,
-        Given::At(url) => {
+        MetadataSource::Here(other) => other,
+        MetadataSource::At(url) => {
             let client = &site.webhooks.client;
             let problem = |problem: String| Problem::invalid_request(format!("metadataUrl: {problem}"));
             let target = metadata::target(client, &url).map_err(problem)?;

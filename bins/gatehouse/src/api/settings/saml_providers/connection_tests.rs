@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, get, post, web};
 use audit::{Audited, Event, events::saml::SamlProviderTested};
 use credentials::attempts;
 use kernel::{Ctx, Timestamp, UserId};
-use saml_sp::{ProviderId, ProviderStore, Step, Trial, TrialId, TrialStore};
+use saml_sp::{ConnectionTest, ConnectionTestId, ConnectionTestStore, ProviderId, ProviderStore, Step};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::Tx;
@@ -143,8 +143,8 @@ pub(crate) async fn test_saml_provider(
     let user = access.caller().session.user.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (provider, around) = found(tx, &id).await?;
-        let trial = new_trial(ctx, id, user);
-        tx.insert_trial(&trial).await?;
+        let trial = new_connection_test(ctx, id, user);
+        tx.insert_connection_test(&trial).await?;
         let event =
             Event::new(provider.id.as_str(), &SamlProviderTested { test: trial.id.as_str().to_owned() });
         Ok::<_, Problem>(Audited::new((provider, around, trial), event))
@@ -155,9 +155,9 @@ pub(crate) async fn test_saml_provider(
     Ok(answer(&Begun { id: trial.id.to_string(), login_url, expires_at: trial.expires_at, checks }))
 }
 
-fn new_trial(ctx: &Ctx, provider: ProviderId, user: UserId) -> Trial {
-    Trial {
-        id: TrialId::new(&*ctx.env),
+fn new_connection_test(ctx: &Ctx, provider: ProviderId, user: UserId) -> ConnectionTest {
+    ConnectionTest {
+        id: ConnectionTestId::new(&*ctx.env),
         provider,
         user,
         created_at: ctx.now,
@@ -187,14 +187,14 @@ pub(crate) async fn get_saml_test(
     ids: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let provider = id_of(&ids.0)?;
-    let id: TrialId = ids.1.parse().map_err(|_| Problem::not_found())?;
-    let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.trial(&id).await).await?;
+    let id: ConnectionTestId = ids.1.parse().map_err(|_| Problem::not_found())?;
+    let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.connection_test(&id).await).await?;
     let found = found.filter(|trial| trial.provider == provider).ok_or_else(Problem::not_found)?;
-    Ok(answer(&shown(found, access.ctx().now)))
+    Ok(answer(&report_json(found, access.ctx().now)))
 }
 
 /// The report of a test together with what is known without one.
-fn shown(trial: Trial, now: Timestamp) -> Map<String, Value> {
+fn report_json(trial: ConnectionTest, now: Timestamp) -> Map<String, Value> {
     let mut shown = Map::new();
     shown.insert("id".into(), trial.id.as_str().into());
     let waits = now < trial.expires_at;

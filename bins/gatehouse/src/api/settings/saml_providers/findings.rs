@@ -16,14 +16,14 @@ const DAY: i64 = 86_400_000;
 
 /// What a provider is seen beside.
 #[derive(Debug, Clone)]
-pub(crate) struct Around {
+pub(crate) struct ProviderContext {
     /// Domains that the tenant has proved.
     pub(crate) verified: BTreeSet<EmailDomain>,
     /// Which way in is open.
     pub(crate) mode: SignInMode,
 }
 
-impl Around {
+impl ProviderContext {
     /// As it is in this unit of work. In one that changes, before a provider is held: whoever holds the tenant's policy
     /// and a provider takes them in this order.
     pub(crate) async fn of(tx: &mut Tx) -> Result<Self, StoreError> {
@@ -96,7 +96,7 @@ impl Findings {
 }
 
 /// Everything that can be said without anybody signing in.
-pub(crate) fn findings(provider: &Provider, around: &Around, now: Timestamp) -> Vec<Finding> {
+pub(crate) fn findings(provider: &Provider, around: &ProviderContext, now: Timestamp) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     findings.add("SIGN_IN_POLICY", policy(around), "identity providers may be used");
     findings.add("DOMAINS", domains(provider, around), "people are led here from the e-mail field");
@@ -108,12 +108,12 @@ pub(crate) fn findings(provider: &Provider, around: &Around, now: Timestamp) -> 
 }
 
 /// The same as sentences about what is odd.
-pub(crate) fn warnings(provider: &Provider, around: &Around, now: Timestamp) -> Vec<String> {
+pub(crate) fn warnings(provider: &Provider, around: &ProviderContext, now: Timestamp) -> Vec<String> {
     let odd = findings(provider, around, now).into_iter().filter(|one| one.outcome != Outcome::Passed);
     odd.map(|one| one.detail).collect()
 }
 
-fn policy(around: &Around) -> Vec<(Outcome, String)> {
+fn policy(around: &ProviderContext) -> Vec<(Outcome, String)> {
     if around.mode != SignInMode::CredentialsOnly {
         return Vec::new();
     }
@@ -121,7 +121,7 @@ fn policy(around: &Around) -> Vec<(Outcome, String)> {
     vec![(Outcome::Failed, problem.into())]
 }
 
-fn domains(provider: &Provider, around: &Around) -> Vec<(Outcome, String)> {
+fn domains(provider: &Provider, around: &ProviderContext) -> Vec<(Outcome, String)> {
     let unverified: Vec<_> = provider
         .email_domains
         .iter()

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use self::{
     body::{ProviderBody, known, new_key, no_other_side},
-    findings::Around,
+    findings::ProviderContext,
     shown::ShownProvider,
 };
 use crate::{
@@ -50,8 +50,8 @@ pub(crate) fn id_of(id: &str) -> Result<ProviderId, Problem> {
 }
 
 /// The provider of this id, and what it is seen beside.
-pub(crate) async fn found(tx: &mut Tx, id: &ProviderId) -> Result<(Provider, Around), Problem> {
-    let around = Around::of(tx).await?;
+pub(crate) async fn found(tx: &mut Tx, id: &ProviderId) -> Result<(Provider, ProviderContext), Problem> {
+    let around = ProviderContext::of(tx).await?;
     let provider = tx.provider(id).await?.ok_or_else(Problem::not_found)?;
     Ok((provider, around))
 }
@@ -67,7 +67,9 @@ pub(crate) async fn list_saml_providers(
     site: web::Data<Site>,
     access: Access<Administer>,
 ) -> Result<HttpResponse, Problem> {
-    let work = async |_: &Ctx, tx: &mut Tx| Ok::<_, Problem>((tx.providers().await?, Around::of(tx).await?));
+    let work = async |_: &Ctx, tx: &mut Tx| {
+        Ok::<_, Problem>((tx.providers().await?, ProviderContext::of(tx).await?))
+    };
     let (found, around) = access.read(work).await?;
     let now = access.ctx().now;
     let providers =
@@ -108,9 +110,9 @@ pub(crate) async fn create_saml_provider(
     let id = ProviderId::new(access.env(), access.tenant());
     let key = new_key(&site, &access, &id).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let made = saml_sp::create(ctx, tx, New { id, key, change, known }).await?;
-        let (around, event) = (Around::of(tx).await?, provider_created(&made));
+        let (around, event) = (ProviderContext::of(tx).await?, provider_created(&made));
         Ok::<_, Problem>(Audited::new((made, around), event).with(spending.events()?))
     };
     let (made, around) = Box::pin(access.write(work)).await?;
@@ -177,13 +179,13 @@ pub(crate) async fn put_saml_provider(
     };
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         // Locked before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(&place, ctx, tx).await?;
         let (provider, changed) = saml_sp::replace(ctx, tx, &id, change, known).await?;
         lockout.after(ctx, tx).await?;
-        let (around, event) = (Around::of(tx).await?, provider_changed(&provider, &changed));
+        let (around, event) = (ProviderContext::of(tx).await?, provider_changed(&provider, &changed));
         let audited = Audited::of_changes((provider, around), event.into_iter().collect());
         Ok::<_, Problem>(audited.with(spending.events()?))
     };
@@ -214,7 +216,7 @@ pub(crate) async fn delete_saml_provider(
 ) -> Result<HttpResponse, Problem> {
     let id = id_of(&id)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         // Locked before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(&site, ctx, tx).await?;

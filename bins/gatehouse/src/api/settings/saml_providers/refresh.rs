@@ -7,7 +7,7 @@ use kernel::Ctx;
 use saml_sp::{ProviderStore, Source};
 use store::Tx;
 
-use super::{findings::Around, id_of, shown::ShownProvider};
+use super::{findings::ProviderContext, id_of, shown::ShownProvider};
 use crate::{api::Site, events::provider_changed, metadata};
 use gate::{
     access::Access,
@@ -48,7 +48,7 @@ pub(crate) async fn refresh_saml_provider(
     access.attempt(attempts::look_up(access.tenant())).await?;
     let read = access.aside(metadata::read(&site.webhooks.client, &url)).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let around = Around::of(tx).await?;
+        let around = ProviderContext::of(tx).await?;
         let refreshed = saml_sp::refreshed(ctx, tx, &id, &url, read).await?;
         let event = provider_changed(&refreshed.provider, &refreshed.changed);
         Ok::<_, Problem>(Audited::of_changes((refreshed.provider, around), event.into_iter().collect()))

@@ -6,7 +6,7 @@ use kernel::Ctx;
 use saml_sp::{ProviderError, ProviderStore};
 use store::Tx;
 
-use super::{body::new_key, findings::Around, id_of, shown::ShownProvider};
+use super::{body::new_key, findings::ProviderContext, id_of, shown::ShownProvider};
 use crate::{
     api::Site,
     events::{rotation_completed, rotation_started},
@@ -51,8 +51,8 @@ pub(crate) async fn rotate_saml_certificate(
     }
     let key = new_key(&site, &access, &id).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
-        let around = Around::of(tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
+        let around = ProviderContext::of(tx).await?;
         let provider = saml_sp::start_rotation(ctx, tx, &id, key).await?;
         let event = rotation_started(&provider);
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
@@ -85,8 +85,8 @@ pub(crate) async fn complete_saml_rotation(
 ) -> Result<HttpResponse, Problem> {
     let id = id_of(&id)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
-        let around = Around::of(tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
+        let around = ProviderContext::of(tx).await?;
         let provider = saml_sp::complete_rotation(ctx, tx, &id).await?;
         let event = rotation_completed(&provider);
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))

@@ -6,7 +6,7 @@ use saml_sp::{AttributeMapping, Certificate, Provider, ServiceProvider, Source};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::findings::{Around, Status, warnings};
+use super::findings::{ProviderContext, Status, warnings};
 
 /// A certificate, of either side.
 #[derive(Serialize, ToSchema)]
@@ -185,7 +185,7 @@ pub(crate) struct ShownProvider {
 }
 
 impl ShownProvider {
-    pub(crate) fn of(base_url: &str, provider: &Provider, around: &Around, now: Timestamp) -> Self {
+    pub(crate) fn of(base_url: &str, provider: &Provider, around: &ProviderContext, now: Timestamp) -> Self {
         let (source, metadata_url) = match &provider.source {
             Source::MetadataXml => ("METADATA_XML", None),
             Source::MetadataUrl(url) => ("METADATA_URL", Some(url.clone())),

@@ -34,7 +34,7 @@ use gate::{
     body::{Json, answer},
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
-    step_up::{IfAsked, Spending, StepUp, UserAdminChange},
+    step_up::{ConsumedStepUp, IfAsked, StepUp, UserAdminChange},
 };
 
 /// A person as administrators see them.
@@ -178,11 +178,12 @@ pub(crate) async fn invite_user(
     let (email, role) = (email_of(&email)?, role.unwrap_or(Role::Member));
     if role == Role::Admin {
         in_person(access.caller().has_session())?;
-        proof.ask()?;
+        proof.require()?;
     }
     let sent = site.mail.is_some();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = if role == Role::Admin { proof.spend_alone(ctx, tx).await? } else { Spending::none() };
+        let spending =
+            if role == Role::Admin { proof.consume_alone(ctx, tx).await? } else { ConsumedStepUp::none() };
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
         let mut events = spending.events()?;
         let link = sign_in::reset::issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
@@ -249,7 +250,7 @@ pub(crate) async fn patch_settings_user(
     let needs_step_up = changes.role.is_some() || changes.email.is_some();
     if needs_step_up {
         in_person(has_session)?;
-        proof.ask()?;
+        proof.require()?;
     }
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -258,9 +259,9 @@ pub(crate) async fn patch_settings_user(
         let switched = changes.active.is_some_and(|active| active != before.active);
         let spending = if needs_step_up || (switched && before.role == Role::Admin) {
             in_person(has_session)?;
-            proof.spend(ctx, tx).await?
+            proof.consume(ctx, tx).await?
         } else {
-            Spending::none()
+            ConsumedStepUp::none()
         };
         let lockout = Lockout::before_act_on(&before, &site, ctx, tx).await?;
         let after = directory::change_person(ctx, tx, &before, changes).await?;
@@ -322,7 +323,7 @@ pub(crate) async fn delete_settings_user(
 ) -> Result<HttpResponse, Problem> {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_about(ctx, tx, &id).await?;
+        let spending = proof.consume_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
         directory::delete_person(ctx, tx, &person).await?;

@@ -69,7 +69,7 @@ pub(crate) async fn reset_user_password(
     let sent = site.mail.is_some();
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_about(ctx, tx, &id).await?;
+        let spending = proof.consume_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         let lockout = Lockout::before_act_on(&person, &place, ctx, tx).await?;
         let done = reset::reset_password(ctx, tx, &id, sent).await?;
@@ -106,7 +106,7 @@ pub(crate) async fn reset_user_factors(
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let place = site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_about(ctx, tx, &id).await?;
+        let spending = proof.consume_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         let lockout = Lockout::before_act_on(&person, &place, ctx, tx).await?;
         let done = reset::reset_factors(ctx, tx, &id).await?;

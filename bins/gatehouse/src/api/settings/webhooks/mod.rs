@@ -4,7 +4,9 @@ pub(crate) mod connection_test;
 pub(crate) mod deliveries;
 pub(crate) mod rotate_secret;
 
-use ::webhooks::{Change, EventFilter, New, SigningSecret, Subscription, SubscriptionId, SubscriptionStore};
+use ::webhooks::{
+    EventFilter, New, SigningSecret, Subscription, SubscriptionChange, SubscriptionId, SubscriptionStore,
+};
 use actix_web::{HttpResponse, delete, get, patch, post, web};
 use audit::{
     Audited, Event,
@@ -229,7 +231,7 @@ pub(crate) async fn change_webhook(
     let WebhookChange { name, url, event_filters, enabled } = body.0;
     let guard = site.webhooks.client.guard().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let change = Change { name, url, event_filters, enabled };
+        let change = SubscriptionChange { name, url, event_filters, enabled };
         let (changed, names) = webhooks::change(ctx, tx, &guard, &id, change).await?;
         let data = WebhookUpdated { changed: names.into_iter().map(str::to_owned).collect() };
         let event = (!data.changed.is_empty()).then(|| Event::new(id.as_str(), &data));

@@ -69,7 +69,7 @@ pub(crate) async fn rotate_webhook_secret(
     let id = id_of(&id)?;
     let (overlap_hours, keys) = (body.0.overlap_hours, site.pipeline.keys.webhooks());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let (rotated, secret) = webhooks::rotate(ctx, tx, &keys, &id, overlap_hours).await?;
         let data = WebhookSecretRotated { generation: rotated.secrets.current.number, overlap_hours };
         let event = Event::new(id.as_str(), &data);
@@ -101,7 +101,7 @@ pub(crate) async fn complete_webhook_rotation(
 ) -> Result<HttpResponse, Problem> {
     let id = id_of(&id)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.spend_alone(ctx, tx).await?;
+        let spending = proof.consume_alone(ctx, tx).await?;
         let completed = webhooks::complete_rotation(ctx, tx, &id).await?;
         let data = WebhookRotationCompleted { generation: completed.secrets.current.number };
         Ok::<_, Problem>(Audited::new(completed, Event::new(id.as_str(), &data)).with(spending.events()?))

@@ -339,7 +339,8 @@ fn who_would_be_shut_out_is_known_beforehand() {
         let id = tenant.token_id.to_string();
         server.write(&tenant.id, async move |ctx, tx| {
             let ip = Some(HOME.parse().unwrap());
-            tx.note_uses(&[store::Use { of: store::UseOf::ScimToken, id, at: ctx.now, ip }]).await
+            tx.note_uses(&[store::LastUse { of: store::CredentialType::ScimToken, id, at: ctx.now, ip }])
+                .await
         });
         let found = impact();
         let sessions = found["sessions"].as_array().unwrap();

@@ -1,6 +1,6 @@
 //! Tests of a connection, and what came of them.
 
-use ::saml_sp::{Trial, TrialId, TrialStore};
+use ::saml_sp::{ConnectionTest, ConnectionTestId, ConnectionTestStore};
 use async_trait::async_trait;
 use audit::Unaudited;
 use chrono::NaiveDateTime;
@@ -14,7 +14,7 @@ use crate::{
     db::{change_unaudited, read},
     error::corrupt,
     json::{JsonText, json_text, read_json},
-    prepared::Kept,
+    prepared::Prepared,
     schema::saml_trials as rows,
 };
 
@@ -22,7 +22,7 @@ const REPORT: &str = "saml_trials.report";
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = rows, treat_none_as_default_value = false)]
-struct TrialRow {
+struct ConnectionTestRow {
     tenant_id: String,
     id: String,
     provider_id: String,
@@ -32,10 +32,10 @@ struct TrialRow {
     report: Option<JsonText>,
 }
 
-impl TryFrom<TrialRow> for Trial {
+impl TryFrom<ConnectionTestRow> for ConnectionTest {
     type Error = StoreError;
 
-    fn try_from(row: TrialRow) -> Result<Self, StoreError> {
+    fn try_from(row: ConnectionTestRow) -> Result<Self, StoreError> {
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("saml_trials.id", error))?,
             provider: row.provider_id.parse().map_err(|error| corrupt("saml_trials.provider_id", error))?,
@@ -48,9 +48,9 @@ impl TryFrom<TrialRow> for Trial {
 }
 
 #[async_trait]
-impl TrialStore for Tx {
-    async fn insert_trial(&mut self, trial: &Trial) -> Result<(), StoreError> {
-        let row = TrialRow {
+impl ConnectionTestStore for Tx {
+    async fn insert_connection_test(&mut self, trial: &ConnectionTest) -> Result<(), StoreError> {
+        let row = ConnectionTestRow {
             tenant_id: self.tenant.to_string(),
             id: trial.id.to_string(),
             provider_id: trial.provider.to_string(),
@@ -63,17 +63,21 @@ impl TrialStore for Tx {
         Ok(())
     }
 
-    async fn trial(&mut self, id: &TrialId) -> Result<Option<Trial>, StoreError> {
+    async fn connection_test(&mut self, id: &ConnectionTestId) -> Result<Option<ConnectionTest>, StoreError> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
-        let row: Option<TrialRow> =
-            read!(self, c => query.select(TrialRow::as_select()).first(c).await.optional())?;
-        row.map(Trial::try_from).transpose()
+        let row: Option<ConnectionTestRow> =
+            read!(self, c => query.select(ConnectionTestRow::as_select()).first(c).await.optional())?;
+        row.map(ConnectionTest::try_from).transpose()
     }
 
-    async fn report_trial(&mut self, id: &TrialId, report: &Value) -> Result<bool, StoreError> {
+    async fn report_connection_test(
+        &mut self,
+        id: &ConnectionTestId,
+        report: &Value,
+    ) -> Result<bool, StoreError> {
         let waiting = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::report.is_null());
         let report = Some(json_text(REPORT, report)?);
-        let update = Kept(diesel::update(waiting).set(rows::report.eq(report)));
+        let update = Prepared(diesel::update(waiting).set(rows::report.eq(report)));
         Ok(change_unaudited!(self, Unaudited::StepTaken, c => update.execute(c).await)? == 1)
     }
 }

@@ -18,8 +18,8 @@ use actix_web::{
 use metrics::{Counter, Gauge, counter, gauge};
 
 use super::{
+    event_tally::EventTally,
     meter::{UNSENT_BYTES, UNSENT_CUT, count},
-    tally::Tally,
 };
 
 /// Answers up to this many bytes are not counted: the system's buffers take them.
@@ -30,15 +30,15 @@ const PIECE: usize = 32 * 1024;
 pub(crate) const MEMORY: usize = 128 * 1024 * 1024;
 
 /// Large answers that are not sent yet.
-pub(crate) struct Unsent {
+pub(crate) struct PendingAnswers {
     memory: usize,
-    held: Mutex<Held>,
+    held: Mutex<PendingBytes>,
     meter: UnsentMeter,
-    cut: Tally,
+    cut: EventTally,
 }
 
 #[derive(Default)]
-struct Held {
+struct PendingBytes {
     next_id: u64,
     bytes: usize,
     addresses: HashMap<Arc<str>, Address>,
@@ -48,10 +48,10 @@ struct Held {
 #[derive(Default)]
 struct Address {
     bytes: usize,
-    answers: BTreeMap<u64, Waiting>,
+    answers: BTreeMap<u64, PendingAnswer>,
 }
 
-struct Waiting {
+struct PendingAnswer {
     size: usize,
     rest: Shared,
 }
@@ -64,21 +64,26 @@ pub(crate) fn is_large(body: &BoxBody) -> bool {
 /// What is left of an answer; `None` once it was dropped.
 type Shared = Arc<Mutex<Option<Bytes>>>;
 
-impl Unsent {
+impl PendingAnswers {
     /// With room for so many bytes.
     pub(crate) fn new(memory: usize) -> Arc<Self> {
-        Arc::new(Self { memory, held: Mutex::default(), meter: UnsentMeter::new(), cut: Tally::default() })
+        Arc::new(Self {
+            memory,
+            held: Mutex::default(),
+            meter: UnsentMeter::new(),
+            cut: EventTally::default(),
+        })
     }
 
     /// Counts an answer until it is sent. One that is written as it is read from elsewhere is left as it is.
     pub(crate) fn count(self: &Arc<Self>, address: Arc<str>, body: BoxBody) -> BoxBody {
         match body.try_into_bytes() {
-            Ok(bytes) => BoxBody::new(self.hold(address, bytes)),
+            Ok(bytes) => BoxBody::new(self.track(address, bytes)),
             Err(body) => body,
         }
     }
 
-    fn hold(self: &Arc<Self>, address: Arc<str>, bytes: Bytes) -> Answer {
+    fn track(self: &Arc<Self>, address: Arc<str>, bytes: Bytes) -> Answer {
         let size = bytes.len();
         let rest = Arc::new(Mutex::new(Some(bytes)));
         let mut held = lock(&self.held);
@@ -91,7 +96,7 @@ impl Unsent {
                 );
             }
         }
-        let id = held.add(&address, Waiting { size, rest: Arc::clone(&rest) });
+        let id = held.add(&address, PendingAnswer { size, rest: Arc::clone(&rest) });
         drop(held);
         Answer { unsent: Arc::clone(self), address, id, size, sent: 0, rest }
     }
@@ -102,8 +107,8 @@ impl Unsent {
     }
 }
 
-impl Held {
-    fn add(&mut self, address: &Arc<str>, answer: Waiting) -> u64 {
+impl PendingBytes {
+    fn add(&mut self, address: &Arc<str>, answer: PendingAnswer) -> u64 {
         self.next_id += 1;
         self.bytes += answer.size;
         let of_address = self.addresses.entry(Arc::clone(address)).or_default();
@@ -126,7 +131,7 @@ impl Held {
             .is_some_and(|answer| lock(&answer.rest).take().is_some())
     }
 
-    fn remove(&mut self, address: &Arc<str>, id: u64) -> Option<Waiting> {
+    fn remove(&mut self, address: &Arc<str>, id: u64) -> Option<PendingAnswer> {
         let of_address = self.addresses.get_mut(address)?;
         let answer = of_address.answers.remove(&id)?;
         of_address.bytes -= answer.size;
@@ -140,7 +145,7 @@ impl Held {
 
 /// An answer that is handed over in pieces.
 struct Answer {
-    unsent: Arc<Unsent>,
+    unsent: Arc<PendingAnswers>,
     address: Arc<str>,
     id: u64,
     size: usize,
@@ -151,19 +156,19 @@ struct Answer {
 /// Its memory was needed.
 #[derive(Debug, thiserror::Error)]
 #[error("the client did not read the answer, and its memory was needed")]
-struct Cut;
+struct Evicted;
 
 impl MessageBody for Answer {
-    type Error = Cut;
+    type Error = Evicted;
 
     fn size(&self) -> BodySize {
         BodySize::Sized(self.size as u64)
     }
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Evicted>>> {
         let piece = {
             let rest = lock(&self.rest);
-            let Some(bytes) = rest.as_ref() else { return Poll::Ready(Some(Err(Cut))) };
+            let Some(bytes) = rest.as_ref() else { return Poll::Ready(Some(Err(Evicted))) };
             // A copy: a part of it would keep all of it in memory.
             let piece = bytes.get(self.sent..(self.sent + PIECE).min(bytes.len())).unwrap_or_default();
             Bytes::copy_from_slice(piece)
@@ -212,11 +217,11 @@ impl UnsentMeter {
 mod tests {
     use super::*;
 
-    fn answer(unsent: &Arc<Unsent>, address: &str, size: usize) -> Answer {
-        unsent.hold(address.into(), Bytes::from(vec![7; size]))
+    fn answer(unsent: &Arc<PendingAnswers>, address: &str, size: usize) -> Answer {
+        unsent.track(address.into(), Bytes::from(vec![7; size]))
     }
 
-    fn next(answer: &mut Answer) -> Option<Result<Bytes, Cut>> {
+    fn next(answer: &mut Answer) -> Option<Result<Bytes, Evicted>> {
         match Pin::new(answer).poll_next(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(piece) => piece,
             Poll::Pending => panic!("it waits for nothing"),
@@ -225,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_handed_over_in_pieces_and_then_forgotten() {
-        let unsent = Unsent::new(MEMORY);
+        let unsent = PendingAnswers::new(MEMORY);
         let mut answer = answer(&unsent, "a", 2 * PIECE + 1);
         let mut sizes = Vec::new();
         while let Some(piece) = next(&mut answer) {
@@ -240,16 +245,16 @@ mod tests {
 
     #[test]
     fn the_address_that_holds_the_most_gives_way() {
-        let unsent = Unsent::new(10 * PIECE);
+        let unsent = PendingAnswers::new(10 * PIECE);
         let mut of_others = answer(&unsent, "other", 2 * PIECE);
         let mut held: Vec<_> = (0..8).map(|_| answer(&unsent, "attacker", PIECE)).collect();
         // Another client is served, and the attacker loses the oldest.
         let mut new = answer(&unsent, "new", PIECE);
-        assert!(matches!(next(&mut held[0]), Some(Err(Cut))));
+        assert!(matches!(next(&mut held[0]), Some(Err(Evicted))));
         assert!(matches!(next(&mut held[1]), Some(Ok(_))));
         // The attacker's next ones cost the attacker.
         held.push(answer(&unsent, "attacker", PIECE));
-        assert!(matches!(next(&mut held[1]), Some(Err(Cut))));
+        assert!(matches!(next(&mut held[1]), Some(Err(Evicted))));
         assert!(matches!((next(&mut of_others), next(&mut new)), (Some(Ok(_)), Some(Ok(_)))));
         assert_eq!(lock(&unsent.held).bytes, 10 * PIECE);
         held.clear();
@@ -258,7 +263,7 @@ mod tests {
 
     #[test]
     fn answer_larger_than_all_the_memory_is_kept_where_there_is_nothing_to_drop() {
-        let unsent = Unsent::new(0);
+        let unsent = PendingAnswers::new(0);
         let size = usize::try_from(SMALL).unwrap();
         assert!(!is_large(&BoxBody::new(vec![7; size])));
         let large = BoxBody::new(vec![7; size + 1]);

@@ -19,27 +19,27 @@ pub struct Queue {
 
 /// A queue, seen from outside: who waits says so.
 #[derive(Default)]
-pub(crate) struct Waiting(Mutex<Line>);
+pub(crate) struct QueueStatus(Mutex<QueueState>);
 
 #[derive(Default)]
-struct Line {
+struct QueueState {
     next: u64,
     since: BTreeMap<u64, Instant>,
 }
 
 /// A place in a queue; given up when dropped.
-pub(crate) struct Place {
-    line: Arc<Waiting>,
+pub(crate) struct QueueTicket {
+    line: Arc<QueueStatus>,
     number: u64,
 }
 
-impl Waiting {
-    pub(crate) fn join(self: &Arc<Self>) -> Place {
+impl QueueStatus {
+    pub(crate) fn join(self: &Arc<Self>) -> QueueTicket {
         let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let number = line.next;
         line.next += 1;
         line.since.insert(number, Instant::now());
-        Place { line: Arc::clone(self), number }
+        QueueTicket { line: Arc::clone(self), number }
     }
 
     /// What there is of it and its like on other runtimes.
@@ -55,7 +55,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
         self.line.0.lock().unwrap_or_else(PoisonError::into_inner).since.remove(&self.number);
     }
@@ -67,14 +67,14 @@ mod tests {
 
     #[test]
     fn who_waits_is_seen_until_it_does_no_longer() {
-        let lines = [Arc::new(Waiting::default()), Arc::new(Waiting::default())];
+        let lines = [Arc::new(QueueStatus::default()), Arc::new(QueueStatus::default())];
         let places = [lines[0].join(), lines[1].join()];
-        let queue = Waiting::sum("writer", &lines);
+        let queue = QueueStatus::sum("writer", &lines);
         assert_eq!(queue.waiting, 2);
         assert!(queue.oldest > Duration::ZERO);
         drop(places);
         assert_eq!(
-            Waiting::sum("writer", &lines),
+            QueueStatus::sum("writer", &lines),
             Queue { name: "writer", waiting: 0, oldest: Duration::ZERO }
         );
     }

@@ -25,16 +25,16 @@ use kernel::{Id, Kind};
 use tokio::time::timeout;
 
 use super::{
-    access::{self, Arrival, Gate},
-    bodies::{Incoming, Kept},
-    connections::Busy,
+    access::{self, Gate, RequestOrigin},
+    bodies::{BodyWith, Incoming},
+    connections::InUse,
     errors::{Cause, Entry, Problem},
-    operations::{self, Manner, Named, Operation},
+    operations::{self, Logging, Operation, RouteMatch},
+    pending_answers,
     pipeline::Pipeline,
     probes,
     shape::{Area, Shape},
     trace::{self, TRACERESPONSE},
-    unsent,
 };
 
 /// How long an answer may take to begin.
@@ -56,7 +56,7 @@ pub const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// The middleware.
-pub(crate) async fn enter(
+pub(crate) async fn handle_request(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
@@ -69,13 +69,14 @@ pub(crate) async fn enter(
     };
     let peer = request.peer_addr().map(|peer| peer.ip());
     let named = match request.path() {
-        operations::METRICS if !probes::is_local(peer, request.headers()) => Named::Nothing,
+        operations::METRICS if !probes::is_local(peer, request.headers()) => RouteMatch::Nothing,
         path => pipeline.operations.named(request.method(), path),
     };
-    let operation = if let Named::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
-    let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Quiet);
+    let operation =
+        if let RouteMatch::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
+    let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Logging::Quiet);
     // Probes are answered whatever the load: they matter most when it is high.
-    let patient = operation.as_ref().is_some_and(|operation| operation.manner == Manner::Patient);
+    let patient = operation.as_ref().is_some_and(|operation| operation.manner == Logging::Patient);
     let slot = match (quiet, patient) {
         (true, _) => None,
         (false, true) => Some(pipeline.load.admit_patient()),
@@ -83,18 +84,18 @@ pub(crate) async fn enter(
     };
     let ip = pipeline.client_address(peer, request.headers());
     let incoming = Incoming::of(&mut request, &pipeline.bodies, || attempts::origin(ip.or(peer)));
-    let busy = Busy::of(&request);
+    let busy = InUse::of(&request);
     if !quiet && slot.is_none() {
         operation.as_ref().map_or(&pipeline.other, |operation| &operation.meter).refused(503);
         pipeline.load.before_refusal().await;
         let mut response = request.into_response(refuse_at_once(area, &pipeline));
-        keep(response.response_mut(), incoming, busy);
+        attach(response.response_mut(), incoming, busy);
         return Ok(response);
     }
     if let Some(slot) = &slot {
         request.extensions_mut().insert(slot.clone());
     }
-    let arrival = Arrival {
+    let arrival = RequestOrigin {
         request_id: Id::<Request>::new(gate.env()).to_string(),
         trace: trace::of(request.headers(), gate.env(), pipeline.records_traces),
         peer,
@@ -102,7 +103,7 @@ pub(crate) async fn enter(
     };
     let method = request.method().clone();
     let _answering = pipeline.load.arrived();
-    let mut line = Line { operation, tenant: None, quiet };
+    let mut line = LogLine { operation, tenant: None, quiet };
     let work = async {
         let admitted = admit(&request, named, &pipeline, &gate, &arrival, &mut line.tenant).await;
         match admitted {
@@ -127,25 +128,25 @@ pub(crate) async fn enter(
     let cause = response.extensions_mut().remove::<Cause>();
     let entry = response.extensions_mut().remove::<Entry>();
     finish(response.headers_mut(), area, &pipeline);
-    tell(response.headers_mut(), &arrival);
+    set_trace_headers(response.headers_mut(), &arrival);
     if pipeline.load.is_draining() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
-    hold_until_sent(response, &pipeline, || attempts::origin(ip.or(peer)));
-    keep(response, incoming, busy);
+    attach_until_sent(response, &pipeline, || attempts::origin(ip.or(peer)));
+    attach(response, incoming, busy);
     if let (Some(Entry { event, ctx }), Ok(response)) = (entry, &answered)
         && let Some(ctx) = ctx.or_else(|| access::passed(response.request()).map(|(_, ctx)| ctx))
         && pipeline.refusals.is_new(&ctx, &event, arrival.ip)
     {
-        access::enter(gate.clone(), ctx, event);
+        access::record_in_background(gate.clone(), ctx, event);
     }
-    let told = Told { method: &method, status: status.as_u16(), took, cause };
-    line.say(&told, &arrival, &pipeline, &gate);
+    let told = LoggedAnswer { method: &method, status: status.as_u16(), took, cause };
+    line.write(&told, &arrival, &pipeline, &gate);
     answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
 }
 
 /// What the log says of a request beside its answer.
-struct Line {
+struct LogLine {
     operation: Option<Arc<Operation>>,
     tenant: Option<String>,
     /// Whether there is to be none, unless something is wrong.
@@ -153,15 +154,15 @@ struct Line {
 }
 
 /// An answer as the log tells it.
-struct Told<'a> {
+struct LoggedAnswer<'a> {
     method: &'a Method,
     status: u16,
     took: Duration,
     cause: Option<Cause>,
 }
 
-impl Line {
-    fn say(&self, told: &Told<'_>, arrival: &Arrival, pipeline: &Pipeline, gate: &Gate) {
+impl LogLine {
+    fn write(&self, told: &LoggedAnswer<'_>, arrival: &RequestOrigin, pipeline: &Pipeline, gate: &Gate) {
         if let Some(Cause(cause)) = &told.cause {
             tracing::error!(
                 request_id = arrival.request_id,
@@ -189,7 +190,7 @@ impl Line {
         );
         #[cfg(feature = "otlp")]
         if let Some(spans) = &pipeline.spans {
-            spans.answered(&super::spans::Answered {
+            spans.answered(&super::spans::RequestSpan {
                 trace: &arrival.trace,
                 method: told.method.as_str(),
                 route: self.template(),
@@ -211,18 +212,18 @@ impl Line {
 
 async fn admit(
     request: &ServiceRequest,
-    named: Named,
+    named: RouteMatch,
     pipeline: &Pipeline,
     gate: &Gate,
-    arrival: &Arrival,
+    arrival: &RequestOrigin,
     of: &mut Option<String>,
 ) -> Result<(), Problem> {
     let operation = match named {
-        Named::Operation(operation) => operation,
-        Named::OtherMethods(allow) => return Err(Problem::method_not_allowed(&allow)),
-        Named::Nothing => return Err(Problem::not_found()),
+        RouteMatch::Operation(operation) => operation,
+        RouteMatch::OtherMethods(allow) => return Err(Problem::method_not_allowed(&allow)),
+        RouteMatch::Nothing => return Err(Problem::not_found()),
     };
-    if operation.manner != Manner::FromElsewhere {
+    if operation.manner != Logging::FromElsewhere {
         cross_site(request, pipeline)?;
     }
     if operation.public {
@@ -230,7 +231,7 @@ async fn admit(
             request.extensions_mut().insert(arrival.clone());
         }
     } else {
-        let is_sign_out = operation.manner == Manner::SignOut;
+        let is_sign_out = operation.manner == Logging::SignOut;
         let tenant = gate.authenticate(pipeline, request, request.headers(), arrival, is_sign_out).await?;
         *of = Some(tenant.to_string());
         if Area::of(request.path()) == Area::Scim {
@@ -283,18 +284,18 @@ fn refuse_at_once(area: Area, pipeline: &Pipeline) -> HttpResponse {
 
 /// Lets the answer hold what has to live until it is sent: a body that was not read to its end, which closes the
 /// connection, and for an answer in parts the mark that its connection is in use.
-fn keep(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<Busy>) {
+fn attach(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<InUse>) {
     let unread = incoming.and_then(Incoming::unread);
     let busy = busy.filter(|_| response.body().size() == BodySize::Stream);
     if unread.is_some() || busy.is_some() {
         let whole = std::mem::replace(response, HttpResponse::Ok().finish());
-        *response = whole.map_body(|_, body| Kept::with((unread, busy), body));
+        *response = whole.map_body(|_, body| BodyWith::with((unread, busy), body));
     }
 }
 
 /// Counts a large answer for its client's address until it is sent.
-fn hold_until_sent(response: &mut HttpResponse, pipeline: &Pipeline, address: impl FnOnce() -> String) {
-    if !unsent::is_large(response.body()) {
+fn attach_until_sent(response: &mut HttpResponse, pipeline: &Pipeline, address: impl FnOnce() -> String) {
+    if !pending_answers::is_large(response.body()) {
         return;
     }
     let whole = std::mem::replace(response, HttpResponse::Ok().finish());
@@ -302,7 +303,7 @@ fn hold_until_sent(response: &mut HttpResponse, pipeline: &Pipeline, address: im
 }
 
 /// What ties the answer to the log.
-fn tell(headers: &mut HeaderMap, arrival: &Arrival) {
+fn set_trace_headers(headers: &mut HeaderMap, arrival: &RequestOrigin) {
     if let Ok(id) = HeaderValue::from_str(&arrival.request_id) {
         headers.insert(REQUEST_ID, id);
     }

@@ -9,12 +9,12 @@ use ring::digest::{Context, SHA256};
 /// They are compared by content: tools replace files, links and whole folders, and not all of that moves the
 /// time of a file forward.
 #[derive(Debug)]
-pub struct Watch {
+pub struct FileWatch {
     paths: Vec<PathBuf>,
     seen: Vec<u8>,
 }
 
-impl Watch {
+impl FileWatch {
     /// Watches files as they are now; one that is missing counts as empty.
     pub fn new(paths: Vec<PathBuf>) -> Self {
         let seen = digest(&paths);
@@ -53,7 +53,7 @@ mod tests {
     fn a_change_is_seen_once() {
         let folder = tempfile::tempdir().unwrap();
         let paths = vec![folder.path().join("a"), folder.path().join("b")];
-        let mut watch = Watch::new(paths.clone());
+        let mut watch = FileWatch::new(paths.clone());
         assert!(!watch.changed());
         std::fs::write(&paths[0], "x").unwrap();
         assert!(watch.changed() && !watch.changed());

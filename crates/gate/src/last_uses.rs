@@ -9,7 +9,7 @@ use std::{
 use audit::{Audited, Unaudited};
 use kernel::{Actor, Ctx, Env, StoreError, TenantId, Timestamp};
 use std::sync::Arc;
-use store::{Store, Tx, Use, UseOf};
+use store::{CredentialType, LastUse, Store, Tx};
 
 use super::caller::Caller;
 
@@ -17,11 +17,11 @@ const MINUTE: i64 = 60_000;
 
 /// Uses since they were last written, by the credential's id.
 #[derive(Default)]
-pub(crate) struct LastUses(RwLock<HashMap<String, Noted>>);
+pub(crate) struct LastUses(RwLock<HashMap<String, PendingUse>>);
 
-struct Noted {
+struct PendingUse {
     tenant: TenantId,
-    last: Use,
+    last: LastUse,
     written: bool,
 }
 
@@ -29,25 +29,26 @@ impl LastUses {
     /// Notes a use, once a minute and address.
     pub(crate) fn note(&self, tenant: &TenantId, caller: &Caller, now: Timestamp, ip: Option<IpAddr>) {
         let (of, id) = match caller {
-            Caller::Scim(token) => (UseOf::ScimToken, token.id.as_str()),
-            Caller::Session(signed) => (UseOf::Session, signed.session.id.as_str()),
-            Caller::Pat(by) => (UseOf::Pat, by.pat.id.as_str()),
+            Caller::Scim(token) => (CredentialType::ScimToken, token.id.as_str()),
+            Caller::Session(signed) => (CredentialType::Session, signed.session.id.as_str()),
+            Caller::Pat(by) => (CredentialType::Pat, by.pat.id.as_str()),
         };
         let minute = now.unix_millis().div_euclid(MINUTE);
-        let same =
-            |noted: &Noted| noted.last.at.unix_millis().div_euclid(MINUTE) == minute && noted.last.ip == ip;
+        let same = |noted: &PendingUse| {
+            noted.last.at.unix_millis().div_euclid(MINUTE) == minute && noted.last.ip == ip
+        };
         if self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).is_some_and(same) {
             return;
         }
-        let last = Use { of, id: id.to_owned(), at: now, ip };
-        let noted = Noted { tenant: tenant.clone(), last, written: false };
+        let last = LastUse { of, id: id.to_owned(), at: now, ip };
+        let noted = PendingUse { tenant: tenant.clone(), last, written: false };
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), noted);
     }
 
     /// Writes what was noted, a unit of work for each tenant. What was written is remembered for its minute.
     pub(crate) async fn flush(&self, store: &Store, env: &Arc<dyn Env>) -> Result<(), StoreError> {
         let mut failed = None;
-        let mut due: HashMap<TenantId, Vec<Use>> = HashMap::new();
+        let mut due: HashMap<TenantId, Vec<LastUse>> = HashMap::new();
         {
             let now = env.now().unix_millis();
             let mut noted = self.0.write().unwrap_or_else(PoisonError::into_inner);

@@ -11,12 +11,15 @@ use store::Tx;
 use super::{authority::Authority, gate::Gate};
 use crate::{
     errors::Problem,
-    load::{Slot, Work},
+    load::{RequestSlot, WorkSlot},
     meter,
 };
 
 /// Waits for something that is neither storage nor the client, without holding the request's slot.
-pub(crate) async fn aside<T>(slot: Option<&Slot>, waiting: impl Future<Output = T>) -> Result<T, StoreError> {
+pub(crate) async fn aside<T>(
+    slot: Option<&RequestSlot>,
+    waiting: impl Future<Output = T>,
+) -> Result<T, StoreError> {
     let too_many = || StoreError::Unavailable("too many requests wait".into());
     match slot {
         Some(slot) => slot.yielded(waiting).await.ok_or_else(too_many),
@@ -25,12 +28,12 @@ pub(crate) async fn aside<T>(slot: Option<&Slot>, waiting: impl Future<Output = 
 }
 
 /// By what authority a unit of work is done, and what it fails with where that does not hold.
-pub(crate) struct By<E> {
+pub(crate) struct Authorization<E> {
     pub(crate) authority: Authority,
     pub(crate) deny: fn(Problem) -> E,
 }
 
-impl<E: From<StoreError>> By<E> {
+impl<E: From<StoreError>> Authorization<E> {
     async fn decide(&self, ctx: &Ctx, tx: &mut Tx) -> Result<(), E> {
         let found = tx.credential().await?;
         self.authority.check(ctx, tx, found).await.map_err(self.deny)
@@ -46,9 +49,9 @@ impl<E: From<StoreError>> By<E> {
 /// if that still holds: where several transactions run at once, at its end.
 pub(crate) async fn write<T, E>(
     gate: web::Data<Gate>,
-    slot: Option<&Slot>,
+    slot: Option<&RequestSlot>,
     ctx: Ctx,
-    by: Option<By<E>>,
+    by: Option<Authorization<E>>,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
 ) -> Result<T, E>
 where
@@ -73,7 +76,7 @@ where
             }
         };
         let codes: Vec<_> = events.iter().map(|event| event.code).collect();
-        tx.enter(ctx, events).await?;
+        tx.record(ctx, events).await?;
         if let Some(by) = &by {
             by.decide_at_end(ctx, tx).await?;
         }
@@ -82,19 +85,19 @@ where
     let (value, codes) = if runs_alone {
         Box::pin(gate.store.write_with(ctx, credential, authorized)).await?
     } else {
-        finish(slot.and_then(Slot::held), async move {
+        finish(slot.and_then(RequestSlot::work_slot), async move {
             Box::pin(gate.store.write_with(ctx, credential, authorized)).await
         })
         .await?
     };
-    meter::entered(&codes);
+    meter::count_recorded(&codes);
     Ok(value)
 }
 
 /// Takes an attempt from these limits, in a unit of work of its own, or refuses with 429.
 pub(crate) async fn attempt(
     gate: web::Data<Gate>,
-    slot: Option<&Slot>,
+    slot: Option<&RequestSlot>,
     ctx: Ctx,
     limits: Vec<attempts::Limit>,
 ) -> Result<(), Problem> {
@@ -103,8 +106,8 @@ pub(crate) async fn attempt(
         Ok::<_, StoreError>(Audited::without(taken, Unaudited::AttemptCounted))
     };
     match write(gate, slot, ctx, None, work).await? {
-        attempts::Taken::Yes => Ok(()),
-        attempts::Taken::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
+        attempts::AttemptOutcome::Yes => Ok(()),
+        attempts::AttemptOutcome::No { retry_after } => Err(Problem::too_many_attempts(retry_after)),
     }
 }
 
@@ -112,7 +115,7 @@ pub(crate) async fn attempt(
 /// because its client hung up. So a connection comes back to the pool with nothing running on it, and as
 /// many units of work are under way as there are connections, however many clients hang up.
 pub(crate) async fn finish<T, E>(
-    slot: Option<Rc<Work>>,
+    slot: Option<Rc<WorkSlot>>,
     work: impl Future<Output = Result<T, E>> + 'static,
 ) -> Result<T, E>
 where
@@ -129,13 +132,13 @@ where
 
 /// Enters something in the ledger that no answer waits for: it is written when that is on its way. The server does
 /// not end before.
-pub(crate) fn enter(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
+pub(crate) fn record_in_background(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     let entering = gate.entering.clone();
-    actix_web::rt::spawn(entering.track_future(entered(gate, ctx, event)));
+    actix_web::rt::spawn(entering.track_future(record(gate, ctx, event)));
 }
 
 /// The same, and waits for it.
-pub async fn entered(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
+pub async fn record(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
     if let Err(error) = write(gate, None, ctx, None, work).await {
         tracing::error!(%error, "an entry could not be written");

@@ -13,7 +13,7 @@ use kernel::{StoreError, TenantId, Timestamp};
 
 use super::providers;
 use crate::{
-    Across, Tx, conn::on, db::change_unaudited, error::corrupt, json::JsonText, prepared::Kept,
+    Across, Tx, conn::on, db::change_unaudited, error::corrupt, json::JsonText, prepared::Prepared,
     schema::saml_providers as rows,
 };
 
@@ -94,8 +94,7 @@ impl Tx {
             .filter(rows::due_at.is_not_null())
             .filter(rows::due_at.le(now.naive()));
         let take = diesel::update(due).set(rows::due_at.eq(until.naive())).returning(rows::document);
-        let document: Option<JsonText> =
-            change_unaudited!(self, Unaudited::LookedAfter, c => Kept(take).get_result(c).await.optional())?;
+        let document: Option<JsonText> = change_unaudited!(self, Unaudited::LookedAfter, c => Prepared(take).get_result(c).await.optional())?;
         document.as_ref().map(providers::read).transpose()
     }
 }

@@ -16,12 +16,12 @@ use store::{Across, Cost, Tx};
 use super::{
     authority::{Authority, WorkError},
     gate::Gate,
-    pass::Pass,
-    work::{By, aside, attempt, finish, write},
+    request_identity::RequestIdentity,
+    unit_of_work::{Authorization, aside, attempt, finish, write},
 };
 use crate::{
     errors::Problem,
-    load::Slot,
+    load::RequestSlot,
     permissions::{Permission, WritePermission},
     shape::AreaProblem,
 };
@@ -36,7 +36,7 @@ pub struct Access<P: Permission> {
     has_body: bool,
     peer: Option<IpAddr>,
     /// Of the request, for work that goes on without it.
-    slot: Option<Slot>,
+    slot: Option<RequestSlot>,
     permission: PhantomData<P>,
 }
 
@@ -45,9 +45,9 @@ impl<P: Permission> FromRequest for Access<P> {
     type Future = Ready<Result<Self, AreaProblem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let pass = request.extensions().get::<Pass>().cloned();
+        let pass = request.extensions().get::<RequestIdentity>().cloned();
         let gate = request.app_data::<web::Data<Gate>>().cloned();
-        let slot = request.extensions().get::<Slot>().cloned();
+        let slot = request.extensions().get::<RequestSlot>().cloned();
         let access = match (pass, gate) {
             (Some(pass), Some(gate)) => {
                 let authority = Authority::of::<P>(&pass);
@@ -97,7 +97,7 @@ impl<P: Permission> Access<P> {
         most: usize,
         with_proofs: bool,
         limit: Duration,
-        ended: impl FnOnce(store::Ending, u64) + Send + 'static,
+        ended: impl FnOnce(store::ExportOutcome, u64) + Send + 'static,
     ) -> Result<store::Export, StoreError> {
         self.gate.store.export(self.ctx.tenant.clone(), filter, most, with_proofs, limit, ended).await
     }
@@ -118,7 +118,7 @@ impl<P: Permission> Access<P> {
     }
 
     /// Looks for what stands outside of tenants: the tenant itself.
-    pub async fn look<T>(
+    pub async fn read_across<T>(
         &self,
         look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -129,7 +129,7 @@ impl<P: Permission> Access<P> {
     pub async fn own_tenant(&self) -> Result<directory::Tenant, Problem> {
         let id = self.tenant().clone();
         let find = async |across: &mut Across| across.tenant(&id).await;
-        self.look(find).await?.ok_or_else(Problem::internal)
+        self.read_across(find).await?.ok_or_else(Problem::internal)
     }
 
     /// Counts an attempt against these limits, or refuses with 429.
@@ -168,7 +168,7 @@ impl<P: Permission> Access<P> {
         if gate.store.finishes_alone() {
             return gate.store.read(tenant, work).await;
         }
-        let slot = self.slot.as_ref().and_then(Slot::held);
+        let slot = self.slot.as_ref().and_then(RequestSlot::work_slot);
         finish(slot, async move { gate.store.read(tenant, work).await }).await
     }
 
@@ -235,7 +235,7 @@ impl<P: WritePermission> Access<P> {
         E: From<StoreError> + Send + 'static,
     {
         let failing = async move |ctx: &Ctx, tx: &mut Tx| work(ctx, tx).await.map_err(WorkError::Failed);
-        let by = By { authority: self.authority.clone(), deny: WorkError::denied };
+        let by = Authorization { authority: self.authority.clone(), deny: WorkError::denied };
         write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
     }
 

@@ -10,7 +10,7 @@ use store::{Store, Tx};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::{meter, pipeline::Pipeline, refusals::Closing, tls::Certificate};
+use super::{meter, pipeline::Pipeline, refusals::ClosingEntry, tls::Certificate};
 
 /// Closing entries that are written at the same time.
 const CLOSING_AT_ONCE: usize = 8;
@@ -21,14 +21,14 @@ const FLUSH: u32 = 15;
 
 /// Keeps keys, certificate, metrics and last uses up to date, with connections of its own.
 #[derive(Clone)]
-pub(crate) struct Upkeep {
+pub(crate) struct RefreshWorker {
     store: Arc<Store>,
     env: Arc<dyn Env>,
     pipeline: web::Data<Pipeline>,
     certificate: Option<Arc<Certificate>>,
 }
 
-impl Upkeep {
+impl RefreshWorker {
     pub(crate) fn new(
         store: Store,
         env: Arc<dyn Env>,
@@ -71,7 +71,7 @@ impl Upkeep {
                 () = ending.cancelled() => return,
                 _ = ticks.tick() => {}
             }
-            self.write_closing(self.pipeline.refusals.take_ended(self.env.now())).await;
+            self.write_closing(self.pipeline.refusals.drain_ended(self.env.now())).await;
         }
     }
 
@@ -83,15 +83,15 @@ impl Upkeep {
     }
 
     /// Writes closing entries. Those that cannot be written are tried again.
-    pub(crate) async fn write_closing(&self, closing: Vec<Closing>) {
-        let write = async |(ctx, event): Closing| {
+    pub(crate) async fn write_closing(&self, closing: Vec<ClosingEntry>) {
+        let write = async |(ctx, event): ClosingEntry| {
             let code = event.code;
             // It is about many refusals, from many addresses: now, and from none of them.
             let of_now = Ctx { now: self.env.now(), ip: None, request_id: None, trace: None, ..ctx.clone() };
             let entry = event.clone();
             let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), entry));
             match self.store.write(of_now, work).await {
-                Ok(()) => meter::entered(&[code]),
+                Ok(()) => meter::count_recorded(&[code]),
                 Err(error) => {
                     tracing::error!(%error, code, "the number of suppressed refusals could not be written yet");
                     self.pipeline.refusals.put_back((ctx, event));

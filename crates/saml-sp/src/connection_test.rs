@@ -7,18 +7,18 @@ use crate::id::ProviderId;
 
 /// Marks ids of trials.
 #[derive(Debug, Clone, Copy)]
-pub enum OfTrial {}
-impl Kind for OfTrial {
+pub enum ConnectionTestKind {}
+impl Kind for ConnectionTestKind {
     const PREFIX: &'static str = "try";
 }
 /// `try_…`
-pub type TrialId = Id<OfTrial>;
+pub type ConnectionTestId = Id<ConnectionTestKind>;
 
 /// One test of a connection.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
+pub struct ConnectionTest {
     /// `try_…`
-    pub id: TrialId,
+    pub id: ConnectionTestId,
     /// Of which provider.
     pub provider: ProviderId,
     /// Who has asked for it.

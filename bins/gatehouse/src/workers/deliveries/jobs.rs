@@ -24,17 +24,17 @@ const HOUR: i64 = 3_600_000;
 
 impl Deliveries {
     /// Does them for ever.
-    pub(crate) async fn chores(&self) {
+    pub(crate) async fn run_jobs(&self) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut looks = 0_u32;
         loop {
             ticks.tick().await;
-            say("checkpoints could not be told", self.publish().await);
+            log_problem("checkpoints could not be told", self.publish().await);
             if looks.is_multiple_of(TIDY) {
                 // After an upgrade; and an older instance beside this one may have spelled out less.
-                say("filters of webhooks could not be spelled out again", self.route_again().await);
-                say("old deliveries could not be taken away", self.tidy().await);
+                log_problem("filters of webhooks could not be spelled out again", self.route_again().await);
+                log_problem("old deliveries could not be taken away", self.purge_expired().await);
             }
             looks = looks.wrapping_add(1);
         }
@@ -57,7 +57,7 @@ impl Deliveries {
     }
 
     /// Takes away attempts that are older than 30 days, and those of subscriptions that were removed.
-    async fn tidy(&self) -> Result<(), StoreError> {
+    async fn purge_expired(&self) -> Result<(), StoreError> {
         let mut after: Option<Key> = None;
         loop {
             let last = after.clone();
@@ -66,19 +66,19 @@ impl Deliveries {
             let Some(last) = keys.last() else { return Ok(()) };
             after = Some(last.clone());
             for key in keys {
-                let tidied = self.tidy_one(&key).await;
+                let tidied = self.purge_one(&key).await;
                 // One that cannot be looked after keeps nobody else from being.
-                say("old deliveries of a webhook could not be taken away", tidied);
+                log_problem("old deliveries of a webhook could not be taken away", tidied);
             }
         }
     }
 
     /// All of one that has to go, at a pace that leaves room for others.
-    async fn tidy_one(&self, key: &Key) -> Result<(), StoreError> {
+    async fn purge_one(&self, key: &Key) -> Result<(), StoreError> {
         loop {
             let id = key.subscription.clone();
             let work = async move |ctx: &Ctx, tx: &mut Tx| {
-                let has_more = tx.tidy_deliveries(&id, ctx.now).await?;
+                let has_more = tx.purge_deliveries(&id, ctx.now).await?;
                 Ok::<_, StoreError>(Audited::without(has_more, Unaudited::Delivered))
             };
             if !self.store.write(ctx(&self.env, &key.tenant), work).await? {
@@ -107,7 +107,7 @@ impl Deliveries {
     }
 }
 
-fn say(problem: &'static str, done: Result<(), StoreError>) {
+fn log_problem(problem: &'static str, done: Result<(), StoreError>) {
     if let Err(error) = done {
         tracing::warn!(%error, "{problem}");
     }

@@ -1,10 +1,10 @@
 //! What the database's connections and queues look like just now.
 
-use super::{scans::ScanFigures, waiting_line::Queue};
+use super::{queue_status::Queue, scans::ScanFigures};
 
 /// Connections and queues of all runtimes that share a [`crate::Store`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct PoolMetrics {
     /// Connections that are open.
     pub open: usize,
     /// Those of them that nobody uses.

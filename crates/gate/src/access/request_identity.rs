@@ -13,20 +13,20 @@ use crate::caller::Caller;
 
 /// What the middleware leaves in the request for [`Access`].
 #[derive(Clone)]
-pub(crate) struct Pass {
+pub(crate) struct RequestIdentity {
     pub(crate) caller: Caller,
     /// The network policy that has let the request in.
     pub(crate) network: NetworkMark,
     /// Whether the request ends its own session, which no policy forbids.
     pub(crate) is_sign_out: bool,
     pub(crate) ctx: Ctx,
-    /// See [`Arrival::peer`].
+    /// See [`RequestOrigin::peer`].
     pub(crate) peer: Option<IpAddr>,
 }
 
 /// A request as the middleware knows it.
 #[derive(Clone)]
-pub(crate) struct Arrival {
+pub(crate) struct RequestOrigin {
     pub(crate) request_id: String,
     pub(crate) trace: TraceContext,
     pub(crate) ip: Option<IpAddr>,
@@ -36,7 +36,7 @@ pub(crate) struct Arrival {
 
 /// Who calls, and the operation as units of work see it, once the middleware has let the request in.
 pub(crate) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
-    request.extensions().get::<Pass>().map(|pass| (pass.caller.clone(), pass.ctx.clone()))
+    request.extensions().get::<RequestIdentity>().map(|pass| (pass.caller.clone(), pass.ctx.clone()))
 }
 
 /// What a client calls itself.

@@ -6,20 +6,20 @@ use std::{
 };
 
 /// Events since the last line about them.
-pub(crate) struct Tally {
+pub(crate) struct EventTally {
     started: Instant,
     since: AtomicU64,
     /// Seconds from the start to the last line; 0 before the first.
     told: AtomicU64,
 }
 
-impl Default for Tally {
+impl Default for EventTally {
     fn default() -> Self {
         Self { started: Instant::now(), since: AtomicU64::new(0), told: AtomicU64::new(0) }
     }
 }
 
-impl Tally {
+impl EventTally {
     /// Counts one, and returns how many the log has not been told of if it is time for a line.
     pub(crate) fn add(&self) -> Option<u64> {
         let events = self.since.fetch_add(1, Ordering::Relaxed) + 1;
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn the_log_gets_one_line_a_second() {
-        let tally = Tally::default();
+        let tally = EventTally::default();
         assert_eq!(tally.add(), Some(1));
         let lines = (0..100).filter(|_| tally.add().is_some()).count();
         assert!(lines <= 1, "{lines} lines");

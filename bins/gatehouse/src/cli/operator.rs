@@ -17,7 +17,7 @@ use crate::{
 pub(super) fn make_data_dir(settings: &Settings) -> std::io::Result<()> {
     match &settings.database_url {
         store::DatabaseUrl::Sqlite(path) => match path.parent() {
-            Some(folder) => secrets::make_folder(folder),
+            Some(folder) => secrets::create_folder(folder),
             None => Ok(()),
         },
         store::DatabaseUrl::Postgres(_) => Ok(()),
@@ -25,12 +25,12 @@ pub(super) fn make_data_dir(settings: &Settings) -> std::io::Result<()> {
 }
 
 /// The operator at work: the database, and units of work as SYSTEM.
-pub(super) struct Office {
+pub(super) struct Operator {
     pub(super) store: Store,
     pub(super) env: Arc<dyn Env>,
 }
 
-impl Office {
+impl Operator {
     /// Opens the database, which must be at the present schema, with the keys of this installation: entries of the audit log
     /// need a MAC. On SQLite they are made where there are none yet, as by the first start of the server.
     pub(super) async fn open(raw: &mut Raw, env: Arc<dyn Env>) -> Result<Self> {

@@ -21,12 +21,12 @@ impl Number for u128 {
 /// All numbers in order, cut wherever a range begins or ends: where each stretch begins, and the innermost range it
 /// is of.
 #[derive(Debug, Clone)]
-pub(crate) struct Stretches<T> {
+pub(crate) struct RangeIndex<T> {
     begins: Vec<T>,
     ranges: Vec<Option<usize>>,
 }
 
-impl<T: Number> Stretches<T> {
+impl<T: Number> RangeIndex<T> {
     /// Of ranges from a first to a last number, each with a name, of which any two are apart or one in the other.
     pub(crate) fn of(mut ranges: Vec<(T, T, usize)>) -> Self {
         // An outer range comes before what is in it.

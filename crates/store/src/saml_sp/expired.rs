@@ -13,7 +13,7 @@ use crate::{
     conn::on,
     db::change_unaudited,
     error::corrupt,
-    schema::{saml_assertions as assertions, saml_requests as requests, saml_trials as trials},
+    schema::{saml_assertions as assertions, saml_requests as requests, saml_trials as connection_tests},
 };
 
 /// Milliseconds that requests and trials are kept when they are over: one that comes late is told from one that never was.
@@ -23,7 +23,7 @@ const AT_ONCE: i64 = 500;
 
 /// Of one tenant: requests, trials and used assertions whose time to be kept is over.
 #[derive(Debug, Clone)]
-pub struct SamlOver {
+pub struct ExpiredSaml {
     /// Whose.
     pub tenant: TenantId,
     requests: Vec<String>,
@@ -33,13 +33,13 @@ pub struct SamlOver {
 
 /// By the text of the tenant's id.
 #[derive(Default)]
-struct Found(BTreeMap<String, SamlOver>);
+struct ExpiredByTenant(BTreeMap<String, ExpiredSaml>);
 
-impl Found {
-    fn of(&mut self, tenant: String) -> Result<&mut SamlOver, StoreError> {
+impl ExpiredByTenant {
+    fn of(&mut self, tenant: String) -> Result<&mut ExpiredSaml, StoreError> {
         let id = tenant.parse().map_err(|error| corrupt("saml_requests.tenant_id", error))?;
         let none =
-            || SamlOver { tenant: id, requests: Vec::new(), trials: Vec::new(), assertions: Vec::new() };
+            || ExpiredSaml { tenant: id, requests: Vec::new(), trials: Vec::new(), assertions: Vec::new() };
         Ok(self.0.entry(tenant).or_insert_with(none))
     }
 }
@@ -47,9 +47,9 @@ impl Found {
 impl Across {
     /// Requests and trials that have been over for a day, and assertions that are: of each those that have been the
     /// longest, 500 at most. To be taken away with [`Tx::purge_saml`]; then there may be more.
-    pub async fn saml_over(&mut self, now: Timestamp) -> Result<Vec<SamlOver>, StoreError> {
+    pub async fn saml_over(&mut self, now: Timestamp) -> Result<Vec<ExpiredSaml>, StoreError> {
         let (now, kept): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
-        let mut found = Found::default();
+        let mut found = ExpiredByTenant::default();
         let query = requests::table
             .filter(requests::expires_at.le(kept))
             .order(requests::expires_at)
@@ -59,11 +59,11 @@ impl Across {
         for (tenant, id) in some {
             found.of(tenant)?.requests.push(id);
         }
-        let query = trials::table
-            .filter(trials::expires_at.le(kept))
-            .order(trials::expires_at)
+        let query = connection_tests::table
+            .filter(connection_tests::expires_at.le(kept))
+            .order(connection_tests::expires_at)
             .limit(AT_ONCE)
-            .select((trials::tenant_id, trials::id));
+            .select((connection_tests::tenant_id, connection_tests::id));
         let some: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
         for (tenant, id) in some {
             found.of(tenant)?.trials.push(id);
@@ -83,7 +83,7 @@ impl Across {
 
 impl Tx {
     /// Takes away what is over, as it was found. What is over stays so, and is nobody's to change.
-    pub async fn purge_saml(&mut self, over: &SamlOver) -> Result<(), StoreError> {
+    pub async fn purge_saml(&mut self, over: &ExpiredSaml) -> Result<(), StoreError> {
         if over.tenant != self.tenant {
             return Err(StoreError::Aborted("what is over of another tenant"));
         }
@@ -93,7 +93,7 @@ impl Tx {
             change_unaudited!(self, Unaudited::LookedAfter, c => diesel::delete(row).execute(c).await)?;
         }
         for id in &over.trials {
-            let row = trials::table.find((&tenant, id));
+            let row = connection_tests::table.find((&tenant, id));
             change_unaudited!(self, Unaudited::LookedAfter, c => diesel::delete(row).execute(c).await)?;
         }
         for (provider, assertion) in &over.assertions {

@@ -18,20 +18,20 @@ use credentials::Aaguid;
 use kernel::Timestamp;
 use ring::digest::{Context, SHA256};
 
-use crate::config::MakerFiles;
+use crate::config::AuthenticatorMetadataFiles;
 
 /// How long what could not be used is left alone, in milliseconds.
 const REFUSED: i64 = 10 * 60_000;
 
 /// The certificates in use.
-pub(crate) struct Makers {
-    files: MakerFiles,
+pub(crate) struct WatchedTrustAnchors {
+    files: AuthenticatorMetadataFiles,
     current: RwLock<Arc<Roots>>,
-    seen: Mutex<Seen>,
+    seen: Mutex<LastRead>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct LastRead {
     digest: Vec<u8>,
     /// What the log was told last.
     problem: Option<String>,
@@ -49,9 +49,9 @@ pub(crate) struct Loaded {
     pub(crate) metadata: Option<Metadata>,
 }
 
-impl Makers {
+impl WatchedTrustAnchors {
     /// Reads what there is.
-    pub(crate) fn new(files: &MakerFiles, now: Timestamp) -> Self {
+    pub(crate) fn new(files: &AuthenticatorMetadataFiles, now: Timestamp) -> Self {
         let makers = Self { files: files.clone(), current: RwLock::default(), seen: Mutex::default() };
         makers.refresh(now);
         makers
@@ -61,7 +61,7 @@ impl Makers {
     pub(crate) fn refresh(&self, now: Timestamp) -> usize {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let used = seen.edition.as_ref().map(|(number, _)| *number);
-        let loaded = Found::gather(&self.files).and_then(|found| {
+        let loaded = FileContents::gather(&self.files).and_then(|found| {
             let digest = found.digest();
             if digest == seen.digest {
                 return Ok(None);
@@ -88,7 +88,7 @@ impl Makers {
                 if !self.files.is_empty() {
                     let metadata = loaded.metadata.as_ref();
                     tracing::info!(
-                        makes = loaded.roots.makes(),
+                        makes = loaded.roots.provable_models(),
                         of_any = loaded.roots.of_any(),
                         number = metadata.map(|metadata| metadata.number),
                         unread = metadata.map(|metadata| metadata.unread),
@@ -96,7 +96,7 @@ impl Makers {
                     );
                 }
                 let edition = loaded.metadata.map(|metadata| (metadata.number, metadata.next_update));
-                *seen = Seen { digest, problem: None, edition, said_overdue: false, refused: None };
+                *seen = LastRead { digest, problem: None, edition, said_overdue: false, refused: None };
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded.roots);
             }
             Err(problem) => {
@@ -116,7 +116,7 @@ impl Makers {
 
     /// How many makes can be proved.
     pub(crate) fn count(&self) -> usize {
-        self.current().makes()
+        self.current().provable_models()
     }
 
     /// Whether any can be.
@@ -134,20 +134,20 @@ impl Makers {
     }
 }
 
-impl credentials::Makers for Makers {
+impl credentials::TrustAnchors for WatchedTrustAnchors {
     fn roots(&self, aaguid: Aaguid) -> Vec<Vec<u8>> {
         self.current().of(attestation::Aaguid(aaguid.0)).map(<[u8]>::to_vec).collect()
     }
 }
 
 /// Reads what is set; the problem names the setting and the file.
-pub(crate) fn load(files: &MakerFiles, now: Timestamp) -> Result<Loaded, String> {
-    Found::gather(files)?.load(now)
+pub(crate) fn load(files: &AuthenticatorMetadataFiles, now: Timestamp) -> Result<Loaded, String> {
+    FileContents::gather(files)?.load(now)
 }
 
 /// What is in the files.
 #[derive(Default)]
-struct Found {
+struct FileContents {
     metadata: Option<(String, Vec<u8>)>,
     metadata_root: Option<(String, Vec<u8>)>,
     signer: Option<String>,
@@ -155,8 +155,8 @@ struct Found {
     roots: Vec<(String, Vec<u8>)>,
 }
 
-impl Found {
-    fn gather(files: &MakerFiles) -> Result<Self, String> {
+impl FileContents {
+    fn gather(files: &AuthenticatorMetadataFiles) -> Result<Self, String> {
         let read = |setting: &str, path: &Path| {
             let place = format!("{setting}: {}", path.display());
             std::fs::read(path)
@@ -218,7 +218,7 @@ impl Found {
     }
 }
 
-impl MakerFiles {
+impl AuthenticatorMetadataFiles {
     /// Whether nothing is set.
     pub(crate) fn is_empty(&self) -> bool {
         self.metadata.is_none() && self.roots.is_none()
@@ -237,13 +237,13 @@ mod tests {
         let now: Timestamp = "2026-11-22T12:00:00.000Z".parse().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let place = |name: &str| folder.path().join(name);
-        let files = MakerFiles {
+        let files = AuthenticatorMetadataFiles {
             metadata: Some(place("blob.jwt")),
             metadata_root: Some(place("root.pem")),
             signer: Some("mds.example".into()),
             roots: Some(folder.path().to_owned()),
         };
-        let makers = Makers::new(&files, now);
+        let makers = WatchedTrustAnchors::new(&files, now);
         assert_eq!(makers.count(), 0, "nothing is there yet, and the server starts");
         assert!(load(&files, now).is_err_and(|problem| problem.starts_with("attestation_metadata: ")));
 
@@ -275,9 +275,9 @@ mod tests {
         assert_eq!(makers.refresh(now), 3, "an older edition may lack what is said to be broken");
         write(7, 1, "2027-01-01");
         assert_eq!(makers.refresh(now), 1);
-        let other = MakerFiles { signer: None, ..files.clone() };
+        let other = AuthenticatorMetadataFiles { signer: None, ..files.clone() };
         assert!(load(&other, now).is_err_and(|problem| problem.contains("its signer is not trusted")));
-        let of = credentials::Makers::roots(&makers, Aaguid([0; 16]));
+        let of = credentials::TrustAnchors::roots(&makers, Aaguid([0; 16]));
         assert_eq!(of.len(), 2, "its own, and the one in the folder that is for all");
     }
 }

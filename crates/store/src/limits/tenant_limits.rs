@@ -8,38 +8,38 @@ use std::{
 use kernel::TenantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::waiting_line::Waiting;
+use super::queue_status::QueueStatus;
 
 /// The turns of all tenants.
-pub(crate) struct Turns {
+pub(crate) struct TenantLimits {
     /// Pieces of work of one tenant at the same time.
     running: usize,
     /// Pieces of work of one tenant that may wait.
     waiting: usize,
-    tenants: Mutex<HashMap<TenantId, OfTenant>>,
+    tenants: Mutex<HashMap<TenantId, TenantSlots>>,
     /// Work that waits for a turn.
-    pub(crate) queue: Arc<Waiting>,
+    pub(crate) queue: Arc<QueueStatus>,
 }
 
 /// The turns of one tenant, as long as some work has one or waits for one.
-struct OfTenant {
+struct TenantSlots {
     turns: Arc<Semaphore>,
     users: usize,
 }
 
 /// The right of a tenant to run a piece of work; given up when dropped.
 pub struct TenantTurn {
-    _presence: Presence,
+    _presence: TenantPresence,
     _turn: OwnedSemaphorePermit,
 }
 
 /// Presence among a tenant's work; given up when dropped.
-struct Presence {
-    turns: Arc<Turns>,
+struct TenantPresence {
+    turns: Arc<TenantLimits>,
     tenant: TenantId,
 }
 
-impl Turns {
+impl TenantLimits {
     /// `running` at the same time for each tenant, while `waiting` more may wait.
     pub(crate) fn new(running: usize, waiting: usize) -> Self {
         Self { running, waiting, tenants: Mutex::default(), queue: Arc::default() }
@@ -52,20 +52,23 @@ impl Turns {
         Some(TenantTurn { _presence: presence, _turn: turn })
     }
 
-    fn join(self: &Arc<Self>, tenant: &TenantId) -> Option<(Presence, Arc<Semaphore>)> {
+    fn join(self: &Arc<Self>, tenant: &TenantId) -> Option<(TenantPresence, Arc<Semaphore>)> {
         let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
         let of_tenant = tenants
             .entry(tenant.clone())
-            .or_insert_with(|| OfTenant { turns: Arc::new(Semaphore::new(self.running)), users: 0 });
+            .or_insert_with(|| TenantSlots { turns: Arc::new(Semaphore::new(self.running)), users: 0 });
         if of_tenant.users >= self.running + self.waiting {
             return None;
         }
         of_tenant.users += 1;
-        Some((Presence { turns: Arc::clone(self), tenant: tenant.clone() }, Arc::clone(&of_tenant.turns)))
+        Some((
+            TenantPresence { turns: Arc::clone(self), tenant: tenant.clone() },
+            Arc::clone(&of_tenant.turns),
+        ))
     }
 }
 
-impl Drop for Presence {
+impl Drop for TenantPresence {
     fn drop(&mut self) {
         let mut tenants = self.turns.tenants.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(of_tenant) = tenants.get_mut(&self.tenant) {
@@ -87,7 +90,7 @@ mod tests {
     #[test]
     fn waiting_work_of_a_tenant_has_a_bound_and_leaves_nothing_behind() {
         let tenant: TenantId = Id::new(&SystemEnv::default());
-        let turns = Arc::new(Turns::new(2, 3));
+        let turns = Arc::new(TenantLimits::new(2, 3));
         let mut all: Vec<_> = (0..5).map(|_| Box::pin(turns.turn(&tenant))).collect();
         let running: Vec<_> = all.iter_mut().filter_map(|one| one.as_mut().now_or_never()).collect();
         assert_eq!(running.iter().filter(|turn| turn.is_some()).count(), 2);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use kernel::{StoreError, TenantId, Timestamp};
-use store::{Store, Tx, Waiting};
+use store::{Store, Tx, UnsealedLog};
 
 use crate::area_metrics;
 
@@ -26,14 +26,14 @@ struct Wait {
 
 /// The tenants whose entries waited at the end of the last look.
 #[derive(Default)]
-pub(crate) struct Waits(Mutex<HashMap<TenantId, Wait>>);
+pub(crate) struct SealBacklog(Mutex<HashMap<TenantId, Wait>>);
 
-impl Waits {
+impl SealBacklog {
     /// Looks at all that waits, and says how long the oldest does.
-    pub(crate) async fn look(&self, store: &Store, now: Timestamp, waiting: &[Waiting]) {
+    pub(crate) async fn measure(&self, store: &Store, now: Timestamp, waiting: &[UnsealedLog]) {
         let before = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let mut waits = HashMap::new();
-        for Waiting { tenant, first, .. } in waiting {
+        for UnsealedLog { tenant, first, .. } in waiting {
             let mut wait = match before.get(tenant).filter(|wait| wait.entry == *first) {
                 Some(wait) => written(store, tenant, wait.clone()).await,
                 None => Wait { entry: first.clone(), since: now, was_asked: false, was_logged: false },

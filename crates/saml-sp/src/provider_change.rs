@@ -19,7 +19,7 @@ const MAX_WORD: usize = 256;
 
 /// What a provider is to be, besides the other side.
 #[derive(Debug, Clone, Default)]
-pub struct Change {
+pub struct ProviderChange {
     /// 1 to 100 printable characters.
     pub name: String,
     /// 1 to 100 domains.
@@ -57,9 +57,9 @@ pub enum OtherSide {
     },
 }
 
-/// A [`Change`] that can be made.
+/// A [`ProviderChange`] that can be made.
 #[derive(Debug, Clone)]
-pub struct Checked {
+pub struct CheckedChange {
     pub(crate) name: String,
     pub(crate) email_domains: Vec<EmailDomain>,
     pub(crate) mapping: AttributeMapping,
@@ -70,7 +70,7 @@ pub struct Checked {
 
 /// An [`OtherSide`] that can be used.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct ResolvedMetadata {
     pub(crate) idp: IdentityProvider,
     pub(crate) source: Source,
     pub(crate) valid_until: Option<Timestamp>,
@@ -85,9 +85,9 @@ fn is_printable(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(char::is_control)
 }
 
-impl Change {
+impl ProviderChange {
     /// Checks every field.
-    pub fn checked(self) -> Result<Checked, ProviderError> {
+    pub fn checked(self) -> Result<CheckedChange, ProviderError> {
         if !is_printable(&self.name, MAX_NAME) {
             let problem = format!("write 1 to {MAX_NAME} printable characters, no space at either end");
             return Err(field("name", problem));
@@ -100,7 +100,7 @@ impl Change {
             );
             return Err(field("attributeMapping.email", problem));
         }
-        Ok(Checked {
+        Ok(CheckedChange {
             name: self.name,
             email_domains: domains(&self.email_domains)?,
             mapping: self.mapping,
@@ -151,7 +151,7 @@ fn contexts(texts: Vec<String>) -> Result<Vec<String>, ProviderError> {
 
 impl OtherSide {
     /// Checks it. Reads XML and certificates: some milliseconds of CPU at most.
-    pub fn checked(self, now: Timestamp) -> Result<Known, ProviderError> {
+    pub fn checked(self, now: Timestamp) -> Result<ResolvedMetadata, ProviderError> {
         match self {
             Self::MetadataXml(text) => of_metadata("metadataXml", &text, Source::MetadataXml, now),
             Self::MetadataUrl { url, text } => {
@@ -167,16 +167,21 @@ impl OtherSide {
                     certificates: pinned(&certificates, now)?,
                 };
                 let (valid_until, wants_signed_requests) = (None, false);
-                Ok(Known { idp, source: Source::Fields, valid_until, wants_signed_requests })
+                Ok(ResolvedMetadata { idp, source: Source::Fields, valid_until, wants_signed_requests })
             }
         }
     }
 }
 
-fn of_metadata(name: &str, text: &str, source: Source, now: Timestamp) -> Result<Known, ProviderError> {
+fn of_metadata(
+    name: &str,
+    text: &str,
+    source: Source,
+    now: Timestamp,
+) -> Result<ResolvedMetadata, ProviderError> {
     let read = usable(text, now).map_err(|problem| field(name, problem))?;
     let IdpMetadata { idp, wants_signed_requests, valid_until } = read;
-    Ok(Known { idp, source, valid_until, wants_signed_requests })
+    Ok(ResolvedMetadata { idp, source, valid_until, wants_signed_requests })
 }
 
 /// Reads metadata that somebody can sign in by.
@@ -224,16 +229,16 @@ mod tests {
     use super::*;
     use crate::testing::{World, change, fields, metadata};
 
-    fn told<T>(result: Result<T, ProviderError>) -> String {
+    fn error_text<T>(result: Result<T, ProviderError>) -> String {
         result.err().unwrap().to_string()
     }
 
     #[test]
     fn what_is_wrong_is_said_at_its_field() {
-        let refused = |edit: fn(&mut Change)| {
+        let refused = |edit: fn(&mut ProviderChange)| {
             let mut change = change(&["corp.example"]);
             edit(&mut change);
-            told(change.checked())
+            error_text(change.checked())
         };
         assert!(refused(|c| c.name.clear()).starts_with("name: write 1 to 100 "));
         assert!(refused(|c| c.name.push('\n')).starts_with("name: "));
@@ -267,7 +272,7 @@ mod tests {
             if let OtherSide::Fields { entity_id, sso_url, certificates } = &mut other {
                 edit(entity_id, sso_url, certificates);
             }
-            told(other.checked(now))
+            error_text(other.checked(now))
         };
         assert!(by_fields(&|id, _, _| id.clear()).starts_with("entityId: write 1 to 1024 "));
         assert!(by_fields(&|id, _, _| *id = "x".repeat(1025)).starts_with("entityId: "));
@@ -287,13 +292,13 @@ mod tests {
         fields(&[&ended, &good]).checked(now).unwrap();
         fields(&[&good]).checked(now).unwrap();
 
-        let by_metadata = |text: String| told(OtherSide::MetadataXml(text).checked(now));
+        let by_metadata = |text: String| error_text(OtherSide::MetadataXml(text).checked(now));
         assert!(by_metadata("<x/>".into()).starts_with("metadataXml: there is no EntityDescriptor "));
         assert!(by_metadata(metadata("https://idp", &[])).starts_with("metadataXml: it has no signing "));
         assert!(by_metadata(metadata("https://idp", &[&ended])).starts_with("metadataXml: all signing "));
         assert!(by_metadata(" ".repeat(MAX_METADATA + 1)).starts_with("metadataXml: metadata of more than "));
         let url = OtherSide::MetadataUrl { url: "https://idp.example.com/".into(), text: "x".into() };
-        assert!(told(url.checked(now)).starts_with("metadataUrl: not metadata that can be read: "));
+        assert!(error_text(url.checked(now)).starts_with("metadataUrl: not metadata that can be read: "));
         let known = OtherSide::MetadataXml(metadata("https://idp", &[&good, &ended])).checked(now).unwrap();
         assert!(known.wants_signed_requests && known.idp.certificates.len() == 2);
     }

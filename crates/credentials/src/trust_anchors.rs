@@ -66,7 +66,7 @@ impl Trust {
 }
 
 /// Who is trusted to sign for authenticators.
-pub trait Makers {
+pub trait TrustAnchors {
     /// The certificates, in DER, one of which has to have signed the attestation of this make, or to be it.
     fn roots(&self, aaguid: Aaguid) -> Vec<Vec<u8>>;
 }
