@@ -5,12 +5,12 @@
 //! function answers who wants to know beforehand and who enrols.
 //!
 //! ```
-//! use attestation::{Asked, Group, Mode, Policy, Reason};
+//! use attestation::{Candidate, Group, Mode, Policy, Reason};
 //! let policy = Policy { mode: Mode::Allowlist, allowed_groups: vec![Group::FipsHardware], ..Policy::default() };
 //! let yubikey = "73bb0cd4-e502-49b8-9c6f-b59445bf720b".parse()?;
-//! assert!(policy.decide(&Asked::about(yubikey)).is_allowed());
+//! assert!(policy.decide(&Candidate::for_model(yubikey)).is_allowed());
 //! let google = "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4".parse()?;
-//! let verdict = policy.decide(&Asked::about(google));
+//! let verdict = policy.decide(&Candidate::for_model(google));
 //! assert_eq!(verdict.reasons, [Reason::AllowlistNoMatch, Reason::SyncedPasskeyDenied]);
 //! assert_eq!(verdict.authenticator.map(|known| known.name), Some("Google Password Manager"));
 //! # Ok::<(), attestation::ParseAaguidError>(())

@@ -44,8 +44,8 @@ impl Hostile {
     }
 }
 
-/// All of them, by family.
-pub(crate) fn all() -> Vec<(&'static str, Vec<Hostile>)> {
+/// All hostile responses, by family. They are built once: signing hundreds of documents takes seconds.
+pub(crate) static ALL: LazyLock<Vec<(&'static str, Vec<Hostile>)>> = LazyLock::new(|| {
     vec![
         ("encoding", hostile_encoding::all()),
         ("markup", hostile_markup::all()),
@@ -61,7 +61,7 @@ pub(crate) fn all() -> Vec<(&'static str, Vec<Hostile>)> {
         ("subjects", hostile_subjects::all()),
         ("emails", hostile_emails::all()),
     ]
-}
+});
 
 /// Stands in every address that a hostile document names: whoever follows one is heard.
 pub(crate) static TRAP: LazyLock<(TcpListener, String)> = LazyLock::new(|| {
@@ -79,8 +79,8 @@ const MOST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 400 } e
 fn every_hostile_response_is_refused_for_its_reason_and_soon() {
     saml_sp::warm_up();
     let (mut wrong, mut count, mut slow) = (Vec::new(), 0, Vec::new());
-    for (family, cases) in all() {
-        for case in &cases {
+    for (family, cases) in ALL.iter() {
+        for case in cases {
             count += 1;
             match enter(&case.field, case.change) {
                 Ok(entered) => wrong.push(format!("{family}: {} was let in as {}", case.name, entered.email)),
@@ -93,8 +93,12 @@ fn every_hostile_response_is_refused_for_its_reason_and_soon() {
             if claims.is_some_and(|claims| format!("{claims:?}").contains(VICTIM)) {
                 wrong.push(format!("{family}: {}: claims of what nobody signed", case.name));
             }
-            let took = (0..5).map(|_| cpu::of(|| drop(examined(&case.field, case.change))));
-            slow.push((took.min().unwrap(), format!("{family}: {}", case.name)));
+            let examine = || cpu::of(|| drop(examined(&case.field, case.change)));
+            let mut took = examine();
+            if took >= MOST {
+                took = (0..4).map(|_| examine()).min().unwrap();
+            }
+            slow.push((took, format!("{family}: {}", case.name)));
         }
         println!("{family}: {}", cases.len());
     }
@@ -113,10 +117,8 @@ fn every_hostile_response_is_refused_for_its_reason_and_soon() {
 
 #[test]
 fn names_are_unique() {
-    let mut names: Vec<_> = all()
-        .into_iter()
-        .flat_map(|(family, cases)| cases.into_iter().map(move |case| (family, case.name)))
-        .collect();
+    let mut names: Vec<_> =
+        ALL.iter().flat_map(|(family, cases)| cases.iter().map(move |case| (family, &case.name))).collect();
     let count = names.len();
     names.sort();
     names.dedup();

@@ -1,6 +1,6 @@
 //! Keys of identity providers, of attackers and of our own, made once for the process by OpenSSL.
 
-use std::sync::LazyLock;
+use std::{fs, path::Path, sync::LazyLock};
 
 use kernel::Timestamp;
 use openssl::{
@@ -34,18 +34,33 @@ pub(crate) static P384: LazyLock<Key> = LazyLock::new(|| ec(Nid::SECP384R1, "idp
 pub(crate) static P521: LazyLock<Key> = LazyLock::new(|| ec(Nid::SECP521R1, "idp p521"));
 /// Pinned, and over since a month.
 pub(crate) static EXPIRED: LazyLock<Key> =
-    LazyLock::new(|| key(PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap(), "idp of old", -400, -28));
+    LazyLock::new(|| key(rsa_key(2048, "idp of old"), "idp of old", -400, -28));
 /// Pinned by another provider, of the same tenant or not.
 pub(crate) static OTHER: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp of somebody else"));
 /// Pinned by nobody, although it says it is the identity provider.
-pub(crate) static ATTACKER: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp"));
+pub(crate) static ATTACKER: LazyLock<Key> = LazyLock::new(|| key(rsa_key(2048, "attacker"), "idp", -30, 300));
 
 /// What decrypts: the active key and the next one.
 pub(crate) static OURS: LazyLock<[KeyPair; 2]> =
     LazyLock::new(|| ["active", "next"].map(|name| KeyPair::generate(name, *NOW).unwrap()));
 
 fn rsa(bits: u32, name: &str) -> Key {
-    key(PKey::from_rsa(Rsa::generate(bits).unwrap()).unwrap(), name, -30, 300)
+    key(rsa_key(bits, name), name, -30, 300)
+}
+
+/// A key of its own for each name. Generating all of them takes seconds, so later runs read what the first has written.
+fn rsa_key(bits: u32, name: &str) -> PKey<Private> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("saml-keys");
+    let path = folder.join(format!("{name}-{bits}.pem"));
+    if let Ok(pem) = fs::read(&path) {
+        return PKey::private_key_from_pem(&pem).unwrap();
+    }
+    let key = PKey::from_rsa(Rsa::generate(bits).unwrap()).unwrap();
+    fs::create_dir_all(&folder).unwrap();
+    let new = folder.join(format!("{name}-{bits}.{}", std::process::id()));
+    fs::write(&new, key.private_key_to_pem_pkcs8().unwrap()).unwrap();
+    fs::rename(&new, &path).unwrap();
+    key
 }
 
 fn ec(curve: Nid, name: &str) -> Key {

@@ -114,13 +114,13 @@ const LESSONS: &[(&str, &[(&str, &str)])] = &[
 
 #[test]
 fn every_lesson_has_its_documents() {
-    let all: BTreeSet<(&str, String)> = hostile::all()
-        .into_iter()
-        .flat_map(|(family, cases)| cases.into_iter().map(move |case| (family, case.name)))
+    let all: BTreeSet<(&str, &str)> = hostile::ALL
+        .iter()
+        .flat_map(|(family, cases)| cases.iter().map(move |case| (*family, case.name.as_str())))
         .collect();
     for (lesson, documents) in LESSONS {
         for (family, name) in *documents {
-            assert!(all.contains(&(*family, (*name).to_owned())), "{lesson}: there is no {family}: {name}");
+            assert!(all.contains(&(*family, *name)), "{lesson}: there is no {family}: {name}");
         }
     }
 }

@@ -17,7 +17,7 @@ fn watched() {
     }
     saml_sp::warm_up();
     let hostile =
-        hostile::all().into_iter().flat_map(|(_, cases)| cases).map(|case| (case.field, case.change));
+        hostile::ALL.iter().flat_map(|(_, cases)| cases).map(|case| (case.field.clone(), case.change));
     let all: Vec<_> =
         valid::all().into_iter().map(|case| (case.form(), case.change)).chain(hostile).collect();
     eprintln!("{BEGIN}");

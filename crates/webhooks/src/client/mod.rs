@@ -10,8 +10,8 @@
 //! and nothing is decompressed.
 //!
 //! ```
-//! use webhooks::client::{Guard, UrlError};
-//! let guard = Guard::new(Vec::new(), false);
+//! use webhooks::client::{AddressGuard, UrlError};
+//! let guard = AddressGuard::new(Vec::new(), false);
 //! let target = guard.target("https://hooks.example.com/gatehouse")?;
 //! assert!(guard.check_literal(&target), "a name is judged by what it resolves to, later");
 //! let metadata = guard.target("https://0xa9fea9fe/latest")?;

@@ -153,7 +153,7 @@ async fn no_more_at_once_than_is_allowed_and_retries_leave_room() {
     for tenant in &tenants {
         world.publish(tenant, 10);
     }
-    world.pass(2 * HOUR).await;
+    world.pass(Duration::from_mins(10)).await;
     let most = world.network.most.lock().unwrap().clone();
     assert!(most.values().all(|count| *count <= 4), "{most:?}");
     assert!(world.network.most_of_all.load(Ordering::SeqCst) <= 20);
