@@ -222,7 +222,7 @@ async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// One answer.
+/// An answer of the server.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     /// `name=value; …` of what it sets, to be sent back.

@@ -73,7 +73,7 @@ struct Figures {
     victim: Victim,
     /// What could come again.
     open: usize,
-    /// What did.
+    /// Deliveries that came again.
     again: usize,
 }
 

@@ -14,7 +14,7 @@ use xtask::{
 
 use crate::{books::Books, proxy::Proxy};
 
-/// Which database.
+/// The database of a site.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Sqlite,

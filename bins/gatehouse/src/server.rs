@@ -71,7 +71,7 @@ pub struct BoundServer {
 pub struct ServerParts {
     /// What signs and verifies.
     pub keys: Keys,
-    /// The data.
+    /// The database.
     pub store: Store,
     /// Time and randomness.
     pub env: Arc<dyn Env>,

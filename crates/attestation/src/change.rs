@@ -3,7 +3,7 @@
 use crate::{error::Error, policy::Policy, store::AttestationPolicyStore};
 
 /// Makes that one policy names at most.
-pub const MAX_MAKES: usize = 1_000;
+pub const MAX_MODELS: usize = 1_000;
 
 /// What a change has come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct ChangedPolicy {
 /// Sets a policy.
 pub async fn set(store: &mut dyn AttestationPolicyStore, policy: Policy) -> Result<ChangedPolicy, Error> {
     let policy = policy.in_order();
-    if policy.allowed_aaguids.len() > MAX_MAKES {
+    if policy.allowed_aaguids.len() > MAX_MODELS {
         return Err(Error::TooMany);
     }
     let before = store.attestation_policy_to_change().await?;

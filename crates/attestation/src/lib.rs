@@ -28,13 +28,14 @@ mod change;
 pub mod conformance;
 mod error;
 pub mod mds;
+mod memory;
 mod policy;
 mod roots;
 mod store;
 
 pub use aaguid::{Aaguid, ParseAaguidError};
 pub use catalog::{Authenticator, Group, catalog, find};
-pub use change::{ChangedPolicy, MAX_MAKES, set};
+pub use change::{ChangedPolicy, MAX_MODELS, set};
 pub use error::Error;
 pub use policy::{Candidate, Mode, Policy, Reason, Verdict};
 pub use roots::{FileError, Roots};

@@ -65,7 +65,7 @@ pub enum Reason {
     PlatformAuthenticatorDenied,
 }
 
-/// A decision.
+/// The decision about one authenticator, with all reasons against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// All that speaks against it, in order; nothing: it may be enrolled.

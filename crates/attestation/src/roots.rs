@@ -20,7 +20,7 @@ pub enum FileError {
     /// None at all.
     #[error("there is no certificate in it")]
     Empty,
-    /// Something else.
+    /// The file is neither a certificate nor a list of them in PEM.
     #[error("it is not PEM: {0}")]
     Pem(String),
     /// What is in it is no certificate.

@@ -1,6 +1,6 @@
 //! Changing a policy.
 
-use attestation::{Aaguid, Error, Group, MAX_MAKES, Mode, Policy, set};
+use attestation::{Aaguid, Error, Group, MAX_MODELS, Mode, Policy, set};
 
 #[tokio::test]
 async fn a_change_is_kept_in_order_and_named() {
@@ -35,7 +35,7 @@ async fn it_names_so_many_makes_and_no_more() {
         Policy { allowed_aaguids: (0..count).map(make).collect(), ..Policy::default() }
     };
     let mut kept = Policy::default();
-    assert!(set(&mut kept, policy_with(MAX_MAKES)).await.is_ok());
-    assert!(matches!(set(&mut kept, policy_with(MAX_MAKES + 1)).await, Err(Error::TooMany)));
-    assert_eq!(kept, policy_with(MAX_MAKES), "and nothing is changed by what is refused");
+    assert!(set(&mut kept, policy_with(MAX_MODELS)).await.is_ok());
+    assert!(matches!(set(&mut kept, policy_with(MAX_MODELS + 1)).await, Err(Error::TooMany)));
+    assert_eq!(kept, policy_with(MAX_MODELS), "and nothing is changed by what is refused");
 }

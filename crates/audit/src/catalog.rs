@@ -10,7 +10,7 @@ use crate::EventData;
 pub struct EventSpec {
     /// The audit code, which is also the event type of webhooks.
     pub code: &'static str,
-    /// One sentence.
+    /// What has happened, in one sentence for people.
     pub description: &'static str,
     /// The type of the resource it is about.
     pub resource_type: &'static str,
@@ -91,7 +91,7 @@ impl Catalog {
         self.0.iter().map(|spec| spec.code)
     }
 
-    /// All kinds.
+    /// Every event kind, ordered by code.
     pub fn specs(&self) -> &[EventSpec] {
         &self.0
     }

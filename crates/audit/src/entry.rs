@@ -27,11 +27,11 @@ pub struct Entry {
     pub tenant: TenantId,
     /// When the operation began.
     pub timestamp: Timestamp,
-    /// Who acted.
+    /// Who caused the event.
     pub actor: Actor,
     /// The client's address, where there was a client and it is known.
     pub ip: Option<IpAddr>,
-    /// What happened.
+    /// The event and its data.
     pub event: Event,
     /// The key of the commitments to personal values.
     pub salt: Vec<u8>,
@@ -99,11 +99,11 @@ impl Entry {
 pub struct StoredEntry {
     /// `aud_…`
     pub id: String,
-    /// When.
+    /// When the event happened.
     pub timestamp: Timestamp,
     /// `USER`, `SCIM`, `SYSTEM` or `SAML`.
     pub actor_type: String,
-    /// Who.
+    /// Id of the actor: a user, a token, or a part of the service.
     pub actor_id: String,
     /// The audit code.
     pub action: String,
@@ -111,7 +111,7 @@ pub struct StoredEntry {
     pub resource_type: String,
     /// The id of the resource.
     pub resource_id: String,
-    /// From where.
+    /// Client address; erased after the address retention.
     pub ip: Option<String>,
     /// The payload as JSON text.
     pub metadata: String,

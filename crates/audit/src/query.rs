@@ -32,14 +32,14 @@ pub struct Filter {
     pub text: Option<String>,
     /// From then on.
     pub from: Option<Timestamp>,
-    /// Before then.
+    /// Latest timestamp, exclusive.
     pub to: Option<Timestamp>,
 }
 
 /// Where an entry stands in the ledger by time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// When.
+    /// Timestamp of the entry.
     pub timestamp: Timestamp,
     /// Which of those at the same time.
     pub id: String,
@@ -64,7 +64,7 @@ impl ListedEntry {
 /// A page of what was found, newest first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EntryPage {
-    /// The entries.
+    /// Entries of this page.
     pub entries: Vec<ListedEntry>,
     /// After which the next page begins, if there may be one.
     pub next: Option<Position>,

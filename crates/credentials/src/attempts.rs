@@ -35,7 +35,7 @@ impl AttemptKey {
 pub struct Limit {
     /// What they are counted under.
     pub key: AttemptKey,
-    /// How many.
+    /// Maximum number of attempts in the window.
     pub most: usize,
     /// In how many milliseconds.
     pub window: i64,
@@ -117,7 +117,7 @@ pub fn look_up(tenant: &TenantId) -> Vec<Limit> {
 /// Whether an attempt may be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// It counts.
+    /// The attempt may be evaluated, and was counted.
     Yes,
     /// It does not, and is not to be evaluated for so many seconds.
     No {

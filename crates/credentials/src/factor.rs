@@ -38,7 +38,7 @@ pub enum FactorData {
 pub struct Factor {
     /// `fac_…`
     pub id: FactorId,
-    /// Whose.
+    /// User who enrolled the factor.
     pub user: UserId,
     /// What the person calls it.
     pub name: String,

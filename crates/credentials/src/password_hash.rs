@@ -32,7 +32,7 @@ pub struct Cost {
     pub memory_kib: u32,
     /// Passes over it.
     pub passes: u32,
-    /// Lanes.
+    /// Degree of parallelism (`p`).
     pub lanes: u32,
 }
 
@@ -82,7 +82,7 @@ impl Salt {
 /// A stored password, and the tenant of its account.
 #[derive(Debug, Clone)]
 pub struct StoredPassword {
-    /// Whose.
+    /// Tenant of the account.
     pub tenant: TenantId,
     /// As [`Passwords::hash`] has written it.
     pub hash: String,
@@ -99,7 +99,7 @@ pub struct Passwords {
 pub enum Verdict {
     /// Another password, or there is none.
     Wrong,
-    /// The password.
+    /// The password is correct.
     Right {
         /// Whether it was hashed at another cost, with another salt or in an older form, and is to be hashed again.
         stale: bool,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum SignInMode {
     /// E-mail and password, or a passkey: identity providers are shut out.
     CredentialsOnly,
-    /// Both ways.
+    /// Passwords and identity providers are accepted.
     SsoAllowed,
     /// Identity providers alone, but for break-glass accounts.
     SsoRequired,

@@ -61,7 +61,7 @@ pub enum OriginHistory {
     Known,
     /// None has before.
     First,
-    /// Others have.
+    /// New for this user, who has signed in from others before.
     New,
 }
 

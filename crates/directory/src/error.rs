@@ -29,7 +29,7 @@ pub enum Error {
     /// The tenant would be left without anybody who may change it.
     #[error("this is the last active administrator: make somebody else one first")]
     LastAdmin,
-    /// Storage failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

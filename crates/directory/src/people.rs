@@ -18,7 +18,7 @@ const MAX_PHONES: usize = 10;
 pub enum Role {
     /// Sets policies, reads the log, connects identity providers.
     Admin,
-    /// Everybody else.
+    /// A user without administrative rights.
     Member,
 }
 

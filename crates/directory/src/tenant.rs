@@ -15,7 +15,7 @@ pub enum Tier {
     Free,
     /// The usual one.
     Standard,
-    /// The largest.
+    /// The highest request rates.
     Enterprise,
 }
 

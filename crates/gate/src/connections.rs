@@ -57,7 +57,7 @@ impl CloseReason {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Address, Self::Total, Self::Idle];
 
-    /// Its label.
+    /// Label of the metric.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Address => "address",
@@ -84,7 +84,7 @@ struct OpenConnections {
     addresses: HashMap<Arc<str>, BTreeMap<u64, Arc<Connection>>>,
 }
 
-/// One connection.
+/// An open connection.
 struct Connection {
     id: u64,
     address: Arc<str>,

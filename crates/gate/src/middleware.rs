@@ -55,7 +55,7 @@ pub const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// The middleware.
+/// Handles a request from its first byte to its log line.
 pub(crate) async fn handle_request(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

@@ -42,11 +42,11 @@ pub(crate) struct Operation {
 
 /// What the address and the method name.
 pub(crate) enum RouteMatch {
-    /// An operation.
+    /// The path and the method name an operation.
     Operation(Arc<Operation>),
     /// The address takes other methods: these.
     OtherMethods(HeaderValue),
-    /// Nothing.
+    /// The path names no operation.
     Nothing,
 }
 

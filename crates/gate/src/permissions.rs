@@ -44,7 +44,7 @@ impl Person {
         }
     }
 
-    /// Who.
+    /// Id of the user.
     pub fn user(&self) -> &UserId {
         &self.holder().user
     }

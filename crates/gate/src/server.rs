@@ -77,7 +77,7 @@ pub struct Service<F> {
     pub metrics: Option<SocketAddr>,
     /// What all workers share.
     pub pipeline: web::Data<Pipeline>,
-    /// The data.
+    /// The database.
     pub store: Store,
     /// Time and randomness.
     pub env: Arc<dyn Env>,

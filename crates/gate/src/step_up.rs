@@ -38,7 +38,7 @@ pub const HEADER: HeaderName = HeaderName::from_static("x-stepup-token");
 
 /// A purpose as a type, for the signature of a handler.
 pub trait StepUpPurpose: 'static {
-    /// Which one.
+    /// The purpose.
     const PURPOSE: Purpose;
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Env, TenantId, Timestamp, TraceContext, UserId};
 
-/// Who acts.
+/// The type of actor in an audit entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ActorKind {
@@ -42,7 +42,7 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// A person.
+    /// A user as the actor.
     pub fn user(id: &UserId) -> Self {
         Self { kind: ActorKind::User, id: id.to_string() }
     }
@@ -68,7 +68,7 @@ impl Actor {
 pub struct Ctx {
     /// The tenant it happens in.
     pub tenant: TenantId,
-    /// Who acts.
+    /// Who performs the operation.
     pub actor: Actor,
     /// What ties the answer to the log; `None` outside a request.
     pub request_id: Option<String>,

@@ -24,7 +24,7 @@ pub trait Kind: 'static {
     const PREFIX: &'static str;
 }
 
-/// A tenant.
+/// Marks ids of tenants.
 #[derive(Debug, Clone, Copy)]
 pub enum Tenant {}
 impl Kind for Tenant {

@@ -73,7 +73,7 @@ impl Enforcement {
 pub struct Settings {
     /// Whether addresses are looked at.
     pub mode: Mode,
-    /// Where.
+    /// Surfaces on which the rules apply.
     pub enforcement: Enforcement,
     /// Whether administrators may come from everywhere.
     pub admin_bypass: bool,
@@ -121,7 +121,7 @@ pub struct Rule {
     pub cidr: Cidr,
     /// What it is called.
     pub label: String,
-    /// Since when.
+    /// When the rule was added.
     pub created_at: Timestamp,
 }
 
@@ -129,13 +129,13 @@ pub struct Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Decision {
-    /// They may.
+    /// The request is allowed.
     Allow,
     /// They may not.
     Deny,
 }
 
-/// What decided.
+/// The reason of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Reason {
@@ -156,7 +156,7 @@ pub enum Reason {
 pub struct Verdict {
     /// Whether somebody may come in.
     pub decision: Decision,
-    /// What decided.
+    /// The reason of the decision.
     pub reason: Reason,
     /// The place of the rule that has the address, of several the one with the smallest range.
     pub rule: Option<usize>,

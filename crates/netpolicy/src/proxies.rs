@@ -17,7 +17,7 @@ pub enum ProxyHeader {
 }
 
 impl ProxyHeader {
-    /// Its name.
+    /// Name of the HTTP header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::XForwardedFor => "X-Forwarded-For",

@@ -95,7 +95,7 @@ impl Certificate {
         BASE64.encode(&self.der)
     }
 
-    /// PEM.
+    /// The certificate as PEM.
     pub fn pem(&self) -> String {
         let body = self.base64();
         let lines = body.as_bytes().chunks(64).map(String::from_utf8_lossy);

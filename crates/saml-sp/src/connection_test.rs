@@ -23,7 +23,7 @@ pub struct ConnectionTest {
     pub provider: ProviderId,
     /// Who has asked for it.
     pub user: UserId,
-    /// When.
+    /// When the test was started.
     pub created_at: Timestamp,
     /// Until when an answer is taken, and it is kept.
     pub expires_at: Timestamp,

@@ -90,11 +90,11 @@ impl Method {
 /// A domain that a tenant has proved to be its own. Nobody else can prove it until it is given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedDomain {
-    /// Which.
+    /// The domain.
     pub domain: EmailDomain,
-    /// How.
+    /// How ownership was proved.
     pub method: Method,
-    /// When.
+    /// When ownership was proved.
     pub verified_at: Timestamp,
 }
 

@@ -36,7 +36,7 @@ pub enum ProviderError {
     /// A key of ours.
     #[error(transparent)]
     Key(#[from] crate::keys::KeyError),
-    /// Storage.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -50,7 +50,7 @@ pub enum DomainError {
     /// The tenant has not proved it.
     #[error("{0} is no domain that this tenant has proved")]
     NotFound(EmailDomain),
-    /// Storage.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -67,7 +67,7 @@ pub enum MetadataError {
     /// Not of one identity provider.
     #[error("there is no EntityDescriptor with an IDPSSODescriptor for SAML 2.0 in it")]
     NoProvider,
-    /// Of several.
+    /// The metadata describes several identity providers.
     #[error("there are several identity providers in it; hand in that of one")]
     ManyProviders,
     /// Its entity id is missing or too long.

@@ -20,9 +20,9 @@ const DAYS: i64 = 3650;
 
 /// A private key and its certificate.
 pub struct KeyPair {
-    /// PKCS#8, DER.
+    /// Private key, PKCS#8 in DER.
     pub private: Secret<Vec<u8>>,
-    /// Self-signed.
+    /// Self-signed certificate of the key.
     pub certificate: Certificate,
 }
 
@@ -70,7 +70,7 @@ impl KeyPair {
 pub trait SealKey: Send + Sync {
     /// Text that only [`SealKey::open`] makes a key of again.
     fn seal(&self, provider: &ProviderId, private: &Secret<Vec<u8>>) -> Result<String, KeyError>;
-    /// The key.
+    /// Opens a sealed private key of this provider.
     fn open(&self, provider: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError>;
 }
 
@@ -108,7 +108,7 @@ impl KeptKey {
 /// The keys of one provider's: both decrypt and both stand in the metadata, the active one signs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurKeys {
-    /// Signs.
+    /// Key that signs and decrypts.
     pub active: KeptKey,
     /// Will sign once the rotation is completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -35,7 +35,7 @@ struct Tenants {
     domains: BTreeMap<EmailDomain, (TenantId, VerifiedDomain)>,
 }
 
-/// Of one.
+/// Data of one tenant.
 #[derive(Default)]
 struct TenantData {
     providers: BTreeMap<ProviderId, Provider>,

@@ -63,13 +63,13 @@ pub enum RecordFound {
 /// What follows from a look at the record of a verified domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecheckOutcome {
-    /// Nothing changes.
+    /// The domain stays verified.
     Kept(DomainRecheck),
     /// The record is missing for the first time: the administrators are warned.
     Lost(DomainRecheck),
     /// The record was missing for too long: the domain is not verified any more.
     Unverified {
-        /// Since when.
+        /// When the record was first missing.
         missing_since: Timestamp,
     },
 }

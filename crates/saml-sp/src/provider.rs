@@ -41,7 +41,7 @@ pub enum Source {
     MetadataXml,
     /// Metadata at this address, looked at again and again.
     MetadataUrl(String),
-    /// Its fields.
+    /// Entered as fields, without metadata.
     Fields,
 }
 

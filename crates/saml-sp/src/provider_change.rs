@@ -41,7 +41,7 @@ pub enum OtherSide {
     MetadataXml(String),
     /// By metadata that was read from an address.
     MetadataUrl {
-        /// The address.
+        /// Address of the metadata.
         url: String,
         /// What was read there.
         text: String,

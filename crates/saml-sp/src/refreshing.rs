@@ -72,7 +72,7 @@ pub async fn refreshed(
 /// That the last certificate of a provider ends, to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateExpiry {
-    /// When.
+    /// When the certificate expires.
     pub expires_at: Timestamp,
     /// Days before that at which it is told: 30, 7 or 1.
     pub days: i64,

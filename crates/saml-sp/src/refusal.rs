@@ -20,7 +20,7 @@ pub enum Step {
     Status,
     /// It is for this address and from that provider.
     Addressing,
-    /// Conditions hold.
+    /// Validity period and audience.
     Conditions,
     /// The bearer may present it here and now.
     Subject,
@@ -225,7 +225,7 @@ reasons! {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {detail}", reason.as_str())]
 pub struct Refusal {
-    /// Why.
+    /// Reason code, for the audit entry.
     pub reason: Reason,
     /// What was found and what was expected, for the administrator: at most 500 characters, printable.
     pub detail: String,

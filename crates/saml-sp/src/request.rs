@@ -60,7 +60,7 @@ impl fmt::Display for RequestId {
 /// A request that is waiting for its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its ID.
+    /// ID of the AuthnRequest.
     pub id: RequestId,
     /// Who is to answer.
     pub provider: ProviderId,
@@ -85,7 +85,7 @@ pub struct Request {
 pub struct RequestPurpose {
     /// The path to go on at: one of ours, checked by the host.
     pub return_to: String,
-    /// A trial.
+    /// Connection test that the request belongs to.
     pub trial: Option<ConnectionTestId>,
 }
 

@@ -31,12 +31,12 @@ impl Subject {
         is_persistent.then(|| Self(sha256(name_id.value.as_bytes())))
     }
 
-    /// From storage.
+    /// Reads a stored subject.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// For storage.
+    /// Returns the bytes to store.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -53,9 +53,9 @@ impl fmt::Display for Subject {
 pub struct PinnedSubject {
     /// At which provider.
     pub provider: ProviderId,
-    /// Which NameID.
+    /// Digest of the NameID.
     pub subject: Subject,
-    /// Since when.
+    /// When the subject was first seen.
     pub pinned_at: Timestamp,
 }
 

@@ -32,7 +32,7 @@ impl Attributes {
         }
     }
 
-    /// The members.
+    /// Returns the attributes as a JSON object.
     pub fn map(&self) -> &Map<String, Value> {
         let parse =
             || self.text.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();

@@ -91,13 +91,13 @@ pub enum Error {
     /// A unique value belongs to another resource.
     #[error("{attribute}: another one of this tenant has this value")]
     Uniqueness {
-        /// The attribute.
+        /// Name of the attribute.
         attribute: &'static str,
     },
     /// There is no such resource.
     #[error("there is no resource with this id")]
     NotFound,
-    /// Storage failed.
+    /// The database failed.
     #[error(transparent)]
     Store(StoreError),
 }

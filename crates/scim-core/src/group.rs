@@ -16,7 +16,7 @@ use crate::{
 /// A group of one tenant, without its members.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// Its id.
+    /// Id of the group.
     pub id: GroupId,
     /// Unique within the tenant by [`Group::key`].
     pub display_name: String,

@@ -65,9 +65,9 @@ pub trait GroupStore: Send {
 /// Who really joined and left: those who were not, or were, in the group before. In order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MembersChanged {
-    /// They joined.
+    /// Users who were added.
     pub joined: Vec<UserId>,
-    /// They left.
+    /// Users who were removed.
     pub left: Vec<UserId>,
 }
 

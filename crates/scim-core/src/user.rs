@@ -33,9 +33,9 @@ pub struct User {
 /// A group that a user is in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Membership {
-    /// Which.
+    /// Id of the group.
     pub group: GroupId,
-    /// Its name.
+    /// Display name of the group.
     pub display: String,
 }
 
@@ -240,7 +240,7 @@ fn fold_value(attribute: &Attribute, value: &Value) -> Value {
 /// One value of `emails`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmailValue<'a> {
-    /// The address.
+    /// E-mail address.
     pub value: &'a str,
     /// `work`, `home`, …
     pub kind: Option<&'a str>,

@@ -25,7 +25,7 @@ pub enum CookieName {
 }
 
 impl CookieName {
-    /// Both.
+    /// Both names, without and with the `__Secure-` prefix.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Secure];
 
     /// As it stands in the header.

@@ -8,7 +8,7 @@ pub enum Error {
     /// No session of this id is the person's.
     #[error("no such session")]
     NotFound,
-    /// Storage failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -11,7 +11,7 @@ use crate::{
 /// What a new session begins with.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// Whose.
+    /// User who signs in.
     pub user: UserId,
     /// See [`Session::device_label`].
     pub device_label: String,

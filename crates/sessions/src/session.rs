@@ -94,16 +94,16 @@ pub enum GraceAct {
 /// Leave to go without a further proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grace {
-    /// Why.
+    /// Why the grace was granted.
     pub kind: GraceKind,
-    /// Since when.
+    /// When the grace began.
     pub since: Timestamp,
     /// What it was used for already.
     pub spent: Vec<GraceAct>,
 }
 
 impl Grace {
-    /// Begins now.
+    /// Creates a grace that begins at `now`.
     pub fn new(kind: GraceKind, now: Timestamp) -> Self {
         Self { kind, since: now, spent: Vec::new() }
     }
@@ -126,7 +126,7 @@ impl Grace {
 pub struct Session {
     /// `ses_…`
     pub id: SessionId,
-    /// Whose.
+    /// User who signed in.
     pub user: UserId,
     /// When the row was made.
     pub created_at: Timestamp,

@@ -10,7 +10,7 @@ use crate::{error::Error, store::Storage};
 /// A user and what the tenant asks of them, locked until the end of the unit of work. Whoever disables the user, or
 /// changes what signs them in, comes before or after, never between.
 pub struct Account {
-    /// Who.
+    /// The user.
     pub person: Person,
     /// What the tenant asks for.
     pub policy: SignInPolicy,

@@ -74,7 +74,7 @@ impl EnrolmentGround {
 
 /// A session, locked, on which a factor is enrolled, and its user.
 pub struct Enrolling {
-    /// The user.
+    /// The locked account.
     pub account: Account,
     /// The session as it is now.
     pub session: Session,

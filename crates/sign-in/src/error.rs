@@ -67,7 +67,7 @@ pub enum Error {
     /// What should not happen, such as a secret that no key opens: the text is for the log alone.
     #[error("{0}")]
     Internal(String),
-    /// Storage failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

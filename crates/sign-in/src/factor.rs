@@ -136,7 +136,7 @@ fn totp_place(ctx: &Ctx, factor: &FactorId) -> Vec<u8> {
 
 /// A user's verified factors, and what one of them was asked.
 pub(crate) struct Challenge<'a> {
-    /// Who.
+    /// User who is asked.
     pub(crate) user: &'a UserId,
     /// The factors that count.
     pub(crate) verified: &'a [Factor],

@@ -31,7 +31,7 @@ pub fn parse_link(text: &str) -> Result<(TenantId, [u8; 32]), Error> {
 
 /// A link that may be redeemed, and by whom.
 pub struct RedeemableLink {
-    /// The link.
+    /// The stored link.
     pub link: Link,
     /// Whose it is.
     pub person: Person,

@@ -41,6 +41,6 @@ impl Outcome {
 pub enum Attempt {
     /// It proves nothing.
     Wrong,
-    /// It does.
+    /// The answer is correct.
     Right(Box<Outcome>),
 }

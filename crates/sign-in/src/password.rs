@@ -91,9 +91,9 @@ pub fn compare<A>(
 pub struct FittingAccount {
     /// The short name of the tenant.
     pub slug: String,
-    /// The tenant.
+    /// Tenant of the account.
     pub tenant: TenantId,
-    /// Who.
+    /// User of the account.
     pub user: UserId,
     /// SHA-256 of the password's hash that was compared with.
     pub verified: [u8; 32],
@@ -163,7 +163,7 @@ pub async fn choose_tenant<S: TicketStore>(
 
 /// A password that fits one account.
 pub struct PasswordProof {
-    /// The account.
+    /// Account that the password opens.
     pub account: FittingAccount,
     /// When the password was compared, where the tenant was chosen afterwards.
     pub chosen_of: Option<Timestamp>,

@@ -79,7 +79,7 @@ pub async fn change_password<S: Storage>(
 
 /// A password that was reset.
 pub struct PasswordReset {
-    /// Whose.
+    /// User whose password was reset.
     pub person: Person,
     /// An invitation for a user who never had a password.
     pub kind: LinkKind,
@@ -140,7 +140,7 @@ pub async fn remove_factors<S: FactorStore>(store: &mut S, user: &UserId) -> Res
 
 /// Factors that were reset.
 pub struct FactorsReset {
-    /// Whose.
+    /// User whose factors were reset.
     pub person: Person,
     /// How many factors were removed.
     pub removed: usize,

@@ -37,9 +37,9 @@ pub struct SecondFactor {
     pub user: UserId,
     /// The hash that the ticket is found by.
     pub ticket: [u8; 32],
-    /// Which factor.
+    /// Factor that the user chose.
     pub name: FactorName,
-    /// The answer.
+    /// Code or credential.
     pub answer: FactorAnswer,
 }
 

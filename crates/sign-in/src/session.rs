@@ -19,7 +19,7 @@ use crate::{
 
 /// A session that a sign-in has begun or completed.
 pub struct StartedSession {
-    /// Its row.
+    /// The stored session.
     pub session: Session,
     /// Whose it is.
     pub person: Person,

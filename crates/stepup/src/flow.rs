@@ -21,7 +21,7 @@ pub const MAX_LIVE: i64 = 5;
 /// Whose proof it is: by the session that the caller has shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Who.
+    /// User who performs the act.
     pub user: UserId,
     /// In which session.
     pub session: String,
@@ -90,11 +90,11 @@ pub enum Answer {
 /// An answer to a challenge.
 #[derive(Debug, Clone)]
 pub struct Attempt {
-    /// Which one.
+    /// Challenge that is answered.
     pub challenge: ChallengeId,
-    /// What with.
+    /// Factor type of the answer.
     pub factor: Factor,
-    /// What.
+    /// Code or credential.
     pub answer: Answer,
 }
 
@@ -102,7 +102,7 @@ pub struct Attempt {
 pub enum Verified {
     /// It proves nothing.
     Wrong(Challenge),
-    /// A proof.
+    /// The answer is correct.
     Right(Box<IssuedToken>),
 }
 

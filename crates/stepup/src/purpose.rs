@@ -61,7 +61,7 @@ const fn purpose(name: &'static str, phishing_resistant: bool, description: &'st
 
 /// Sealing a payroll.
 pub const PAYROLL_SEAL: Purpose = purpose("PAYROLL_SEAL", false, "Sealing a payroll.");
-/// Sending payments.
+/// Transmitting payroll payments.
 pub const PAYROLL_TRANSMIT_ACH: Purpose = purpose("PAYROLL_TRANSMIT_ACH", true, "Sending payments.");
 /// Erasing a person's data for good.
 pub const ERASURE_FINALIZE: Purpose = purpose("ERASURE_FINALIZE", true, "Erasing a person's data for good.");

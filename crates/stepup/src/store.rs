@@ -58,11 +58,11 @@ pub struct Grant {
     pub session: String,
     /// The purpose's name.
     pub purpose: String,
-    /// With what.
+    /// Factor type that was proved.
     pub factor: Factor,
-    /// From where.
+    /// Client address that the token is bound to.
     pub ip: IpAddr,
-    /// When.
+    /// When the token was issued.
     pub issued_at: Timestamp,
     /// From when on it is good for nothing.
     pub expires_at: Timestamp,

@@ -39,10 +39,10 @@ pub struct Claims {
     /// The purpose's name.
     #[serde(rename = "p")]
     pub purpose: String,
-    /// From where.
+    /// Client address that the token is bound to.
     #[serde(rename = "a")]
     pub ip: IpAddr,
-    /// With what.
+    /// Factor type that was proved.
     #[serde(rename = "f")]
     pub factor: Factor,
     /// From when on it is good for nothing, in milliseconds since 1970.
@@ -74,7 +74,7 @@ pub enum Invalid {
     /// From another address.
     #[error("the step-up token was given at another address")]
     IpMismatch,
-    /// Used up.
+    /// The token was consumed before.
     #[error("the step-up token was used already")]
     AlreadyUsed,
     /// Taken back: the session ended, a factor was removed, the password changed.

@@ -55,7 +55,7 @@ pub use self::directory::administrators::Administrator;
 pub use self::examine::{Examination, back_up_sqlite};
 pub use self::limits::pool_metrics::PoolMetrics;
 pub use self::limits::queue_status::Queue;
-pub use self::limits::scans::{Outcome, ScanFigures};
+pub use self::limits::scans::{Outcome, ScanMetrics};
 pub use self::limits::tenant_limits::TenantTurn;
 pub use self::netpolicy::mark::NetworkMark;
 pub use self::saml_sp::{ExpiredSaml, SamlExpiry};

@@ -39,7 +39,7 @@ pub fn entry_keys() -> EntryKeys {
 
 /// A database at the present schema, for one test.
 pub struct TestDatabase {
-    /// Its address.
+    /// URL of the database.
     pub url: DatabaseUrl,
     folder: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ pub enum ScimTokenError {
     /// No token of this id, or it is revoked already.
     #[error("no such token")]
     NotFound,
-    /// Storage failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -48,7 +48,7 @@ pub enum PatError {
     /// No token of this id is the person's.
     #[error("no such token")]
     NotFound,
-    /// Storage failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -42,7 +42,7 @@ pub struct PayloadResource<'p> {
     /// Such as `user`.
     #[serde(rename = "type")]
     pub kind: &'p str,
-    /// Its id.
+    /// Id of the resource.
     pub id: &'p str,
 }
 
@@ -61,7 +61,7 @@ pub struct Payload<'p> {
     pub tenant_id: &'p str,
     /// By whom; nobody's doing has none.
     pub actor: Option<PayloadActor<'p>>,
-    /// About what.
+    /// Resource that the event is about.
     pub resource: PayloadResource<'p>,
     /// The rest, by the type's schema in the catalog.
     pub data: &'p RawValue,
@@ -84,7 +84,7 @@ pub struct Attempt {
     pub event_id: String,
     /// The audit code.
     pub event_type: String,
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub number: u32,
     /// Whether it is the first, or was asked for, rather than due by the schedule.
     pub is_fresh: bool,
@@ -155,7 +155,7 @@ impl Outcome {
 /// What is to be kept of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Which.
+    /// The attempt.
     pub attempt: Attempt,
     /// What it came to.
     pub outcome: Outcome,
@@ -170,6 +170,6 @@ pub struct Report {
 pub struct NextAttempt {
     /// `dlv_…`
     pub id: DeliveryId,
-    /// When.
+    /// When the attempt is due.
     pub at: Timestamp,
 }

@@ -49,7 +49,7 @@ pub enum Error {
     /// No secret can be derived.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// Storage failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -98,7 +98,7 @@ pub struct Generation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Secrets {
-    /// The newest.
+    /// Generation that signs.
     pub current: Generation,
     /// The one before, while receivers are changed over.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ pub struct Secrets {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviousSecret {
-    /// It.
+    /// Generation that signs as well until then.
     pub generation: Generation,
     /// Until when it signs.
     pub until: Timestamp,
@@ -200,7 +200,7 @@ fn derive(
 /// The secrets that sign a delivery.
 #[derive(Clone)]
 pub struct Signers {
-    /// The newest.
+    /// Secret that signs.
     pub current: SigningSecret,
     /// The one before, and until when it signs.
     pub previous: Option<(SigningSecret, Timestamp)>,

@@ -71,7 +71,7 @@ pub struct Subscription {
     pub enabled: bool,
     /// Why not, where the service decided so.
     pub disabled_reason: Option<DisabledReason>,
-    /// What signs.
+    /// Generations of its signing secret.
     pub secrets: Secrets,
     /// When it was made.
     pub created_at: Timestamp,

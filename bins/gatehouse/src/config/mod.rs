@@ -38,7 +38,7 @@ const SCIM_RATES: [NonZeroU32; 3] =
 pub enum LogFormat {
     /// One object a line.
     Json,
-    /// For people.
+    /// Coloured text for terminals.
     Pretty,
 }
 
@@ -58,7 +58,7 @@ pub struct AuthenticatorMetadataFiles {
 /// What an instance does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Everything.
+    /// Serves requests and runs background jobs.
     All,
     /// It answers requests.
     Api,
@@ -186,7 +186,7 @@ impl Raw {
         self.text(name).map(|text| text.trim().parse().map_err(|error| Error::of(name, error))).transpose()
     }
 
-    /// Checks everything.
+    /// Parses and validates all settings.
     pub fn settings(&self) -> Result<Settings, Error> {
         let data_dir = PathBuf::from(self.text("data_dir").unwrap_or("data"));
         let beside = DatabaseUrl::Sqlite(data_dir.join("gatehouse.db"));

@@ -10,7 +10,7 @@ pub(crate) struct EventGroup {
     pub(crate) kinds: Vec<EventKind>,
 }
 
-/// One type.
+/// An event type with its description.
 pub(crate) struct EventKind {
     pub(crate) code: &'static str,
     pub(crate) description: &'static str,

@@ -41,7 +41,7 @@ impl SamlWorker {
         Self { store, env, site }
     }
 
-    /// For ever.
+    /// Runs until the process ends.
     pub(crate) async fn run(&self) {
         let client = match self.site.webhooks.another_client() {
             Ok(client) => client,

@@ -41,7 +41,7 @@ impl Kind for SealerKind {
     const PREFIX: &'static str = "sea";
 }
 
-/// Who seals.
+/// The worker that seals audit logs.
 pub(crate) struct Sealer {
     store: Arc<Store>,
     env: Arc<dyn Env>,

@@ -57,7 +57,7 @@ event! {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkRuleAdded {
-    /// Its range.
+    /// CIDR range in canonical form.
     pub cidr: String,
 }
 
@@ -71,7 +71,7 @@ event! {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkRuleRemoved {
-    /// Its range.
+    /// CIDR range in canonical form.
     pub cidr: String,
 }
 

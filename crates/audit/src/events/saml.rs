@@ -54,7 +54,7 @@ about_saml! {
         test: String = "try_01jz6666666666666666666666".into(),
     }
     SamlProviderCertificateExpiring "ACCOUNT_SAML_PROVIDER_CERTIFICATE_EXPIRING" "The last signing certificate of an identity provider ends soon: from then on nobody can sign in through it. Told 30, 7 and 1 days before." ("saml_provider", PROVIDER, SYSTEM) {
-        /// When.
+        /// When the certificate expires.
         expires_at: String = "2026-03-01T00:00:00.000Z".into(),
         /// Days before that at which this is told.
         days: i64 = 30,
@@ -64,7 +64,7 @@ about_saml! {
     SamlSignInRefused "ACCOUNT_SAML_SIGN_IN_REFUSED" "A response of an identity provider was not believed, or led to nobody who may sign in." ("saml_provider", PROVIDER, BY_PROVIDER) {
         /// Which check failed: `ENCODING`, `XML`, `STRUCTURE`, `SIGNATURE`, `DECRYPTION`, `STATUS`, `ADDRESSING`, `CONDITIONS`, `SUBJECT`, `REQUEST`, `REPLAY`, `EMAIL` or `ACCOUNT`.
         step: String = "SIGNATURE".into(),
-        /// Why.
+        /// Reason code of the failure.
         reason: String = "SIGNATURE_INVALID".into(),
         /// What was found, and what was expected.
         detail: String = "the signature of Assertion was made by none of the pinned certificates".into(),

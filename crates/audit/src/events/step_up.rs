@@ -17,9 +17,9 @@ pub struct StepUpIssued {
     pub user: String,
     /// In which session.
     pub session: String,
-    /// For what.
+    /// Purpose of the token.
     pub purpose: String,
-    /// With what.
+    /// Factor type that was used: `WEBAUTHN` or `TOTP`.
     pub factor: &'static str,
 }
 
@@ -35,9 +35,9 @@ event! {
 pub struct StepUpFailed {
     /// In which session.
     pub session: String,
-    /// For what.
+    /// Purpose of the challenge.
     pub purpose: String,
-    /// With what.
+    /// Factor type that was used: `WEBAUTHN` or `TOTP`.
     pub factor: &'static str,
 }
 
@@ -55,9 +55,9 @@ pub struct StepUpConsumed {
     pub user: String,
     /// In which session.
     pub session: String,
-    /// For what.
+    /// Purpose of the token.
     pub purpose: String,
-    /// With what.
+    /// Factor type that was used: `WEBAUTHN` or `TOTP`.
     pub factor: &'static str,
 }
 
@@ -71,7 +71,7 @@ event! {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpRefused {
-    /// Who called.
+    /// Id of the user whose request was refused.
     pub user: String,
     /// In which session.
     pub session: String,

@@ -52,13 +52,13 @@ about_webhooks! {
         from: String = "2026-01-30T00:00:00.000Z".into(),
         /// The first moment that is not in it any more.
         to: String = "2026-01-31T00:00:00.000Z".into(),
-        /// Events.
+        /// Number of events that are delivered again.
         events: u64 = 204,
     }
     WebhookDeliveryRetried "ACCOUNT_WEBHOOK_DELIVERY_RETRIED" "Somebody had a delivery of a webhook sent again." {
         /// The attempt that is to come.
         delivery: String = "dlv_01jz4444444444444444444444".into(),
-        /// The event.
+        /// Id of the event that is delivered again.
         event: String = "evt_01jz3q4v5w6x7y8z9a0b1c2d3e".into(),
     }
 }

@@ -13,49 +13,49 @@ const MOST: usize = 1000;
 pub enum Finding {
     /// The entry at this place says something else than it did.
     Changed {
-        /// The place.
+        /// Position of the entry in the log.
         sequence: u64,
-        /// The entry.
+        /// Id of the entry.
         id: String,
     },
     /// The entry at this place is gone.
     Deleted {
-        /// The place.
+        /// Position of the entry in the log.
         sequence: u64,
-        /// The entry.
+        /// Id of the entry.
         id: String,
     },
     /// Nothing is left of these places of the log.
     Missing {
-        /// The first.
+        /// Position of the first missing entry.
         from: u64,
         /// The one after the last.
         to: u64,
     },
     /// An entry that was never sealed, nor waits to be.
     Inserted {
-        /// The entry.
+        /// Id of the entry.
         id: String,
     },
     /// The entry at this place was sealed at another one.
     Moved {
         /// The place where it stands.
         sequence: u64,
-        /// The entry.
+        /// Id of the entry.
         id: String,
         /// The place where it was sealed.
         sealed_at: u64,
     },
     /// What the log says of these places is not what was sealed.
     Altered {
-        /// The first.
+        /// Position of the first entry.
         from: u64,
         /// The one after the last.
         to: u64,
     },
     /// The checkpoint of this size is not signed by a key that is known.
     Unsigned {
-        /// Its size.
+        /// Size of the log in the checkpoint.
         size: u64,
     },
     /// The log ends before a checkpoint that is known from elsewhere, or before the size it says it has.
@@ -65,36 +65,36 @@ pub enum Finding {
     },
     /// A checkpoint that is known from elsewhere could not be compared, as entries before it were dropped or are missing.
     NotCompared {
-        /// Its size.
+        /// Size of the log in the checkpoint.
         size: u64,
     },
     /// The log is not the one of a checkpoint that is known from elsewhere.
     Forked {
-        /// Its size.
+        /// Size of the log in the checkpoint.
         size: u64,
     },
     /// The MAC of an entry does not prove that it was written with the key.
     Unauthenticated {
         /// The place; `null` while it waits to be sealed.
         sequence: Option<u64>,
-        /// The entry.
+        /// Id of the entry.
         id: String,
-        /// Why not.
+        /// Why the MAC was rejected.
         problem: MacProblem,
     },
     /// The entry is gone, and was never sealed.
     DeletedUnsealed {
-        /// The entry.
+        /// Id of the entry.
         id: String,
     },
     /// A statement about the log is not signed by a key that is known.
     NotSigned {
-        /// Which.
+        /// Text of the statement.
         statement: String,
     },
     /// A signed statement was not made after all those with lower numbers: somebody brought an old one back.
     OutOfOrder {
-        /// Which.
+        /// Text of the statement.
         statement: String,
     },
     /// More addresses are erased than the log declares.
@@ -108,14 +108,14 @@ pub enum Finding {
     },
     /// The removal of these places was declared when their retention was not over.
     RemovedEarly {
-        /// The first.
+        /// Position of the first entry.
         from: u64,
         /// The one after the last.
         to: u64,
     },
     /// What is stored there cannot be read.
     Unreadable {
-        /// The table.
+        /// Name of the database table.
         table: &'static str,
         /// Where in it.
         at: String,

@@ -13,7 +13,7 @@ pub const GROUP: u64 = 1 << LEVEL_BITS;
 /// A subtree whose hash is kept: of `256^level` leaves, the one of this number. Level 0 are the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodePosition {
-    /// How large.
+    /// Height in the tree: the node covers `256^level` leaves.
     pub level: u8,
     /// Which of that size.
     pub index: u64,

@@ -23,7 +23,7 @@ pub struct Unsealed {
     pub id: String,
     /// Its hash as it was written; `None` where the entry or its hash is gone or no hash.
     pub leaf: Option<Hash>,
-    /// Its MAC.
+    /// MAC that was written with the entry.
     pub mac: Option<EntryMac>,
 }
 
@@ -34,14 +34,14 @@ pub struct Sealed {
     pub sequence: u64,
     /// `aud_…`
     pub id: String,
-    /// Its hash.
+    /// Leaf hash of the entry.
     pub leaf: Hash,
 }
 
 /// What has been sealed at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// In order.
+    /// Entries in the order of the log.
     pub entries: Vec<Sealed>,
     /// Subtrees that are complete by them.
     pub nodes: Vec<(NodePosition, Hash)>,
@@ -51,16 +51,16 @@ pub struct Batch {
     pub note: String,
     /// From where on entries have a MAC, as a signed [`MacStart`]; `None` while entries without one are accepted.
     pub mac_start: Option<String>,
-    /// When.
+    /// When the batch was sealed.
     pub at: Timestamp,
 }
 
 /// Who seals a tenant's log, and until when nobody else does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// The process.
+    /// Id of the process that holds the lease.
     pub owner: String,
-    /// Now.
+    /// The current time, by which the lease is judged.
     pub now: Timestamp,
     /// Until then, unless it seals again.
     pub until: Timestamp,
@@ -85,7 +85,7 @@ pub struct LockedLog {
 /// What sealing needs beside the log.
 #[derive(Debug, Clone, Copy)]
 pub struct SealPolicy<'k> {
-    /// Signs checkpoints.
+    /// Keys that sign checkpoints.
     pub checkpoints: &'k CheckpointKeys,
     /// Verifies the MACs of entries.
     pub entries: &'k EntryKeys,

@@ -43,7 +43,7 @@ impl BodyRefusal {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Address, Self::Memory, Self::Slow, Self::TooLarge];
 
-    /// Its label.
+    /// Label of the metric.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Address => "address",

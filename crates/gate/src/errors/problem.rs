@@ -197,7 +197,7 @@ impl Problem {
         Self { reason: Some(reason.into()), ..self }
     }
 
-    /// 404
+    /// 404 `NOT_FOUND`.
     pub fn not_found() -> Self {
         Self::missing("there is nothing at this address")
     }

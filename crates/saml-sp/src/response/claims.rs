@@ -23,7 +23,7 @@ pub struct Claims {
     pub issuer: String,
     /// When it was said.
     pub issue_instant: Timestamp,
-    /// Of whom.
+    /// NameID of the subject.
     pub name_id: Option<NameId>,
     /// How they signed in, the first statement's.
     pub authn_context: Option<String>,
@@ -46,7 +46,7 @@ pub struct NameId {
 /// An attribute of a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attribute {
-    /// Its name.
+    /// Attribute name as the identity provider sends it.
     pub name: String,
     /// Its values; `None` for one that is no text.
     pub values: Vec<Option<String>>,

@@ -35,9 +35,9 @@ pub struct Against<'a> {
     pub provider: &'a Provider,
     /// Who it has to be for.
     pub service: &'a ServiceProvider,
-    /// What decrypts.
+    /// Key pairs that may decrypt the assertion.
     pub keys: &'a [KeyPair],
-    /// When.
+    /// Current time.
     pub now: Timestamp,
 }
 

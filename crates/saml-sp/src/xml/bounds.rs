@@ -15,7 +15,7 @@ const MAX_ALL_ATTRIBUTES: usize = 3 * MAX_ELEMENTS;
 const MAX_NAMESPACES: usize = 64;
 /// The same, added up over all elements: the work of canonicalisation does not grow with elements times namespaces.
 const MAX_ALL_NAMESPACES: usize = 128_000;
-/// Comments.
+/// Maximum number of comments.
 const MAX_COMMENTS: usize = 64;
 
 /// Refuses what is out of bounds, and markup that no SAML message has.

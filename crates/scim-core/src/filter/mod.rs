@@ -41,7 +41,7 @@ pub enum Filter {
     And(Vec<Filter>),
     /// One of two or more. One of none holds never.
     Or(Vec<Filter>),
-    /// Not this.
+    /// Negation: `not (…)`.
     Not(Box<Filter>),
     /// The attribute has a value.
     Present(AttrPath),
@@ -49,14 +49,14 @@ pub enum Filter {
     Compare {
         /// What is compared.
         path: AttrPath,
-        /// How.
+        /// Comparison operator.
         operator: Operator,
-        /// With what.
+        /// Value to compare with.
         operand: Operand,
     },
     /// One value of a complex attribute for which a filter over its parts holds.
     Any {
-        /// The attribute.
+        /// Attribute to compare.
         path: AttrPath,
         /// Over the parts of one value.
         filter: Box<Filter>,

@@ -25,7 +25,7 @@ pub struct MemberChanges {
 }
 
 impl MemberChanges {
-    /// Exactly these.
+    /// Replaces all members by these.
     pub fn exactly(members: BTreeSet<UserId>) -> Self {
         Self { replace: true, join: members, leave: BTreeSet::new() }
     }

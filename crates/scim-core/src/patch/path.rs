@@ -16,7 +16,7 @@ pub enum Target {
     Extension(&'static Schema),
     /// An attribute, or a part of it.
     Attribute {
-        /// Which.
+        /// Path of the attribute.
         path: AttrPath,
         /// Of a multi-valued one: of the values for which this holds.
         filter: Option<Filter>,

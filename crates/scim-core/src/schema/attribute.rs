@@ -18,7 +18,7 @@ pub enum Type {
 /// Who may change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutability {
-    /// The client.
+    /// The client may read and write it.
     ReadWrite,
     /// The service alone; what a client sends is ignored.
     ReadOnly,
@@ -33,7 +33,7 @@ pub enum Mutability {
 pub enum Returned {
     /// Whatever the client asks for.
     Always,
-    /// Unless excluded.
+    /// Returned unless `excludedAttributes` names it.
     Default,
     /// In no answer.
     Never,
@@ -42,19 +42,19 @@ pub enum Returned {
 /// Whether two resources may have the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uniqueness {
-    /// They may.
+    /// Values may repeat.
     None,
     /// Not within the tenant.
     Server,
 }
 
-/// One attribute.
+/// An attribute definition (RFC 7643, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the characteristics of RFC 7643 §2.2")]
 pub struct Attribute {
     /// The name as it is written; read in any case.
     pub name: &'static str,
-    /// One sentence.
+    /// Description for `/Schemas`.
     pub description: &'static str,
     /// Its data type.
     pub kind: Type,

@@ -18,17 +18,17 @@ pub use user::{ENTERPRISE_USER, USER};
 /// A schema of RFC 7643: an id and its attributes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// The URN.
+    /// URN of the schema.
     pub id: &'static str,
     /// The name that people read.
     pub name: &'static str,
-    /// One sentence.
+    /// Description for `/Schemas`.
     pub description: &'static str,
     /// Its attributes in the order they are written.
     pub attributes: &'static [Attribute],
 }
 
-/// All schemas.
+/// All schemas that this service supports.
 pub const SCHEMAS: [&Schema; 3] = [&USER, &ENTERPRISE_USER, &GROUP];
 
 impl Schema {

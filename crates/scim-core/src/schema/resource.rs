@@ -7,11 +7,11 @@ use super::{Attribute, COMMON, ENTERPRISE_USER, GROUP, Mutability, Returned, Sch
 /// A kind of resource (RFC 7643 §6).
 #[derive(Debug, PartialEq, Eq)]
 pub struct ResourceType {
-    /// Its name.
+    /// Name of the resource type.
     pub name: &'static str,
     /// Where its resources are, below the SCIM root.
     pub endpoint: &'static str,
-    /// One sentence.
+    /// Description for `/ResourceTypes`.
     pub description: &'static str,
     /// The schema of its attributes.
     pub schema: &'static Schema,
@@ -28,7 +28,7 @@ pub const USERS: ResourceType = ResourceType {
     extensions: &[&ENTERPRISE_USER],
 };
 
-/// Groups.
+/// The resource type of groups.
 pub const GROUPS: ResourceType = ResourceType {
     name: "Group",
     endpoint: "/Groups",
@@ -45,7 +45,7 @@ pub const RESOURCE_TYPES: [&ResourceType; 2] = [&USERS, &GROUPS];
 pub struct AttrPath {
     /// The URN of the extension that the attribute belongs to.
     pub extension: Option<&'static str>,
-    /// The attribute.
+    /// The attribute, or the parent of the sub-attribute.
     pub attribute: &'static Attribute,
     /// The part of it, if one is named.
     pub sub: Option<&'static Attribute>,

@@ -45,7 +45,7 @@ pub struct Service<'s> {
     pub base: &'s str,
     /// What creating a user answers when the name is taken.
     pub on_existing: OnExisting,
-    /// The users.
+    /// Storage of users.
     pub users: &'s mut dyn UserStore,
 }
 

@@ -51,7 +51,7 @@ pub(super) enum Observed {
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    /// SplitMix64.
+    /// Returns the next number (SplitMix64).
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

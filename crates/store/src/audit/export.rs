@@ -66,7 +66,7 @@ pub struct Exported {
 /// Where an entry stands in a log.
 #[derive(Debug)]
 pub struct Proof {
-    /// Its place.
+    /// Position of the entry in the log.
     pub sequence: u64,
     /// The hashes beside it, from the leaf upwards.
     pub path: Vec<Hash>,

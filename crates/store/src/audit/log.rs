@@ -36,7 +36,7 @@ pub(crate) fn number(place: u64) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX)
 }
 
-/// And back.
+/// Reads a position from its column.
 pub(crate) fn place(column: &'static str, number: i64) -> Result<u64, StoreError> {
     u64::try_from(number).map_err(|error| corrupt(column, error))
 }

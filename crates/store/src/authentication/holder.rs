@@ -16,7 +16,7 @@ use crate::{
 /// The person who holds a credential, as far as it decides what the credential opens.
 #[derive(Debug, Clone)]
 pub struct Holder {
-    /// Who.
+    /// Id of the user.
     pub user: UserId,
     /// What they may do.
     pub role: Role,

@@ -35,7 +35,7 @@ pub struct LastUse {
     pub of: CredentialType,
     /// The credential's id.
     pub id: String,
-    /// When.
+    /// Time of the last use.
     pub at: Timestamp,
     /// From where, if that is known.
     pub ip: Option<IpAddr>,

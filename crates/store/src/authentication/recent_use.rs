@@ -24,7 +24,7 @@ pub const MAX_RECENT: i64 = 10_000;
 pub struct RecentUse {
     /// What was used.
     pub of: CredentialType,
-    /// Its id.
+    /// Id of the credential.
     pub id: String,
     /// Whose it is, and what they may do; a SCIM token is nobody's.
     pub holder: Option<(UserId, Role)>,

@@ -27,9 +27,9 @@ const GREATEST: &str = "ten_zzzzzzzzzzzzzzzzzzzzzzzzzz";
 /// What a password may open: a person of one tenant.
 #[derive(Debug, Clone)]
 pub struct Account {
-    /// Whose.
+    /// User of the account.
     pub holder: Holder,
-    /// Where.
+    /// Tenant of the account.
     pub tenant: TenantId,
     /// The tenant's short name.
     pub slug: String,
@@ -51,9 +51,9 @@ impl Account {
 /// Whom a neighbour's token is about.
 #[derive(Debug, Clone)]
 pub struct ForeignHolder {
-    /// Who.
+    /// User of the account.
     pub holder: Holder,
-    /// Where.
+    /// Tenant of the account.
     pub tenant: TenantId,
     /// Tokens that were issued until then are refused.
     pub sessions_after: Option<Timestamp>,

@@ -19,7 +19,7 @@ use crate::{
 pub struct EnrolledPasskey {
     /// Which factor it is.
     pub id: FactorId,
-    /// Whose.
+    /// User who enrolled the passkey.
     pub user: UserId,
     /// What that person is called.
     pub user_name: String,

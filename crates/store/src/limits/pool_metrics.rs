@@ -1,6 +1,6 @@
 //! What the database's connections and queues look like just now.
 
-use super::{queue_status::Queue, scans::ScanFigures};
+use super::{queue_status::Queue, scans::ScanMetrics};
 
 /// Connections and queues of all runtimes that share a [`crate::Store`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub struct PoolMetrics {
     pub max: usize,
     /// What waits, and for what.
     pub queues: Vec<Queue>,
-    /// Scans.
-    pub scans: ScanFigures,
+    /// Metrics of scans.
+    pub scans: ScanMetrics,
     /// Bytes of SQLite's write-ahead log.
     pub wal_bytes: Option<u64>,
 }

@@ -11,7 +11,7 @@ use std::{
 pub struct Queue {
     /// For what: `connection`, `reader`, `writer`, `scan` or `large_change`.
     pub name: &'static str,
-    /// How many.
+    /// Number of waiting units of work.
     pub waiting: usize,
     /// How long the first of them has waited.
     pub oldest: Duration,

@@ -68,7 +68,7 @@ impl Outcome {
 
 /// Scans that run, and how those before have ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ScanFigures {
+pub struct ScanMetrics {
     /// How many run.
     pub running: usize,
     /// How many have ended, by [`Outcome`].
@@ -134,9 +134,9 @@ impl Scans {
     }
 
     /// What runs, and what has run.
-    pub(crate) fn scan_metrics(&self) -> ScanFigures {
+    pub(crate) fn scan_metrics(&self) -> ScanMetrics {
         let ended = Outcome::ALL.into_iter().zip(&self.outcomes);
-        ScanFigures {
+        ScanMetrics {
             running: self.running.load(Ordering::Acquire),
             ended: ended.map(|(outcome, counter)| (outcome, counter.load(Ordering::Relaxed))).collect(),
         }

@@ -24,7 +24,7 @@ const AT_ONCE: i64 = 500;
 /// Of one tenant: requests, trials and used assertions whose time to be kept is over.
 #[derive(Debug, Clone)]
 pub struct ExpiredSaml {
-    /// Whose.
+    /// Tenant of all rows.
     pub tenant: TenantId,
     requests: Vec<String>,
     trials: Vec<String>,

@@ -194,7 +194,7 @@ fn lost(error: &StoreError) -> StoreError {
     StoreError::Unavailable(format!("the commit failed: {error}").into())
 }
 
-/// The thread.
+/// Runs the writing thread.
 fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<WriteUnit>, disk: &Disk) {
     while let Ok(first) = inbox.recv() {
         let mut state = sql(&mut conn, "BEGIN IMMEDIATE");

@@ -37,7 +37,7 @@ pub struct Delivered {
     pub event_id: String,
     /// The audit code.
     pub event_type: String,
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub attempt: i64,
     /// How it stands.
     pub status: DeliveryStatus,

@@ -48,7 +48,7 @@ pub struct PastEvent {
 /// Events that were sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplaySummary {
-    /// How many.
+    /// Number of events.
     pub count: usize,
     /// From where to go on, if there were more.
     pub next_from: Option<Timestamp>,

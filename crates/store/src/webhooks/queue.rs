@@ -24,7 +24,7 @@ use crate::{
 /// A subscription with first attempts, and what else is known of it.
 #[derive(Debug, Clone)]
 pub struct PendingSubscription {
-    /// Which.
+    /// The subscription.
     pub key: Key,
     /// Whether it may be delivered to: it is enabled, and nobody else does.
     pub is_open: bool,

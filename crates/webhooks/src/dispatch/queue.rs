@@ -16,10 +16,10 @@ use crate::{
     subscription::{DisabledReason, SubscriptionId},
 };
 
-/// Which subscription.
+/// Identifies a subscription over all tenants.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// Whose.
+    /// Tenant of the subscription.
     pub tenant: TenantId,
     /// Which of theirs.
     pub subscription: SubscriptionId,
@@ -28,9 +28,9 @@ pub struct Key {
 /// Who delivers to a subscription, and until when nobody else does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// The process.
+    /// Id of the dispatcher that holds the lease.
     pub owner: String,
-    /// Now.
+    /// Current time.
     pub now: Timestamp,
     /// Until then, unless it is renewed.
     pub until: Timestamp,
@@ -49,9 +49,9 @@ impl Lease {
 /// Where deliveries go to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receiver {
-    /// Its URL.
+    /// URL of the endpoint.
     pub url: String,
-    /// What signs.
+    /// Secrets that sign its deliveries.
     pub secrets: Secrets,
     /// Since when nothing has succeeded.
     pub failing_since: Option<Timestamp>,
@@ -78,7 +78,7 @@ pub enum LeaseOutcome {
 /// What came of some attempts of one tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// Whose.
+    /// Tenant of all reports.
     pub tenant: TenantId,
     /// Each attempt, with its subscription.
     pub reports: Vec<(SubscriptionId, Report)>,
@@ -88,7 +88,7 @@ pub struct Batch {
     pub disabled: Vec<(SubscriptionId, DisabledReason)>,
 }
 
-/// What sends.
+/// Sends one attempt to an endpoint.
 #[async_trait]
 pub trait Deliverer: Send + Sync + 'static {
     /// What signs for this receiver now.

@@ -17,7 +17,7 @@ const MAX_TENANTS: usize = 1000;
 /// How long an entry may wait, in milliseconds: a server seals it after a second.
 const LONG: i64 = 60_000;
 
-/// What waits.
+/// Entries that are not sealed yet.
 #[derive(Default)]
 struct UnsealedEntries {
     /// Entries whose MAC does not prove who wrote them: they are never sealed.

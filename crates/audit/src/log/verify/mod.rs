@@ -30,7 +30,7 @@ const MOST: usize = 1000;
 /// A place of the log with the entry that stands there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SealedRow {
-    /// The place.
+    /// Position in the log.
     pub sequence: u64,
     /// The entry's id.
     pub id: String,
