@@ -9,6 +9,7 @@ use utoipa_actix_web::AppExt;
 use super::routes;
 use gate::errors::{Code, SCIM_JSON};
 
+mod resources;
 pub(crate) mod values;
 
 #[derive(OpenApi)]
@@ -106,7 +107,8 @@ fn complete(document: &mut Value) {
     }
     let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else { return };
     for (path, item) in paths {
-        for operation in item.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            resources::complete(path, method, operation);
             proves(operation);
             describe_optional_body(operation);
             add_common_answers(path, operation);

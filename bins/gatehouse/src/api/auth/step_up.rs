@@ -34,7 +34,7 @@ struct PurposeBody {
     purpose: String,
 }
 
-/// A challenge.
+/// A step-up challenge.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ChallengeOptions {

@@ -138,11 +138,9 @@ fn find(factors: &[Factor], id: &str) -> Result<Factor, Problem> {
 #[utoipa::path(
     tag = "Factors",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "fac_…")),
     responses(
         (status = 200, description = "It has the name.", body = ShownFactor),
         (status = 400, description = "The name is not taken."),
-        (status = 404, description = "No factor of this id is one's own."),
     )
 )]
 #[patch("/api/me/factors/{id}")]
@@ -174,11 +172,9 @@ pub(crate) async fn rename_factor(
 #[utoipa::path(
     tag = "Factors",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "fac_…")),
     responses(
         (status = 200, description = "It is gone.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "No factor of this id is one's own."),
         (status = 409, description = "POLICY_REQUIRES_WEBAUTHN, LAST_FACTOR_POLICY_BLOCKED, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]

@@ -74,7 +74,7 @@ pub(crate) enum Patched<T> {
     /// It stays as it is.
     #[default]
     Absent,
-    /// It goes.
+    /// The value is removed.
     Null,
     /// It becomes this.
     Value(T),

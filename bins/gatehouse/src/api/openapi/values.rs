@@ -92,7 +92,7 @@ fn ipv6() -> String {
 strings! {
     /// `ADMIN` decides for the tenant.
     UserRole = one_of([Role::Admin, Role::Member].map(Role::as_str));
-    /// Who acted.
+    /// Type of actor.
     ActorType = one_of(
         [ActorKind::User, ActorKind::Scim, ActorKind::System, ActorKind::Saml].map(ActorKind::as_str)
     );

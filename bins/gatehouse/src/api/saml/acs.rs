@@ -57,13 +57,11 @@ struct ResponseForm {
 #[utoipa::path(
     tag = "SAML",
     security(()),
-    params(("providerId" = String, Path, description = "sso_…")),
     request_body(content = ResponseForm, content_type = "application/x-www-form-urlencoded"),
     responses(
         (status = 303, description = "Signed in, or a second factor is owed; of a test, its report."),
         (status = 401, description = "SAML_REFUSED; after all checks NOT_PROVISIONED, SSO_NOT_ALLOWED or ACCOUNT_DISABLED."),
         (status = 403, description = "NETWORK_POLICY_BLOCKED from elsewhere."),
-        (status = 404, description = "There is no identity provider of this id."),
         (status = 429, description = "Too many answers came from this address."),
     )
 )]

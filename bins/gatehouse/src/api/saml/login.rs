@@ -39,7 +39,7 @@ struct LoginQuery {
 #[utoipa::path(
     tag = "SAML",
     security(()),
-    params(("providerId" = String, Path, description = "sso_…"), LoginQuery),
+    params(LoginQuery),
     responses(
         (status = 200, description = "An HTML page with a form that sends itself.", content_type = "text/html", body = String),
         (status = 404, description = "There is no identity provider of this id, or no such test waits."),

@@ -13,10 +13,8 @@ use gate::{access::Visitor, errors::Problem};
 #[utoipa::path(
     tag = "SAML",
     security(()),
-    params(("providerId" = String, Path, description = "sso_…")),
     responses(
         (status = 200, description = "An EntityDescriptor.", content_type = "application/samlmetadata+xml", body = String),
-        (status = 404, description = "There is no identity provider of this id."),
     )
 )]
 #[get("/api/saml/{providerId}/metadata")]

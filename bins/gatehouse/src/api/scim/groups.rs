@@ -52,7 +52,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         GroupProjectionQuery,
     ),
     responses(
-        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList, content_type = "application/scim+json"),
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList),
         (status = 400, description = "invalidFilter, invalidValue, invalidCursor or tooMany."),
     )
 )]
@@ -67,9 +67,9 @@ async fn list_groups(site: web::Data<Site>, access: Access<ScimRead>, request: H
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    request_body(content = ScimSearch, content_type = "application/scim+json"),
+    request_body = ScimSearch,
     responses(
-        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList, content_type = "application/scim+json"),
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
     )
 )]
@@ -118,9 +118,7 @@ pub(crate) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec
         })),
     )),
     responses(
-        (status = 201, description = "The new group.", body = ScimGroup, content_type = "application/scim+json"),
-        (status = 400, description = "invalidSyntax or invalidValue."),
-        (status = 409, description = "uniqueness."),
+        (status = 201, description = "The new group.", body = ScimGroup),
     )
 )]
 #[post("/api/scim/v2/Groups")]
@@ -149,10 +147,9 @@ async fn create_group(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The group's id."), GroupProjectionQuery),
+    params(GroupProjectionQuery),
     responses(
-        (status = 200, description = "The group.", body = ScimGroup, content_type = "application/scim+json"),
-        (status = 404, description = "The tenant has no such group."),
+        (status = 200, description = "The group.", body = ScimGroup),
     )
 )]
 #[get("/api/scim/v2/Groups/{id}")]
@@ -182,13 +179,10 @@ async fn get_group(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The group's id."), ProjectionQuery),
-    request_body(content = ScimGroupBody, content_type = "application/scim+json"),
+    params(ProjectionQuery),
+    request_body = ScimGroupBody,
     responses(
-        (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
-        (status = 400, description = "invalidSyntax or invalidValue."),
-        (status = 404, description = "The tenant has no such group."),
-        (status = 409, description = "uniqueness."),
+        (status = 200, description = "The group as it is now.", body = ScimGroup),
     )
 )]
 #[put("/api/scim/v2/Groups/{id}")]
@@ -213,7 +207,7 @@ async fn replace_group(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The group's id."), GroupProjectionQuery),
+    params(GroupProjectionQuery),
     request_body(content(
         (ScimPatch = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
@@ -224,10 +218,7 @@ async fn replace_group(
         })),
     )),
     responses(
-        (status = 200, description = "The group as it is now.", body = ScimGroup, content_type = "application/scim+json"),
-        (status = 400, description = "invalidSyntax, invalidPath, invalidFilter, invalidValue, noTarget or mutability."),
-        (status = 404, description = "The tenant has no such group."),
-        (status = 409, description = "uniqueness."),
+        (status = 200, description = "The group as it is now.", body = ScimGroup),
     )
 )]
 #[patch("/api/scim/v2/Groups/{id}")]
@@ -268,10 +259,8 @@ async fn change_group(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The group's id.")),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 404, description = "The tenant has no such group."),
     )
 )]
 #[delete("/api/scim/v2/Groups/{id}")]

@@ -30,9 +30,9 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    request_body(content = ScimSearch, content_type = "application/scim+json"),
+    request_body = ScimSearch,
     responses(
-        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimList, content_type = "application/scim+json"),
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimList),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
     )
 )]

@@ -33,7 +33,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 #[utoipa::path(
     tag = "SCIM",
     security(()),
-    responses((status = 200, description = "The document.", body = Object, content_type = "application/scim+json"))
+    responses((status = 200, description = "The document.", body = Object))
 )]
 #[get("/api/scim/v2/ServiceProviderConfig")]
 async fn get_service_provider_config(site: web::Data<Site>) -> HttpResponse {
@@ -44,7 +44,7 @@ async fn get_service_provider_config(site: web::Data<Site>) -> HttpResponse {
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    responses((status = 200, description = "RFC 7643 §7.", body = ScimList, content_type = "application/scim+json"))
+    responses((status = 200, description = "RFC 7643 §7.", body = ScimList))
 )]
 #[get("/api/scim/v2/Schemas")]
 async fn list_schemas(site: web::Data<Site>, _access: Access<ScimRead>) -> HttpResponse {
@@ -59,7 +59,7 @@ async fn list_schemas(site: web::Data<Site>, _access: Access<ScimRead>) -> HttpR
     security(("scimToken" = [])),
     params(("id" = String, Path, description = "The schema's URN.", example = "urn:ietf:params:scim:schemas:core:2.0:User")),
     responses(
-        (status = 200, description = "RFC 7643 §7.", body = Object, content_type = "application/scim+json"),
+        (status = 200, description = "RFC 7643 §7.", body = Object),
         (status = 404, description = "There is no such schema."),
     )
 )]
@@ -77,7 +77,7 @@ async fn get_schema(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    responses((status = 200, description = "RFC 7643 §6.", body = ScimList, content_type = "application/scim+json"))
+    responses((status = 200, description = "RFC 7643 §6.", body = ScimList))
 )]
 #[get("/api/scim/v2/ResourceTypes")]
 async fn list_resource_types(site: web::Data<Site>, _access: Access<ScimRead>) -> HttpResponse {
@@ -91,7 +91,7 @@ async fn list_resource_types(site: web::Data<Site>, _access: Access<ScimRead>) -
     security(("scimToken" = [])),
     params(("id" = String, Path, description = "Its name.", example = "User")),
     responses(
-        (status = 200, description = "RFC 7643 §6.", body = Object, content_type = "application/scim+json"),
+        (status = 200, description = "RFC 7643 §6.", body = Object),
         (status = 404, description = "There is no such resource type."),
     )
 )]

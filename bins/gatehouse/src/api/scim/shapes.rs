@@ -50,7 +50,7 @@ shapes! {
     ScimGroupList = list(&json!({ "$ref": "#/components/schemas/ScimGroup" })), with ScimGroup;
     /// Changes in parts.
     ScimPatch = patch();
-    /// A search.
+    /// A SCIM search request.
     ScimSearch = search();
     /// A list of resources of several kinds, of schemas or of resource types.
     ScimList = list(&json!({ "type": "object" }));

@@ -73,9 +73,9 @@ async fn list_users(site: web::Data<Site>, access: Access<ScimRead>, request: Ht
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    request_body(content = ScimSearch, content_type = "application/scim+json"),
+    request_body = ScimSearch,
     responses(
-        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimUserList, content_type = "application/scim+json"),
+        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimUserList),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
     )
 )]
@@ -118,10 +118,8 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> 
         })),
     )),
     responses(
-        (status = 200, description = "The existing user.", body = ScimUser, content_type = "application/scim+json"),
-        (status = 201, description = "The new user.", body = ScimUser, content_type = "application/scim+json"),
-        (status = 400, description = "invalidSyntax or invalidValue."),
-        (status = 409, description = "uniqueness."),
+        (status = 200, description = "The existing user.", body = ScimUser),
+        (status = 201, description = "The new user.", body = ScimUser),
     )
 )]
 #[post("/api/scim/v2/Users")]
@@ -155,10 +153,9 @@ async fn create_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The tenant user id."), ProjectionQuery),
+    params(ProjectionQuery),
     responses(
-        (status = 200, description = "The user.", body = ScimUser, content_type = "application/scim+json"),
-        (status = 404, description = "The tenant has no such user."),
+        (status = 200, description = "The user.", body = ScimUser),
     )
 )]
 #[get("/api/scim/v2/Users/{id}")]
@@ -180,13 +177,10 @@ async fn get_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The tenant user id."), ProjectionQuery),
-    request_body(content = ScimUserBody, content_type = "application/scim+json"),
+    params(ProjectionQuery),
+    request_body = ScimUserBody,
     responses(
-        (status = 200, description = "The user as it is now.", body = ScimUser, content_type = "application/scim+json"),
-        (status = 400, description = "invalidSyntax or invalidValue."),
-        (status = 404, description = "The tenant has no such user."),
-        (status = 409, description = "uniqueness."),
+        (status = 200, description = "The user as it is now.", body = ScimUser),
     )
 )]
 #[put("/api/scim/v2/Users/{id}")]
@@ -212,7 +206,7 @@ async fn replace_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The tenant user id."), ProjectionQuery),
+    params(ProjectionQuery),
     request_body(content(
         (ScimPatch = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
@@ -223,10 +217,7 @@ async fn replace_user(
         })),
     )),
     responses(
-        (status = 200, description = "The user as it is now.", body = ScimUser, content_type = "application/scim+json"),
-        (status = 400, description = "invalidSyntax, invalidPath, invalidFilter, invalidValue, noTarget or mutability."),
-        (status = 404, description = "The tenant has no such user."),
-        (status = 409, description = "uniqueness."),
+        (status = 200, description = "The user as it is now.", body = ScimUser),
     )
 )]
 #[patch("/api/scim/v2/Users/{id}")]
@@ -265,10 +256,8 @@ async fn change_user(
 #[utoipa::path(
     tag = "SCIM",
     security(("scimToken" = [])),
-    params(("id" = String, Path, description = "The tenant user id.")),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 404, description = "The tenant has no such user."),
     )
 )]
 #[delete("/api/scim/v2/Users/{id}")]

@@ -42,7 +42,7 @@ struct PolicyAndImpact {
     impact: AttestationImpact,
 }
 
-/// A question.
+/// An authenticator to test the policy with.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct AttestationTestBody {

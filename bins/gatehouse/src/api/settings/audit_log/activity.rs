@@ -28,7 +28,7 @@ struct ActivityQuery {
     days: Option<i64>,
 }
 
-/// A day.
+/// Number of entries on one day.
 #[derive(Serialize, ToSchema)]
 struct ShownDay {
     /// Its beginning (UTC).

@@ -42,7 +42,7 @@ pub(crate) struct AuditFilter {
     to: Option<String>,
 }
 
-/// Who acted.
+/// The actor of an entry.
 #[derive(Serialize, ToSchema)]
 struct ShownActor {
     /// `usr_…`, `sct_…`, or the command of the operator.

@@ -43,7 +43,7 @@ pub(crate) struct EnforcementShape {
     api: bool,
 }
 
-/// A rule.
+/// A CIDR rule.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShownRule {
@@ -108,7 +108,7 @@ struct PolicyBody {
     acknowledge: Vec<String>,
 }
 
-/// A question.
+/// Addresses to test the policy with.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct TestBody {

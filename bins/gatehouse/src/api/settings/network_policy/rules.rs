@@ -78,12 +78,10 @@ pub(crate) async fn add_network_rule(
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "nrl_…")),
     responses(
         (status = 200, description = "The rule.", body = ShownRule),
         (status = 400, description = "The label is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no rule of this id."),
     )
 )]
 #[patch("/api/settings/network-policy/rules/{id}")]
@@ -117,14 +115,12 @@ pub(crate) async fn rename_network_rule(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
-        ("id" = String, Path, description = "nrl_…"),
         ("acknowledge" = Option<values::Acknowledgement>, Query, description = "CALLER_NOT_COVERED: make the change even if it blocks the caller's own address."),
     ),
     responses(
         (status = 200, description = "It is gone.", body = Deleted),
         (status = 400, description = "acknowledge: is something else than CALLER_NOT_COVERED."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no rule of this id."),
         (status = 409, description = "LOCKOUT_PROTECTION; or CONFLICT, reason CALLER_NOT_COVERED."),
     )
 )]

@@ -122,10 +122,8 @@ struct UserShape {
 #[utoipa::path(
     tag = "Single sign-on",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "sso_…")),
     responses(
         (status = 200, description = "The test, which waits.", body = Begun),
-        (status = 404, description = "The tenant has no identity provider of this id."),
         (status = 429, description = "RATE_LIMITED, with header Retry-After."),
     )
 )]
@@ -173,7 +171,6 @@ fn new_connection_test(ctx: &Ctx, provider: ProviderId, user: UserId) -> Connect
     tag = "Single sign-on",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
-        ("id" = String, Path, description = "sso_…"),
         ("tryId" = String, Path, description = "try_…"),
     ),
     responses(

@@ -123,10 +123,8 @@ pub(crate) async fn create_saml_provider(
 #[utoipa::path(
     tag = "Single sign-on",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "sso_…")),
     responses(
         (status = 200, description = "The provider.", body = ShownProvider),
-        (status = 404, description = "The tenant has no identity provider of this id."),
     )
 )]
 #[get("/api/settings/saml-providers/{id}")]
@@ -147,12 +145,10 @@ pub(crate) async fn get_saml_provider(
 #[utoipa::path(
     tag = "Single sign-on",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "sso_…")),
     responses(
         (status = 200, description = "The provider.", body = ShownProvider),
         (status = 400, description = "A field is malformed, or the metadata cannot be read or used."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no identity provider of this id."),
         (status = 409, description = "CONFLICT, reason DOMAIN_TAKEN: another provider of the tenant has a domain; LOCKOUT_PROTECTION: no administrator could sign in any more."),
         (status = 429, description = "Metadata was read too often: RATE_LIMITED, with header Retry-After."),
     )
@@ -199,11 +195,9 @@ pub(crate) async fn put_saml_provider(
 #[utoipa::path(
     tag = "Single sign-on",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "sso_…")),
     responses(
         (status = 200, description = "It is gone.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no identity provider of this id."),
         (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]

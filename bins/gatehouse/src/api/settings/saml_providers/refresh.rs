@@ -23,10 +23,8 @@ use gate::{
 #[utoipa::path(
     tag = "Single sign-on",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "sso_…")),
     responses(
         (status = 200, description = "The provider, whatever came of it.", body = ShownProvider),
-        (status = 404, description = "The tenant has no identity provider of this id."),
         (status = 409, description = "CONFLICT, reason NO_METADATA_URL."),
         (status = 429, description = "RATE_LIMITED, with header Retry-After."),
     )

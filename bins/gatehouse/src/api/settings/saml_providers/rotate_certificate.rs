@@ -27,11 +27,9 @@ use gate::{
 #[utoipa::path(
     tag = "Single sign-on",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "sso_…")),
     responses(
         (status = 200, description = "The provider, with both certificates.", body = ShownProvider),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no identity provider of this id."),
         (status = 409, description = "CONFLICT, reason ROTATION_UNDER_WAY."),
     )
 )]
@@ -68,11 +66,9 @@ pub(crate) async fn rotate_saml_certificate(
 #[utoipa::path(
     tag = "Single sign-on",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "sso_…")),
     responses(
         (status = 200, description = "The provider.", body = ShownProvider),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no identity provider of this id."),
         (status = 409, description = "CONFLICT, reason NO_ROTATION."),
     )
 )]

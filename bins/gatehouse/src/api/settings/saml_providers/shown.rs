@@ -55,7 +55,7 @@ pub(crate) struct ShownMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     failed_at: Option<Timestamp>,
-    /// Why.
+    /// Why the last refresh failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     error: Option<String>,

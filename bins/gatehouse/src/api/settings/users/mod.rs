@@ -204,10 +204,8 @@ fn in_person(has_session: bool) -> Result<(), Problem> {
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "The person.", body = ShownUser),
-        (status = 404, description = "The tenant has no person of this id."),
     )
 )]
 #[get("/api/settings/users/{id}")]
@@ -228,12 +226,10 @@ pub(crate) async fn get_settings_user(
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "The person as they are now.", body = ShownUser),
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no person of this id."),
         (status = 409, description = "uniqueness, CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]
@@ -306,11 +302,9 @@ fn change_events(before: &Person, after: &Person) -> Vec<Event> {
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "The person is gone.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no person of this id."),
         (status = 409, description = "CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]

@@ -50,7 +50,6 @@ struct FactorsReset {
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "The link was made.", body = PasswordReset),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
@@ -88,11 +87,9 @@ pub(crate) async fn reset_user_password(
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "They are gone.", body = FactorsReset),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no person of this id."),
         (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
     )
 )]

@@ -53,7 +53,6 @@ struct SubjectList {
 #[utoipa::path(
     tag = "Single sign-on",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "One for each identity provider that sent one.", body = SubjectList),
         (status = 404, description = "The tenant has no user of this id."),
@@ -81,7 +80,6 @@ pub(crate) async fn list_saml_subjects(
     tag = "Single sign-on",
     security(("sessionCookie" = [])),
     params(
-        ("id" = String, Path, description = "usr_…"),
         ("ssoId" = String, Path, description = "sso_…"),
     ),
     responses(

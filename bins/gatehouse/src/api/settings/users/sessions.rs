@@ -23,10 +23,8 @@ use gate::{
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "Those in force.", body = SessionList),
-        (status = 404, description = "The tenant has no person of this id."),
     )
 )]
 #[get("/api/settings/users/{id}/sessions")]
@@ -61,10 +59,8 @@ struct AllRevoked {
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "They are over.", body = AllRevoked),
-        (status = 404, description = "The tenant has no person of this id."),
     )
 )]
 #[delete("/api/settings/users/{id}/sessions")]
@@ -90,7 +86,7 @@ pub(crate) async fn revoke_user_sessions(
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "usr_…"), ("sid" = String, Path, description = "ses_…")),
+    params(("sid" = String, Path, description = "ses_…")),
     responses(
         (status = 200, description = "It is over.", body = Revoked),
         (status = 404, description = "The person has no session of this id."),

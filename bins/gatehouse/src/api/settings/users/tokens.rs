@@ -18,10 +18,8 @@ use gate::{
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "usr_…")),
     responses(
         (status = 200, description = "Those in force, newest first.", body = PatList),
-        (status = 404, description = "The tenant has no person of this id."),
     )
 )]
 #[get("/api/settings/users/{id}/tokens")]
@@ -45,7 +43,7 @@ pub(crate) async fn list_user_tokens(
 #[utoipa::path(
     tag = "Settings",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "usr_…"), ("tokenId" = String, Path, description = "ptk_…")),
+    params(("tokenId" = String, Path, description = "ptk_…")),
     responses(
         (status = 200, description = "It is revoked.", body = Deleted),
         (status = 404, description = "The person has no token of this id that is not revoked."),

@@ -52,10 +52,8 @@ impl From<Outcome> for TestResult {
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "whk_…")),
     responses(
         (status = 200, description = "What came of it, whatever that is.", body = TestResult),
-        (status = 404, description = "The tenant has no subscription of this id."),
         (status = 429, description = "RATE_LIMITED, with header Retry-After."),
     )
 )]

@@ -36,7 +36,7 @@ struct ShownDelivery {
     /// `evt_…`, the same in all attempts.
     event_id: String,
     event_type: String,
-    /// From 1.
+    /// Number of the attempt, from 1.
     attempt: i64,
     /// `PENDING`, `SUCCEEDED` or `FAILED`.
     #[schema(value_type = values::DeliveryStatus)]
@@ -156,10 +156,8 @@ async fn found(tx: &mut Tx, id: &SubscriptionId) -> Result<Subscription, Problem
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "whk_…")),
     responses(
         (status = 200, description = "Attempts, the newest first.", body = DeliveryList),
-        (status = 404, description = "The tenant has no subscription of this id."),
     )
 )]
 #[get("/api/settings/webhooks/{id}/deliveries")]
@@ -181,7 +179,6 @@ pub(crate) async fn list_webhook_deliveries(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
-        ("id" = String, Path, description = "whk_…"),
         ("deliveryId" = String, Path, description = "dlv_…"),
     ),
     responses(
@@ -212,7 +209,6 @@ pub(crate) async fn get_webhook_payload(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
-        ("id" = String, Path, description = "whk_…"),
         ("deliveryId" = String, Path, description = "dlv_…"),
     ),
     responses(
@@ -251,11 +247,9 @@ fn enabled(subscription: &Subscription) -> Result<(), Problem> {
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "whk_…")),
     responses(
         (status = 200, description = "How much is told again.", body = ShownReplay),
         (status = 400, description = "A time is malformed, or the end is not after the beginning."),
-        (status = 404, description = "The tenant has no subscription of this id."),
         (status = 409, description = "CONFLICT, reason DISABLED: the subscription is."),
     )
 )]
@@ -296,10 +290,8 @@ pub(crate) async fn replay_webhook(
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "whk_…")),
     responses(
         (status = 200, description = "Attempts by the hour.", body = WebhookActivity),
-        (status = 404, description = "The tenant has no subscription of this id."),
     )
 )]
 #[get("/api/settings/webhooks/{id}/activity")]

@@ -189,10 +189,8 @@ pub(crate) fn id_of(id: &str) -> Result<SubscriptionId, Problem> {
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "whk_…")),
     responses(
         (status = 200, description = "The subscription.", body = ShownSubscription),
-        (status = 404, description = "The tenant has no subscription of this id."),
     )
 )]
 #[get("/api/settings/webhooks/{id}")]
@@ -213,11 +211,9 @@ pub(crate) async fn get_webhook(
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "whk_…")),
     responses(
         (status = 200, description = "The subscription.", body = ShownSubscription),
         (status = 400, description = "A field is malformed, or the URL is not one that is delivered to."),
-        (status = 404, description = "The tenant has no subscription of this id."),
     )
 )]
 #[patch("/api/settings/webhooks/{id}")]
@@ -247,10 +243,8 @@ pub(crate) async fn change_webhook(
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("id" = String, Path, description = "whk_…")),
     responses(
         (status = 200, description = "It is gone.", body = Deleted),
-        (status = 404, description = "The tenant has no subscription of this id."),
     )
 )]
 #[delete("/api/settings/webhooks/{id}")]

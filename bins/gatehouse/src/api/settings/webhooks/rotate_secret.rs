@@ -48,13 +48,11 @@ fn usual_overlap() -> u32 {
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "whk_…")),
     request_body = Option<RotationBody>,
     responses(
         (status = 200, description = "The subscription, with its new secret this once.", body = ShownSubscription),
         (status = 400, description = "The overlap is not 0 to 168 hours."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no subscription of this id."),
         (status = 409, description = "CONFLICT, reason ROTATION_UNDER_WAY. With an overlap of 0 there is none."),
     )
 )]
@@ -85,11 +83,9 @@ pub(crate) async fn rotate_webhook_secret(
 #[utoipa::path(
     tag = "Webhooks",
     security(("sessionCookie" = [])),
-    params(("id" = String, Path, description = "whk_…")),
     responses(
         (status = 200, description = "The subscription.", body = ShownSubscription),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no subscription of this id."),
         (status = 409, description = "CONFLICT, reason NO_ROTATION."),
     )
 )]
