@@ -1,77 +1,61 @@
 //! What the areas count beside requests.
 
 use kernel::Timestamp;
-use metrics::{Gauge, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{Gauge, counter, gauge, histogram};
 use store::SamlExpiry;
 
 use gate::meter::{Buckets, count};
 
-pub(crate) const SEALED: &str = "gatehouse_audit_sealed_total";
-pub(crate) const SEALING_FAILED: &str = "gatehouse_audit_sealing_failures_total";
-const UNAUTHENTICATED: &str = "gatehouse_audit_unauthenticated_entries";
-const OLDEST_UNSEALED: &str = "gatehouse_audit_oldest_unsealed_seconds";
-pub(crate) const ATTESTATION: &str = "gatehouse_attestation_denials_total";
-const MAKES: &str = "gatehouse_attestation_makes";
-const HASHING: &str = "gatehouse_passwords_waiting";
-pub(crate) const ATTEMPTS: &str = "gatehouse_webhook_attempts_total";
-const ATTEMPT_DURATION: &str = "gatehouse_webhook_attempt_duration_seconds";
-const SENDING: &str = "gatehouse_webhook_attempts_in_flight";
-const LANES: &str = "gatehouse_webhook_subscriptions_at_work";
-pub(crate) const UNSIGNED: &str = "gatehouse_webhook_unsigned_total";
-pub(crate) const QUEUE_FAILED: &str = "gatehouse_webhook_queue_failures_total";
-pub(crate) const SAML_BEGUN: &str = "gatehouse_saml_requests_total";
-pub(crate) const SAML_ANSWERED: &str = "gatehouse_saml_responses_total";
-const SAML_EXAMINED: &str = "gatehouse_saml_examination_duration_seconds";
-const SAML_PROVIDERS: &str = "gatehouse_saml_providers";
-const SAML_EXPIRING: &str = "gatehouse_saml_certificates_expiring";
-const SAML_EXPIRED: &str = "gatehouse_saml_certificates_expired";
-const SAML_SOONEST: &str = "gatehouse_saml_certificate_soonest_expiry_seconds";
-pub(crate) const SAML_READ: &str = "gatehouse_saml_metadata_reads_total";
+gate::metrics! {
+    pub(crate) SEALED: Counter = "gatehouse_audit_sealed_total",
+        "Audit entries sealed.";
+    pub(crate) SEALING_FAILED: Counter = "gatehouse_audit_sealing_failures_total",
+        "Failed attempts to seal an audit log.";
+    UNAUTHENTICATED: Gauge = "gatehouse_audit_unauthenticated_entries",
+        "Unsealed audit entries that are refused because their MAC is missing or wrong.";
+    OLDEST_UNSEALED: Gauge = "gatehouse_audit_oldest_unsealed_seconds",
+        "Age of the oldest unsealed audit entry in seconds.";
+    pub(crate) ATTESTATION: Counter = "gatehouse_attestation_denials_total",
+        "Passkeys refused by an attestation policy, by reason.";
+    MAKES: Gauge = "gatehouse_attestation_makes",
+        "Authenticator models that can be verified.";
+    HASHING: Gauge = "gatehouse_passwords_waiting",
+        "Passwords waiting to be hashed.";
+    pub(crate) ATTEMPTS: Counter = "gatehouse_webhook_attempts_total",
+        "Webhook delivery attempts, by outcome.";
+    ATTEMPT_DURATION: Histogram = "gatehouse_webhook_attempt_duration_seconds",
+        "Duration of webhook delivery attempts in seconds.";
+    SENDING: Gauge = "gatehouse_webhook_attempts_in_flight",
+        "Webhook delivery attempts in flight.";
+    LANES: Gauge = "gatehouse_webhook_subscriptions_at_work",
+        "Webhooks that this instance delivers to.";
+    pub(crate) UNSIGNED: Counter = "gatehouse_webhook_unsigned_total",
+        "Deliveries that failed because the signing secret could not be derived.";
+    pub(crate) QUEUE_FAILED: Counter = "gatehouse_webhook_queue_failures_total",
+        "Failed database operations of the delivery queue.";
+    pub(crate) SAML_BEGUN: Counter = "gatehouse_saml_requests_total",
+        "SAML requests sent to identity providers.";
+    pub(crate) SAML_ANSWERED: Counter = "gatehouse_saml_responses_total",
+        "SAML responses, by outcome: SIGNED_IN, MFA_OWED, TESTED, or the check that failed.";
+    SAML_EXAMINED: Histogram = "gatehouse_saml_examination_duration_seconds",
+        "Time to verify a SAML response in seconds.";
+    SAML_PROVIDERS: Gauge = "gatehouse_saml_providers",
+        "SSO connections of all tenants.";
+    SAML_EXPIRING: Gauge = "gatehouse_saml_certificates_expiring",
+        "SSO connections whose last signing certificate expires within 30 days.";
+    SAML_EXPIRED: Gauge = "gatehouse_saml_certificates_expired",
+        "SSO connections whose last signing certificate has expired; users cannot sign in through them.";
+    SAML_SOONEST: Gauge = "gatehouse_saml_certificate_soonest_expiry_seconds",
+        "Seconds until the next signing certificate of an SSO connection expires.";
+    pub(crate) SAML_READ: Counter = "gatehouse_saml_metadata_reads_total",
+        "Refreshes of SAML metadata, by outcome: unchanged, changed or failed.";
+}
 
 /// The same of deliveries, which may take 15.
 const ATTEMPT_BUCKETS: [f64; 12] = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 15.0];
 
 /// Histograms of the areas.
 pub(crate) const HISTOGRAMS: [Buckets; 1] = [(ATTEMPT_DURATION, &ATTEMPT_BUCKETS)];
-
-/// Describes them.
-pub(crate) fn describe() {
-    describe_counter!(SEALED, "Entries of the ledger that got their place in its log.");
-    describe_counter!(SEALING_FAILED, "Times that a log could not be sealed.");
-    describe_gauge!(
-        UNAUTHENTICATED,
-        "Audit entries that wait to be sealed and are refused, because their MAC is missing or wrong."
-    );
-    describe_gauge!(OLDEST_UNSEALED, "Seconds that the oldest audit entry has waited to be sealed.");
-    describe_counter!(ATTESTATION, "Passkeys that an attestation policy refused, by reason.");
-    describe_gauge!(MAKES, "Makes of authenticators that can be proved.");
-    describe_gauge!(HASHING, "Passwords that wait to be hashed.");
-    describe_counter!(ATTEMPTS, "Attempts to deliver webhooks, by what they came to.");
-    describe_histogram!(ATTEMPT_DURATION, "Seconds that they took.");
-    describe_gauge!(SENDING, "Attempts that are being sent.");
-    describe_gauge!(LANES, "Subscriptions that this instance delivers to.");
-    describe_counter!(UNSIGNED, "Times that nothing could be sent as the secret could not be derived.");
-    describe_counter!(QUEUE_FAILED, "Times that the database did not do what deliveries asked of it.");
-    describe_counter!(SAML_BEGUN, "Sign-ins that were begun at an identity provider's.");
-    describe_counter!(
-        SAML_ANSWERED,
-        "Responses of identity providers, by what they came to: SIGNED_IN, MFA_OWED, TESTED, or the check that failed."
-    );
-    describe_histogram!(SAML_EXAMINED, "Seconds that a response was examined.");
-    describe_gauge!(SAML_PROVIDERS, "Identity providers of all tenants.");
-    describe_gauge!(SAML_EXPIRING, "Those of them whose last signing certificate ends within 30 days.");
-    describe_gauge!(
-        SAML_EXPIRED,
-        "Those of them whose last signing certificate has ended: nobody signs in through them."
-    );
-    describe_gauge!(SAML_SOONEST, "Seconds until the first of those ends that are to come.");
-    describe_counter!(
-        SAML_READ,
-        "Looks at metadata of identity providers, by what they came to: unchanged, changed or failed."
-    );
-    gauge!(UNAUTHENTICATED).set(0.0);
-    gauge!(OLDEST_UNSEALED).set(0.0);
-}
 
 /// Counts entries that got their place in the log.
 pub(crate) fn sealed(count_of: usize) {

@@ -31,9 +31,10 @@ pub fn known_counters() -> Vec<KnownCounter> {
     counters
 }
 
-/// Describes what the areas count, and lets all counters begin at 0.
+/// Lets what is counted begin at 0.
 pub(crate) fn start() {
-    area_metrics::describe();
+    area_metrics::unauthenticated(0);
+    area_metrics::oldest_unsealed(0);
     for counter in known_counters() {
         counter.register();
     }

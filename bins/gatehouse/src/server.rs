@@ -82,7 +82,9 @@ pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> 
     let ServerParts { keys, store, env } = parts;
     let listener = Listener::bind(settings.bind, settings.tls.as_ref(), settings.drain)?;
     let base_url = settings.base_url.clone().unwrap_or_else(|| listener.default_base_url());
-    meter::install(&area_metrics::HISTOGRAMS, counters::start);
+    if meter::install(&area_metrics::HISTOGRAMS, area_metrics::METRICS) {
+        counters::start();
+    }
     let workers =
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);

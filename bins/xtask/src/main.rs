@@ -1,4 +1,4 @@
-//! Everything a newcomer runs. `cargo xtask up` serves; `cargo xtask test` proves.
+//! Development tasks. `cargo xtask up` starts a server, `cargo xtask test` runs all checks.
 
 mod browser;
 mod clients;
@@ -6,6 +6,7 @@ mod fuzz;
 mod node;
 mod outside;
 mod programs;
+mod prose;
 mod saml;
 mod test;
 mod up;
@@ -16,7 +17,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::{CommandFactory, Parser, Subcommand};
 use xtask::{cluster, sh::Result};
 
-/// Everything a newcomer runs
+/// Development tasks of Gatehouse
 #[derive(Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask", max_term_width = 100)]
 struct Cli {
@@ -26,40 +27,42 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build, make a demo tenant, serve on localhost:8080
+    /// Build the server, create sample data and serve on localhost:8080
     Up,
-    /// Everything CI checks, on both databases
+    /// Run all checks of CI, on both databases
     Test,
-    /// A throw-away PostgreSQL until Ctrl-C; prints its address
+    /// Run a temporary PostgreSQL until Ctrl-C and print its URL
     Db,
-    /// The pages in Chromium, after `cargo build`; pictures in target/browser
+    /// Test the pages in Chromium, after `cargo build`. Screenshots are in target/browser
     Browser,
-    /// Tools that others made, against the server on both databases, after `cargo build`
+    /// Test with other programs (SCIM clients, identity providers, webhook receivers), after `cargo build`
     Outside {
-        /// One kind alone
+        /// Run one kind only
         tools: Option<outside::Tools>,
     },
-    /// Feed one reader of foreign input what libFuzzer makes up
+    /// Check docs, pages, comments and messages against the glossary
+    Prose,
+    /// Fuzz one parser with libFuzzer
     Fuzz {
-        /// The reader
+        /// Fuzz target
         #[arg(value_parser = fuzz::TARGETS)]
         target: String,
-        /// How long
+        /// Seconds to run
         #[arg(default_value_t = 60)]
         seconds: u32,
     },
-    /// Kills, slow networks, full disks on both databases; `cargo xtask chaos help` says more
+    /// Inject faults: kills, slow networks, full disks. See `cargo xtask chaos help`
     #[command(disable_help_flag = true)]
     Chaos(Words),
-    /// Measurements of the server beside its floors; `cargo xtask bench help` lists them
+    /// Run benchmarks. See `cargo xtask bench help`
     #[command(disable_help_flag = true)]
     Bench(Words),
 }
 
-/// What another program is told.
+/// Arguments for another program.
 #[derive(clap::Args)]
 struct Words {
-    /// What the program is told
+    /// Arguments of the program
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
@@ -81,6 +84,7 @@ fn run(command: Option<Command>) -> Result<()> {
         Some(Command::Db) => cluster::serve(),
         Some(Command::Browser) => browser::run(),
         Some(Command::Outside { tools }) => outside::chosen(tools),
+        Some(Command::Prose) => prose::run(),
         Some(Command::Fuzz { target, seconds }) => fuzz::run(&target, seconds),
         Some(Command::Chaos(Words { words })) => programs::exec("chaos", &words),
         Some(Command::Bench(Words { words })) => programs::exec("bench", &words),

@@ -1,4 +1,4 @@
-//! `cargo xtask up`: from a clone to a server that answers.
+//! `cargo xtask up`: builds and starts a server with sample data.
 
 use std::{
     fs::{File, OpenOptions},
@@ -14,48 +14,51 @@ use xtask::{
 };
 
 const ADDRESS: &str = "127.0.0.1:8080";
-/// What browsers are to open: passkeys belong to the name of a host.
+/// Base URL. Not an IP address, because passkeys need a host name.
 const BASE: &str = "http://localhost:8080";
-/// Where the demo tenant's token is kept, in the data folder.
+/// File with the SCIM token of the demo tenant, in the data directory.
 const TOKEN: &str = "demo-scim-token";
-/// Its administrator, and where the password is kept.
-const PERSON: &str = "admin@demo.example";
+/// Administrator of the demo tenant, and the file with the password.
+const ADMINISTRATOR: &str = "admin@demo.example";
 const PASSWORD: &str = "demo-password";
 
 pub(crate) fn run() -> Result<()> {
     system::install(&system::BUILD)?;
-    println!("building the server; the first time takes some minutes");
+    println!("Building the server (the first build takes several minutes) …");
     sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let place = Place { program: root.join("target/release/gatehouse"), data: root.join("data"), root };
 
-    sh::run(&mut place.gatehouse(&["migrate"]))?;
+    println!("Migrating the database {} …", place.data.join("gatehouse.db").display());
+    sh::output(&mut place.gatehouse(&["migrate"]))?;
     let (token, password) = (place.data.join(TOKEN), place.data.join(PASSWORD));
     if !token.exists() {
-        place.make_demo(&token)?;
+        println!("Creating the tenant demo with a SCIM token …");
+        place.create_tenant(&token)?;
     }
     if !password.exists() {
-        place.make_person(&password)?;
+        println!("Creating the administrator {ADMINISTRATOR} …");
+        place.create_administrator(&password)?;
     }
     println!(
-        "\nGatehouse serves on {BASE} until Ctrl-C\n\
-         \n  sign in     {BASE} as {PERSON}, with the password in {}\
-         \n  reference   {BASE}/developers\
-         \n  data        {}\
-         \n  SCIM token  {} (of the demo tenant)\
-         \n\nTry it:\n\n  curl -H \"Authorization: Bearer $(cat {})\" http://{ADDRESS}/api/scim/v2/Users\n",
+        "\nSign in         {BASE} as {ADMINISTRATOR}, password in {}\
+         \nAPI reference   {BASE}/developers\
+         \nData            {}\
+         \nSCIM token      {}\
+         \nPress Ctrl-C to stop.\
+         \n\nList the users of the tenant demo:\n\n  curl -H \"Authorization: Bearer $(cat {})\" http://{ADDRESS}/api/scim/v2/Users\n",
         password.display(),
         place.data.display(),
         token.display(),
         token.display(),
     );
-    // This process becomes the server: Ctrl-C and the exit status are its own.
+    // This process becomes the server, which then handles Ctrl-C and sets the exit code.
     let mut serve = place.gatehouse(&["serve"]);
     serve
         .env("GATEHOUSE_BIND", ADDRESS)
         .env("GATEHOUSE_BASE_URL", BASE)
         .env("GATEHOUSE_LOG_FORMAT", "pretty");
-    Err(format!("the server does not start: {}", serve.exec()))
+    Err(format!("cannot start the server: {}", serve.exec()))
 }
 
 struct Place {
@@ -71,11 +74,11 @@ impl Place {
         command
     }
 
-    /// A demo tenant and its SCIM token, which is shown once and therefore kept here.
-    fn make_demo(&self, token: &Path) -> Result<()> {
+    /// Creates the demo tenant and its SCIM token. The token is printed once, so it is stored in a file.
+    fn create_tenant(&self, token: &Path) -> Result<()> {
         let tenant = self.gatehouse(&["tenant", "create", "--slug", "demo", "--name", "Demo"]).output();
         let tenant = tenant.map_err(|error| error.to_string())?;
-        // A start that was cut short may have made the tenant already.
+        // An interrupted run may have created the tenant already.
         if !tenant.status.success() && !String::from_utf8_lossy(&tenant.stderr).contains("taken") {
             return Err(String::from_utf8_lossy(&tenant.stderr).into_owned());
         }
@@ -85,15 +88,24 @@ impl Place {
         keep(token, raw)
     }
 
-    /// Its administrator, with a password that nobody else has.
-    fn make_person(&self, kept: &Path) -> Result<()> {
+    /// Creates the administrator with a random password.
+    fn create_administrator(&self, kept: &Path) -> Result<()> {
         let mut bytes = [0; 16];
         let random = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes));
         random.map_err(|error| error.to_string())?;
         let password = format!("{:032x}", u128::from_ne_bytes(bytes));
         keep(kept, &password)?;
-        let words =
-            ["user", "create", "--tenant", "demo", "--email", PERSON, "--role", "ADMIN", "--password-stdin"];
+        let words = [
+            "user",
+            "create",
+            "--tenant",
+            "demo",
+            "--email",
+            ADMINISTRATOR,
+            "--role",
+            "ADMIN",
+            "--password-stdin",
+        ];
         let mut create = self.gatehouse(&words);
         let mut process = create.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
         let process = process.as_mut().map_err(|error| error.to_string())?;
@@ -105,7 +117,7 @@ impl Place {
     }
 }
 
-/// Writes what only its owner may read.
+/// Writes a file that only its owner may read.
 fn keep(path: &Path, text: &str) -> Result<()> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))

@@ -8,6 +8,25 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Aaguid(pub [u8; 16]);
 
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Aaguid {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .format(Some(utoipa::openapi::SchemaFormat::Custom("uuid".into())))
+            .description(Some("An authenticator model (AAGUID): a UUID."))
+            .pattern(Some("^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"))
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Aaguid {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "AuthenticatorMake".into()
+    }
+}
+
 /// The text is not written as a UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a UUID; write it like 73bb0cd4-e502-49b8-9c6f-b59445bf720b")]

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Aaguid;
 
-/// What kind of authenticator a make is.
+/// A group of the catalog of authenticators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = AuthenticatorGroup))]
 pub enum Group {
     /// Security keys that are sold as certified under FIPS 140.
     FipsHardware,

@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Aaguid, Authenticator, Group, find};
 
-/// Whether authenticators are looked at.
+/// Whether an attestation policy is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = AttestationMode))]
 pub enum Mode {
     /// Any may be enrolled.
     #[default]
@@ -15,21 +17,24 @@ pub enum Mode {
     Allowlist,
 }
 
-/// Which authenticators may be enrolled. By default any; once it is on, none until groups or makes are named.
+/// Which authenticators may be enrolled. By default any. When it is turned on, none until groups or models are allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", schema(as = AttestationPolicy))]
 pub struct Policy {
-    /// Whether authenticators are looked at.
+    /// `OFF` or `ALLOWLIST`.
     pub mode: Mode,
-    /// Groups of the catalog whose makes may be.
+    /// Allowed groups of the catalog.
     pub allowed_groups: Vec<Group>,
-    /// Makes that may be beside them, whether the catalog knows them or not.
+    /// Additionally allowed models, also ones missing from the catalog: at most 1,000.
+    #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub allowed_aaguids: Vec<Aaguid>,
-    /// Whether those may be that can be copied to other devices.
+    /// Whether passkeys that can be copied to other devices are allowed.
     pub allow_synced_passkeys: bool,
-    /// Whether those may be that are built into a device.
+    /// Whether authenticators built into a device are allowed.
     pub allow_platform_authenticators: bool,
-    /// Whether what they are has to be proved.
+    /// Whether a trusted attestation must prove the model.
     pub require_verified_attestation: bool,
 }
 
@@ -53,9 +58,11 @@ impl Candidate {
     }
 }
 
-/// Why an authenticator may not be enrolled, in the order in which they are told.
+/// Why an attestation policy refuses an authenticator, in the order in which reasons are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = AttestationReason))]
 pub enum Reason {
     /// Neither its make nor its group is named; or what it is has to be proved, and is not.
     AllowlistNoMatch,

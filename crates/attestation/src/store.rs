@@ -1,7 +1,7 @@
 //! The storage trait of the policy.
 
 use async_trait::async_trait;
-use kernel::StoreError;
+use kernel::StoreResult;
 
 use crate::Policy;
 
@@ -9,9 +9,9 @@ use crate::Policy;
 #[async_trait]
 pub trait AttestationPolicyStore: Send {
     /// Returns the tenant's policy, or the default where none was set.
-    async fn attestation_policy(&mut self) -> Result<Policy, StoreError>;
+    async fn attestation_policy(&mut self) -> StoreResult<Policy>;
     /// Returns the tenant's policy and locks it until the end of the unit of work.
-    async fn attestation_policy_to_change(&mut self) -> Result<Policy, StoreError>;
+    async fn attestation_policy_to_change(&mut self) -> StoreResult<Policy>;
     /// Replaces the tenant's policy.
-    async fn set_attestation_policy(&mut self, policy: &Policy) -> Result<(), StoreError>;
+    async fn set_attestation_policy(&mut self, policy: &Policy) -> StoreResult<()>;
 }

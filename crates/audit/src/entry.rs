@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use kernel::{Actor, Ctx, Id, Kind, StoreError, TenantId, Timestamp};
+use kernel::{Actor, Ctx, Id, Kind, StoreError, StoreResult, TenantId, Timestamp};
 
 use crate::{
     EntryKeys, EntryMac, Event,
@@ -72,7 +72,7 @@ impl Entry {
     }
 
     /// The entry as it is stored: with its leaf hash and its MAC. An error where there is no key.
-    pub fn stored(&self, keys: &EntryKeys) -> Result<StoredEntry, StoreError> {
+    pub fn stored(&self, keys: &EntryKeys) -> StoreResult<StoredEntry> {
         let leaf = self.leaf();
         let mac = keys.sign(self.tenant.as_str(), self.id.as_str(), &leaf);
         let mac = mac.ok_or(StoreError::Aborted("no master key: an audit entry needs a MAC"))?;
@@ -109,7 +109,7 @@ pub struct StoredEntry {
     pub action: String,
     /// The type of the resource.
     pub resource_type: String,
-    /// The id of the resource.
+    /// ID of the resource.
     pub resource_id: String,
     /// Client address; erased after the address retention.
     pub ip: Option<String>,

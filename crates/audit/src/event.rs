@@ -31,7 +31,7 @@ pub struct Event {
     pub code: &'static str,
     /// The type of the resource.
     pub resource_type: &'static str,
-    /// The id of the resource.
+    /// ID of the resource.
     pub resource_id: String,
     /// The payload as JSON text, exactly as it is stored and hashed.
     pub data: String,

@@ -41,6 +41,6 @@ pub use mac::{EntryKeys, EntryMac, MacProblem};
 pub use memory::MemoryAuditLog;
 pub use query::{
     CODES_BY_INDEX, EntryPage, Filter, ListedEntry, MAX_CODES, MAX_SCANNED, MAX_TEXT, Position, SealedPage,
-    find, follow,
+    Span, find, follow,
 };
 pub use store::{AuditQueryStore, AuditStore};

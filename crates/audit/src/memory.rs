@@ -6,10 +6,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 
 use crate::{
-    Entry, EntryKeys, Filter, ListedEntry, Position, StoredEntry,
+    Entry, EntryKeys, Filter, ListedEntry, Position, Span, StoredEntry,
     log::{Batch, Frontier, Hash, Lease, LockedLog, NodePosition, Sealed, SealedRow, Unsealed},
     store::{AuditQueryStore, AuditStore, SealStore, TreeStore, VerifyStore},
 };
@@ -77,7 +77,7 @@ fn listed(entry: &StoredEntry) -> ListedEntry {
 
 #[async_trait]
 impl AuditStore for MemoryAuditLog {
-    async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+    async fn append(&mut self, entries: &[Entry]) -> StoreResult<()> {
         let entries: Vec<_> =
             entries.iter().map(|entry| entry.stored(&self.keys)).collect::<Result<_, _>>()?;
         for entry in entries {
@@ -87,7 +87,7 @@ impl AuditStore for MemoryAuditLog {
         Ok(())
     }
 
-    async fn latest(&mut self, limit: u32) -> Result<Vec<StoredEntry>, StoreError> {
+    async fn latest(&mut self, limit: u32) -> StoreResult<Vec<StoredEntry>> {
         Ok(self.entries.values().rev().take(limit as usize).cloned().collect())
     }
 }
@@ -97,14 +97,13 @@ impl AuditQueryStore for MemoryAuditLog {
     async fn entries(
         &mut self,
         filter: &Filter,
-        after: Option<&Position>,
-        until: Option<&Position>,
+        span: Span<'_>,
         limit: usize,
-    ) -> Result<Vec<ListedEntry>, StoreError> {
+    ) -> StoreResult<Vec<ListedEntry>> {
         let is_until = |entry: &&StoredEntry| {
-            until.is_none_or(|until| (entry.timestamp, &entry.id) >= (until.timestamp, &until.id))
+            span.until.is_none_or(|until| (entry.timestamp, &entry.id) >= (until.timestamp, &until.id))
         };
-        Ok(self.found(filter, after).take_while(is_until).take(limit).map(listed).collect())
+        Ok(self.found(filter, span.after).take_while(is_until).take(limit).map(listed).collect())
     }
 
     async fn further(
@@ -112,17 +111,17 @@ impl AuditQueryStore for MemoryAuditLog {
         filter: &Filter,
         after: Option<&Position>,
         count: usize,
-    ) -> Result<Option<Position>, StoreError> {
+    ) -> StoreResult<Option<Position>> {
         let place = count.checked_sub(1);
         Ok(place.and_then(|place| self.found(filter, after).nth(place)).map(|entry| listed(entry).position()))
     }
 
-    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> Result<usize, StoreError> {
+    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> StoreResult<usize> {
         let is_between = |entry: &&StoredEntry| entry.timestamp >= from && entry.timestamp < to;
         Ok(self.entries.values().filter(is_between).take(most).count())
     }
 
-    async fn sealed_size(&mut self) -> Result<u64, StoreError> {
+    async fn sealed_size(&mut self) -> StoreResult<u64> {
         Ok(self.log.size())
     }
 
@@ -132,7 +131,7 @@ impl AuditQueryStore for MemoryAuditLog {
         from: u64,
         to: u64,
         limit: usize,
-    ) -> Result<Vec<(u64, ListedEntry)>, StoreError> {
+    ) -> StoreResult<Vec<(u64, ListedEntry)>> {
         let found = self
             .places(from, to)
             .iter()
@@ -144,15 +143,15 @@ impl AuditQueryStore for MemoryAuditLog {
 
 #[async_trait]
 impl SealStore for MemoryAuditLog {
-    async fn claim(&mut self, _: &Lease) -> Result<Option<LockedLog>, StoreError> {
+    async fn claim(&mut self, _: &Lease) -> StoreResult<Option<LockedLog>> {
         Ok(Some(LockedLog { log: self.log.clone(), mac_start: self.mac_start.clone() }))
     }
 
-    async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
+    async fn newest_note(&mut self) -> StoreResult<Option<String>> {
         Ok(self.checkpoint().map(str::to_owned))
     }
 
-    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
+    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> StoreResult<Vec<Unsealed>> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let waiting = self.waiting.range::<str, _>((from, Bound::Unbounded)).take(limit);
         let unsealed = |id: &String| {
@@ -163,7 +162,7 @@ impl SealStore for MemoryAuditLog {
         Ok(waiting.map(unsealed).collect())
     }
 
-    async fn store_batch(&mut self, batch: &Batch, _: &Lease) -> Result<(), StoreError> {
+    async fn store_batch(&mut self, batch: &Batch, _: &Lease) -> StoreResult<()> {
         for sealed in &batch.entries {
             self.waiting.remove(&sealed.id);
             self.places.insert(sealed.id.clone(), sealed.sequence);
@@ -179,7 +178,7 @@ impl SealStore for MemoryAuditLog {
 
 #[async_trait]
 impl TreeStore for MemoryAuditLog {
-    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> Result<Vec<(u64, Hash)>, StoreError> {
+    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<Vec<(u64, Hash)>> {
         if level == 0 {
             return Ok(self.places(from, to).iter().map(|sealed| (sealed.sequence, sealed.leaf)).collect());
         }
@@ -190,11 +189,11 @@ impl TreeStore for MemoryAuditLog {
 
 #[async_trait]
 impl VerifyStore for MemoryAuditLog {
-    async fn log(&mut self) -> Result<Frontier, StoreError> {
+    async fn log(&mut self) -> StoreResult<Frontier> {
         Ok(self.log.clone())
     }
 
-    async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {
+    async fn sealed(&mut self, from: u64, to: u64) -> StoreResult<Vec<SealedRow>> {
         let row = |sealed: &Sealed| SealedRow {
             sequence: sealed.sequence,
             id: sealed.id.clone(),
@@ -204,41 +203,41 @@ impl VerifyStore for MemoryAuditLog {
         Ok(self.places(from, to).iter().map(row).collect())
     }
 
-    async fn checkpoints(&mut self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, StoreError> {
+    async fn checkpoints(&mut self, after: u64, limit: usize) -> StoreResult<Vec<(u64, String)>> {
         Ok(self.checkpoints.iter().filter(|(size, _)| *size > after).take(limit).cloned().collect())
     }
 
-    async fn mac_start(&mut self) -> Result<Option<String>, StoreError> {
+    async fn mac_start(&mut self) -> StoreResult<Option<String>> {
         Ok(self.mac_start.clone())
     }
 
-    async fn removals(&mut self) -> Result<Vec<u64>, StoreError> {
+    async fn removals(&mut self) -> StoreResult<Vec<u64>> {
         Ok(Vec::new())
     }
 
-    async fn statements(&mut self, _: &str) -> Result<Vec<(u64, String)>, StoreError> {
+    async fn statements(&mut self, _: &str) -> StoreResult<Vec<(u64, String)>> {
         Ok(Vec::new())
     }
 
-    async fn waiting(&mut self, after: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+    async fn waiting(&mut self, after: &str, limit: usize) -> StoreResult<Vec<String>> {
         let after = (Bound::Excluded(after), Bound::Unbounded);
         Ok(self.waiting.range::<str, _>(after).take(limit).cloned().collect())
     }
 
-    async fn entries_of(&mut self, ids: &[String]) -> Result<Vec<StoredEntry>, StoreError> {
+    async fn entries_of(&mut self, ids: &[String]) -> StoreResult<Vec<StoredEntry>> {
         Ok(ids.iter().filter_map(|id| self.entries.get(id).cloned()).collect())
     }
 
-    async fn outside(&mut self, size: u64, limit: usize) -> Result<Vec<String>, StoreError> {
+    async fn outside(&mut self, size: u64, limit: usize) -> StoreResult<Vec<String>> {
         let outside = self.sealed.iter().filter(|sealed| sealed.sequence >= size);
         Ok(outside.take(limit).map(|sealed| sealed.id.clone()).collect())
     }
 
-    async fn next_place(&mut self, from: u64, to: u64) -> Result<Option<u64>, StoreError> {
+    async fn next_place(&mut self, from: u64, to: u64) -> StoreResult<Option<u64>> {
         Ok(self.places(from, to).first().map(|sealed| sealed.sequence))
     }
 
-    async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
+    async fn unaccounted(&mut self, limit: usize) -> StoreResult<Vec<String>> {
         let is_known = |id: &&String| self.places.contains_key(*id) || self.waiting.contains(*id);
         Ok(self.entries.keys().filter(|id| !is_known(id)).take(limit).cloned().collect())
     }

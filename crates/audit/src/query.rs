@@ -2,7 +2,7 @@
 
 use crate::error::FilterError;
 use crate::store::AuditQueryStore;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 
 use crate::{Catalog, StoredEntry};
 
@@ -26,7 +26,7 @@ pub struct Filter {
     pub actions: Option<Vec<String>>,
     /// The type of the resource.
     pub resource_type: Option<String>,
-    /// The id of the resource.
+    /// ID of the resource.
     pub resource_id: Option<String>,
     /// In action, resource or metadata, small or capital letters alike (ASCII).
     pub text: Option<String>,
@@ -43,6 +43,15 @@ pub struct Position {
     pub timestamp: Timestamp,
     /// Which of those at the same time.
     pub id: String,
+}
+
+/// A part of the entries, newest first: those after a position, up to and with another.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Span<'a> {
+    /// Older than this one.
+    pub after: Option<&'a Position>,
+    /// Down to this one.
+    pub until: Option<&'a Position>,
 }
 
 /// An entry as it is listed.
@@ -194,7 +203,7 @@ pub async fn follow(
     filter: &Filter,
     from: u64,
     limit: usize,
-) -> Result<SealedPage, StoreError> {
+) -> StoreResult<SealedPage> {
     let size = store.sealed_size().await?;
     let (mut entries, mut next, mut scanned) = (Vec::new(), from, 0);
     while next < size && scanned < MAX_SCANNED && !filter.is_empty() && (scanned == 0 || store.has_time()) {
@@ -218,12 +227,12 @@ pub async fn find(
     filter: &Filter,
     after: Option<Position>,
     limit: usize,
-) -> Result<EntryPage, StoreError> {
+) -> StoreResult<EntryPage> {
     if filter.is_empty() {
         return Ok(EntryPage::default());
     }
     if filter.is_indexed() || filter.is_of_few_codes() {
-        let entries = store.entries(filter, after.as_ref(), None, limit + 1).await?;
+        let entries = store.entries(filter, Span { after: after.as_ref(), until: None }, limit + 1).await?;
         return Ok(cut(entries, limit));
     }
     let range = filter.range();
@@ -231,7 +240,8 @@ pub async fn find(
     loop {
         let until = store.further(&range, after.as_ref(), SCANNED_AT_ONCE).await?;
         let wanted = limit + 1 - entries.len();
-        entries.extend(store.entries(filter, after.as_ref(), until.as_ref(), wanted).await?);
+        let span = Span { after: after.as_ref(), until: until.as_ref() };
+        entries.extend(store.entries(filter, span, wanted).await?);
         scanned += SCANNED_AT_ONCE;
         let Some(until) = until.filter(|_| entries.len() <= limit) else { return Ok(cut(entries, limit)) };
         if scanned >= MAX_SCANNED || !store.has_time() {

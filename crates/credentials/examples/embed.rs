@@ -10,7 +10,7 @@ use credentials::{
     attempts::{self, AttemptKey, AttemptOutcome},
     check_new_password, totp,
 };
-use kernel::{Env, Secret, StoreError, SystemEnv, TenantId, Timestamp};
+use kernel::{Env, Secret, StoreResult, SystemEnv, TenantId, Timestamp};
 
 /// Attempts in a map.
 #[derive(Default)]
@@ -18,14 +18,11 @@ struct Attempts(BTreeMap<AttemptKey, Vec<i64>>);
 
 #[async_trait]
 impl AttemptStore for Attempts {
-    async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError> {
+    async fn attempts(&mut self, keys: &[AttemptKey]) -> StoreResult<Vec<Vec<i64>>> {
         Ok(keys.iter().map(|key| self.0.get(key).cloned().unwrap_or_default()).collect())
     }
 
-    async fn record_attempts(
-        &mut self,
-        kept: &[(AttemptKey, Vec<i64>, Timestamp)],
-    ) -> Result<(), StoreError> {
+    async fn record_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> StoreResult<()> {
         self.0.extend(kept.iter().map(|(key, times, _)| (*key, times.clone())));
         Ok(())
     }

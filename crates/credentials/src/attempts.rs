@@ -7,7 +7,7 @@
 use crate::store::AttemptStore;
 use std::net::{IpAddr, Ipv6Addr};
 
-use kernel::{StoreError, TenantId, Timestamp, UserId};
+use kernel::{StoreResult, TenantId, Timestamp, UserId};
 use ring::digest;
 
 const MINUTE: i64 = 60_000;
@@ -131,7 +131,7 @@ pub async fn take(
     store: &mut dyn AttemptStore,
     mut limits: Vec<Limit>,
     now: Timestamp,
-) -> Result<AttemptOutcome, StoreError> {
+) -> StoreResult<AttemptOutcome> {
     // In one order everywhere, so that two never wait for each other.
     limits.sort_unstable_by_key(|limit| limit.key);
     let present = now.unix_millis();
@@ -172,13 +172,10 @@ mod tests {
 
     #[async_trait]
     impl AttemptStore for MemoryAttempts {
-        async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError> {
+        async fn attempts(&mut self, keys: &[AttemptKey]) -> StoreResult<Vec<Vec<i64>>> {
             Ok(keys.iter().map(|key| self.0.get(key).cloned().unwrap_or_default()).collect())
         }
-        async fn record_attempts(
-            &mut self,
-            kept: &[(AttemptKey, Vec<i64>, Timestamp)],
-        ) -> Result<(), StoreError> {
+        async fn record_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> StoreResult<()> {
             self.0.extend(kept.iter().map(|(key, times, _)| (*key, times.clone())));
             Ok(())
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{
     Factor, FactorData, FactorId, FactorStore, OriginHistory, Salt, SignInPolicy, SignInStore, Ticket,
@@ -45,29 +45,24 @@ impl MemoryCredentials {
 
 #[async_trait]
 impl SignInStore for MemoryCredentials {
-    async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+    async fn password(&mut self, user: &UserId) -> StoreResult<Option<String>> {
         Ok(self.of(user).password.clone())
     }
 
-    async fn set_password(&mut self, user: &UserId, hash: &str, _: Timestamp) -> Result<(), StoreError> {
+    async fn set_password(&mut self, user: &UserId, hash: &str, _: Timestamp) -> StoreResult<()> {
         self.of(user).password = Some(hash.to_owned());
         Ok(())
     }
 
-    async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError> {
+    async fn password_salt(&mut self, email_key: &str, new: Salt) -> StoreResult<Salt> {
         Ok(*self.salts.entry(email_key.to_owned()).or_insert(new))
     }
 
-    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {
+    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> StoreResult<bool> {
         Ok(self.of(user).origins.iter().any(|known| known == origin))
     }
 
-    async fn note_origin(
-        &mut self,
-        user: &UserId,
-        origin: &str,
-        _: Timestamp,
-    ) -> Result<OriginHistory, StoreError> {
+    async fn note_origin(&mut self, user: &UserId, origin: &str, _: Timestamp) -> StoreResult<OriginHistory> {
         let origins = &mut self.of(user).origins;
         if origins.iter().any(|known| known == origin) {
             return Ok(OriginHistory::Known);
@@ -76,7 +71,7 @@ impl SignInStore for MemoryCredentials {
         Ok(if origins.len() == 1 { OriginHistory::First } else { OriginHistory::New })
     }
 
-    async fn consume_challenge(&mut self, hash: &[u8; 32], _: Timestamp) -> Result<bool, StoreError> {
+    async fn consume_challenge(&mut self, hash: &[u8; 32], _: Timestamp) -> StoreResult<bool> {
         let is_new = !self.spent_challenges.contains(hash);
         if is_new {
             self.spent_challenges.push(*hash);
@@ -84,32 +79,32 @@ impl SignInStore for MemoryCredentials {
         Ok(is_new)
     }
 
-    async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
+    async fn sign_in_policy(&mut self) -> StoreResult<SignInPolicy> {
         Ok(self.policy.clone())
     }
 
-    async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError> {
+    async fn sign_in_policy_to_change(&mut self) -> StoreResult<SignInPolicy> {
         Ok(self.policy.clone())
     }
 
-    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
+    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> StoreResult<()> {
         self.policy = policy.clone();
         Ok(())
     }
 
-    async fn delete_password(&mut self, user: &UserId) -> Result<bool, StoreError> {
+    async fn delete_password(&mut self, user: &UserId) -> StoreResult<bool> {
         Ok(self.of(user).password.take().is_some())
     }
 
-    async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError> {
+    async fn notices(&mut self, user: &UserId) -> StoreResult<Vec<String>> {
         Ok(self.of(user).notices.iter().rev().cloned().collect())
     }
 
-    async fn consume_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+    async fn consume_notice(&mut self, user: &UserId) -> StoreResult<Option<String>> {
         Ok(self.of(user).notices.pop())
     }
 
-    async fn add_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+    async fn add_notice(&mut self, user: &UserId, notice: &str) -> StoreResult<()> {
         let notices = &mut self.of(user).notices;
         notices.retain(|kept| kept != notice);
         notices.push(notice.to_owned());
@@ -119,22 +114,22 @@ impl SignInStore for MemoryCredentials {
 
 #[async_trait]
 impl TicketStore for MemoryCredentials {
-    async fn insert_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+    async fn insert_ticket(&mut self, ticket: &Ticket) -> StoreResult<()> {
         self.tickets.push(ticket.clone());
         Ok(())
     }
 
-    async fn ticket(&mut self, hash: &[u8; 32]) -> Result<Option<Ticket>, StoreError> {
+    async fn ticket(&mut self, hash: &[u8; 32]) -> StoreResult<Option<Ticket>> {
         Ok(self.tickets.iter().find(|ticket| ticket.hash == *hash).cloned())
     }
 
-    async fn take_ticket(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    async fn take_ticket(&mut self, hash: &[u8; 32]) -> StoreResult<bool> {
         let before = self.tickets.len();
         self.tickets.retain(|ticket| ticket.hash != *hash);
         Ok(self.tickets.len() < before)
     }
 
-    async fn update_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+    async fn update_ticket(&mut self, ticket: &Ticket) -> StoreResult<()> {
         for kept in self.tickets.iter_mut().filter(|kept| kept.hash == ticket.hash) {
             kept.state.clone_from(&ticket.state);
             kept.wrong_answers = ticket.wrong_answers;
@@ -142,7 +137,7 @@ impl TicketStore for MemoryCredentials {
         Ok(())
     }
 
-    async fn drop_tickets(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_tickets(&mut self, user: &UserId) -> StoreResult<()> {
         self.tickets.retain(|ticket| ticket.user != *user);
         Ok(())
     }
@@ -150,19 +145,19 @@ impl TicketStore for MemoryCredentials {
 
 #[async_trait]
 impl FactorStore for MemoryCredentials {
-    async fn factors(&mut self, user: &UserId) -> Result<Vec<Factor>, StoreError> {
+    async fn factors(&mut self, user: &UserId) -> StoreResult<Vec<Factor>> {
         let mut factors = self.of(user).factors.clone();
         factors.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
         Ok(factors)
     }
 
-    async fn factor_of_credential(&mut self, credential: &[u8]) -> Result<Option<Factor>, StoreError> {
+    async fn factor_of_credential(&mut self, credential: &[u8]) -> StoreResult<Option<Factor>> {
         let all = self.users.values().flat_map(|kept| &kept.factors);
         let is_it = |factor: &&Factor| factor.passkey().is_some_and(|own| own.credential_id() == credential);
         Ok(all.into_iter().find(is_it).cloned())
     }
 
-    async fn insert_factor(&mut self, factor: &Factor) -> Result<bool, StoreError> {
+    async fn insert_factor(&mut self, factor: &Factor) -> StoreResult<bool> {
         let credential = factor.passkey().map(|passkey| passkey.credential_id().to_vec());
         if let Some(credential) = credential
             && self.factor_of_credential(&credential).await?.is_some()
@@ -173,7 +168,7 @@ impl FactorStore for MemoryCredentials {
         Ok(true)
     }
 
-    async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
+    async fn update_factor(&mut self, factor: &Factor) -> StoreResult<()> {
         if let Some(kept) = self.factor(factor) {
             kept.name.clone_from(&factor.name);
             kept.verified_at = factor.verified_at;
@@ -181,7 +176,7 @@ impl FactorStore for MemoryCredentials {
         self.record_use(factor).await
     }
 
-    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> Result<bool, StoreError> {
+    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> StoreResult<bool> {
         let Some(kept) = self.factor(factor) else { return Ok(false) };
         let FactorData::Totp { last_step, .. } = &mut kept.data else { return Ok(false) };
         let is_new = *last_step < step;
@@ -192,7 +187,7 @@ impl FactorStore for MemoryCredentials {
         Ok(is_new)
     }
 
-    async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError> {
+    async fn record_use(&mut self, factor: &Factor) -> StoreResult<()> {
         if let Some(kept) = self.factor(factor) {
             kept.last_used_at = factor.last_used_at;
             if factor.passkey().is_some() {
@@ -202,42 +197,42 @@ impl FactorStore for MemoryCredentials {
         Ok(())
     }
 
-    async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_pending(&mut self, user: &UserId) -> StoreResult<()> {
         self.of(user).factors.retain(Factor::is_verified);
         Ok(())
     }
 
-    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> Result<bool, StoreError> {
+    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> StoreResult<bool> {
         let factors = &mut self.of(user).factors;
         let before = factors.len();
         factors.retain(|factor| factor.id != *id);
         Ok(factors.len() < before)
     }
 
-    async fn unused_codes(&mut self, user: &UserId) -> Result<usize, StoreError> {
+    async fn unused_codes(&mut self, user: &UserId) -> StoreResult<usize> {
         Ok(self.of(user).codes.values().filter(|is_used| !**is_used).count())
     }
 
-    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
+    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> StoreResult<()> {
         self.of(user).codes = hashes.iter().map(|hash| (*hash, false)).collect();
         Ok(())
     }
 
-    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], _: Timestamp) -> Result<bool, StoreError> {
+    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], _: Timestamp) -> StoreResult<bool> {
         let code = self.of(user).codes.get_mut(hash);
         Ok(code.is_some_and(|is_used| !std::mem::replace(is_used, true)))
     }
 
-    async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError> {
+    async fn wrong_codes(&mut self, user: &UserId) -> StoreResult<i64> {
         Ok(self.of(user).wrong_codes)
     }
 
-    async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn count_wrong_code(&mut self, user: &UserId) -> StoreResult<()> {
         self.of(user).wrong_codes += 1;
         Ok(())
     }
 
-    async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn clear_wrong_codes(&mut self, user: &UserId) -> StoreResult<()> {
         self.of(user).wrong_codes = 0;
         Ok(())
     }

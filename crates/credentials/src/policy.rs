@@ -3,8 +3,9 @@
 use crate::PolicyError;
 use serde::{Deserialize, Serialize};
 
-/// Which way in is open.
+/// How users of the tenant may sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SignInMode {
     /// E-mail and password, or a passkey: identity providers are shut out.
@@ -15,9 +16,11 @@ pub enum SignInMode {
     SsoRequired,
 }
 
-/// A kind of second factor.
+/// The type of a second factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]
+#[cfg_attr(feature = "openapi", schema(as = FactorType))]
 pub enum FactorKind {
     /// A passkey or security key: resistant to phishing.
     Webauthn,
@@ -40,51 +43,73 @@ impl FactorKind {
     }
 }
 
-/// What is asked besides a password.
+/// Second factors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MfaPolicy {
-    /// Whether everybody needs a second factor.
+    /// Whether all users need a second factor.
     pub required: bool,
-    /// Which factors count; at least one.
+    /// Accepted factors, at least one. Only `WEBAUTHN` requires a phishing-resistant factor.
+    #[cfg_attr(feature = "openapi", schema(min_items = 1))]
     pub accepted_factors: Vec<FactorKind>,
-    /// Whether an identity provider is trusted to have asked for one.
+    /// Whether a sign-in through an identity provider counts as a second factor.
     pub trust_sso_mfa: bool,
 }
 
 /// How long sessions last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionPolicy {
     /// Minutes without use: 5 to 43,200.
+    #[cfg_attr(feature = "openapi", schema(minimum = 5, maximum = 43200))]
     pub idle_minutes: i64,
-    /// Days since it began: 1 to 365.
+    /// Days since the sign-in: 1 to 365.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 365))]
     pub absolute_days: i64,
 }
 
-/// What personal access tokens may do at most.
+/// Names of scopes, which `tokens` describes.
+#[cfg(feature = "openapi")]
+fn scopes() -> utoipa::openapi::schema::Array {
+    use utoipa::openapi::{
+        Ref,
+        schema::{ArrayBuilder, SchemaType, Type},
+    };
+    ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .items(Ref::from_schema_name("TokenScope"))
+        .build()
+}
+
+/// Limits of personal access tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PatPolicy {
-    /// Days that a token is valid at most, 1 to 366; `None`: no limit.
+    /// Maximum lifetime of a personal access token in days, 1 to 366; null: no limit. Also applies to existing tokens.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 366))]
     #[serde(default)]
     pub max_days: Option<i64>,
-    /// The scopes that tokens may use, by name; `None`: all of them.
+    /// The scopes that personal access tokens may use; null: all of them. Tokens there are lose the others.
+    #[cfg_attr(feature = "openapi", schema(schema_with = scopes))]
     #[serde(default)]
     pub allowed_scopes: Option<Vec<String>>,
 }
 
-/// A tenant's sign-in policy.
+/// What a tenant requires of users who sign in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SignInPolicy {
-    /// Which way in is open.
+    /// `CREDENTIALS_ONLY`, `SSO_ALLOWED` or `SSO_REQUIRED`.
     pub sign_in_mode: SignInMode,
-    /// What is asked besides a password.
+    /// Second factors.
     pub mfa: MfaPolicy,
     /// How long sessions last.
     pub session: SessionPolicy,
-    /// What personal access tokens may do at most; `None`: whatever their people may.
+    /// Limits of personal access tokens; absent if none are set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pat: Option<PatPolicy>,
 }
@@ -138,7 +163,7 @@ impl SignInPolicy {
         self.sign_in_mode == SignInMode::SsoRequired && !break_glass
     }
 
-    /// What personal access tokens may do at most.
+    /// Limits of personal access tokens.
     pub fn pats(&self) -> PatPolicy {
         self.pat.clone().unwrap_or_default()
     }

@@ -49,7 +49,7 @@ pub struct Ticket {
     pub user: UserId,
     /// What the next step needs to know.
     pub state: Value,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
     /// How many answers were wrong.
     pub wrong_answers: i64,

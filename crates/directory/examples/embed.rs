@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use directory::{NewPerson, NewTenant, PeopleStore, Person, Role, Tenant, TenantStore, Tier};
-use kernel::{Actor, Ctx, Email, StoreError, SystemEnv, Timestamp, UserId};
+use kernel::{Actor, Ctx, Email, StoreResult, SystemEnv, Timestamp, UserId};
 
 /// Tenants by slug, people by the key of their address.
 #[derive(Default)]
@@ -17,7 +17,7 @@ struct Directory {
 
 #[async_trait]
 impl TenantStore for Directory {
-    async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<bool, StoreError> {
+    async fn insert_tenant(&mut self, tenant: &Tenant) -> StoreResult<bool> {
         let free = !self.tenants.contains_key(&tenant.slug);
         self.tenants.entry(tenant.slug.clone()).or_insert_with(|| tenant.clone());
         Ok(free)
@@ -26,22 +26,22 @@ impl TenantStore for Directory {
 
 #[async_trait]
 impl PeopleStore for Directory {
-    async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError> {
+    async fn insert_person(&mut self, person: &Person) -> StoreResult<bool> {
         let key = person.email.as_ref().map(Email::key).unwrap_or_default();
         let free = !self.people.contains_key(&key);
         self.people.entry(key).or_insert_with(|| person.clone());
         Ok(free)
     }
 
-    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
+    async fn person(&mut self, id: &UserId) -> StoreResult<Option<Person>> {
         Ok(self.people.values().find(|person| person.id == *id).cloned())
     }
 
-    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+    async fn user_of_email(&mut self, key: &str) -> StoreResult<Option<UserId>> {
         Ok(self.people.get(key).map(|person| person.id.clone()))
     }
 
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>> {
         let mut people: Vec<_> = self
             .people
             .values()
@@ -53,17 +53,17 @@ impl PeopleStore for Directory {
         Ok(people)
     }
 
-    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
+    async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool> {
         self.people.retain(|_, person| person.id != before.id);
         self.insert_person(after).await
     }
 
-    async fn delete_person(&mut self, person: &Person, _: Timestamp) -> Result<(), StoreError> {
+    async fn delete_person(&mut self, person: &Person, _: Timestamp) -> StoreResult<()> {
         self.people.retain(|_, kept| kept.id != person.id);
         Ok(())
     }
 
-    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
+    async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {
         Ok(self
             .people
             .values()

@@ -1,6 +1,6 @@
 //! Links that are sent to people: an invitation, or a new start after a lost password.
 
-use kernel::{Ctx, Email, StoreError, Timestamp, UserId};
+use kernel::{Ctx, Email, StoreResult, Timestamp, UserId};
 
 use crate::{
     people::{Person, Role},
@@ -57,7 +57,7 @@ pub struct Link {
     pub email_key: Option<String>,
     /// The role it was issued for.
     pub role: Role,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 
@@ -95,7 +95,7 @@ pub async fn redeem_link(
     store: &mut dyn LinkStore,
     person: &Person,
     hash: &[u8; 32],
-) -> Result<Option<Link>, StoreError> {
+) -> StoreResult<Option<Link>> {
     let link = store.link(hash).await?;
     let Some(link) = link.filter(|link| ctx.now < link.expires_at() && link.is_for(person)) else {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! People and links that are gone with the process, for tests and examples.
 
 use async_trait::async_trait;
-use kernel::{Email, StoreError, Timestamp, UserId};
+use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
 
 use crate::{
     link::Link,
@@ -31,7 +31,7 @@ impl MemoryPeople {
 
 #[async_trait]
 impl PeopleStore for MemoryPeople {
-    async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError> {
+    async fn insert_person(&mut self, person: &Person) -> StoreResult<bool> {
         let is_free = !self.is_taken(person);
         if is_free {
             self.people.push(person.clone());
@@ -39,16 +39,16 @@ impl PeopleStore for MemoryPeople {
         Ok(is_free)
     }
 
-    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
+    async fn person(&mut self, id: &UserId) -> StoreResult<Option<Person>> {
         Ok(self.people.iter().find(|person| person.id == *id).cloned())
     }
 
-    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+    async fn user_of_email(&mut self, key: &str) -> StoreResult<Option<UserId>> {
         let has_it = |person: &&Person| person.email.as_ref().is_some_and(|email| email.key() == key);
         Ok(self.people.iter().find(has_it).map(|person| person.id.clone()))
     }
 
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>> {
         let mut people: Vec<_> = self
             .people
             .iter()
@@ -60,7 +60,7 @@ impl PeopleStore for MemoryPeople {
         Ok(people)
     }
 
-    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
+    async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool> {
         if self.is_taken(after) {
             return Ok(false);
         }
@@ -70,12 +70,12 @@ impl PeopleStore for MemoryPeople {
         Ok(true)
     }
 
-    async fn delete_person(&mut self, person: &Person, _: Timestamp) -> Result<(), StoreError> {
+    async fn delete_person(&mut self, person: &Person, _: Timestamp) -> StoreResult<()> {
         self.people.retain(|kept| kept.id != person.id);
         self.drop_links(&person.id).await
     }
 
-    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
+    async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {
         let counts = |person: &Person| person.role == Role::Admin && person.active && person.id != *than;
         Ok(self.people.iter().any(counts))
     }
@@ -83,23 +83,23 @@ impl PeopleStore for MemoryPeople {
 
 #[async_trait]
 impl LinkStore for MemoryPeople {
-    async fn replace_links(&mut self, link: &Link) -> Result<(), StoreError> {
+    async fn replace_links(&mut self, link: &Link) -> StoreResult<()> {
         self.drop_links(&link.user).await?;
         self.links.push(link.clone());
         Ok(())
     }
 
-    async fn link(&mut self, hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
+    async fn link(&mut self, hash: &[u8; 32]) -> StoreResult<Option<Link>> {
         Ok(self.links.iter().find(|link| link.hash == *hash).cloned())
     }
 
-    async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    async fn take_link(&mut self, hash: &[u8; 32]) -> StoreResult<bool> {
         let before = self.links.len();
         self.links.retain(|link| link.hash != *hash);
         Ok(self.links.len() < before)
     }
 
-    async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_links(&mut self, user: &UserId) -> StoreResult<()> {
         self.links.retain(|link| link.user != *user);
         Ok(())
     }

@@ -52,7 +52,7 @@ pub struct Tenant {
     pub name: String,
     /// What it pays for.
     pub tier: Tier,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use audit::{Audited, Unaudited};
-use kernel::{Actor, Ctx, Env, StoreError, TenantId, Timestamp};
+use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
 use std::sync::Arc;
 use store::{CredentialType, LastUse, Store, Tx};
 
@@ -46,7 +46,7 @@ impl LastUses {
     }
 
     /// Writes what was noted, a unit of work for each tenant. What was written is remembered for its minute.
-    pub(crate) async fn flush(&self, store: &Store, env: &Arc<dyn Env>) -> Result<(), StoreError> {
+    pub(crate) async fn flush(&self, store: &Store, env: &Arc<dyn Env>) -> StoreResult<()> {
         let mut failed = None;
         let mut due: HashMap<TenantId, Vec<LastUse>> = HashMap::new();
         {

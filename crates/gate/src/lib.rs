@@ -21,6 +21,7 @@ pub mod last_uses;
 pub mod load;
 pub mod locations;
 pub mod meter;
+pub mod metric;
 pub mod middleware;
 pub mod network;
 pub mod operations;

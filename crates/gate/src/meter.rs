@@ -8,38 +8,71 @@ use std::{
     time::Duration,
 };
 
-use metrics::{
-    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
-};
+use metrics::{Counter, Histogram, counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use store::PoolMetrics;
 
-pub(crate) const ANSWERS: &str = "gatehouse_http_requests_total";
-pub(crate) const DURATION: &str = "gatehouse_http_request_duration_seconds";
-pub(crate) const IN_FLIGHT: &str = "gatehouse_http_requests_in_flight";
-pub(crate) const WORKING: &str = "gatehouse_http_requests_working";
-pub(crate) const WORKING_MAX: &str = "gatehouse_http_requests_working_max";
-pub(crate) const REFUSED: &str = "gatehouse_http_requests_refused_total";
-pub(crate) const BODIES_WAITING: &str = "gatehouse_http_bodies_waiting";
-pub(crate) const BODIES_BYTES: &str = "gatehouse_http_bodies_bytes";
-pub(crate) const BODIES_BYTES_MAX: &str = "gatehouse_http_bodies_bytes_max";
-pub(crate) const BODIES_REFUSED: &str = "gatehouse_http_bodies_refused_total";
-pub(crate) const UNSENT_BYTES: &str = "gatehouse_http_answers_unsent_bytes";
-pub(crate) const UNSENT_CUT: &str = "gatehouse_http_answers_cut_total";
-pub(crate) const OPEN: &str = "gatehouse_http_connections";
-pub(crate) const CLOSED: &str = "gatehouse_http_connections_closed_total";
-pub(crate) const DRAINING: &str = "gatehouse_draining";
-pub(crate) const CONNECTIONS: &str = "gatehouse_database_connections";
-pub(crate) const CONNECTIONS_MAX: &str = "gatehouse_database_connections_max";
-pub(crate) const WAITING: &str = "gatehouse_database_waiting";
-pub(crate) const SCANS: &str = "gatehouse_database_scans_running";
-pub(crate) const SCANS_ENDED: &str = "gatehouse_database_scans_total";
-pub(crate) const WAL: &str = "gatehouse_database_wal_bytes";
-pub(crate) const OLDEST: &str = "gatehouse_database_oldest_wait_seconds";
-pub(crate) const CERTIFICATE: &str = "gatehouse_tls_certificate_ends_timestamp_seconds";
-pub(crate) const EVENTS: &str = "gatehouse_events_total";
-pub(crate) const NETWORK: &str = "gatehouse_network_denials_total";
-pub(crate) const BUILD: &str = "gatehouse_build_info";
+use crate::{metric::Metric, metrics};
+
+metrics! {
+    pub(crate) ANSWERS: Counter = "gatehouse_http_requests_total",
+        "HTTP requests answered, by method, route and status.";
+    pub(crate) DURATION: Histogram = "gatehouse_http_request_duration_seconds",
+        "Time from request head to response in seconds, by method and route.";
+    pub(crate) IN_FLIGHT: Gauge = "gatehouse_http_requests_in_flight",
+        "HTTP requests in flight.";
+    pub(crate) WORKING: Gauge = "gatehouse_http_requests_working",
+        "HTTP requests being processed, without those that wait for their client.";
+    pub(crate) WORKING_MAX: Gauge = "gatehouse_http_requests_working_max",
+        "Limit of requests being processed for short bursts; sustained load is limited to an eighth.";
+    pub(crate) REFUSED: Counter = "gatehouse_http_requests_refused_total",
+        "Requests refused with 503 because the server was overloaded.";
+    pub(crate) BODIES_WAITING: Gauge = "gatehouse_http_bodies_waiting",
+        "Request bodies not completely received.";
+    pub(crate) BODIES_BYTES: Gauge = "gatehouse_http_bodies_bytes",
+        "Memory used by request bodies in bytes.";
+    pub(crate) BODIES_BYTES_MAX: Gauge = "gatehouse_http_bodies_bytes_max",
+        "Limit of memory for request bodies in bytes.";
+    pub(crate) BODIES_REFUSED: Counter = "gatehouse_http_bodies_refused_total",
+        "Request bodies refused, by reason: address, memory, slow or too_large.";
+    pub(crate) UNSENT_BYTES: Gauge = "gatehouse_http_answers_unsent_bytes",
+        "Bytes of large responses not yet read by clients.";
+    pub(crate) UNSENT_CUT: Counter = "gatehouse_http_answers_cut_total",
+        "Large responses dropped because clients did not read them and memory was needed.";
+    pub(crate) OPEN: Gauge = "gatehouse_http_connections",
+        "Open client connections.";
+    pub(crate) CLOSED: Counter = "gatehouse_http_connections_closed_total",
+        "Connections closed by the server, by reason: address, total or idle.";
+    pub(crate) DRAINING: Gauge = "gatehouse_draining",
+        "1 while the server drains before shutdown, else 0.";
+    pub(crate) CONNECTIONS: Gauge = "gatehouse_database_connections",
+        "Open database connections, by state.";
+    pub(crate) CONNECTIONS_MAX: Gauge = "gatehouse_database_connections_max",
+        "Limit of database connections.";
+    pub(crate) WAITING: Gauge = "gatehouse_database_waiting",
+        "Units of work waiting for a connection, a reader, the writer or a scan slot.";
+    pub(crate) SCANS: Gauge = "gatehouse_database_scans_running",
+        "Running scans: reads whose cost grows with the size of the tenant.";
+    pub(crate) SCANS_ENDED: Counter = "gatehouse_database_scans_total",
+        "Finished scans, by outcome: completed, too_long, abandoned or refused.";
+    pub(crate) WAL: Gauge = "gatehouse_database_wal_bytes",
+        "Size of SQLite's write-ahead log in bytes.";
+    pub(crate) OLDEST: Gauge = "gatehouse_database_oldest_wait_seconds",
+        "Age of the oldest waiting unit of work in seconds.";
+    pub(crate) CERTIFICATE: Gauge = "gatehouse_tls_certificate_ends_timestamp_seconds",
+        "Expiry of the TLS certificate as a Unix timestamp in seconds.";
+    pub(crate) EVENTS: Counter = "gatehouse_events_total",
+        "Audit entries written by requests, by event code.";
+    pub(crate) NETWORK: Counter = "gatehouse_network_denials_total",
+        "Requests blocked by a network policy, by surface.";
+    pub(crate) BUILD: Gauge = "gatehouse_build_info",
+        "1, labelled with the version of the server and of its API description.";
+}
+
+/// Returns the metrics that every server has.
+pub fn server_metrics() -> &'static [Metric] {
+    METRICS
+}
 
 /// Upper ends of the buckets, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -57,57 +90,21 @@ pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
     RECORDER.get()?.as_ref()
 }
 
-/// Starts counting, before the first metric is made: these histograms beside the server's own, and what `describe` says of the
-/// other metrics.
-pub fn install(histograms: &[Buckets], describe: fn()) {
-    RECORDER.get_or_init(|| start(histograms, describe));
+/// Starts counting, before the first metric is made: these histograms and metrics beside the server's own.
+/// Whether it does: in a process that counts already nothing is to be set to 0.
+pub fn install(histograms: &[Buckets], others: &[Metric]) -> bool {
+    let mut has_begun = false;
+    RECORDER.get_or_init(|| start(histograms, others).inspect(|_| has_begun = true));
+    has_begun
 }
 
-fn start(histograms: &[Buckets], describe: fn()) -> Option<PrometheusHandle> {
+fn start(histograms: &[Buckets], others: &[Metric]) -> Option<PrometheusHandle> {
     let mut builder = PrometheusBuilder::new();
     for (name, buckets) in [&[(DURATION, &BUCKETS[..])], histograms].concat() {
         builder = builder.set_buckets_for_metric(Matcher::Full(name.into()), buckets).ok()?;
     }
     let handle = builder.install_recorder().ok()?;
-    describe_counter!(ANSWERS, "Requests answered, by method, route of the description and status.");
-    describe_histogram!(DURATION, "Seconds from a request's head to its answer, by method and route.");
-    describe_gauge!(IN_FLIGHT, "Requests that are being answered.");
-    describe_gauge!(WORKING, "Those of them that are worked on, and do not wait for their clients.");
-    describe_gauge!(WORKING_MAX, "How many may be, for a moment; an eighth of it for longer.");
-    describe_counter!(REFUSED, "Requests refused with 503 because too many were being answered.");
-    describe_gauge!(BODIES_WAITING, "Request bodies that are waited for.");
-    describe_gauge!(BODIES_BYTES, "Bytes that request bodies hold.");
-    describe_gauge!(UNSENT_BYTES, "Bytes of large answers that clients have not read yet.");
-    describe_counter!(
-        UNSENT_CUT,
-        "Large answers dropped because clients did not read them and their memory was needed."
-    );
-    describe_gauge!(BODIES_BYTES_MAX, "Bytes that request bodies may hold.");
-    describe_counter!(
-        BODIES_REFUSED,
-        "Request bodies refused, by reason: address, memory, slow or too_large."
-    );
-    describe_gauge!(OPEN, "Open connections of clients.");
-    describe_counter!(CLOSED, "Connections closed by the server, by reason: address, total or idle.");
-    describe_gauge!(DRAINING, "1 while the server is about to end and not ready, else 0.");
-    describe_gauge!(CONNECTIONS, "Open connections to the database, by what they do.");
-    describe_gauge!(CONNECTIONS_MAX, "Connections to the database at most.");
-    describe_gauge!(
-        WAITING,
-        "Units of work that wait for a connection, a reader, the writer or a turn to scan."
-    );
-    describe_gauge!(SCANS, "Scans that run: reads whose work grows with the tenant.");
-    describe_counter!(
-        SCANS_ENDED,
-        "Scans that have ended, by outcome: completed, too_long, abandoned or refused."
-    );
-    describe_gauge!(WAL, "Bytes of the write-ahead log of an SQLite database.");
-    describe_gauge!(OLDEST, "Seconds that the first of them has waited.");
-    describe_gauge!(CERTIFICATE, "When the server's certificate ends, in seconds since 1970.");
-    describe_counter!(EVENTS, "Entries of the ledger by requests, by code.");
-    describe_counter!(NETWORK, "Requests that a network policy refused, by surface.");
-    describe_gauge!(BUILD, "1, with the version of the program and of its API description.");
-    describe();
+    METRICS.iter().chain(others).for_each(Metric::describe);
     Some(handle)
 }
 

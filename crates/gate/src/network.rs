@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use audit::{Event, events::policies::NetworkPolicyBlocked};
 use directory::Role;
-use kernel::{Ctx, StoreError, TenantId};
+use kernel::{Ctx, StoreError, StoreResult, TenantId};
 use moka::sync::Cache;
 use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
 use store::{Holder, NetworkMark, Store, Tx};
@@ -63,7 +63,7 @@ impl Networks {
         store: &Store,
         tenant: &TenantId,
         mark: NetworkMark,
-    ) -> Result<Arc<CompiledPolicy>, StoreError> {
+    ) -> StoreResult<Arc<CompiledPolicy>> {
         let find = async |tx: &mut Tx| tx.network_rules().await;
         let rules = store.read::<_, StoreError>(tenant.clone(), find).await?;
         // Rules that are newer than the version are found again under theirs.

@@ -9,7 +9,7 @@ use governor::{
     DefaultKeyedRateLimiter, Quota, RateLimiter,
     clock::{Clock, DefaultClock},
 };
-use kernel::{StoreError, TenantId};
+use kernel::{StoreResult, TenantId};
 use moka::sync::Cache;
 
 use super::errors::Problem;
@@ -41,7 +41,7 @@ impl ScimRates {
     async fn tier(
         &self,
         tenant: &TenantId,
-        find: impl AsyncFnOnce() -> Result<Tier, StoreError>,
+        find: impl AsyncFnOnce() -> StoreResult<Tier>,
     ) -> Result<Tier, Problem> {
         if let Some(tier) = self.tiers.get(tenant) {
             return Ok(tier);
@@ -61,7 +61,7 @@ impl ScimRates {
     pub(crate) async fn admit(
         &self,
         tenant: &TenantId,
-        find: impl AsyncFnOnce() -> Result<Tier, StoreError>,
+        find: impl AsyncFnOnce() -> StoreResult<Tier>,
     ) -> Result<(), Problem> {
         let limiter = match self.tier(tenant, find).await? {
             Tier::Free => &self.free,

@@ -101,6 +101,16 @@ pub struct Server {
     end: End,
 }
 
+/// Returns the base URL of a server on `address` that has none configured. Passkeys need a host name, and that of a
+/// loopback address is `localhost`.
+pub fn default_base_url(scheme: &str, address: SocketAddr) -> String {
+    if address.ip().is_loopback() {
+        format!("{scheme}://localhost:{}", address.port())
+    } else {
+        format!("{scheme}://{address}")
+    }
+}
+
 impl Listener {
     /// Takes the address, and hears signals from now on.
     pub fn bind(address: SocketAddr, tls: Option<&TlsFiles>, drain: Duration) -> io::Result<Self> {
@@ -123,15 +133,9 @@ impl Listener {
         })
     }
 
-    /// The address that browsers open where no setting names it: passkeys need the name of a host, and this
-    /// machine's is `localhost`.
+    /// Returns the default base URL of the address that is listened on.
     pub fn default_base_url(&self) -> String {
-        let Self { scheme, address, .. } = self;
-        if address.ip().is_loopback() {
-            format!("{scheme}://localhost:{}", address.port())
-        } else {
-            format!("{scheme}://{address}")
-        }
+        default_base_url(self.scheme, self.address)
     }
 
     /// Prepares the workers.

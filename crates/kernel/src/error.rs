@@ -2,6 +2,9 @@
 
 use std::{error::Error, time::Duration};
 
+/// What storage answers.
+pub type StoreResult<T> = Result<T, StoreError>;
+
 /// Why storage could not do what it was asked. "Not found" is not among them: that is `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -28,7 +28,7 @@ mod trace;
 pub use ctx::{Actor, ActorKind, Ctx};
 pub use email::{Email, ParseEmailError};
 pub use env::{Env, ManualEnv, SystemEnv};
-pub use error::StoreError;
+pub use error::{StoreError, StoreResult};
 pub use id::{Group, GroupId, Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
 pub use keys::{SealingKeys, Signature, SigningKeys};
 pub use master::{InvalidMasterKey, MasterKeys};

@@ -1,7 +1,7 @@
 //! Storage that is gone with the process: for tests, and for services of one process.
 
 use async_trait::async_trait;
-use kernel::StoreError;
+use kernel::StoreResult;
 
 use crate::{NetworkPolicyStore, Policy, Rule, RuleId, Settings};
 
@@ -21,38 +21,38 @@ impl MemoryStore {
 
 #[async_trait]
 impl NetworkPolicyStore for MemoryStore {
-    async fn network_settings(&mut self) -> Result<Settings, StoreError> {
+    async fn network_settings(&mut self) -> StoreResult<Settings> {
         Ok(self.settings)
     }
 
-    async fn network_settings_to_change(&mut self) -> Result<Settings, StoreError> {
+    async fn network_settings_to_change(&mut self) -> StoreResult<Settings> {
         Ok(self.settings)
     }
 
-    async fn set_network_settings(&mut self, settings: &Settings) -> Result<(), StoreError> {
+    async fn set_network_settings(&mut self, settings: &Settings) -> StoreResult<()> {
         self.settings = *settings;
         Ok(())
     }
 
-    async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError> {
+    async fn network_policy(&mut self) -> StoreResult<(Settings, Vec<Rule>)> {
         Ok((self.settings, self.network_rules().await?))
     }
 
-    async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError> {
+    async fn network_rules(&mut self) -> StoreResult<Vec<Rule>> {
         let mut rules = self.rules.clone();
         rules.sort_by(|one, other| one.id.cmp(&other.id));
         Ok(rules)
     }
 
-    async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError> {
+    async fn network_rule(&mut self, id: &RuleId) -> StoreResult<Option<Rule>> {
         Ok(self.rules.iter().find(|rule| rule.id == *id).cloned())
     }
 
-    async fn count_network_rules(&mut self) -> Result<usize, StoreError> {
+    async fn count_network_rules(&mut self) -> StoreResult<usize> {
         Ok(self.rules.len())
     }
 
-    async fn insert_network_rule(&mut self, rule: &Rule) -> Result<bool, StoreError> {
+    async fn insert_network_rule(&mut self, rule: &Rule) -> StoreResult<bool> {
         let is_new = self.rules.iter().all(|other| other.cidr != rule.cidr);
         if is_new {
             self.rules.push(rule.clone());
@@ -60,14 +60,14 @@ impl NetworkPolicyStore for MemoryStore {
         Ok(is_new)
     }
 
-    async fn rename_network_rule(&mut self, rule: &Rule) -> Result<(), StoreError> {
+    async fn rename_network_rule(&mut self, rule: &Rule) -> StoreResult<()> {
         if let Some(kept) = self.rules.iter_mut().find(|kept| kept.id == rule.id) {
             kept.label.clone_from(&rule.label);
         }
         Ok(())
     }
 
-    async fn delete_network_rule(&mut self, id: &RuleId) -> Result<(), StoreError> {
+    async fn delete_network_rule(&mut self, id: &RuleId) -> StoreResult<()> {
         self.rules.retain(|rule| rule.id != *id);
         Ok(())
     }

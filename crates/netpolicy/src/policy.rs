@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Cidr, range_index::RangeIndex};
 
-/// Whether addresses are looked at.
+/// Whether a network policy is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = NetworkMode))]
 pub enum Mode {
     /// Everybody may come from everywhere.
     #[default]
@@ -18,9 +20,11 @@ pub enum Mode {
     Allowlist,
 }
 
-/// What is reached.
+/// What a network policy protects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = NetworkSurface))]
 pub enum Surface {
     /// Signing in: once the first factor is proved.
     SignIn,
@@ -44,15 +48,17 @@ impl Surface {
     }
 }
 
-/// On which surfaces addresses are looked at.
+/// Surfaces that the policy protects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", schema(as = NetworkEnforcement))]
 pub struct Enforcement {
-    /// [`Surface::SignIn`]
+    /// Sign-in, after the first factor is verified.
     pub sign_in: bool,
-    /// [`Surface::Dashboard`]
+    /// Requests with a session cookie, including pages.
     pub dashboard: bool,
-    /// [`Surface::Api`]
+    /// Requests with a personal access token or SCIM token.
     pub api: bool,
 }
 
@@ -125,9 +131,11 @@ pub struct Rule {
     pub created_at: Timestamp,
 }
 
-/// Whether somebody may come in.
+/// Decision of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = PolicyDecision))]
 pub enum Decision {
     /// The request is allowed.
     Allow,
@@ -135,9 +143,11 @@ pub enum Decision {
     Deny,
 }
 
-/// The reason of a decision.
+/// Why a network policy decides so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = NetworkReason))]
 pub enum Reason {
     /// Addresses are not looked at.
     ModeOff,

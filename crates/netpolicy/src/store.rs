@@ -1,7 +1,7 @@
 //! What is kept of a policy.
 
 use async_trait::async_trait;
-use kernel::StoreError;
+use kernel::StoreResult;
 
 use crate::{Rule, RuleId, Settings};
 
@@ -9,23 +9,23 @@ use crate::{Rule, RuleId, Settings};
 #[async_trait]
 pub trait NetworkPolicyStore: Send {
     /// What the tenant has set; the default where it never has.
-    async fn network_settings(&mut self) -> Result<Settings, StoreError>;
+    async fn network_settings(&mut self) -> StoreResult<Settings>;
     /// The same, held until the end of the unit of work: whoever else changes settings or rules comes before or after.
-    async fn network_settings_to_change(&mut self) -> Result<Settings, StoreError>;
+    async fn network_settings_to_change(&mut self) -> StoreResult<Settings>;
     /// Keeps what the tenant has set.
-    async fn set_network_settings(&mut self, settings: &Settings) -> Result<(), StoreError>;
+    async fn set_network_settings(&mut self, settings: &Settings) -> StoreResult<()>;
     /// What the tenant has set and its rules, oldest first, as they were at one moment.
-    async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError>;
+    async fn network_policy(&mut self) -> StoreResult<(Settings, Vec<Rule>)>;
     /// The rules, oldest first.
-    async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError>;
+    async fn network_rules(&mut self) -> StoreResult<Vec<Rule>>;
     /// The rule with this id.
-    async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError>;
+    async fn network_rule(&mut self, id: &RuleId) -> StoreResult<Option<Rule>>;
     /// How many rules there are.
-    async fn count_network_rules(&mut self) -> Result<usize, StoreError>;
+    async fn count_network_rules(&mut self) -> StoreResult<usize>;
     /// Keeps a new rule; `false` where its range is another's already.
-    async fn insert_network_rule(&mut self, rule: &Rule) -> Result<bool, StoreError>;
+    async fn insert_network_rule(&mut self, rule: &Rule) -> StoreResult<bool>;
     /// Keeps the label of a rule.
-    async fn rename_network_rule(&mut self, rule: &Rule) -> Result<(), StoreError>;
+    async fn rename_network_rule(&mut self, rule: &Rule) -> StoreResult<()>;
     /// Takes a rule away.
-    async fn delete_network_rule(&mut self, id: &RuleId) -> Result<(), StoreError>;
+    async fn delete_network_rule(&mut self, id: &RuleId) -> StoreResult<()>;
 }

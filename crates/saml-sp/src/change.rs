@@ -1,6 +1,6 @@
 //! How providers come, change and go.
 
-use kernel::{Ctx, StoreError};
+use kernel::{Ctx, StoreResult};
 
 use crate::{
     domain::EmailDomain,
@@ -127,7 +127,7 @@ async fn free(
     id: &ProviderId,
     domains: &[EmailDomain],
 ) -> Result<(), ProviderError> {
-    let all: Result<_, StoreError> = store.providers().await;
+    let all: StoreResult<_> = store.providers().await;
     let others: Vec<Provider> = all?.into_iter().filter(|other| other.id != *id).collect();
     let taken = domains.iter().find(|domain| others.iter().any(|other| other.email_domains.contains(domain)));
     match taken {

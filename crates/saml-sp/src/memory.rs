@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::{StoreError, TenantId, Timestamp, UserId};
+use kernel::{StoreError, StoreResult, TenantId, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{
@@ -100,26 +100,26 @@ impl TenantData {
 
 #[async_trait]
 impl ProviderStore for MemoryStore {
-    async fn providers(&mut self) -> Result<Vec<Provider>, StoreError> {
+    async fn providers(&mut self) -> StoreResult<Vec<Provider>> {
         Ok(self.with(|inner| inner.providers.values().cloned().collect()))
     }
 
-    async fn provider(&mut self, id: &ProviderId) -> Result<Option<Provider>, StoreError> {
+    async fn provider(&mut self, id: &ProviderId) -> StoreResult<Option<Provider>> {
         Ok(self.with(|inner| inner.providers.get(id).cloned()))
     }
 
-    async fn count_providers(&mut self) -> Result<usize, StoreError> {
+    async fn count_providers(&mut self) -> StoreResult<usize> {
         Ok(self.with(|inner| inner.providers.len()))
     }
 
-    async fn provider_of_domain(&mut self, domain: &EmailDomain) -> Result<Option<ProviderId>, StoreError> {
+    async fn provider_of_domain(&mut self, domain: &EmailDomain) -> StoreResult<Option<ProviderId>> {
         Ok(self.with(|inner| {
             let speaks = |provider: &&Provider| provider.email_domains.contains(domain);
             inner.providers.values().find(speaks).map(|provider| provider.id.clone())
         }))
     }
 
-    async fn insert_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
+    async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         if provider.id.tenant().as_ref() != Some(&self.tenant) {
             return Err(StoreError::Aborted("an identity provider of another tenant"));
         }
@@ -135,7 +135,7 @@ impl ProviderStore for MemoryStore {
         })
     }
 
-    async fn update_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
+    async fn update_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         self.with(|inner| {
             if let Some(error) = inner.domain_conflict(provider) {
                 return Err(error);
@@ -148,7 +148,7 @@ impl ProviderStore for MemoryStore {
         })
     }
 
-    async fn delete_provider(&mut self, id: &ProviderId) -> Result<bool, StoreError> {
+    async fn delete_provider(&mut self, id: &ProviderId) -> StoreResult<bool> {
         Ok(self.with(|inner| {
             inner.requests.retain(|_, kept| kept.request.provider != *id);
             inner.assertions.retain(|(provider, _), _| provider != id);
@@ -161,13 +161,13 @@ impl ProviderStore for MemoryStore {
 
 #[async_trait]
 impl RequestStore for MemoryStore {
-    async fn insert_request(&mut self, request: &Request) -> Result<(), StoreError> {
+    async fn insert_request(&mut self, request: &Request) -> StoreResult<()> {
         let kept = KeptRequest { request: request.clone(), is_claimed: false };
         self.with(|inner| inner.requests.insert(request.id.clone(), kept));
         Ok(())
     }
 
-    async fn request(&mut self, id: &RequestId) -> Result<Option<Request>, StoreError> {
+    async fn request(&mut self, id: &RequestId) -> StoreResult<Option<Request>> {
         Ok(self.with(|inner| {
             inner.requests.get(id).filter(|kept| !kept.is_claimed).map(|kept| kept.request.clone())
         }))
@@ -179,7 +179,7 @@ impl RequestStore for MemoryStore {
         provider: &ProviderId,
         browser: Option<&[u8; 32]>,
         now: Timestamp,
-    ) -> Result<ClaimedRequest, StoreError> {
+    ) -> StoreResult<ClaimedRequest> {
         Ok(self.with(|inner| {
             let Some(kept) = inner.requests.get_mut(id).filter(|kept| kept.request.provider == *provider)
             else {
@@ -203,7 +203,7 @@ impl RequestStore for MemoryStore {
         provider: &ProviderId,
         assertion: &[u8; 32],
         until: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let key = (provider.clone(), *assertion);
         Ok(self.with(|inner| {
             let is_new = !inner.assertions.contains_key(&key);
@@ -215,7 +215,7 @@ impl RequestStore for MemoryStore {
 
 #[async_trait]
 impl SubjectStore for MemoryStore {
-    async fn pinned_subjects(&mut self, user: &UserId) -> Result<Vec<PinnedSubject>, StoreError> {
+    async fn pinned_subjects(&mut self, user: &UserId) -> StoreResult<Vec<PinnedSubject>> {
         Ok(self.with(|inner| {
             let theirs = inner.subjects.iter().filter(|((_, owner), _)| owner == user);
             theirs.map(|(_, pinned)| pinned.clone()).collect()
@@ -226,11 +226,11 @@ impl SubjectStore for MemoryStore {
         &mut self,
         provider: &ProviderId,
         subject: &Subject,
-    ) -> Result<Option<UserId>, StoreError> {
+    ) -> StoreResult<Option<UserId>> {
         Ok(self.with(|inner| inner.owner(provider, subject)))
     }
 
-    async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> Result<bool, StoreError> {
+    async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> StoreResult<bool> {
         let key = (pinned.provider.clone(), user.clone());
         Ok(self.with(|inner| {
             let is_free = !inner.subjects.contains_key(&key)
@@ -242,7 +242,7 @@ impl SubjectStore for MemoryStore {
         }))
     }
 
-    async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> Result<bool, StoreError> {
+    async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> StoreResult<bool> {
         let key = (provider.clone(), user.clone());
         Ok(self.with(|inner| inner.subjects.remove(&key).is_some()))
     }
@@ -250,20 +250,16 @@ impl SubjectStore for MemoryStore {
 
 #[async_trait]
 impl ConnectionTestStore for MemoryStore {
-    async fn insert_connection_test(&mut self, trial: &ConnectionTest) -> Result<(), StoreError> {
+    async fn insert_connection_test(&mut self, trial: &ConnectionTest) -> StoreResult<()> {
         self.with(|inner| inner.trials.insert(trial.id.clone(), trial.clone()));
         Ok(())
     }
 
-    async fn connection_test(&mut self, id: &ConnectionTestId) -> Result<Option<ConnectionTest>, StoreError> {
+    async fn connection_test(&mut self, id: &ConnectionTestId) -> StoreResult<Option<ConnectionTest>> {
         Ok(self.with(|inner| inner.trials.get(id).cloned()))
     }
 
-    async fn report_connection_test(
-        &mut self,
-        id: &ConnectionTestId,
-        report: &Value,
-    ) -> Result<bool, StoreError> {
+    async fn report_connection_test(&mut self, id: &ConnectionTestId, report: &Value) -> StoreResult<bool> {
         Ok(self.with(|inner| {
             let waiting = inner.trials.get_mut(id).filter(|trial| trial.report.is_none());
             waiting.map(|trial| trial.report = Some(report.clone())).is_some()
@@ -273,17 +269,17 @@ impl ConnectionTestStore for MemoryStore {
 
 #[async_trait]
 impl DomainStore for MemoryStore {
-    async fn verified_domains(&mut self) -> Result<Vec<VerifiedDomain>, StoreError> {
+    async fn verified_domains(&mut self) -> StoreResult<Vec<VerifiedDomain>> {
         let all = self.all();
         let ours = all.domains.values().filter(|(owner, _)| *owner == self.tenant);
         Ok(ours.map(|(_, domain)| domain.clone()).collect())
     }
 
-    async fn domain_owner(&mut self, domain: &EmailDomain) -> Result<Option<TenantId>, StoreError> {
+    async fn domain_owner(&mut self, domain: &EmailDomain) -> StoreResult<Option<TenantId>> {
         Ok(self.all().domains.get(domain).map(|(owner, _)| owner.clone()))
     }
 
-    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> Result<bool, StoreError> {
+    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> StoreResult<bool> {
         let mut all = self.all();
         let is_free = !all.domains.contains_key(&domain.domain);
         if is_free {
@@ -292,7 +288,7 @@ impl DomainStore for MemoryStore {
         Ok(is_free)
     }
 
-    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> Result<bool, StoreError> {
+    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> StoreResult<bool> {
         let mut all = self.all();
         let is_ours = all.domains.get(domain).is_some_and(|(owner, _)| *owner == self.tenant);
         if is_ours {

@@ -49,8 +49,7 @@ pub enum Source {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AttributeMapping {
-    /// Name of the attribute that holds the e-mail address. Without it: the NameID where its format is that of
-    /// addresses, else the attributes that are usually called so.
+    /// Attribute with the email address. Default: the NameID if its format is emailAddress, else commonly used attribute names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
 }
@@ -104,7 +103,7 @@ pub struct Provider {
     /// Days before the end of a certificate that were told already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warned: Option<i64>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,

@@ -1,6 +1,6 @@
 //! Metadata at an address, read again and again: a key that the identity provider replaced is known before it signs.
 
-use kernel::{Ctx, StoreError, Timestamp};
+use kernel::{Ctx, StoreResult, Timestamp};
 
 use crate::{
     certificate::Certificate,
@@ -86,7 +86,7 @@ pub async fn apply_refresh(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
     id: &ProviderId,
-) -> Result<Option<CertificateExpiry>, StoreError> {
+) -> StoreResult<Option<CertificateExpiry>> {
     let Some(mut provider) = store.provider(id).await? else { return Ok(None) };
     let days = provider.take_warning(ctx.now);
     store.update_provider(&provider).await?;

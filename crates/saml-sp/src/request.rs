@@ -74,7 +74,7 @@ pub struct Request {
     pub force_authn: bool,
     /// Instead of letting anybody in, the answer is looked at for this trial.
     pub trial: Option<ConnectionTestId>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
     /// Until when it may be answered.
     pub expires_at: Timestamp,

@@ -7,7 +7,7 @@ use crate::store::SubjectStore;
 use std::fmt;
 
 use data_encoding::HEXLOWER;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{
     id::ProviderId,
@@ -77,7 +77,7 @@ pub async fn recognize(
     provider: &ProviderId,
     user: &UserId,
     claims: &Claims,
-) -> Result<Result<SubjectMatch, Refusal>, StoreError> {
+) -> StoreResult<Result<SubjectMatch, Refusal>> {
     let received = Subject::of(claims);
     let pinned = store.pinned_subjects(user).await?.into_iter().find(|pinned| pinned.provider == *provider);
     Ok(match (pinned, received) {

@@ -1,7 +1,7 @@
 //! SCIM from a `HashMap`: `cargo run -p scim-core --example hashmap`, then `curl 127.0.0.1:8085/Users`.
 use std::{collections::HashMap, sync::Arc};
 
-use kernel::{Actor, Ctx, StoreError, SystemEnv, TenantId, Timestamp, UserId};
+use kernel::{Actor, Ctx, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
 use scim_core::{OnExisting, Query, Request, ResourcePage, Service, User, UserStore};
 use tiny_http::{Header, Response};
 
@@ -9,28 +9,28 @@ struct Directory(HashMap<UserId, User>);
 
 #[async_trait::async_trait]
 impl UserStore for Directory {
-    async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
+    async fn user(&mut self, id: &UserId) -> StoreResult<Option<User>> {
         Ok(self.0.get(id).cloned())
     }
-    async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError> {
+    async fn user_of_name(&mut self, key: &str) -> StoreResult<Option<User>> {
         Ok(self.0.values().find(|user| user.user_name_key() == key).cloned())
     }
-    async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+    async fn user_of_sign_in_email(&mut self, key: &str) -> StoreResult<Option<UserId>> {
         let key = key.parse().ok();
         Ok(self.0.values().find(|user| user.sign_in_email() == key).map(|user| user.id.clone()))
     }
-    async fn find_users(&mut self, query: &Query, _: bool) -> Result<ResourcePage<User>, StoreError> {
+    async fn find_users(&mut self, query: &Query, _: bool) -> StoreResult<ResourcePage<User>> {
         Ok(query.page_of(self.0.values().cloned()))
     }
-    async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
+    async fn insert_user(&mut self, user: &User) -> StoreResult<bool> {
         let free = self.user_of_name(&user.user_name_key()).await?.is_none();
         Ok(free && self.0.insert(user.id.clone(), user.clone()).is_none())
     }
-    async fn update_user(&mut self, _: &User, user: &User) -> Result<(), StoreError> {
+    async fn update_user(&mut self, _: &User, user: &User) -> StoreResult<()> {
         self.0.insert(user.id.clone(), user.clone());
         Ok(())
     }
-    async fn delete_user(&mut self, user: &User, _: Timestamp) -> Result<(), StoreError> {
+    async fn delete_user(&mut self, user: &User, _: Timestamp) -> StoreResult<()> {
         self.0.remove(&user.id);
         Ok(())
     }

@@ -20,7 +20,7 @@ pub struct Group {
     pub id: GroupId,
     /// Unique within the tenant by [`Group::key`].
     pub display_name: String,
-    /// The identity provider's own id; compared exactly.
+    /// ID assigned by the identity provider. Case-sensitive.
     pub external_id: Option<String>,
     /// When the group was made.
     pub created: Timestamp,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use kernel::{GroupId, StoreError, Timestamp, UserId};
+use kernel::{GroupId, StoreError, StoreResult, Timestamp, UserId};
 
 use crate::{
     Group, GroupStore, MemberChanges, MembersChanged, Membership, Query, ResourcePage, User, UserStore,
@@ -49,25 +49,25 @@ impl MemoryStore {
 
 #[async_trait]
 impl UserStore for MemoryStore {
-    async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
+    async fn user(&mut self, id: &UserId) -> StoreResult<Option<User>> {
         Ok(self.users.get(id).map(|user| self.with_groups(user)))
     }
 
-    async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError> {
+    async fn user_of_name(&mut self, key: &str) -> StoreResult<Option<User>> {
         let found = self.users.values().find(|user| user.user_name_key() == key);
         Ok(found.map(|user| self.with_groups(user)))
     }
 
-    async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+    async fn user_of_sign_in_email(&mut self, key: &str) -> StoreResult<Option<UserId>> {
         let has = |user: &&User| user.sign_in_email().is_some_and(|email| email.key() == key);
         Ok(self.users.values().find(has).map(|user| user.id.clone()))
     }
 
-    async fn find_users(&mut self, query: &Query, _: bool) -> Result<ResourcePage<User>, StoreError> {
+    async fn find_users(&mut self, query: &Query, _: bool) -> StoreResult<ResourcePage<User>> {
         Ok(query.page_of(self.users.values().map(|user| self.with_groups(user))))
     }
 
-    async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
+    async fn insert_user(&mut self, user: &User) -> StoreResult<bool> {
         let free = !self.is_name_taken(user);
         if free {
             self.users.insert(user.id.clone(), user.clone());
@@ -75,7 +75,7 @@ impl UserStore for MemoryStore {
         Ok(free)
     }
 
-    async fn update_user(&mut self, _: &User, user: &User) -> Result<(), StoreError> {
+    async fn update_user(&mut self, _: &User, user: &User) -> StoreResult<()> {
         if self.is_name_taken(user) {
             return Err(StoreError::Taken("userName or sign-in address".into()));
         }
@@ -83,7 +83,7 @@ impl UserStore for MemoryStore {
         Ok(())
     }
 
-    async fn delete_user(&mut self, user: &User, _: Timestamp) -> Result<(), StoreError> {
+    async fn delete_user(&mut self, user: &User, _: Timestamp) -> StoreResult<()> {
         self.users.remove(&user.id);
         for (_, members) in self.groups.values_mut() {
             members.remove(&user.id);
@@ -94,11 +94,11 @@ impl UserStore for MemoryStore {
 
 #[async_trait]
 impl GroupStore for MemoryStore {
-    async fn group(&mut self, id: &GroupId) -> Result<Option<Group>, StoreError> {
+    async fn group(&mut self, id: &GroupId) -> StoreResult<Option<Group>> {
         Ok(self.groups.get(id).map(|(group, _)| group.clone()))
     }
 
-    async fn find_groups(&mut self, query: &Query) -> Result<ResourcePage<Group>, StoreError> {
+    async fn find_groups(&mut self, query: &Query) -> StoreResult<ResourcePage<Group>> {
         let matching = self.groups.values().filter(|(group, members)| {
             let members: Vec<_> = members.iter().cloned().collect();
             query.filter.as_ref().is_none_or(|filter| filter.matches(&group.to_json(&members, "")))
@@ -106,17 +106,13 @@ impl GroupStore for MemoryStore {
         Ok(ResourcePage::page_of(matching.map(|(group, _)| group), &query.page, |group| group.id.as_str()))
     }
 
-    async fn members(
-        &mut self,
-        groups: &[GroupId],
-        limit: u32,
-    ) -> Result<Vec<(GroupId, UserId)>, StoreError> {
+    async fn members(&mut self, groups: &[GroupId], limit: u32) -> StoreResult<Vec<(GroupId, UserId)>> {
         let of = self.groups.iter().filter(|(id, _)| groups.contains(id));
         let all = of.flat_map(|(id, (_, members))| members.iter().map(|user| (id.clone(), user.clone())));
         Ok(all.take(limit as usize).collect())
     }
 
-    async fn insert_group(&mut self, group: &Group) -> Result<bool, StoreError> {
+    async fn insert_group(&mut self, group: &Group) -> StoreResult<bool> {
         let free = !self.group_taken(group);
         if free {
             self.groups.insert(group.id.clone(), (group.clone(), BTreeSet::new()));
@@ -124,7 +120,7 @@ impl GroupStore for MemoryStore {
         Ok(free)
     }
 
-    async fn update_group(&mut self, group: &Group) -> Result<(), StoreError> {
+    async fn update_group(&mut self, group: &Group) -> StoreResult<()> {
         if self.group_taken(group) {
             return Err(StoreError::Taken("group".into()));
         }
@@ -134,12 +130,12 @@ impl GroupStore for MemoryStore {
         Ok(())
     }
 
-    async fn delete_group(&mut self, id: &GroupId) -> Result<(), StoreError> {
+    async fn delete_group(&mut self, id: &GroupId) -> StoreResult<()> {
         self.groups.remove(id);
         Ok(())
     }
 
-    async fn strangers(&mut self, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+    async fn strangers(&mut self, users: &[UserId]) -> StoreResult<Vec<UserId>> {
         Ok(users.iter().filter(|id| !self.users.contains_key(*id)).cloned().collect())
     }
 
@@ -147,7 +143,7 @@ impl GroupStore for MemoryStore {
         &mut self,
         group: &GroupId,
         changes: &MemberChanges,
-    ) -> Result<MembersChanged, StoreError> {
+    ) -> StoreResult<MembersChanged> {
         let Some((_, members)) = self.groups.get_mut(group) else { return Ok(MembersChanged::default()) };
         let mut after = if changes.replace { BTreeSet::new() } else { members.clone() };
         after.retain(|id| !changes.leave.contains(id));

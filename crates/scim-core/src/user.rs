@@ -12,11 +12,11 @@ use crate::{
 /// A user of one tenant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct User {
-    /// The tenant user id.
+    /// ID of the user.
     pub id: UserId,
     /// Unique within the tenant by [`User::user_name_key`].
     pub user_name: String,
-    /// The identity provider's own id; compared exactly.
+    /// ID assigned by the identity provider. Case-sensitive.
     pub external_id: Option<String>,
     /// Whether the person may sign in.
     pub active: bool,
@@ -24,7 +24,7 @@ pub struct User {
     pub attributes: Attributes,
     /// When the user was made.
     pub created: Timestamp,
-    /// When an attribute last changed.
+    /// Time of the last change.
     pub last_modified: Timestamp,
     /// The groups that the person is in: not the user's own, and not changed through it.
     pub groups: Vec<Membership>,

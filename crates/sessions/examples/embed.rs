@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId, Timestamp, UserId};
+use kernel::{Actor, Ctx, Env, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
 use serde_json::Map;
 use sessions::{
     CookieKeys, CookieName, CookieSecret, Lifetime, Method, NewSession, Session, SessionId, SessionStore,
@@ -18,7 +18,7 @@ struct Sessions(Vec<Session>);
 
 #[async_trait]
 impl SessionStore for Sessions {
-    async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
+    async fn insert_session(&mut self, session: &Session) -> StoreResult<bool> {
         let taken = session.foreign.is_some() && self.0.iter().any(|kept| kept.foreign == session.foreign);
         if !taken {
             self.0.push(session.clone());
@@ -26,39 +26,34 @@ impl SessionStore for Sessions {
         Ok(!taken)
     }
 
-    async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+    async fn session(&mut self, id: &SessionId) -> StoreResult<Option<Session>> {
         Ok(self.0.iter().find(|kept| kept.id == *id).cloned())
     }
 
-    async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError> {
+    async fn sessions_of(&mut self, user: &UserId) -> StoreResult<Vec<Session>> {
         Ok(self.0.iter().filter(|kept| kept.user == *user && kept.revoked_at.is_none()).cloned().collect())
     }
 
-    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+    async fn update_session(&mut self, session: &Session) -> StoreResult<()> {
         if let Some(kept) = self.0.iter_mut().find(|kept| kept.id == session.id) {
             kept.clone_from(session);
         }
         Ok(())
     }
 
-    async fn rename_session(
-        &mut self,
-        id: &SessionId,
-        new: &SessionId,
-        _: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn rename_session(&mut self, id: &SessionId, new: &SessionId, _: Timestamp) -> StoreResult<()> {
         for kept in self.0.iter_mut().filter(|kept| kept.id == *id) {
             kept.id = new.clone();
         }
         Ok(())
     }
 
-    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> StoreResult<bool> {
         let live = self.0.iter_mut().find(|kept| kept.id == *id && kept.revoked_at.is_none());
         Ok(live.map(|kept| kept.revoked_at = Some(at)).is_some())
     }
 
-    async fn refused_until(&mut self, _: &UserId) -> Result<Option<Timestamp>, StoreError> {
+    async fn refused_until(&mut self, _: &UserId) -> StoreResult<Option<Timestamp>> {
         Ok(None)
     }
 
@@ -67,7 +62,7 @@ impl SessionStore for Sessions {
         user: &UserId,
         at: Timestamp,
         except: Option<&SessionId>,
-    ) -> Result<u64, StoreError> {
+    ) -> StoreResult<u64> {
         let mut count = 0;
         for kept in self.0.iter_mut().filter(|kept| kept.user == *user && Some(&kept.id) != except) {
             count += u64::from(kept.revoked_at.replace(at).is_none());

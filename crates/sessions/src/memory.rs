@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{
     session::{Session, SessionId},
@@ -19,7 +19,7 @@ pub struct MemorySessions {
 
 #[async_trait]
 impl SessionStore for MemorySessions {
-    async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
+    async fn insert_session(&mut self, session: &Session) -> StoreResult<bool> {
         let is_taken =
             session.foreign.is_some() && self.sessions.iter().any(|row| row.foreign == session.foreign);
         if !is_taken {
@@ -28,42 +28,37 @@ impl SessionStore for MemorySessions {
         Ok(!is_taken)
     }
 
-    async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+    async fn session(&mut self, id: &SessionId) -> StoreResult<Option<Session>> {
         Ok(self.sessions.iter().find(|row| row.id == *id).cloned())
     }
 
-    async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError> {
+    async fn sessions_of(&mut self, user: &UserId) -> StoreResult<Vec<Session>> {
         let live = self.sessions.iter().filter(|row| row.user == *user && row.revoked_at.is_none());
         let mut live: Vec<_> = live.cloned().collect();
         live.sort_by_key(|row| std::cmp::Reverse(row.last_seen_at));
         Ok(live)
     }
 
-    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+    async fn update_session(&mut self, session: &Session) -> StoreResult<()> {
         if let Some(row) = self.sessions.iter_mut().find(|row| row.id == session.id) {
             row.clone_from(session);
         }
         Ok(())
     }
 
-    async fn rename_session(
-        &mut self,
-        id: &SessionId,
-        new: &SessionId,
-        _: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn rename_session(&mut self, id: &SessionId, new: &SessionId, _: Timestamp) -> StoreResult<()> {
         for row in self.sessions.iter_mut().filter(|row| row.id == *id) {
             row.id = new.clone();
         }
         Ok(())
     }
 
-    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> StoreResult<bool> {
         let row = self.sessions.iter_mut().find(|row| row.id == *id && row.revoked_at.is_none());
         Ok(row.map(|row| row.revoked_at = Some(at)).is_some())
     }
 
-    async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+    async fn refused_until(&mut self, user: &UserId) -> StoreResult<Option<Timestamp>> {
         Ok(self.refused_until.get(user.as_str()).copied())
     }
 
@@ -72,7 +67,7 @@ impl SessionStore for MemorySessions {
         user: &UserId,
         at: Timestamp,
         except: Option<&SessionId>,
-    ) -> Result<u64, StoreError> {
+    ) -> StoreResult<u64> {
         self.refused_until.insert(user.to_string(), at);
         let is_live =
             |row: &&mut Session| row.user == *user && Some(&row.id) != except && row.revoked_at.is_none();

@@ -1,6 +1,6 @@
 //! Starting, renewing and ending sessions.
 
-use kernel::{Ctx, StoreError, Timestamp, UserId};
+use kernel::{Ctx, StoreResult, Timestamp, UserId};
 
 use crate::{
     error::Error,
@@ -32,11 +32,7 @@ pub struct NewSession {
 }
 
 /// Begins a session; `None` when its foreign token has one already.
-pub async fn open(
-    ctx: &Ctx,
-    store: &mut dyn SessionStore,
-    new: NewSession,
-) -> Result<Option<Session>, StoreError> {
+pub async fn open(ctx: &Ctx, store: &mut dyn SessionStore, new: NewSession) -> StoreResult<Option<Session>> {
     let session = Session {
         id: SessionId::new(&*ctx.env),
         user: new.user,
@@ -61,11 +57,7 @@ pub async fn open(
 ///
 /// # Errors
 /// Where storage fails.
-pub async fn renew(
-    ctx: &Ctx,
-    store: &mut dyn SessionStore,
-    session: &mut Session,
-) -> Result<SessionId, StoreError> {
+pub async fn renew(ctx: &Ctx, store: &mut dyn SessionStore, session: &mut Session) -> StoreResult<SessionId> {
     let old = std::mem::replace(&mut session.id, SessionId::new(&*ctx.env));
     store.rename_session(&old, &session.id, ctx.now).await?;
     Ok(old)
@@ -77,7 +69,7 @@ pub async fn list(
     store: &mut dyn SessionStore,
     user: &UserId,
     lifetime: Lifetime,
-) -> Result<Vec<Session>, StoreError> {
+) -> StoreResult<Vec<Session>> {
     let mut sessions = store.sessions_of(user).await?;
     sessions.retain(|session| !lifetime.is_over(session, ctx.now));
     Ok(sessions)
@@ -102,7 +94,7 @@ pub async fn revoke_all(
     store: &mut dyn SessionStore,
     user: &UserId,
     except: Option<&SessionId>,
-) -> Result<u64, StoreError> {
+) -> StoreResult<u64> {
     store.revoke_sessions(user, ctx.now, except).await
 }
 

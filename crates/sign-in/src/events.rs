@@ -5,7 +5,7 @@ use audit::{
     events::sign_in::{SessionRenewed, SessionRevoked, SessionsRevoked, SignInNewDevice, SignInSucceeded},
 };
 use credentials::{FactorStore, OriginHistory, SignInStore};
-use kernel::{Ctx, StoreError, UserId};
+use kernel::{Ctx, StoreResult, UserId};
 use sessions::{Session, SessionId, SessionStore};
 
 /// Records where a user has signed in from: the event, where it was somewhere new.
@@ -14,7 +14,7 @@ pub(crate) async fn record_origin<S: SignInStore>(
     store: &mut S,
     session: &Session,
     origin: &str,
-) -> Result<Option<Event>, StoreError> {
+) -> StoreResult<Option<Event>> {
     let is_new = store.note_origin(&session.user, origin, ctx.now).await? == OriginHistory::New;
     let data = SignInNewDevice { session: session.id.to_string() };
     Ok(is_new.then(|| Event::new(session.user.as_str(), &data)))
@@ -55,7 +55,7 @@ pub async fn end_other_sessions<S: SessionStore>(
     store: &mut S,
     session: &Session,
     why: &'static str,
-) -> Result<Option<Event>, StoreError> {
+) -> StoreResult<Option<Event>> {
     let count = sessions::revoke_all(ctx, store, &session.user, Some(&session.id)).await?;
     let data = SessionsRevoked { count, why };
     Ok((count > 0).then(|| Event::new(session.user.as_str(), &data)))

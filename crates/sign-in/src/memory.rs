@@ -6,7 +6,7 @@ use credentials::{
     TicketStore,
 };
 use directory::{Link, LinkStore, MemoryPeople, PeopleStore, Person};
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
 use sessions::{MemorySessions, Session, SessionId, SessionStore};
 use tokens::{
@@ -26,23 +26,23 @@ pub struct MemoryStore {
 
 #[async_trait]
 impl PeopleStore for MemoryStore {
-    async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError> {
+    async fn insert_person(&mut self, person: &Person) -> StoreResult<bool> {
         self.people.insert_person(person).await
     }
 
-    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
+    async fn person(&mut self, id: &UserId) -> StoreResult<Option<Person>> {
         self.people.person(id).await
     }
 
-    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+    async fn user_of_email(&mut self, key: &str) -> StoreResult<Option<UserId>> {
         self.people.user_of_email(key).await
     }
 
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>> {
         self.people.people(after, limit).await
     }
 
-    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
+    async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool> {
         let is_changed = self.people.update_person(before, after).await?;
         if is_changed && before.active && !after.active {
             for session in self.sessions.sessions_of(&after.id).await? {
@@ -54,49 +54,49 @@ impl PeopleStore for MemoryStore {
         Ok(is_changed)
     }
 
-    async fn delete_person(&mut self, person: &Person, at: Timestamp) -> Result<(), StoreError> {
+    async fn delete_person(&mut self, person: &Person, at: Timestamp) -> StoreResult<()> {
         self.people.delete_person(person, at).await
     }
 
-    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
+    async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {
         self.people.another_admin(than).await
     }
 }
 
 #[async_trait]
 impl LinkStore for MemoryStore {
-    async fn replace_links(&mut self, link: &Link) -> Result<(), StoreError> {
+    async fn replace_links(&mut self, link: &Link) -> StoreResult<()> {
         self.people.replace_links(link).await
     }
 
-    async fn link(&mut self, hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
+    async fn link(&mut self, hash: &[u8; 32]) -> StoreResult<Option<Link>> {
         self.people.link(hash).await
     }
 
-    async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    async fn take_link(&mut self, hash: &[u8; 32]) -> StoreResult<bool> {
         self.people.take_link(hash).await
     }
 
-    async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_links(&mut self, user: &UserId) -> StoreResult<()> {
         self.people.drop_links(user).await
     }
 }
 
 #[async_trait]
 impl SignInStore for MemoryStore {
-    async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+    async fn password(&mut self, user: &UserId) -> StoreResult<Option<String>> {
         self.credentials.password(user).await
     }
 
-    async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> Result<(), StoreError> {
+    async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> StoreResult<()> {
         self.credentials.set_password(user, hash, at).await
     }
 
-    async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError> {
+    async fn password_salt(&mut self, email_key: &str, new: Salt) -> StoreResult<Salt> {
         self.credentials.password_salt(email_key, new).await
     }
 
-    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {
+    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> StoreResult<bool> {
         self.credentials.knows_origin(user, origin).await
     }
 
@@ -105,157 +105,152 @@ impl SignInStore for MemoryStore {
         user: &UserId,
         origin: &str,
         at: Timestamp,
-    ) -> Result<OriginHistory, StoreError> {
+    ) -> StoreResult<OriginHistory> {
         self.credentials.note_origin(user, origin, at).await
     }
 
-    async fn consume_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
+    async fn consume_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> StoreResult<bool> {
         self.credentials.consume_challenge(hash, until).await
     }
 
-    async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
+    async fn sign_in_policy(&mut self) -> StoreResult<SignInPolicy> {
         self.credentials.sign_in_policy().await
     }
 
-    async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError> {
+    async fn sign_in_policy_to_change(&mut self) -> StoreResult<SignInPolicy> {
         self.credentials.sign_in_policy_to_change().await
     }
 
-    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
+    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> StoreResult<()> {
         self.credentials.set_sign_in_policy(policy).await
     }
 
-    async fn delete_password(&mut self, user: &UserId) -> Result<bool, StoreError> {
+    async fn delete_password(&mut self, user: &UserId) -> StoreResult<bool> {
         self.credentials.delete_password(user).await
     }
 
-    async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError> {
+    async fn notices(&mut self, user: &UserId) -> StoreResult<Vec<String>> {
         self.credentials.notices(user).await
     }
 
-    async fn consume_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+    async fn consume_notice(&mut self, user: &UserId) -> StoreResult<Option<String>> {
         self.credentials.consume_notice(user).await
     }
 
-    async fn add_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+    async fn add_notice(&mut self, user: &UserId, notice: &str) -> StoreResult<()> {
         self.credentials.add_notice(user, notice).await
     }
 }
 
 #[async_trait]
 impl TicketStore for MemoryStore {
-    async fn insert_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+    async fn insert_ticket(&mut self, ticket: &Ticket) -> StoreResult<()> {
         self.credentials.insert_ticket(ticket).await
     }
 
-    async fn ticket(&mut self, hash: &[u8; 32]) -> Result<Option<Ticket>, StoreError> {
+    async fn ticket(&mut self, hash: &[u8; 32]) -> StoreResult<Option<Ticket>> {
         self.credentials.ticket(hash).await
     }
 
-    async fn take_ticket(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    async fn take_ticket(&mut self, hash: &[u8; 32]) -> StoreResult<bool> {
         self.credentials.take_ticket(hash).await
     }
 
-    async fn update_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+    async fn update_ticket(&mut self, ticket: &Ticket) -> StoreResult<()> {
         self.credentials.update_ticket(ticket).await
     }
 
-    async fn drop_tickets(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_tickets(&mut self, user: &UserId) -> StoreResult<()> {
         self.credentials.drop_tickets(user).await
     }
 }
 
 #[async_trait]
 impl FactorStore for MemoryStore {
-    async fn factors(&mut self, user: &UserId) -> Result<Vec<Factor>, StoreError> {
+    async fn factors(&mut self, user: &UserId) -> StoreResult<Vec<Factor>> {
         self.credentials.factors(user).await
     }
 
-    async fn factor_of_credential(&mut self, credential: &[u8]) -> Result<Option<Factor>, StoreError> {
+    async fn factor_of_credential(&mut self, credential: &[u8]) -> StoreResult<Option<Factor>> {
         self.credentials.factor_of_credential(credential).await
     }
 
-    async fn insert_factor(&mut self, factor: &Factor) -> Result<bool, StoreError> {
+    async fn insert_factor(&mut self, factor: &Factor) -> StoreResult<bool> {
         self.credentials.insert_factor(factor).await
     }
 
-    async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
+    async fn update_factor(&mut self, factor: &Factor) -> StoreResult<()> {
         self.credentials.update_factor(factor).await
     }
 
-    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> Result<bool, StoreError> {
+    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> StoreResult<bool> {
         self.credentials.use_step(factor, step, at).await
     }
 
-    async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError> {
+    async fn record_use(&mut self, factor: &Factor) -> StoreResult<()> {
         self.credentials.record_use(factor).await
     }
 
-    async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_pending(&mut self, user: &UserId) -> StoreResult<()> {
         self.credentials.drop_pending(user).await
     }
 
-    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> Result<bool, StoreError> {
+    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> StoreResult<bool> {
         self.credentials.delete_factor(user, id).await
     }
 
-    async fn unused_codes(&mut self, user: &UserId) -> Result<usize, StoreError> {
+    async fn unused_codes(&mut self, user: &UserId) -> StoreResult<usize> {
         self.credentials.unused_codes(user).await
     }
 
-    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
+    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> StoreResult<()> {
         self.credentials.replace_codes(user, hashes).await
     }
 
-    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> Result<bool, StoreError> {
+    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> StoreResult<bool> {
         self.credentials.use_code(user, hash, at).await
     }
 
-    async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError> {
+    async fn wrong_codes(&mut self, user: &UserId) -> StoreResult<i64> {
         self.credentials.wrong_codes(user).await
     }
 
-    async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn count_wrong_code(&mut self, user: &UserId) -> StoreResult<()> {
         self.credentials.count_wrong_code(user).await
     }
 
-    async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn clear_wrong_codes(&mut self, user: &UserId) -> StoreResult<()> {
         self.credentials.clear_wrong_codes(user).await
     }
 }
 
 #[async_trait]
 impl SessionStore for MemoryStore {
-    async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
+    async fn insert_session(&mut self, session: &Session) -> StoreResult<bool> {
         self.sessions.insert_session(session).await
     }
 
-    async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+    async fn session(&mut self, id: &SessionId) -> StoreResult<Option<Session>> {
         self.sessions.session(id).await
     }
 
-    async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError> {
+    async fn sessions_of(&mut self, user: &UserId) -> StoreResult<Vec<Session>> {
         self.sessions.sessions_of(user).await
     }
 
-    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+    async fn update_session(&mut self, session: &Session) -> StoreResult<()> {
         self.sessions.update_session(session).await
     }
 
-    async fn rename_session(
-        &mut self,
-        id: &SessionId,
-        new: &SessionId,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn rename_session(&mut self, id: &SessionId, new: &SessionId, at: Timestamp) -> StoreResult<()> {
         self.sessions.rename_session(id, new, at).await
     }
 
-    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> StoreResult<bool> {
         self.sessions.revoke_session(id, at).await
     }
 
-    async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+    async fn refused_until(&mut self, user: &UserId) -> StoreResult<Option<Timestamp>> {
         self.sessions.refused_until(user).await
     }
 
@@ -264,7 +259,7 @@ impl SessionStore for MemoryStore {
         user: &UserId,
         at: Timestamp,
         except: Option<&SessionId>,
-    ) -> Result<u64, StoreError> {
+    ) -> StoreResult<u64> {
         // As both databases do: sign-ins that are under way end, and enrolments.
         self.credentials.drop_tickets(user).await?;
         self.credentials.drop_pending(user).await?;
@@ -274,62 +269,62 @@ impl SessionStore for MemoryStore {
 
 #[async_trait]
 impl NetworkPolicyStore for MemoryStore {
-    async fn network_settings(&mut self) -> Result<Settings, StoreError> {
+    async fn network_settings(&mut self) -> StoreResult<Settings> {
         self.network.network_settings().await
     }
 
-    async fn network_settings_to_change(&mut self) -> Result<Settings, StoreError> {
+    async fn network_settings_to_change(&mut self) -> StoreResult<Settings> {
         self.network.network_settings_to_change().await
     }
 
-    async fn set_network_settings(&mut self, settings: &Settings) -> Result<(), StoreError> {
+    async fn set_network_settings(&mut self, settings: &Settings) -> StoreResult<()> {
         self.network.set_network_settings(settings).await
     }
 
-    async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError> {
+    async fn network_policy(&mut self) -> StoreResult<(Settings, Vec<Rule>)> {
         self.network.network_policy().await
     }
 
-    async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError> {
+    async fn network_rules(&mut self) -> StoreResult<Vec<Rule>> {
         self.network.network_rules().await
     }
 
-    async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError> {
+    async fn network_rule(&mut self, id: &RuleId) -> StoreResult<Option<Rule>> {
         self.network.network_rule(id).await
     }
 
-    async fn count_network_rules(&mut self) -> Result<usize, StoreError> {
+    async fn count_network_rules(&mut self) -> StoreResult<usize> {
         self.network.count_network_rules().await
     }
 
-    async fn insert_network_rule(&mut self, rule: &Rule) -> Result<bool, StoreError> {
+    async fn insert_network_rule(&mut self, rule: &Rule) -> StoreResult<bool> {
         self.network.insert_network_rule(rule).await
     }
 
-    async fn rename_network_rule(&mut self, rule: &Rule) -> Result<(), StoreError> {
+    async fn rename_network_rule(&mut self, rule: &Rule) -> StoreResult<()> {
         self.network.rename_network_rule(rule).await
     }
 
-    async fn delete_network_rule(&mut self, id: &RuleId) -> Result<(), StoreError> {
+    async fn delete_network_rule(&mut self, id: &RuleId) -> StoreResult<()> {
         self.network.delete_network_rule(id).await
     }
 }
 
 #[async_trait]
 impl PatStore for MemoryStore {
-    async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError> {
+    async fn insert_pat(&mut self, token: &Pat) -> StoreResult<()> {
         self.pats.insert_pat(token).await
     }
 
-    async fn pats_of(&mut self, user: &UserId) -> Result<Vec<Pat>, StoreError> {
+    async fn pats_of(&mut self, user: &UserId) -> StoreResult<Vec<Pat>> {
         self.pats.pats_of(user).await
     }
 
-    async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError> {
+    async fn pat(&mut self, id: &PatId) -> StoreResult<Option<Pat>> {
         self.pats.pat(id).await
     }
 
-    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> StoreResult<bool> {
         self.pats.revoke_pat(id, at).await
     }
 }

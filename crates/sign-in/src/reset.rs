@@ -10,7 +10,7 @@ use audit::{
 };
 use credentials::{Factor, FactorStore};
 use directory::{Link, LinkKind, LinkStore, Person};
-use kernel::{Ctx, StoreError, UserId};
+use kernel::{Ctx, StoreResult, UserId};
 use sessions::{Session, SessionStore};
 use tokens::{PatId, PatStore, RawToken, TokenKind};
 
@@ -26,7 +26,7 @@ pub async fn issue_link<S: LinkStore>(
     store: &mut S,
     person: &Person,
     kind: LinkKind,
-) -> Result<RawToken, StoreError> {
+) -> StoreResult<RawToken> {
     let raw = RawToken::mint(&*ctx.env, TokenKind::Link, &ctx.tenant);
     store.replace_links(&Link::new(*raw.hash().as_bytes(), kind, person, ctx.now)).await?;
     Ok(raw)
@@ -38,11 +38,7 @@ pub fn link_url(base_url: &str, link: &RawToken) -> String {
 }
 
 /// Revokes all personal access tokens of a user: the event of each.
-pub async fn revoke_tokens<S: PatStore>(
-    ctx: &Ctx,
-    store: &mut S,
-    user: &UserId,
-) -> Result<Vec<Event>, StoreError> {
+pub async fn revoke_tokens<S: PatStore>(ctx: &Ctx, store: &mut S, user: &UserId) -> StoreResult<Vec<Event>> {
     let revoked = tokens::pat::revoke_all(ctx, store, user).await?;
     let event = |token: &PatId| Event::new(token.as_str(), &PatRevoked { user: user.to_string() });
     Ok(revoked.iter().map(event).collect())
@@ -121,14 +117,14 @@ pub async fn reset_password<S: Storage>(
 }
 
 /// Removes a factor: the event.
-pub async fn remove_factor<S: FactorStore>(store: &mut S, factor: &Factor) -> Result<Event, StoreError> {
+pub async fn remove_factor<S: FactorStore>(store: &mut S, factor: &Factor) -> StoreResult<Event> {
     store.delete_factor(&factor.user, &factor.id).await?;
     let data = FactorRemoved { user: factor.user.to_string(), kind: factor.kind().as_str() };
     Ok(Event::new(factor.id.as_str(), &data))
 }
 
 /// Removes all of a user's factors and recovery codes: the event of each factor.
-pub async fn remove_factors<S: FactorStore>(store: &mut S, user: &UserId) -> Result<Vec<Event>, StoreError> {
+pub async fn remove_factors<S: FactorStore>(store: &mut S, user: &UserId) -> StoreResult<Vec<Event>> {
     let mut events = Vec::new();
     for factor in store.factors(user).await? {
         events.push(remove_factor(store, &factor).await?);

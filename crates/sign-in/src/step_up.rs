@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use credentials::{Factor as Enrolled, FactorKind, FactorStore, Passkey};
-use kernel::{Ctx, StoreError, UserId};
+use kernel::{Ctx, StoreResult, UserId};
 use serde_json::Value;
 use stepup::{Answer, Ceremonies, Ceremony, Error, Factor};
 use tokio::sync::OnceCell;
@@ -26,7 +26,7 @@ impl<'a> SecondFactors<'a> {
         Self { verifiers, account, verified: OnceCell::new() }
     }
 
-    async fn verified<S: FactorStore>(&self, store: &mut S) -> Result<&[Enrolled], StoreError> {
+    async fn verified<S: FactorStore>(&self, store: &mut S) -> StoreResult<&[Enrolled]> {
         let read = async || {
             let mut factors = store.factors(&self.account.person.id).await?;
             factors.retain(Enrolled::is_verified);

@@ -1,7 +1,7 @@
 //! Tickets: a sign-in between its steps. The client has the text, storage its hash.
 
 use credentials::{Ticket, TicketKind, TicketStore};
-use kernel::{Ctx, StoreError, TenantId, Timestamp, UserId};
+use kernel::{Ctx, StoreResult, TenantId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sessions::{Method, SessionId};
@@ -51,7 +51,7 @@ pub async fn issue<S: TicketStore>(
     kind: TicketKind,
     user: &UserId,
     state: Value,
-) -> Result<TicketText, StoreError> {
+) -> StoreResult<TicketText> {
     let raw = RawToken::mint(&*ctx.env, TokenKind::Ticket, &ctx.tenant);
     let ticket = Ticket::new(*raw.hash().as_bytes(), kind, user.clone(), state, ctx.now);
     store.insert_ticket(&ticket).await?;
@@ -82,7 +82,7 @@ pub async fn take<S: TicketStore>(store: &mut S, hash: &[u8; 32]) -> Result<(), 
 }
 
 /// Counts a wrong answer.
-pub(crate) async fn count_wrong<S: TicketStore>(store: &mut S, mut ticket: Ticket) -> Result<(), StoreError> {
+pub(crate) async fn count_wrong<S: TicketStore>(store: &mut S, mut ticket: Ticket) -> StoreResult<()> {
     ticket.wrong_answers += 1;
     store.update_ticket(&ticket).await
 }

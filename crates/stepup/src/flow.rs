@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use async_trait::async_trait;
-use kernel::{Ctx, Id, SigningKeys, StoreError, Timestamp, UserId};
+use kernel::{Ctx, Id, SigningKeys, StoreResult, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{
@@ -242,7 +242,7 @@ pub async fn consume(
     ctx: &Ctx,
     store: &mut dyn StepUpStore,
     claims: &Claims,
-) -> Result<Result<(), Invalid>, StoreError> {
+) -> StoreResult<Result<(), Invalid>> {
     Ok(match store.consume_grant(&claims.id, ctx.now).await? {
         Consumption::Now => Ok(()),
         Consumption::Already => Err(Invalid::AlreadyUsed),
@@ -256,11 +256,11 @@ pub async fn status(
     store: &mut dyn StepUpStore,
     user: &UserId,
     purpose: &Purpose,
-) -> Result<Option<Grant>, StoreError> {
+) -> StoreResult<Option<Grant>> {
     store.freshest_grant(user, purpose.name, ctx.now).await
 }
 
 /// Takes back what a person has not used: after a change of what signs them in.
-pub async fn revoke(store: &mut dyn StepUpStore, user: &UserId, at: Timestamp) -> Result<usize, StoreError> {
+pub async fn revoke(store: &mut dyn StepUpStore, user: &UserId, at: Timestamp) -> StoreResult<usize> {
     store.revoke_grants(user, at).await
 }

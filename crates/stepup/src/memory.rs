@@ -1,7 +1,7 @@
 //! Storage that is gone with the process: for tests, and for services of one process.
 
 use async_trait::async_trait;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{Challenge, ChallengeId, Consumption, Grant, GrantId, StepUpStore};
 
@@ -29,7 +29,7 @@ impl MemoryStore {
 
 #[async_trait]
 impl StepUpStore for MemoryStore {
-    async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> Result<(), StoreError> {
+    async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> StoreResult<()> {
         self.challenges.push(challenge.clone());
         let mut left = usize::try_from(live).unwrap_or_default();
         let of_session: Vec<_> =
@@ -46,29 +46,29 @@ impl StepUpStore for MemoryStore {
         Ok(())
     }
 
-    async fn challenge(&mut self, id: &ChallengeId) -> Result<Option<Challenge>, StoreError> {
+    async fn challenge(&mut self, id: &ChallengeId) -> StoreResult<Option<Challenge>> {
         Ok(self.challenges.iter().find(|challenge| challenge.id == *id).cloned())
     }
 
-    async fn count_wrong_answer(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
+    async fn count_wrong_answer(&mut self, challenge: &Challenge) -> StoreResult<()> {
         for kept in self.challenges.iter_mut().filter(|kept| kept.id == challenge.id) {
             kept.wrong_answers = challenge.wrong_answers;
         }
         Ok(())
     }
 
-    async fn take_challenge(&mut self, id: &ChallengeId) -> Result<bool, StoreError> {
+    async fn take_challenge(&mut self, id: &ChallengeId) -> StoreResult<bool> {
         let before = self.challenges.len();
         self.challenges.retain(|challenge| challenge.id != *id);
         Ok(self.challenges.len() < before)
     }
 
-    async fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
+    async fn insert_grant(&mut self, grant: &Grant) -> StoreResult<()> {
         self.grants.push(StoredGrant { grant: grant.clone(), spent: None });
         Ok(())
     }
 
-    async fn consume_grant(&mut self, id: &GrantId, _: Timestamp) -> Result<Consumption, StoreError> {
+    async fn consume_grant(&mut self, id: &GrantId, _: Timestamp) -> StoreResult<Consumption> {
         let Some(kept) = self.grants.iter_mut().find(|kept| kept.grant.id == *id) else {
             return Ok(Consumption::Revoked);
         };
@@ -82,7 +82,7 @@ impl StepUpStore for MemoryStore {
         user: &UserId,
         purpose: &str,
         now: Timestamp,
-    ) -> Result<Option<Grant>, StoreError> {
+    ) -> StoreResult<Option<Grant>> {
         let usable = |kept: &&StoredGrant| {
             let grant = &kept.grant;
             kept.spent.is_none() && grant.user == *user && grant.purpose == purpose && now < grant.expires_at
@@ -91,7 +91,7 @@ impl StepUpStore for MemoryStore {
         Ok(freshest.map(|kept| kept.grant.clone()))
     }
 
-    async fn revoke_grants(&mut self, user: &UserId, _: Timestamp) -> Result<usize, StoreError> {
+    async fn revoke_grants(&mut self, user: &UserId, _: Timestamp) -> StoreResult<usize> {
         self.challenges.retain(|challenge| challenge.user != *user);
         let mut count = 0;
         for kept in self.grants.iter_mut().filter(|kept| kept.grant.user == *user && kept.spent.is_none()) {

@@ -59,44 +59,43 @@ const fn purpose(name: &'static str, phishing_resistant: bool, description: &'st
     Purpose { name, phishing_resistant, ttl_seconds: TTL_SECONDS, description }
 }
 
-/// Sealing a payroll.
-pub const PAYROLL_SEAL: Purpose = purpose("PAYROLL_SEAL", false, "Sealing a payroll.");
+/// Seal a payroll.
+pub const PAYROLL_SEAL: Purpose = purpose("PAYROLL_SEAL", false, "Seal a payroll.");
 /// Transmitting payroll payments.
-pub const PAYROLL_TRANSMIT_ACH: Purpose = purpose("PAYROLL_TRANSMIT_ACH", true, "Sending payments.");
-/// Erasing a person's data for good.
-pub const ERASURE_FINALIZE: Purpose = purpose("ERASURE_FINALIZE", true, "Erasing a person's data for good.");
-/// Countersigning an equity grant.
-pub const EQUITY_GRANT_COSIGN: Purpose =
-    purpose("EQUITY_GRANT_COSIGN", true, "Countersigning an equity grant.");
-/// Minting a personal access token that acts as an administrator.
+pub const PAYROLL_TRANSMIT_ACH: Purpose = purpose("PAYROLL_TRANSMIT_ACH", true, "Send payments.");
+/// Erase a person's data permanently.
+pub const ERASURE_FINALIZE: Purpose = purpose("ERASURE_FINALIZE", true, "Erase a person's data permanently.");
+/// Countersign an equity grant.
+pub const EQUITY_GRANT_COSIGN: Purpose = purpose("EQUITY_GRANT_COSIGN", true, "Countersign an equity grant.");
+/// Create a personal access token with administrator access.
 pub const PAT_MINT_ADMIN: Purpose =
-    purpose("PAT_MINT_ADMIN", false, "Minting a personal access token that acts as an administrator.");
-/// Minting a SCIM token.
-pub const SCIM_TOKEN_MINT: Purpose = purpose("SCIM_TOKEN_MINT", false, "Minting a SCIM token.");
-/// Changing one's own password or factors.
+    purpose("PAT_MINT_ADMIN", false, "Create a personal access token with administrator access.");
+/// Create a SCIM token.
+pub const SCIM_TOKEN_MINT: Purpose = purpose("SCIM_TOKEN_MINT", false, "Create a SCIM token.");
+/// Change your password or factors.
 pub const ACCOUNT_SECURITY_CHANGE: Purpose =
-    purpose("ACCOUNT_SECURITY_CHANGE", false, "Changing one's own password or factors.");
-/// Changing another person's role, address or credentials, or deleting them.
+    purpose("ACCOUNT_SECURITY_CHANGE", false, "Change your password or factors.");
+/// Change another user's role, address or credentials, or delete the user.
 pub const USER_ADMIN_CHANGE: Purpose = purpose(
     "USER_ADMIN_CHANGE",
     false,
-    "Changing another person's role, address or credentials, or deleting them.",
+    "Change another user's role, address or credentials, or delete the user.",
 );
-/// Changing the sign-in policy.
+/// Change the sign-in policy.
 pub const SIGN_IN_POLICY_CHANGE: Purpose =
-    purpose("SIGN_IN_POLICY_CHANGE", false, "Changing the sign-in policy.");
-/// Changing the network policy.
+    purpose("SIGN_IN_POLICY_CHANGE", false, "Change the sign-in policy.");
+/// Change the network policy.
 pub const NETWORK_POLICY_CHANGE: Purpose =
-    purpose("NETWORK_POLICY_CHANGE", false, "Changing the network policy.");
-/// Changing the attestation policy.
+    purpose("NETWORK_POLICY_CHANGE", false, "Change the network policy.");
+/// Change the attestation policy.
 pub const ATTESTATION_POLICY_CHANGE: Purpose =
-    purpose("ATTESTATION_POLICY_CHANGE", false, "Changing the attestation policy.");
-/// Rotating a webhook's secret.
+    purpose("ATTESTATION_POLICY_CHANGE", false, "Change the attestation policy.");
+/// Rotate the signing secret of a webhook.
 pub const WEBHOOK_SECRET_ROTATE: Purpose =
-    purpose("WEBHOOK_SECRET_ROTATE", false, "Rotating a webhook's secret.");
-/// Changing an identity provider or an e-mail domain.
+    purpose("WEBHOOK_SECRET_ROTATE", false, "Rotate the signing secret of a webhook.");
+/// Change an SSO connection or a domain.
 pub const SSO_PROVIDER_CHANGE: Purpose =
-    purpose("SSO_PROVIDER_CHANGE", false, "Changing an identity provider or an e-mail domain.");
+    purpose("SSO_PROVIDER_CHANGE", false, "Change an SSO connection or a domain.");
 
 /// All of this platform's.
 pub const PURPOSES: [Purpose; 13] = [

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use async_trait::async_trait;
-use kernel::{Id, Kind, StoreError, Timestamp, UserId};
+use kernel::{Id, Kind, StoreResult, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::Factor;
@@ -83,24 +83,24 @@ pub enum Consumption {
 #[async_trait]
 pub trait StepUpStore: Send {
     /// Keeps a new challenge, and of those in its session the `live` newest: the others are forgotten.
-    async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> Result<(), StoreError>;
+    async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> StoreResult<()>;
     /// The challenge of this id, held until the end of the unit of work.
-    async fn challenge(&mut self, id: &ChallengeId) -> Result<Option<Challenge>, StoreError>;
+    async fn challenge(&mut self, id: &ChallengeId) -> StoreResult<Option<Challenge>>;
     /// Writes the number of wrong answers.
-    async fn count_wrong_answer(&mut self, challenge: &Challenge) -> Result<(), StoreError>;
+    async fn count_wrong_answer(&mut self, challenge: &Challenge) -> StoreResult<()>;
     /// Takes a challenge away: whether it was there. Of several who try at once one is told `true`.
-    async fn take_challenge(&mut self, id: &ChallengeId) -> Result<bool, StoreError>;
+    async fn take_challenge(&mut self, id: &ChallengeId) -> StoreResult<bool>;
     /// Keeps a new token.
-    async fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError>;
+    async fn insert_grant(&mut self, grant: &Grant) -> StoreResult<()>;
     /// Uses a token up, by one conditional statement: of several who try at once one is told [`Consumption::Now`].
-    async fn consume_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Consumption, StoreError>;
+    async fn consume_grant(&mut self, id: &GrantId, at: Timestamp) -> StoreResult<Consumption>;
     /// The freshest token of a person for a purpose that is neither used, taken back nor expired.
     async fn freshest_grant(
         &mut self,
         user: &UserId,
         purpose: &str,
         now: Timestamp,
-    ) -> Result<Option<Grant>, StoreError>;
+    ) -> StoreResult<Option<Grant>>;
     /// Takes back what a person has not used, and forgets the challenges: how many tokens that were.
-    async fn revoke_grants(&mut self, user: &UserId, at: Timestamp) -> Result<usize, StoreError>;
+    async fn revoke_grants(&mut self, user: &UserId, at: Timestamp) -> StoreResult<usize>;
 }

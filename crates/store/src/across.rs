@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::Tenant;
-use kernel::{StoreError, TenantId};
+use kernel::{StoreError, StoreResult, TenantId};
 use tokens::{PatId, ScimTokenId};
 
 use crate::{
@@ -20,14 +20,14 @@ pub struct Across {
 
 impl Across {
     /// Nothing: whether the file can be read at all.
-    pub(crate) async fn nothing(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn nothing(&mut self) -> StoreResult<()> {
         let _count: i64 =
             on!(&mut self.conn, c => tenants::table.filter(tenants::id.eq("")).count().get_result(c).await)?;
         Ok(())
     }
 
     /// Whether the database takes changes: one that follows another, or is set to read only, does not.
-    pub(crate) async fn takes_changes(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn takes_changes(&mut self) -> StoreResult<()> {
         let read_only = diesel::dsl::sql::<diesel::sql_types::Bool>(
             "pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean",
         );
@@ -38,7 +38,7 @@ impl Across {
     }
 
     /// The tenant of this id.
-    pub async fn tenant(&mut self, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+    pub async fn tenant(&mut self, id: &TenantId) -> StoreResult<Option<Tenant>> {
         let query = tenants::table.find(id.as_str());
         let row: Option<TenantRow> =
             on!(&mut self.conn, c => query.select(TenantRow::as_select()).first(c).await.optional())?;
@@ -46,7 +46,7 @@ impl Across {
     }
 
     /// The tenants that were made first, so many at most: for the command line only.
-    pub async fn some_tenants(&mut self, most: i64) -> Result<Vec<Tenant>, StoreError> {
+    pub async fn some_tenants(&mut self, most: i64) -> StoreResult<Vec<Tenant>> {
         let query = tenants::table.order(tenants::id).limit(most);
         let rows: Vec<TenantRow> =
             on!(&mut self.conn, c => query.select(TenantRow::as_select()).load(c).await)?;
@@ -54,7 +54,7 @@ impl Across {
     }
 
     /// The tenant of this short name.
-    pub async fn tenant_of_slug(&mut self, slug: &str) -> Result<Option<Tenant>, StoreError> {
+    pub async fn tenant_of_slug(&mut self, slug: &str) -> StoreResult<Option<Tenant>> {
         let query = tenants::table.filter(tenants::slug.eq(slug));
         let row: Option<TenantRow> =
             on!(&mut self.conn, c => query.select(TenantRow::as_select()).first(c).await.optional())?;
@@ -62,14 +62,14 @@ impl Across {
     }
 
     /// The tenant that a personal access token's id belongs to. Asks every tenant: for the command line only.
-    pub async fn tenant_of_pat(&mut self, id: &PatId) -> Result<Option<TenantId>, StoreError> {
+    pub async fn tenant_of_pat(&mut self, id: &PatId) -> StoreResult<Option<TenantId>> {
         let query = pats::table.filter(pats::id.eq(id.as_str())).select(pats::tenant_id);
         let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
         tenant.map(|id| id.parse().map_err(|error| corrupt("tenants.id", error))).transpose()
     }
 
     /// The tenant that a token id belongs to. Asks every tenant: for the command line only.
-    pub async fn tenant_of_scim_token(&mut self, id: &ScimTokenId) -> Result<Option<TenantId>, StoreError> {
+    pub async fn tenant_of_scim_token(&mut self, id: &ScimTokenId) -> StoreResult<Option<TenantId>> {
         let query = scim_tokens::table.filter(scim_tokens::id.eq(id.as_str())).select(scim_tokens::tenant_id);
         let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
         tenant.map(|id| id.parse().map_err(|error| corrupt("scim_tokens.tenant_id", error))).transpose()

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use attestation::{AttestationPolicyStore, Policy};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use crate::{
     Tx,
@@ -15,25 +15,25 @@ use crate::{
 };
 
 /// As it is kept; a tenant that never set anything has the default.
-fn policy_of(kept: Option<JsonText>) -> Result<Policy, StoreError> {
+fn policy_of(kept: Option<JsonText>) -> StoreResult<Policy> {
     kept.map_or_else(|| Ok(Policy::default()), |text| read_json("tenants.attestation_policy", &text))
 }
 
 #[async_trait]
 impl AttestationPolicyStore for Tx {
-    async fn attestation_policy(&mut self) -> Result<Policy, StoreError> {
+    async fn attestation_policy(&mut self) -> StoreResult<Policy> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::attestation_policy);
         let kept: Option<Option<JsonText>> = lock!(self, for_share, first, query)?;
         policy_of(kept.flatten())
     }
 
-    async fn attestation_policy_to_change(&mut self) -> Result<Policy, StoreError> {
+    async fn attestation_policy_to_change(&mut self) -> StoreResult<Policy> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::attestation_policy);
         let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
         policy_of(kept.flatten())
     }
 
-    async fn set_attestation_policy(&mut self, policy: &Policy) -> Result<(), StoreError> {
+    async fn set_attestation_policy(&mut self, policy: &Policy) -> StoreResult<()> {
         let text = json_text("tenants.attestation_policy", policy)?;
         let row = tenants::table.find(self.tenant.as_str());
         let query = Prepared(diesel::update(row).set(tenants::attestation_policy.eq(text)));

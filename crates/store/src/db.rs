@@ -9,7 +9,7 @@ use audit::Unaudited;
 use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::join;
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use crate::{
     audit::entry_row::{self, EntryRow},
@@ -94,20 +94,20 @@ impl Db {
     }
 
     /// The connection, for a statement that changes nothing. Used by [`read!`] and [`lock!`].
-    pub(crate) async fn reading(&mut self) -> Result<&mut Conn, StoreError> {
+    pub(crate) async fn reading(&mut self) -> StoreResult<&mut Conn> {
         self.flush().await?;
         Ok(&mut self.conn)
     }
 
     /// The connection, for a statement that changes something. Used by [`change!`] and [`change_unaudited!`].
-    pub(crate) async fn changing(&mut self) -> Result<&mut Conn, StoreError> {
+    pub(crate) async fn changing(&mut self) -> StoreResult<&mut Conn> {
         self.require_writable()?;
         self.flush().await?;
         Ok(&mut self.conn)
     }
 
     /// Refuses to change anything in a unit of work for reading.
-    pub(crate) fn require_writable(&self) -> Result<(), StoreError> {
+    pub(crate) fn require_writable(&self) -> StoreResult<()> {
         if self.is_writable {
             Ok(())
         } else {
@@ -116,7 +116,7 @@ impl Db {
     }
 
     /// Notes what a statement has changed, if anything.
-    pub(crate) fn note<T: Affected>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn note<T: Affected>(&mut self, result: StoreResult<T>) -> StoreResult<T> {
         self.changed |= result.as_ref().is_ok_and(Affected::is_any);
         result
     }
@@ -132,7 +132,7 @@ impl Db {
     }
 
     /// Writes a row with the next statements. What belongs to the audit log needs no entry there, everything else does.
-    pub(crate) fn later(&mut self, row: Row) -> Result<(), StoreError> {
+    pub(crate) fn later(&mut self, row: Row) -> StoreResult<()> {
         self.require_writable()?;
         self.changed |= !matches!(row, Row::Entry(_) | Row::FanOut(_) | Row::Delivery(_));
         self.pending.push(row);
@@ -140,7 +140,7 @@ impl Db {
     }
 
     /// Whether it may be committed: nothing failed, and what changed has something for the audit log.
-    pub(crate) fn may_commit(&self, events: usize) -> Result<(), StoreError> {
+    pub(crate) fn may_commit(&self, events: usize) -> StoreResult<()> {
         if self.failed {
             return Err(StoreError::Aborted("it went on after a failed statement"));
         }
@@ -156,18 +156,18 @@ impl Db {
     }
 
     /// Writes the rows that wait: in one go where the database takes several statements at once.
-    pub(crate) async fn flush(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn flush(&mut self) -> StoreResult<()> {
         if self.pending.is_empty() { Ok(()) } else { self.write_pending(None).await }
     }
 
     /// The same, and reads the credential again with them.
-    pub(crate) async fn write_pending(&mut self, reread: Option<CredentialReread>) -> Result<(), StoreError> {
+    pub(crate) async fn write_pending(&mut self, reread: Option<CredentialReread>) -> StoreResult<()> {
         let written = self.send_pending(reread).await;
         self.failed |= written.is_err();
         written
     }
 
-    async fn send_pending(&mut self, reread: Option<CredentialReread>) -> Result<(), StoreError> {
+    async fn send_pending(&mut self, reread: Option<CredentialReread>) -> StoreResult<()> {
         let rows = std::mem::take(&mut self.pending);
         match &mut self.conn {
             Conn::Postgres(pg) => {
@@ -211,7 +211,7 @@ impl Db {
     }
 
     /// Sends BEGIN where it is due.
-    pub(crate) async fn begin(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn begin(&mut self) -> StoreResult<()> {
         match &mut self.conn {
             Conn::Postgres(pg) => pg.begun().await.map(drop).map_err(store_error),
             Conn::Sqlite(_) => Ok(()),
@@ -227,13 +227,13 @@ impl Db {
     }
 
     /// Ends the transaction with this statement.
-    pub(crate) async fn end(&mut self, statement: &str) -> Result<(), StoreError> {
+    pub(crate) async fn end(&mut self, statement: &str) -> StoreResult<()> {
         let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
         pg.object.batch_execute(statement).await.map_err(store_error)
     }
 
     /// Lets statements take as long as they do, for whoever looks at everything.
-    pub(crate) async fn without_limit(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn without_limit(&mut self) -> StoreResult<()> {
         let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
         let conn = pg.begun().await.map_err(store_error)?;
         conn.batch_execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)

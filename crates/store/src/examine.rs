@@ -8,7 +8,7 @@ use diesel::{
     sql_types::{BigInt, Bool, Nullable, Text},
 };
 use diesel_async::AsyncPgConnection;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 
 use crate::{DatabaseUrl, audit::triggers, error::store_error, migrate, postgres::Postgres, sqlite};
 
@@ -39,7 +39,7 @@ pub struct Examination {
 
 impl Examination {
     /// Examines a database. The only change is one of nothing to a file, to see whether it is kept. Reads all of an SQLite file. Needs a multi-threaded runtime.
-    pub async fn of(url: &DatabaseUrl) -> Result<Self, StoreError> {
+    pub async fn of(url: &DatabaseUrl) -> StoreResult<Self> {
         match url {
             DatabaseUrl::Sqlite(path) => {
                 let path = path.clone();
@@ -86,7 +86,7 @@ const SETTINGS: &str = "SELECT 'PostgreSQL ' || current_setting('server_version'
      current_setting('max_connections')::bigint AS max_connections, \
      pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean AS read_only";
 
-async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> Result<Examination, StoreError> {
+async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> StoreResult<Examination> {
     let query = diesel::sql_query(SETTINGS);
     let found: Settings =
         diesel_async::RunQueryDsl::get_result(query, &mut conn).await.map_err(store_error)?;
@@ -105,7 +105,7 @@ async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> Result<Exa
     })
 }
 
-fn examine_file(path: &Path) -> Result<Examination, StoreError> {
+fn examine_file(path: &Path) -> StoreResult<Examination> {
     let mut conn = sqlite::open(path, "")?;
     let version = diesel::sql_query("SELECT 'SQLite ' || sqlite_version() AS text");
     let version: Line = version.get_result(&mut conn).map_err(store_error)?;
@@ -131,7 +131,7 @@ fn examine_file(path: &Path) -> Result<Examination, StoreError> {
 }
 
 /// Writes a copy of an SQLite file, as it is at one moment, to a file that is empty, while others read and write.
-pub fn back_up_sqlite(path: &Path, to: &Path) -> Result<(), StoreError> {
+pub fn back_up_sqlite(path: &Path, to: &Path) -> StoreResult<()> {
     let quoted = to.to_string_lossy().replace('\'', "''");
     let mut conn = sqlite::open(path, "")?;
     conn.batch_execute(&format!("VACUUM INTO '{quoted}'")).map_err(store_error)

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use kernel::StoreError;
+use kernel::StoreResult;
 use serde::{Serialize, de::DeserializeOwned};
 
 use diesel::{
@@ -22,12 +22,12 @@ use crate::error::corrupt;
 pub(crate) struct JsonText(pub(crate) String);
 
 /// A value as it is kept in a JSON column.
-pub(crate) fn json_text(column: &str, value: &(impl Serialize + ?Sized)) -> Result<JsonText, StoreError> {
+pub(crate) fn json_text(column: &str, value: &(impl Serialize + ?Sized)) -> StoreResult<JsonText> {
     serde_json::to_string(value).map(JsonText).map_err(|error| corrupt(column, error))
 }
 
 /// The value that a JSON column keeps.
-pub(crate) fn read_json<T: DeserializeOwned>(column: &str, text: &JsonText) -> Result<T, StoreError> {
+pub(crate) fn read_json<T: DeserializeOwned>(column: &str, text: &JsonText) -> StoreResult<T> {
     serde_json::from_str(&text.0).map_err(|error| corrupt(column, error))
 }
 

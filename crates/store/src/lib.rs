@@ -62,7 +62,7 @@ pub use self::saml_sp::{ExpiredSaml, SamlExpiry};
 pub use self::scim_core::filter::Cost;
 pub use self::store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use self::tokens::rows::pat_limits;
-pub use self::tx::Tx;
+pub use self::tx::{Failure, Tx};
 pub use self::webhooks::{
     Delivered, DeliveryStatus, HourOfDeliveries, MAX_REPLAYED, PastEvent, PendingSubscription, ReplaySummary,
     Retries, event_payload,

@@ -3,7 +3,7 @@
 use diesel::{migration::MigrationSource, pg::Pg, prelude::*, sql_types::Bool, sqlite::SqliteConnection};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use crate::{error::store_error, schema::users, scim_core::users::refold};
 
@@ -17,7 +17,7 @@ fn failed(error: Failure) -> StoreError {
 }
 
 /// Applies what is missing; the names of what was applied.
-pub(crate) fn sqlite(conn: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
+pub(crate) fn sqlite(conn: &mut SqliteConnection) -> StoreResult<Vec<String>> {
     if !conn.has_pending_migration(SQLITE).map_err(failed)? {
         return Ok(Vec::new());
     }
@@ -30,12 +30,12 @@ pub(crate) fn sqlite(conn: &mut SqliteConnection) -> Result<Vec<String>, StoreEr
 }
 
 /// Whether something is missing.
-pub(crate) fn sqlite_is_behind(conn: &mut SqliteConnection) -> Result<bool, StoreError> {
+pub(crate) fn sqlite_is_behind(conn: &mut SqliteConnection) -> StoreResult<bool> {
     conn.has_pending_migration(SQLITE).map_err(failed)
 }
 
 /// Applies what is missing; the names of what was applied. Must be called on a multi-threaded runtime.
-pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> Result<Vec<String>, StoreError> {
+pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<String>> {
     // A migration takes the time it takes. The lock is held until the connection ends, so that of two machines one waits and finds nothing to do.
     conn.batch_execute(
         "SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(7061746568)",
@@ -58,7 +58,7 @@ diesel::table! {
 
 /// Whether something is missing. Nothing is made for it, as Diesel's own look would: servers may run as a role that
 /// makes no tables.
-pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> Result<bool, StoreError> {
+pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> StoreResult<bool> {
     use __diesel_schema_migrations as applied;
     let exists = diesel::dsl::sql::<Bool>("to_regclass('__diesel_schema_migrations') IS NOT NULL");
     let exists: bool = diesel_async::RunQueryDsl::get_result(diesel::select(exists), &mut conn)

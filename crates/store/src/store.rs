@@ -4,10 +4,10 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys, Filter};
-use kernel::{Ctx, StoreError, TenantId};
+use kernel::{Ctx, StoreError, StoreResult, TenantId};
 
 use crate::{
-    Across, CredentialKey, Export, ExportOutcome, PoolMetrics, TenantTurn, Tx,
+    Across, CredentialKey, Export, ExportOutcome, Failure, PoolMetrics, TenantTurn, Tx,
     audit::export,
     migrate,
     postgres::{Postgres, PostgresTarget},
@@ -57,7 +57,7 @@ impl Store {
     /// Opens a database. An SQLite file is made and brought to the present schema; PostgreSQL is not
     /// touched until it is used, with at most `pool` connections for each [`Store::for_this_runtime`]. The keys make the
     /// MACs of audit entries: with [`EntryKeys::none`] nothing can be committed that leaves an entry.
-    pub fn open(url: &DatabaseUrl, pool: usize, entry_keys: EntryKeys) -> Result<Self, StoreError> {
+    pub fn open(url: &DatabaseUrl, pool: usize, entry_keys: EntryKeys) -> StoreResult<Self> {
         match url {
             DatabaseUrl::Sqlite(path) => Sqlite::open(path, entry_keys).map(Backend::Sqlite).map(Self),
             DatabaseUrl::Postgres(url) => {
@@ -67,7 +67,7 @@ impl Store {
     }
 
     /// The same database for the runtime that calls: a connection belongs to the runtime that drives it.
-    pub fn for_this_runtime(&self) -> Result<Self, StoreError> {
+    pub fn for_this_runtime(&self) -> StoreResult<Self> {
         match &self.0 {
             Backend::Postgres(postgres) => {
                 postgres.for_this_runtime().map(Box::new).map(Backend::Postgres).map(Self)
@@ -77,7 +77,7 @@ impl Store {
     }
 
     /// Brings the database to the present schema; the names of what was applied. Needs a multi-threaded runtime.
-    pub async fn migrate(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn migrate(&self) -> StoreResult<Vec<String>> {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres(postgres.connection().await?).await,
             // Done when it was opened.
@@ -86,7 +86,7 @@ impl Store {
     }
 
     /// Whether [`Store::migrate`] would change something. Needs a multi-threaded runtime.
-    pub async fn is_behind(&self) -> Result<bool, StoreError> {
+    pub async fn is_behind(&self) -> StoreResult<bool> {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?).await,
             Backend::Sqlite(_) => Ok(false),
@@ -118,7 +118,7 @@ impl Store {
     }
 
     /// Whether requests can be served: the database answers, and takes changes. Says what is wrong.
-    pub async fn check(&self) -> Result<(), StoreError> {
+    pub async fn check(&self) -> StoreResult<()> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.across(async |across| across.takes_changes().await).await,
             Backend::Sqlite(sqlite) => sqlite.check().await,
@@ -132,10 +132,7 @@ impl Store {
     }
 
     /// Looks for what must be found before the tenant is known: by keys only, never more than a few rows.
-    pub async fn across<T>(
-        &self,
-        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub async fn across<T>(&self, look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>) -> StoreResult<T> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.across(look).await,
             Backend::Sqlite(sqlite) => sqlite.across(look),
@@ -144,15 +141,11 @@ impl Store {
 
     /// Runs a unit of work that changes nothing: a change in it is refused. `work` awaits nothing but
     /// the [`Tx`].
-    pub async fn read<T, E>(
+    pub async fn read<T: Send + 'static, E: Failure>(
         &self,
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.read(tenant, work).await,
             Backend::Sqlite(sqlite) => sqlite.readers.run(tenant, work).await,
@@ -162,15 +155,11 @@ impl Store {
     /// Runs a read whose work grows with the tenant ([`crate::Cost::Scan`]). Few run at the same time: one that does
     /// not get its turn soon is [`StoreError::TenantBusy`], one that takes longer than 2 s is
     /// [`StoreError::ScanTooLong`]. It is stopped when its future is dropped. `work` awaits nothing but the [`Tx`].
-    pub async fn scan<T, E>(
+    pub async fn scan<T: Send + 'static, E: Failure>(
         &self,
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.scan(tenant, work).await,
             Backend::Sqlite(sqlite) => sqlite.readers.scan(tenant, work).await,
@@ -188,7 +177,7 @@ impl Store {
         with_proofs: bool,
         limit: Duration,
         ended: impl FnOnce(ExportOutcome, u64) + Send + 'static,
-    ) -> Result<Export, StoreError> {
+    ) -> StoreResult<Export> {
         let (pump, export) = export::begin(filter, most, with_proofs, limit, Box::new(ended));
         match &self.0 {
             Backend::Postgres(postgres) => {
@@ -227,7 +216,7 @@ impl Store {
 
     /// Waits for the right to make a change whose work grows with the tenant: few of a tenant run at the same time, and
     /// one that does not get its turn soon is [`StoreError::TenantBusy`].
-    pub async fn large_change(&self, tenant: &TenantId) -> Result<TenantTurn, StoreError> {
+    pub async fn large_change(&self, tenant: &TenantId) -> StoreResult<TenantTurn> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.large_changes().turn(tenant).await,
             Backend::Sqlite(sqlite) => sqlite.large_changes.turn(tenant).await,
@@ -236,29 +225,21 @@ impl Store {
 
     /// Runs a unit of work in one transaction with its audit entries: both are kept, or neither.
     /// `work` awaits nothing but the [`Tx`]. When this answers `Ok`, the change is durable.
-    pub async fn write<T, E>(
+    pub async fn write<T: Send + 'static, E: Failure>(
         &self,
         ctx: Ctx,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         self.write_with(ctx, None, work).await
     }
 
     /// The same for the holder of a credential, which is read again when the transaction begins: see [`Tx::credential`].
-    pub async fn write_with<T, E>(
+    pub async fn write_with<T: Send + 'static, E: Failure>(
         &self,
         ctx: Ctx,
         credential: Option<CredentialKey>,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.write(&ctx, credential, work).await,
             Backend::Sqlite(sqlite) => sqlite.writer.run(ctx, credential, work).await,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use audit::{AuditStore, Audited, Entry, EntryKeys, Event};
-use kernel::{Ctx, StoreError, TenantId};
+use kernel::{Ctx, StoreError, StoreResult, TenantId};
 
 use crate::{
     authentication::reread::{CredentialKey, CredentialReread},
@@ -52,13 +52,13 @@ impl Tx {
     /// Enters what the unit of work has to say and writes the rows that wait. On PostgreSQL the credential is read again with them:
     /// since the transaction began others may have committed what takes it away, while a statement waited for their locks.
     /// See [`Tx::credential_at_end`].
-    pub async fn record(&mut self, ctx: &Ctx, events: Vec<Event>) -> Result<(), StoreError> {
+    pub async fn record(&mut self, ctx: &Ctx, events: Vec<Event>) -> StoreResult<()> {
         self.append_events(ctx, events).await?;
         self.db.set_audited();
         self.db.write_pending(self.reread.clone()).await
     }
 
-    async fn append_events(&mut self, ctx: &Ctx, events: Vec<Event>) -> Result<(), StoreError> {
+    async fn append_events(&mut self, ctx: &Ctx, events: Vec<Event>) -> StoreResult<()> {
         self.db.may_commit(events.len())?;
         let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
         self.append(&entries).await
@@ -68,6 +68,11 @@ impl Tx {
         self.db.into_conn()
     }
 }
+
+/// What a unit of work may fail with: storage is part of it.
+pub trait Failure: From<StoreError> + Send + 'static {}
+
+impl<E: From<StoreError> + Send + 'static> Failure for E {}
 
 /// Runs the work of a transaction of either database and enters what the ledger has to say.
 pub(crate) async fn finish<T, E: From<StoreError>>(

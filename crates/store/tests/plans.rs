@@ -16,7 +16,7 @@ use std::{
 
 use attestation::{AttestationPolicyStore, Policy};
 use audit::{
-    AuditQueryStore, AuditStore, Audited, Entry, Event, Filter, Position, Unaudited,
+    AuditQueryStore, AuditStore, Audited, Entry, Event, Filter, Position, Span, Unaudited,
     events::users::UserDeactivated,
     follow,
     log::{
@@ -39,7 +39,7 @@ use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use directory::{
     Link, LinkKind, LinkStore, NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier,
 };
-use kernel::{Actor, Ctx, Env, Id, StoreError, SystemEnv, TenantId, Timestamp, UserId};
+use kernel::{Actor, Ctx, Env, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
 use saml_sp::{
     AttributeMapping, Certificate, ClaimedRequest, ConnectionTest, ConnectionTestStore, DomainStore,
     IdentityProvider, KeptKey, OurKeys, PinnedSubject, Provider, ProviderId, ProviderStore, Refresh, Request,
@@ -172,7 +172,7 @@ async fn sent(store: &Store) -> Vec<String> {
 }
 
 /// Everything that storage sends when people sign in and are looked after.
-async fn salts_and_wrong_codes(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Result<(), StoreError> {
+async fn salts_and_wrong_codes(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> StoreResult<()> {
     let salt = tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?;
     assert_eq!(tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?, salt, "the first stays");
     tx.count_wrong_code(id).await?;
@@ -183,7 +183,7 @@ async fn salts_and_wrong_codes(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Re
     Ok(())
 }
 
-async fn notices(tx: &mut store::Tx, id: &UserId) -> Result<(), StoreError> {
+async fn notices(tx: &mut store::Tx, id: &UserId) -> StoreResult<()> {
     tx.add_notice(id, "NOTICE").await?;
     assert_eq!(
         (tx.consume_notice(id).await?.as_deref(), tx.consume_notice(id).await?),
@@ -198,7 +198,7 @@ async fn notices(tx: &mut store::Tx, id: &UserId) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let new =
         NewPerson { email: "signs.in@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
     let ada = directory::create_person(ctx, tx, new).await.unwrap();
@@ -296,7 +296,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError>
     Ok(())
 }
 
-async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Result<Session, StoreError> {
+async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> StoreResult<Session> {
     let new = NewSession {
         user: id.clone(),
         device_label: "device".into(),
@@ -321,7 +321,7 @@ async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Resul
 }
 
 /// Identity providers: set up, asked, believed once, looked after and removed.
-async fn people_come_with_saml(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+async fn people_come_with_saml(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let one = saml_provider(ctx);
     let id = &one.id;
     assert_eq!(tx.count_providers().await?, 0);
@@ -435,7 +435,7 @@ async fn what_is_over_goes(store: &Store, env: &Arc<dyn Env>) {
 }
 
 /// The ledger, by each of its indexes.
-async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let position = Position { timestamp: ctx.now, id: "aud_1".into() };
     let text = || Some("x".to_owned());
     let filters = [
@@ -449,8 +449,8 @@ async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreErr
     ];
     for filter in &filters {
         for after in [None, Some(&position)] {
-            tx.entries(filter, after, None, 10).await?;
-            tx.entries(filter, after, Some(&position), 10).await?;
+            tx.entries(filter, Span { after, until: None }, 10).await?;
+            tx.entries(filter, Span { after, until: Some(&position) }, 10).await?;
             let range = Filter { text: None, resource_type: None, ..filter.clone() };
             if range.actions.as_ref().is_none_or(|actions| actions.len() == 1) {
                 tx.further(&range, after, 10).await?;
@@ -461,7 +461,7 @@ async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreErr
 }
 
 /// The log of the ledger: sealed, proved, verified, dropped and erased.
-async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let keys = CheckpointKeys::derive(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
     );
@@ -515,7 +515,7 @@ fn delivering(env: &dyn Env) -> webhooks::Lease {
 }
 
 /// Webhooks: subscriptions, deliveries, and what comes of them.
-async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> Result<(), StoreError> {
+async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let keys = webhooks::SecretKeys::new(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
     );

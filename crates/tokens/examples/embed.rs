@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use kernel::{Actor, Ctx, StoreError, SystemEnv, TenantId, Timestamp};
+use kernel::{Actor, Ctx, StoreResult, SystemEnv, TenantId, Timestamp};
 use tokens::{NewScimToken, RawToken, ScimToken, ScimTokenId, ScimTokenStore};
 
 /// One tenant's tokens in a map.
@@ -14,20 +14,20 @@ struct Tokens(BTreeMap<ScimTokenId, ScimToken>);
 
 #[async_trait]
 impl ScimTokenStore for Tokens {
-    async fn insert_scim_token(&mut self, token: &ScimToken) -> Result<(), StoreError> {
+    async fn insert_scim_token(&mut self, token: &ScimToken) -> StoreResult<()> {
         self.0.insert(token.id.clone(), token.clone());
         Ok(())
     }
 
-    async fn scim_token(&mut self, id: &ScimTokenId) -> Result<Option<ScimToken>, StoreError> {
+    async fn scim_token(&mut self, id: &ScimTokenId) -> StoreResult<Option<ScimToken>> {
         Ok(self.0.get(id).cloned())
     }
 
-    async fn scim_tokens(&mut self) -> Result<Vec<ScimToken>, StoreError> {
+    async fn scim_tokens(&mut self) -> StoreResult<Vec<ScimToken>> {
         Ok(self.0.values().rev().filter(|token| token.revoked_at.is_none()).cloned().collect())
     }
 
-    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> StoreResult<bool> {
         let live = self.0.get_mut(id).filter(|token| token.revoked_at.is_none());
         Ok(live.map(|token| token.revoked_at = Some(at)).is_some())
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
-use kernel::{Ctx, Id, Kind, StoreError, Timestamp, UserId};
+use kernel::{Ctx, Id, Kind, StoreResult, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::{NAME_MAX, PatError, PatStore, RawToken, TokenHash, TokenKind};
@@ -229,11 +229,7 @@ pub async fn revoke(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId, id: &Pat
 }
 
 /// Revokes all tokens of a person that are in force: their ids.
-pub async fn revoke_all(
-    ctx: &Ctx,
-    store: &mut dyn PatStore,
-    user: &UserId,
-) -> Result<Vec<PatId>, StoreError> {
+pub async fn revoke_all(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId) -> StoreResult<Vec<PatId>> {
     let mut revoked = Vec::new();
     for token in store.pats_of(user).await? {
         if token.is_live(ctx.now) && store.revoke_pat(&token.id, ctx.now).await? {

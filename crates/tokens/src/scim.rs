@@ -29,7 +29,7 @@ pub struct ScimToken {
     pub name: String,
     /// SHA-256 of the raw token.
     pub hash: TokenHash,
-    /// Whether creating an existing user answers 409 instead of 200 with that user.
+    /// Whether creating an existing user returns 409 instead of 200 with that user.
     pub create_conflict: bool,
     /// When it was minted.
     pub created_at: Timestamp,

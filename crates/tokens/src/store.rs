@@ -1,7 +1,7 @@
 //! What the rules need of storage.
 
 use async_trait::async_trait;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{Pat, PatId, ScimToken, ScimTokenId};
 
@@ -9,24 +9,24 @@ use crate::{Pat, PatId, ScimToken, ScimTokenId};
 #[async_trait]
 pub trait ScimTokenStore: Send {
     /// Keeps a new token.
-    async fn insert_scim_token(&mut self, token: &ScimToken) -> Result<(), StoreError>;
+    async fn insert_scim_token(&mut self, token: &ScimToken) -> StoreResult<()>;
     /// The token of this id, revoked or not.
-    async fn scim_token(&mut self, id: &ScimTokenId) -> Result<Option<ScimToken>, StoreError>;
+    async fn scim_token(&mut self, id: &ScimTokenId) -> StoreResult<Option<ScimToken>>;
     /// Those in force, newest first.
-    async fn scim_tokens(&mut self) -> Result<Vec<ScimToken>, StoreError>;
+    async fn scim_tokens(&mut self) -> StoreResult<Vec<ScimToken>>;
     /// Marks a token revoked unless it is already; tells whether it changed.
-    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError>;
+    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> StoreResult<bool>;
 }
 
 /// Where one tenant's personal access tokens are kept.
 #[async_trait]
 pub trait PatStore: Send {
     /// Keeps a new token.
-    async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError>;
+    async fn insert_pat(&mut self, token: &Pat) -> StoreResult<()>;
     /// A person's tokens that are not revoked, newest first.
-    async fn pats_of(&mut self, user: &UserId) -> Result<Vec<Pat>, StoreError>;
+    async fn pats_of(&mut self, user: &UserId) -> StoreResult<Vec<Pat>>;
     /// The token of this id, revoked or not.
-    async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError>;
+    async fn pat(&mut self, id: &PatId) -> StoreResult<Option<Pat>>;
     /// Marks a token revoked unless it is already; tells whether it changed.
-    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError>;
+    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> StoreResult<bool>;
 }

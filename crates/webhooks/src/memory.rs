@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use kernel::{Env, StoreError, TenantId, Timestamp};
+use kernel::{Env, StoreResult, TenantId, Timestamp};
 
 use crate::{
     Attempt, Batch, DeliveryId, Key, Lease, LeaseOutcome, Outcome, Receiver, Subscription, SubscriptionId,
@@ -105,7 +105,7 @@ impl QueueData {
 
 #[async_trait]
 impl Queue for MemoryQueue {
-    async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError> {
+    async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>> {
         let inner = self.inner();
         let is_free = |kept: &StoredSubscription| {
             kept.lease.as_ref().is_none_or(|(owner, until)| lease.may_take(owner, *until))
@@ -116,13 +116,7 @@ impl Queue for MemoryQueue {
         Ok(due.map(|(key, _)| key.clone()).collect())
     }
 
-    async fn take(
-        &self,
-        key: &Key,
-        lease: &Lease,
-        is_held: bool,
-        most: usize,
-    ) -> Result<LeaseOutcome, StoreError> {
+    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome> {
         let mut inner = self.inner();
         let Some(kept) = inner.subscriptions.get_mut(key).filter(|kept| kept.subscription.enabled) else {
             return Ok(LeaseOutcome::Nothing);
@@ -152,7 +146,7 @@ impl Queue for MemoryQueue {
         Ok(LeaseOutcome::Ours { receiver: Box::new(receiver), fresh: of(true), retries: of(false) })
     }
 
-    async fn record(&self, batch: &Batch) -> Result<(), StoreError> {
+    async fn record(&self, batch: &Batch) -> StoreResult<()> {
         let mut inner = self.inner();
         let key = |subscription: &SubscriptionId| Key {
             tenant: batch.tenant.clone(),
@@ -192,7 +186,7 @@ impl Queue for MemoryQueue {
         Ok(())
     }
 
-    async fn release(&self, keys: &[Key], owner: &str, _: Timestamp) -> Result<(), StoreError> {
+    async fn release(&self, keys: &[Key], owner: &str, _: Timestamp) -> StoreResult<()> {
         let mut inner = self.inner();
         for key in keys {
             if let Some(kept) = inner.subscriptions.get_mut(key) {
@@ -217,28 +211,28 @@ impl MemorySubscriptions {
 
 #[async_trait]
 impl SubscriptionStore for MemorySubscriptions {
-    async fn subscriptions(&mut self) -> Result<Vec<Subscription>, StoreError> {
+    async fn subscriptions(&mut self) -> StoreResult<Vec<Subscription>> {
         let inner = self.queue.inner();
         let ours = inner.subscriptions.iter().filter(|(key, _)| key.tenant == self.tenant);
         Ok(ours.map(|(_, kept)| kept.subscription.clone()).collect())
     }
 
-    async fn subscription(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StoreError> {
+    async fn subscription(&mut self, id: &SubscriptionId) -> StoreResult<Option<Subscription>> {
         Ok(self.queue.inner().subscriptions.get(&self.key(id)).map(|kept| kept.subscription.clone()))
     }
 
-    async fn count_subscriptions(&mut self) -> Result<usize, StoreError> {
+    async fn count_subscriptions(&mut self) -> StoreResult<usize> {
         Ok(self.subscriptions().await?.len())
     }
 
-    async fn insert_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
+    async fn insert_subscription(&mut self, subscription: &Subscription) -> StoreResult<()> {
         let kept =
             StoredSubscription { subscription: subscription.clone(), lease: None, failing_since: None };
         self.queue.inner().subscriptions.insert(self.key(&subscription.id), kept);
         Ok(())
     }
 
-    async fn update_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
+    async fn update_subscription(&mut self, subscription: &Subscription) -> StoreResult<()> {
         let mut inner = self.queue.inner();
         if let Some(kept) = inner.subscriptions.get_mut(&self.key(&subscription.id)) {
             if subscription.enabled && !kept.subscription.enabled {
@@ -249,7 +243,7 @@ impl SubscriptionStore for MemorySubscriptions {
         Ok(())
     }
 
-    async fn delete_subscription(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
+    async fn delete_subscription(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let key = self.key(id);
         let mut inner = self.queue.inner();
         inner.subscriptions.remove(&key);

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::store::SubscriptionStore;
-use kernel::{Ctx, Id, Kind, StoreError, Timestamp};
+use kernel::{Ctx, Id, Kind, StoreResult, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -73,7 +73,7 @@ pub struct Subscription {
     pub disabled_reason: Option<DisabledReason>,
     /// Generations of its signing secret.
     pub secrets: Secrets,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
@@ -191,7 +191,7 @@ pub async fn disable(
     store: &mut dyn SubscriptionStore,
     id: &SubscriptionId,
     reason: DisabledReason,
-) -> Result<Option<Subscription>, StoreError> {
+) -> StoreResult<Option<Subscription>> {
     let enabled = store.subscription(id).await?.filter(|subscription| subscription.enabled);
     let Some(mut subscription) = enabled else { return Ok(None) };
     subscription.enabled = false;

@@ -167,5 +167,8 @@ document.addEventListener("reset", (event) => {
 });
 
 const { base } = document.documentElement.dataset;
-if (base && new URL(base).origin !== location.origin) $("#elsewhere").hidden = false;
+if (base && new URL(base).origin !== location.origin) {
+  $("#elsewhere a").href = base + location.pathname + location.search + location.hash;
+  $("#elsewhere").hidden = false;
+}
 localise();

@@ -9,16 +9,15 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config.service(get_openapi).service(get_events);
 }
 
-/// The OpenAPI description
+/// Get the OpenAPI description
 ///
-/// OpenAPI 3.1 of every endpoint. Fetch it again when the header `X-Service-Spec-Version` of any answer
-/// changes; `If-None-Match` makes that cheap.
+/// OpenAPI 3.1 description of all endpoints. Fetch it again when the header `X-Service-Spec-Version` of any response
+/// changes. Supports `If-None-Match`.
 #[utoipa::path(
-    tag = "Discovery",
     security(()),
     responses(
-        (status = 200, description = "The document.", body = Object, content_type = "application/json"),
-        (status = 304, description = "It is the one named by If-None-Match."),
+        (status = 200, description = "The description.", body = Object, content_type = "application/json"),
+        (status = 304, description = "Not modified."),
     )
 )]
 #[get("/api/developers/openapi.json")]
@@ -26,11 +25,10 @@ async fn get_openapi(site: web::Data<Site>, request: HttpRequest) -> HttpRespons
     site.documents.openapi.answer(&request)
 }
 
-/// The catalog of events
+/// Get the event catalog
 ///
-/// Every event type that a tenant can subscribe to, with JSON Schema and example of its payload.
+/// All event types that webhooks can subscribe to, each with the JSON Schema and an example of its payload.
 #[utoipa::path(
-    tag = "Discovery",
     security(()),
     responses(
         (
@@ -43,7 +41,7 @@ async fn get_openapi(site: web::Data<Site>, request: HttpRequest) -> HttpRespons
                 "resourceType": "user", "schema": {}, "example": {}
             }] })
         ),
-        (status = 304, description = "It is the one named by If-None-Match."),
+        (status = 304, description = "Not modified."),
     )
 )]
 #[get("/api/developers/events.json")]

@@ -3,7 +3,7 @@
 use attestation::{AttestationPolicyStore, Mode};
 use credentials::{PasskeyUse, SignInMeans, SignInPolicy, SignInStore};
 use directory::{Person, Role};
-use kernel::{Ctx, StoreError, Timestamp};
+use kernel::{Ctx, StoreResult, Timestamp};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
 use sign_in::Account;
 use store::{Administrator, Tx};
@@ -88,7 +88,7 @@ pub(crate) async fn missing(
     policy: &SignInPolicy,
     ctx: &Ctx,
     tx: &mut Tx,
-) -> Result<Option<&'static str>, StoreError> {
+) -> StoreResult<Option<&'static str>> {
     what_is_missing(policy, true, ctx, tx).await
 }
 
@@ -109,7 +109,7 @@ async fn what_is_missing(
     passkeys_work: bool,
     ctx: &Ctx,
     tx: &mut Tx,
-) -> Result<Option<&'static str>, StoreError> {
+) -> StoreResult<Option<&'static str>> {
     let any_may_be_enrolled = tx.attestation_policy().await?.mode == Mode::Off;
     let passkeys = PasskeyUse { work: passkeys_work, any_may_be_enrolled };
     let administrators = tx.administrators(lifetime(policy), ctx.now).await?;

@@ -2,6 +2,7 @@
 
 mod attestation;
 pub(crate) mod auth;
+mod call;
 pub(crate) mod developers;
 mod digest;
 mod document;
@@ -19,7 +20,6 @@ pub(crate) mod site;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub(crate) use self::site::Site;
 pub(crate) use self::{
     attestation::known_as,
     document::Document,
@@ -29,6 +29,10 @@ pub(crate) use self::{
         AttestationImpact, ProviderContext, ShownProvider, change_network_policy, change_policy,
         check_policy, impact_of,
     },
+};
+pub(crate) use self::{
+    call::{Answer, Call},
+    site::Site,
 };
 pub use self::{documents::events, openapi::document};
 

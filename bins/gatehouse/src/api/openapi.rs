@@ -9,6 +9,7 @@ use utoipa_actix_web::AppExt;
 use super::routes;
 use gate::errors::{Code, SCIM_JSON};
 
+mod areas;
 mod resources;
 pub(crate) mod values;
 
@@ -17,24 +18,24 @@ pub(crate) mod values;
     info(
         title = "Gatehouse",
         version = "1.0.0",
-        description = "Tenant and integration API of a workforce platform: who may come in, from where, \
-                       with which key, with how fresh a proof, and what everyone is told and can prove afterwards."
+        description = "Tenant and integration API of a workforce platform: sign-in, MFA, single sign-on, SCIM \
+                       provisioning, access policies, step-up authentication, webhooks and a verifiable audit log."
     ),
     servers((url = "/", description = "This server")),
     tags(
-        (name = "Discovery", description = "The description of the API and the catalog of events."),
-        (name = "Sign-in", description = "Signing in step by step, and out."),
-        (name = "SAML", description = "Signing in through an identity provider."),
-        (name = "Step-up", description = "A fresh proof, once, for one act, from one place."),
-        (name = "Sessions", description = "One's own sessions."),
-        (name = "Factors", description = "One's own second factors and recovery codes."),
-        (name = "Profile", description = "One's own profile and password."),
-        (name = "Tokens", description = "One's own personal access tokens."),
-        (name = "People", description = "The people of the tenant."),
-        (name = "Settings", description = "What administrators of the tenant decide."),
-        (name = "Single sign-on", description = "Identity providers and domains of the tenant, for administrators."),
-        (name = "Webhooks", description = "Who is told of what happens, and what came of it; for administrators."),
-        (name = "Audit log", description = "What has happened, for administrators."),
+        (name = "Discovery", description = "API description and event catalog."),
+        (name = "Sign-in", description = "Sign-in and sign-out."),
+        (name = "SAML", description = "Single sign-on through an identity provider."),
+        (name = "Step-up", description = "Authentication for one high-impact action."),
+        (name = "Sessions", description = "Your sessions."),
+        (name = "Factors", description = "Your second factors and recovery codes."),
+        (name = "Profile", description = "Your profile and password."),
+        (name = "Tokens", description = "Your personal access tokens."),
+        (name = "People", description = "Users of the tenant."),
+        (name = "Settings", description = "Policies and users, for administrators."),
+        (name = "Single sign-on", description = "SSO connections and domains, for administrators."),
+        (name = "Webhooks", description = "Webhooks and their deliveries, for administrators."),
+        (name = "Audit log", description = "Audit log, for administrators."),
         (name = "SCIM", description = "SCIM 2.0 provisioning (RFC 7643, RFC 7644).")
     )
 )]
@@ -57,7 +58,7 @@ fn complete(document: &mut Value) {
         (
             // Of any type, which the types that the handlers are described with cannot say.
             "/components/schemas/ScimPatch/properties/Operations/items/properties/value",
-            json!({ "description": "What to add, to put there, or, of a multi-valued attribute, to remove." }),
+            json!({ "description": "Value to add or to replace, or values of a multi-valued attribute to remove." }),
         ),
         ("/components/schemas/PatBody/properties/scopes/uniqueItems", json!(true)),
         ("/components/schemas/MfaPolicy/properties/acceptedFactors/uniqueItems", json!(true)),
@@ -70,7 +71,7 @@ fn complete(document: &mut Value) {
                 "type": "http",
                 "scheme": "bearer",
                 "bearerFormat": "scim_…",
-                "description": "A SCIM token of one tenant, sent together with Accept: application/scim+json.",
+                "description": "SCIM token of a tenant.",
             }),
         ),
         (
@@ -79,7 +80,7 @@ fn complete(document: &mut Value) {
                 "type": "apiKey",
                 "in": "cookie",
                 "name": "authjs.session-token",
-                "description": "The cookie of a session, set by signing in; `__Secure-authjs.session-token` is read too. Ignored beside an Authorization header.",
+                "description": "Session cookie, set by the sign-in. `__Secure-authjs.session-token` is accepted too. Ignored if the request has an Authorization header.",
             }),
         ),
         (
@@ -88,7 +89,7 @@ fn complete(document: &mut Value) {
                 "type": "http",
                 "scheme": "bearer",
                 "bearerFormat": "pat_…",
-                "description": "A personal access token with the scope that the operation names.",
+                "description": "Personal access token with the scope that the operation requires.",
             }),
         ),
     ];
@@ -108,6 +109,9 @@ fn complete(document: &mut Value) {
     let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else { return };
     for (path, item) in paths {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            if let (Some(operation), Some(tag)) = (operation.as_object_mut(), areas::tag(path)) {
+                operation.insert("tags".into(), json!([tag]));
+            }
             resources::complete(path, method, operation);
             proves(operation);
             describe_optional_body(operation);
@@ -126,21 +130,24 @@ fn add_common_answers(path: &str, operation: &mut Value) {
     let guarded = operation.get("security").and_then(Value::as_array).is_some_and(|security| {
         security.iter().any(|one| one.as_object().is_some_and(|one| !one.is_empty()))
     });
-    let mut common = vec![("500", "The service failed; the log knows more."), ("503", "Try again soon.")];
+    let mut common = vec![
+        ("500", "Internal error; the server log has the details."),
+        ("503", "Overloaded; retry after the time in Retry-After."),
+    ];
     if guarded {
         common.push((
             "401",
-            "No valid credential: absent, unknown, malformed or revoked; SESSION_REVOKED, ACCOUNT_DISABLED.",
+            "No valid credential: missing, unknown, malformed or revoked; SESSION_REVOKED; ACCOUNT_DISABLED.",
         ));
-        common.push(("403", "A valid credential that may not do this."));
+        common.push(("403", "The credential lacks the permission."));
         if scim {
-            common.push(("429", "The tenant's rate is used up; Retry-After says for how long."));
+            common.push(("429", "The tenant exceeded its rate; retry after the time in Retry-After."));
         }
     }
     if operation.get("requestBody").is_some() {
-        common.push(("400", "The body is malformed; `error` begins with the field's path."));
-        common.push(("413", "The body is larger than 1 MiB."));
-        common.push(("415", "The body is not of a type that is taken."));
+        common.push(("400", "The body is malformed; `error` starts with the path of the field."));
+        common.push(("413", "The body exceeds 1 MiB."));
+        common.push(("415", "Unsupported media type."));
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     for (status, description) in common {
@@ -252,7 +259,7 @@ fn proves(operation: &mut Value) {
         "name": "X-StepUp-Token",
         "in": "header",
         "required": false,
-        "description": "The token of a step-up for the purpose that the refusal names; good once.",
+        "description": "Step-up token for the purpose that the error response names. Valid once.",
         "schema": { "type": "string" },
     });
     if let Some(parameters) = operation.get_mut("parameters").and_then(Value::as_array_mut) {
@@ -285,7 +292,7 @@ fn codes() -> String {
     let line =
         |code: &Code| format!("- `{}` ({}): {}", code.as_str(), code.status().as_u16(), code.meaning());
     let lines: Vec<_> = Code::ALL.iter().map(line).collect();
-    ["What programs know the problem by:\n", &lines.join("\n")].join("\n")
+    ["Error code:\n", &lines.join("\n")].join("\n")
 }
 
 fn error_schema() -> Value {
@@ -293,11 +300,11 @@ fn error_schema() -> Value {
         "type": "object",
         "required": ["error"],
         "properties": {
-            "error": { "type": "string", "description": "A sentence a person can act on." },
+            "error": { "type": "string", "description": "What is wrong and what to do." },
             "code": { "type": "string", "description": codes() },
             "reason": { "type": "string" },
-            "purpose": { "type": "string", "description": "With STEP_UP_REQUIRED: what a proof is asked for." },
-            "requiresPhishingResistant": { "type": "boolean", "description": "With STEP_UP_REQUIRED, where only a passkey counts." },
+            "purpose": { "type": "string", "description": "With STEP_UP_REQUIRED: the purpose." },
+            "requiresPhishingResistant": { "type": "boolean", "description": "With STEP_UP_REQUIRED: present if only a passkey is accepted." },
         },
         "example": { "error": "there is nothing at this address", "code": "NOT_FOUND" },
     })
@@ -317,7 +324,7 @@ fn scim_error_schema(more: &[&str]) -> Value {
                 "type": "string",
                 "enum": ScimType::ALL.map(ScimType::as_str),
             },
-            "detail": { "type": "string", "description": "Names the attribute." },
+            "detail": { "type": "string", "description": "Name of the attribute." },
         },
         "example": {
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],

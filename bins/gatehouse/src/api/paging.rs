@@ -22,9 +22,9 @@ const MOST: i64 = 200;
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what Page reads")]
 pub(crate) struct PageQuery {
-    /// `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     cursor: Option<String>,
-    /// How many, 50 by default; more than 200 is 200.
+    /// Page size: 50 by default, at most 200.
     #[param(minimum = 1)]
     limit: Option<i64>,
 }

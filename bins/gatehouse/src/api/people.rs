@@ -1,6 +1,6 @@
 //! `/api/people`: the people of the tenant, for its people and their programs.
 
-use actix_web::{HttpResponse, get, patch, web};
+use actix_web::{get, patch};
 use directory::{PeopleStore, Person, ProfileChanges};
 use kernel::{Ctx, Email, UserId};
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,12 @@ use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    Site,
     me::{NewPhone, Patched, phone_numbers},
     openapi::values,
     paging::{Page, PageQuery},
 };
+use crate::api::{Answer, Call};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::{Permission, ReadPeople, WritePeople},
@@ -25,7 +24,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config.service(list_people).service(get_person).service(patch_person);
 }
 
-/// A person as the people of the tenant see them.
+/// A user, as other users of the tenant see them.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ShownPerson {
@@ -39,7 +38,7 @@ struct ShownPerson {
     title: Option<String>,
     #[schema(required)]
     department: Option<String>,
-    /// Whether they may sign in.
+    /// Whether the user may sign in.
     active: bool,
 }
 
@@ -56,18 +55,18 @@ impl From<Person> for ShownPerson {
     }
 }
 
-/// A page of people.
+/// A page of users.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PersonList {
     users: Vec<ShownPerson>,
-    /// Where the next page begins, if there is one.
+    /// Cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     next_cursor: Option<String>,
 }
 
-/// What administrators may change of a person's profile.
+/// Changes of a user's profile by an administrator.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PersonBody {
@@ -80,80 +79,68 @@ struct PersonBody {
     #[serde(default)]
     #[schema(value_type = Option<values::PersonText>)]
     department: Patched<String>,
-    /// All of them; they take the place of those there were.
+    /// Replaces all telephone numbers.
     #[schema(max_items = 10)]
     phone_numbers: Option<Vec<NewPhone>>,
 }
 
-/// List the people of the tenant
+/// List the users of the tenant
 #[utoipa::path(
-    tag = "People",
     security(("sessionCookie" = []), ("personalAccessToken" = ["read:hcm"])),
     params(PageQuery),
     responses(
-        (status = 200, description = "In the order in which they came.", body = PersonList),
+        (status = 200, description = "Oldest first.", body = PersonList),
         (status = 400, description = "INVALID_CURSOR, or a malformed limit."),
     )
 )]
 #[get("/api/people")]
-async fn list_people(
-    site: web::Data<Site>,
-    access: Access<ReadPeople>,
-    query: Page,
-) -> Result<HttpResponse, Problem> {
-    let (people, next_cursor) = page(&site, &access, &query).await?;
+async fn list_people(call: Call<ReadPeople>, query: Page) -> Answer {
+    let (people, next_cursor) = page(&call, &query).await?;
     let users = people.into_iter().map(ShownPerson::from).collect();
     Ok(answer(&PersonList { users, next_cursor }))
 }
 
 /// A page of the tenant's people, and where the next one begins.
 pub(crate) async fn page<P: Permission>(
-    site: &Site,
-    access: &Access<P>,
+    call: &Call<P>,
     query: &Page,
 ) -> Result<(Vec<Person>, Option<String>), Problem> {
-    let (after, limit) = (query.after::<UserId>(site, access.tenant())?, query.limit());
+    let (after, limit) = (query.after::<UserId>(&call.site, call.tenant())?, query.limit());
     let work = async move |_: &Ctx, tx: &mut Tx| tx.people(after.as_ref(), limit + 1).await;
-    Ok(query.cut(site, access.tenant(), access.read(work).await?, |person| person.id.as_str()))
+    Ok(query.cut(&call.site, call.tenant(), call.read(work).await?, |person| person.id.as_str()))
 }
 
-/// Read a person of the tenant
+/// Get a user of the tenant
 #[utoipa::path(
-    tag = "People",
     security(("sessionCookie" = []), ("personalAccessToken" = ["read:hcm"])),
     params(("id" = String, Path, description = "usr_…")),
     responses(
-        (status = 200, description = "The person.", body = ShownPerson),
-        (status = 404, description = "The tenant has no person of this id."),
+        (status = 200, description = "The user.", body = ShownPerson),
+        (status = 404, description = "The tenant has no user with this ID."),
     )
 )]
 #[get("/api/people/{id}")]
-async fn get_person(access: Access<ReadPeople>, id: web::Path<String>) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
-    let person = access.read(async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &id).await).await?;
+async fn get_person(call: Call<ReadPeople>) -> Answer {
+    let id: UserId = call.id()?;
+    let person = call.read(async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &id).await).await?;
     Ok(answer(&ShownPerson::from(person)))
 }
 
-/// Change a person's profile
+/// Update a user's profile
 ///
-/// For administrators.
+/// Requires an administrator.
 #[utoipa::path(
-    tag = "People",
     security(("sessionCookie" = []), ("personalAccessToken" = ["write:hcm"])),
     params(("id" = String, Path, description = "usr_…")),
     responses(
-        (status = 200, description = "The person as they are now.", body = ShownPerson),
+        (status = 200, description = "The updated user.", body = ShownPerson),
         (status = 400, description = "A field is malformed or unknown."),
-        (status = 404, description = "The tenant has no person of this id."),
+        (status = 404, description = "The tenant has no user with this ID."),
     )
 )]
 #[patch("/api/people/{id}")]
-async fn patch_person(
-    access: Access<WritePeople>,
-    id: web::Path<String>,
-    body: Json<PersonBody>,
-) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+async fn patch_person(call: Call<WritePeople>, body: Json<PersonBody>) -> Answer {
+    let id: UserId = call.id()?;
     let changes = ProfileChanges {
         display_name: body.0.display_name.into_change(),
         title: body.0.title.into_change(),
@@ -161,5 +148,5 @@ async fn patch_person(
         phone_numbers: body.0.phone_numbers.map(phone_numbers),
     };
     let work = async move |ctx: &Ctx, tx: &mut Tx| crate::people::change_profile(ctx, tx, &id, changes).await;
-    Ok(answer(&ShownPerson::from(access.write(work).await?)))
+    Ok(answer(&ShownPerson::from(call.write(work).await?)))
 }

@@ -29,57 +29,64 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Look whether a tenant's audit log, or an export of it, is what was sealed. Exit status 1 if it is not
+    /// Verify a tenant's audit log, or an export of it. Exits with 1 if the log was changed after it was sealed
+    #[command(after_help = "Example:\n  gatehouse audit verify --tenant acme")]
     Verify {
-        /// The tenant's slug, to verify the database
+        /// Slug of the tenant whose log in the database is verified
         #[arg(long, required_unless_present = "file")]
         tenant: Option<String>,
-        /// An export with proofs (format=ndjson&proofs=true), to verify without the database
+        /// Export with proofs (format=ndjson&proofs=true) to verify without the database
         #[arg(long, conflicts_with_all = ["tenant", "checkpoint"])]
         file: Option<PathBuf>,
-        /// A checkpoint that was kept elsewhere: that the log begins with it. May be said again
+        /// Checkpoint kept outside of the server: verify that the log extends it. Repeatable
         #[arg(long, value_name = "FILE")]
         checkpoint: Vec<PathBuf>,
-        /// The key that verifies checkpoints; without it those of this installation. May be said again
+        /// Public key that verifies checkpoints [default: the keys of this installation]. Repeatable
         #[arg(long, value_name = "KEY")]
         key: Vec<String>,
-        /// The id of a master key that was retired: MACs made with it are not verified. May be said again
+        /// ID of a retired master key: MACs made with it are not verified. Repeatable
         #[arg(long, value_name = "ID", conflicts_with = "file")]
         retired_key: Vec<String>,
     },
-    /// Print the keys that verify a tenant's checkpoints
+    /// Print the public keys that verify a tenant's checkpoints
+    #[command(after_help = "Example:\n  gatehouse audit key --tenant acme")]
     Key {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
     },
-    /// Say how long a tenant's entries are kept
+    /// Set how long a tenant's audit entries are kept
+    #[command(after_help = "Example:\n  gatehouse audit retain --tenant acme --days 400")]
     Retain {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// Days, from 1 to 36500
+        /// Days to keep entries: 1 to 36500
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=36500), required_unless_present = "forever")]
         days: Option<u32>,
-        /// As long as there is the database
+        /// Keep entries forever
         #[arg(long, conflicts_with = "days")]
         forever: bool,
     },
-    /// Drop a tenant's entries whose time is over; their hashes stay. Verifies the log first, and drops nothing of one that is not what was sealed
-    Drop {
-        /// The tenant's slug
+    /// Purge a tenant's entries that are past retention; their hashes stay. Verifies the log first and purges nothing if it was changed
+    #[command(alias = "drop", after_help = "Example:\n  gatehouse audit purge --tenant acme")]
+    Purge {
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// The id of a master key that was retired: MACs made with it are not verified. May be said again
+        /// ID of a retired master key: MACs made with it are not verified. Repeatable
         #[arg(long, value_name = "ID")]
         retired_key: Vec<String>,
     },
-    /// Erase the addresses from which somebody has acted; proofs stay valid
+    /// Erase the IP addresses in a user's audit entries; proofs stay valid
+    #[command(
+        after_help = "Example:\n  gatehouse audit erase --tenant acme --user usr_01jz2222222222222222222222"
+    )]
     Erase {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// The id of the person: usr_…
+        /// ID of the user: usr_…
         #[arg(long)]
         user: UserId,
     },
@@ -89,14 +96,14 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
     let folder = raw.settings()?.data_dir;
     secrets::read_kept(&folder, raw)?;
     let settings = raw.settings()?;
-    // An export is verified where there is no database.
+    // Verifying an export needs no database.
     if let Command::Verify { file: Some(file), key, .. } = &command {
         return verify_file(file, key, &settings);
     }
     let office = Operator::open_with(&settings, env).await?;
     match command {
         Command::Verify { tenant, checkpoint, key, retired_key, .. } => {
-            let tenant = tenant.ok_or("--tenant: say whose log")?;
+            let tenant = tenant.ok_or("--tenant: name the tenant whose log to verify")?;
             let said = VerifyOptions { known: checkpoint, keys: key, retired: retired_key };
             verify_database(&tenant, &said, &settings, &office).await
         }
@@ -107,29 +114,29 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
             Ok(Report::new(json!({ "keys": keys }), keys.join("\n")))
         }
         Command::Retain { tenant, days, .. } => retention::retain(&tenant, days, &settings, &office).await,
-        Command::Drop { tenant, retired_key } => {
+        Command::Purge { tenant, retired_key } => {
             retention::purge_old(&tenant, &retired_key, &settings, &office).await
         }
         Command::Erase { tenant, user } => erase(&tenant, &user, &office).await,
     }
 }
 
-/// The keys that are said, or else those of the installation.
+/// Returns the keys given on the command line, or those of this installation.
 fn keys(said: &[String], settings: &Settings, tenant: &str) -> Result<Vec<CheckpointKey>> {
     let parse = |text: &String| {
-        CheckpointKey::parse(text).ok_or_else(|| format!("--key: not a key of checkpoints: {text}"))
+        CheckpointKey::parse(text).ok_or_else(|| format!("--key: not a public key of checkpoints: {text}"))
     };
     let mut keys = said.iter().map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
     if keys.is_empty() {
         keys = own(settings).of(tenant);
     }
     if keys.is_empty() {
-        return Err("there is no key: say --key, or set GATEHOUSE_MASTER_KEY".into());
+        return Err("No key to verify with: set --key or GATEHOUSE_MASTER_KEY".into());
     }
     Ok(keys)
 }
 
-/// What a verification of the database is told.
+/// Options of a verification in the database.
 struct VerifyOptions {
     known: Vec<PathBuf>,
     keys: Vec<String>,
@@ -161,7 +168,7 @@ async fn verify_database(
     let look = async |tx: &mut Tx| verify(tx, &name, with, checkpoints).await;
     let found = office.store.at_one_moment::<_, StoreError>(tenant.id, look).await?;
     let mut seen = format!(
-        "{} entries in the log of {}, root {}; {} hashed again, {} dropped, {} waiting, {} checkpoints compared, {} MACs verified",
+        "{} entries in the log of {}, root {}\nRehashed {}, purged {}, unsealed {}; compared {} checkpoints, verified {} MACs",
         found.size,
         tenant.slug,
         found.root,
@@ -171,12 +178,12 @@ async fn verify_database(
         found.checkpoints,
         found.macs
     );
-    // A slug is a column of the database like any other: the id, which is in each signature, says whose log it is.
+    // The slug is a database column that an attacker can change. The ID is part of each signature.
     let origin = Checkpoint::new(&name, 0, [0; 32]).origin;
-    seen.push_str("\nthe log is ");
+    seen.push_str("\nOrigin: ");
     seen.push_str(&origin);
     if entries.is_empty() {
-        seen.push_str("\nno MAC was verified: that needs GATEHOUSE_MASTER_KEY");
+        seen.push_str("\nMACs were not verified: set GATEHOUSE_MASTER_KEY");
     }
     let mut json = serde_json::to_value(&found)?;
     if let Some(json) = json.as_object_mut() {
@@ -186,13 +193,13 @@ async fn verify_database(
     Ok(verdict(json, seen, &found.findings, found.count))
 }
 
-/// What was looked at, each finding, and what that means.
+/// Reports the scope of a verification, each finding and the conclusion.
 fn verdict(json: serde_json::Value, seen: String, findings: &[Finding], count: usize) -> Report {
     let mut lines = vec![seen];
     lines.extend(findings.iter().map(ToString::to_string));
     lines.push(match count {
-        0 => "nothing was changed".into(),
-        count => format!("{count} findings: this is not the log that was sealed"),
+        0 => "The log is unchanged since it was sealed".into(),
+        count => format!("{count} findings: the log was changed after it was sealed"),
     });
     Report { json, lines: lines.join("\n"), failed: count > 0 }
 }
@@ -201,7 +208,7 @@ fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Repo
     let open = || File::open(path).map_err(|error| format!("{}: {error}", path.display()));
     let mut first = String::new();
     std::io::BufRead::read_line(&mut BufReader::new(open()?), &mut first)?;
-    // Whose it is decides which of our keys are asked; that it is theirs is verified with them.
+    // The unverified tenant ID only selects keys; the signature is then verified with them.
     let head: serde_json::Value = serde_json::from_str(&first).unwrap_or_default();
     let note = head.get("checkpoint").and_then(serde_json::Value::as_str).unwrap_or_default();
     let tenant = Checkpoint::read(note).ok().and_then(|read| read.tenant().map(str::to_owned));
@@ -209,7 +216,7 @@ fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Repo
     let found = verify_export(BufReader::new(open()?), &keys)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let seen = format!(
-        "{} entries of the log of {} with {}, root {}; {} left out between the first and the last",
+        "{} entries of the log of {} (size {}, root {}); {} left out between the first and the last",
         found.entries, found.tenant, found.size, found.root, found.left_out
     );
     Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
@@ -234,6 +241,6 @@ async fn erase(tenant: &str, user: &UserId, office: &Operator) -> Result<Report>
             some => erased += some,
         }
     }
-    let said = format!("the addresses of {erased} entries of {} are erased", tenant.slug);
+    let said = format!("Erased the IP addresses of {erased} entries of {}", tenant.slug);
     Ok(Report::new(json!({ "erased": erased }), said))
 }

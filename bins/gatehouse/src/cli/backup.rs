@@ -11,17 +11,17 @@ use crate::config::Settings;
 
 #[derive(Args)]
 pub(crate) struct Command {
-    /// The file to write, which must not exist
+    /// File to write. Must not exist
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 }
 
 pub(crate) fn run(command: &Command, settings: &Settings) -> Result<Report> {
     let DatabaseUrl::Sqlite(path) = &settings.database_url else {
-        return Err("on PostgreSQL use pg_dump --format=custom; see docs/operations.md".into());
+        return Err("backup copies SQLite databases only. On PostgreSQL use pg_dump --format=custom".into());
     };
     if !path.exists() {
-        return Err(format!("{}: there is no database yet", path.display()).into());
+        return Err(format!("{}: the database does not exist", path.display()).into());
     }
     let shown = command.to.display();
     let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&command.to);
@@ -33,6 +33,6 @@ pub(crate) fn run(command: &Command, settings: &Settings) -> Result<Report> {
         return Err(problem.into());
     }
     let bytes = file.metadata()?.len();
-    let lines = format!("{shown}: {bytes} bytes; keep secrets.toml too, and apart from it");
+    let lines = format!("Wrote {bytes} bytes to {shown}. Also back up secrets.toml, in a separate place.");
     Ok(Report::new(json!({ "file": command.to, "bytes": bytes }), lines))
 }

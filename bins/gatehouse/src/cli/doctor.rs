@@ -1,4 +1,4 @@
-//! `gatehouse doctor`: looks at everything that an installation needs, and says what to do about what is wrong.
+//! `gatehouse doctor`: checks an installation and says how to fix each problem.
 
 mod audit_logs;
 mod findings;
@@ -25,7 +25,7 @@ use crate::{
 };
 use gate::tls;
 
-/// How far the database's clock may be from ours, in milliseconds.
+/// Tolerated difference of the database's clock, in milliseconds.
 const SKEW: u64 = 2000;
 
 pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
@@ -37,7 +37,7 @@ pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
     match settings {
         Err(error) => findings.fail("settings", error.to_string()),
         Ok(settings) => {
-            findings.ok("settings", "all can be used");
+            findings.ok("settings", "all settings are valid");
             keys(&mut findings, &raw, &settings);
             if let DatabaseUrl::Sqlite(path) = &settings.database_url {
                 folder(&mut findings, path.parent().unwrap_or(Path::new(".")));
@@ -58,9 +58,11 @@ fn keys(findings: &mut Findings, raw: &Raw, settings: &Settings) {
     let shared = matches!(settings.database_url, DatabaseUrl::Postgres(_));
     for name in ["auth_secret", "master_key"] {
         match (raw.has(name), shared) {
-            (true, _) => findings.ok("keys", format!("{name} is set and strong")),
-            (false, false) => findings.ok("keys", format!("{name} will be made at the first start")),
-            (false, true) => findings.fail("keys", format!("{name} is not set: the server will not start")),
+            (true, _) => findings.ok("keys", format!("{name} is set")),
+            (false, false) => findings.ok("keys", format!("{name} will be generated at the first start")),
+            (false, true) => {
+                findings.fail("keys", format!("{name} is not set, so the server will not start"));
+            }
         }
     }
     let files: BTreeSet<_> = SECRETS
@@ -74,7 +76,10 @@ fn keys(findings: &mut Findings, raw: &Raw, settings: &Settings) {
         if let Some(mode) = mode(path).filter(|mode| mode & 0o007 != 0) {
             findings.warn(
                 "keys",
-                format!("{} is open to everybody on this machine ({mode:03o}): chmod 600", path.display()),
+                format!(
+                    "{} is accessible to all users of this machine ({mode:03o}). Run chmod 600",
+                    path.display()
+                ),
             );
         }
     }
@@ -84,27 +89,30 @@ fn mode(path: &Path) -> Option<u32> {
     Some(std::fs::metadata(path).ok()?.permissions().mode() & 0o777)
 }
 
-/// Free space under which an operator wants to know.
+/// Free space in bytes below which the doctor warns.
 const LITTLE: u64 = 1 << 30;
 
 fn folder(findings: &mut Findings, folder: &Path) {
     let shown = folder.display();
     let Ok(about) = std::fs::metadata(folder) else {
-        return findings.ok("data folder", format!("{shown} will be made at the first start"));
+        return findings.ok("data directory", format!("{shown} will be created at the first start"));
     };
     let mut problems = Vec::new();
     if about.mode() & 0o007 != 0 {
-        problems.push(format!("{shown} is open to everybody on this machine: chmod 700"));
+        problems.push(format!("{shown} is accessible to all users of this machine. Run chmod 700"));
     }
     let free = rustix::fs::statvfs(folder).map(|space| space.f_bavail.saturating_mul(space.f_frsize));
     match free {
         Ok(free) if free < LITTLE => {
-            problems.push(format!("{shown} has {} MB left; on a full disk changes are refused", free >> 20));
+            problems.push(format!(
+                "{shown} has {} MB of free space. On a full disk the server refuses changes",
+                free >> 20
+            ));
         }
         Ok(_) => {}
         Err(error) => problems.push(format!("{shown}: {error}")),
     }
-    findings.unless("data folder", problems, format!("{shown} is private and has room"));
+    findings.unless("data directory", problems, format!("{shown} is private and has free space"));
 }
 
 async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
@@ -112,66 +120,69 @@ async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     if let DatabaseUrl::Sqlite(path) = &settings.database_url
         && !path.exists()
     {
-        return findings.ok(CHECK, format!("{} will be made at the first start", path.display()));
+        return findings.ok(CHECK, format!("{} will be created at the first start", path.display()));
     }
     let started = Instant::now();
     let examined = match timeout(PATIENCE, Examination::of(&settings.database_url)).await {
         Ok(Ok(examined)) => examined,
         Ok(Err(error)) => return findings.fail(CHECK, error.to_string()),
-        Err(_) => return findings.fail(CHECK, format!("no answer within {PATIENCE:?}")),
+        Err(_) => return findings.fail(CHECK, format!("no response within {PATIENCE:?}")),
     };
     let took = started.elapsed();
     for damage in &examined.damage {
-        findings.fail(CHECK, format!("damaged, restore a backup: {damage}"));
+        findings.fail(CHECK, format!("damaged: {damage}. Restore a backup"));
     }
     for problem in &examined.guards {
-        findings.fail("audit log", format!("{problem}: gatehouse audit verify says what was changed"));
+        findings.fail("audit log", format!("{problem}. Run gatehouse audit verify to find changes"));
     }
     if examined.behind {
-        findings.fail(CHECK, "the schema is behind this program: run gatehouse migrate");
+        findings.fail(CHECK, "the schema is older than this program. Run gatehouse migrate");
     }
     if let Some(refuses) = &examined.refuses {
-        findings.fail(CHECK, format!("takes no changes: {refuses}"));
+        findings.fail(CHECK, format!("does not accept changes: {refuses}"));
     }
-    let well = format!("{} answers in {} ms", examined.version, took.as_millis());
+    let well = format!("{} responds in {} ms", examined.version, took.as_millis());
     findings.unless(CHECK, doctor_warnings(&examined, settings, env), well);
 }
 
-/// What works and may do harm.
+/// Returns problems that do not stop the server but may do harm.
 fn doctor_warnings(examined: &Examination, settings: &Settings, env: &dyn Env) -> Vec<String> {
     let mut problems = Vec::new();
     if !examined.safe {
         let how = if examined.encrypted == Some(true) {
-            "encrypted, but with whatever certificate"
+            "encrypted, but the certificate is not verified"
         } else {
             "not encrypted"
         };
         problems.push(format!(
-            "the connection to the database is {how}: add ?sslmode=verify-full to its address"
+            "the connection to the database is {how}. Add ?sslmode=verify-full to database_url"
         ));
     }
     if !examined.durable {
         problems.push(
-            "fsync, full_page_writes or synchronous_commit is off: what was answered may be lost in a crash"
+            "fsync, full_page_writes or synchronous_commit is off, so a crash may lose committed changes"
                 .into(),
         );
     }
     if let Some(theirs) = examined.now {
         let skew = theirs.unix_millis().abs_diff(env.now().unix_millis());
         if skew > SKEW {
-            problems.push(format!("the database's clock is {} s from ours: run NTP on both", skew / 1000));
+            problems.push(format!(
+                "the clocks of the database and this machine differ by {} s. Run NTP on both",
+                skew / 1000
+            ));
         }
     }
     let workers =
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let wanted = i64::try_from(workers.saturating_mul(settings.database_pool)).unwrap_or(i64::MAX);
     if let Some(max) = examined.max_connections.filter(|max| wanted > max - 5) {
-        problems.push(format!("this server may open {wanted} connections and the database takes {max} from everybody: lower database_pool"));
+        problems.push(format!("this server may open {wanted} connections, but max_connections of the database is {max}. Lower database_pool"));
     }
     problems
 }
 
-/// Nothing is said where the database cannot be asked: that was said already.
+/// Reports nothing if the database cannot be read, which another check reports.
 async fn identity_providers(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     const CHECK: &str = "identity providers";
     let there = match &settings.database_url {
@@ -190,15 +201,17 @@ async fn identity_providers(findings: &mut Findings, settings: &Settings, env: &
     let mut problems = Vec::new();
     if expiry.expired > 0 {
         problems.push(format!(
-            "the signing certificates of {} have ended: nobody signs in through them; gatehouse saml list says when",
+            "{} SSO connections have only expired signing certificates, so nobody can sign in through them. List them with gatehouse saml list",
             expiry.expired
         ));
     }
     if expiry.within_30_days > 0 {
-        problems
-            .push(format!("the last signing certificate of {} ends within 30 days", expiry.within_30_days));
+        problems.push(format!(
+            "the last signing certificate of {} SSO connections expires within 30 days",
+            expiry.within_30_days
+        ));
     }
-    let well = format!("{} with certificates that are good for longer", expiry.providers);
+    let well = format!("{} SSO connections have certificates valid for more than 30 days", expiry.providers);
     findings.unless(CHECK, problems, well);
 }
 
@@ -206,7 +219,7 @@ fn address(findings: &mut Findings, settings: &Settings) {
     match TcpListener::bind(settings.bind) {
         Ok(_) => findings.ok("address", format!("{} is free", settings.bind)),
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-            findings.ok("address", format!("something listens on {}: the server, if it runs", settings.bind));
+            findings.ok("address", format!("{} is in use, by the server if it is running", settings.bind));
         }
         Err(error) => findings.fail("address", format!("{}: {error}", settings.bind)),
     }
@@ -214,23 +227,23 @@ fn address(findings: &mut Findings, settings: &Settings) {
     let https = settings.base_url.as_deref().map_or(settings.tls.is_some(), |url| url.starts_with("https:"));
     let mut problems = Vec::new();
     if public && settings.base_url.is_none() {
-        problems.push("base_url is not set: clients are told the address that is listened on".into());
+        problems.push("base_url is not set, so links use the address of bind".into());
     }
     if public && !https {
-        problems.push("clients come without TLS: set tls_cert and tls_key, or put a proxy in front and base_url to https".into());
+        problems.push(
+            "clients connect without TLS. Set tls_cert and tls_key, or use a proxy and set base_url to https"
+                .into(),
+        );
     }
     if https && settings.tls.is_none() && settings.trusted_proxies.is_empty() {
         problems.push(
-            "https is a proxy's and trusted_proxies is not set: everybody has the proxy's address".into(),
+            "a proxy terminates TLS but trusted_proxies is not set, so all clients appear with the proxy's address".into(),
         );
     }
-    if public && settings.metrics_bind.is_none() {
-        problems.push("/metrics is open to whoever reaches the server: set metrics_bind".into());
-    }
-    findings.unless("exposure", problems, "fits the address");
+    findings.unless("exposure", problems, "TLS and base_url match the address");
 }
 
-/// Days before its end at which a certificate should have been replaced.
+/// Days before the expiry of a certificate at which the doctor warns.
 const SOON: i64 = 21;
 
 fn certificate(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
@@ -238,9 +251,9 @@ fn certificate(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     match tls::load(files) {
         Err(problem) => findings.fail("certificate", problem),
         Ok(loaded) => match (loaded.ends - env.now().unix_millis() / 1000).div_euclid(86_400) {
-            days if days < 0 => findings.fail("certificate", "it has ended"),
-            days if days < SOON => findings.warn("certificate", format!("it ends in {days} days")),
-            days => findings.ok("certificate", format!("it fits its key and ends in {days} days")),
+            days if days < 0 => findings.fail("certificate", "expired"),
+            days if days < SOON => findings.warn("certificate", format!("expires in {days} days")),
+            days => findings.ok("certificate", format!("matches its key and expires in {days} days")),
         },
     }
 }
@@ -254,12 +267,12 @@ fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
         Ok(loaded) => match loaded.metadata.filter(|metadata| metadata.is_overdue(env.now())) {
             Some(metadata) => findings.warn(
                 "authenticators",
-                format!("there is newer metadata since {}: fetch it", metadata.next_update),
+                format!("newer metadata is available since {}. Download it", metadata.next_update),
             ),
             None => findings.ok(
                 "authenticators",
                 format!(
-                    "{} makes can be proved by certificates of their own; {} certificates prove any",
+                    "{} models have certificates of their own; {} certificates apply to any model",
                     loaded.roots.provable_models(),
                     loaded.roots.of_any()
                 ),
@@ -268,7 +281,7 @@ fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     }
 }
 
-/// Open files that a busy server needs: a connection is one.
+/// Open files that a busy server needs; each connection is one.
 const FILES: u64 = 4096;
 
 fn files(findings: &mut Findings) {
@@ -277,9 +290,9 @@ fn files(findings: &mut Findings) {
         Some(limit) if limit < FILES => {
             findings.warn(
                 "open files",
-                format!("{limit} at most, which is as many connections: ulimit -n 65536"),
+                format!("the limit of {limit} open files also limits connections. Run ulimit -n 65536"),
             );
         }
-        _ => findings.ok("open files", "enough"),
+        _ => findings.ok("open files", "the limit is high enough"),
     }
 }

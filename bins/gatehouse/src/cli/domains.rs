@@ -6,35 +6,41 @@ use audit::{
 };
 use clap::Subcommand;
 use kernel::{Ctx, StoreError};
-use saml_sp::{DomainError, DomainStore, EmailDomain, Method};
+use saml_sp::{DomainError, DomainStore, EmailDomain, Method, VerifiedDomain};
 use serde_json::json;
 use store::Tx;
 
-use super::{operator::Operator, report::Report, report::Result};
+use super::{
+    operator::Operator,
+    report::{Report, Result, table},
+};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Take it as proved that a domain is a tenant's: people with its addresses are led to that tenant's identity provider
+    /// Verify a domain for a tenant without a DNS record: its users sign in with the tenant's identity provider
+    #[command(after_help = "Example:\n  gatehouse domain verify --tenant acme --domain example.com")]
     Verify {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// Such as example.com
+        /// Domain, such as example.com
         #[arg(long)]
         domain: EmailDomain,
     },
-    /// List the domains that a tenant has proved
+    /// List a tenant's verified domains
+    #[command(after_help = "Example:\n  gatehouse domain list --tenant acme")]
     List {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
     },
-    /// Take a domain from a tenant: another may prove it then
+    /// Remove a verified domain from a tenant; another tenant can then verify it
+    #[command(after_help = "Example:\n  gatehouse domain remove --tenant acme --domain example.com")]
     Remove {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// Such as example.com
+        /// Domain, such as example.com
         #[arg(long)]
         domain: EmailDomain,
     },
@@ -58,7 +64,7 @@ async fn verify(tenant: &str, domain: EmailDomain, office: &Operator) -> Result<
         Ok::<_, DomainError>(Audited::of_changes((), event.into_iter().collect()))
     });
     write.await?;
-    let said = format!("{domain} is {}'s", tenant.slug);
+    let said = format!("Verified {domain} for {}", tenant.slug);
     Ok(Report::new(json!({ "domain": domain, "verified": true }), said))
 }
 
@@ -69,9 +75,16 @@ async fn list(tenant: &str, office: &Operator) -> Result<Report> {
     let shown = found.iter().map(
         |one| json!({ "domain": one.domain, "method": one.method.as_str(), "verifiedAt": one.verified_at }),
     );
-    let lines =
-        found.iter().map(|one| format!("{}  {}  {}", one.domain, one.method.as_str(), one.verified_at));
-    Ok(Report::new(json!({ "domains": shown.collect::<Vec<_>>() }), lines.collect::<Vec<_>>().join("\n")))
+    let row = |one: &VerifiedDomain| {
+        vec![one.domain.to_string(), one.method.as_str().to_owned(), one.verified_at.to_string()]
+    };
+    let rows = found.iter().map(row).collect();
+    let empty = format!(
+        "{0} has no verified domains. Verify one with: gatehouse domain verify --tenant {0} --domain example.com",
+        tenant.slug
+    );
+    let lines = table(&["DOMAIN", "METHOD", "VERIFIED"], rows, &empty);
+    Ok(Report::new(json!({ "domains": shown.collect::<Vec<_>>() }), lines))
 }
 
 async fn remove(tenant: &str, domain: EmailDomain, office: &Operator) -> Result<Report> {
@@ -82,6 +95,6 @@ async fn remove(tenant: &str, domain: EmailDomain, office: &Operator) -> Result<
         Ok::<_, DomainError>(Audited::new((), Event::new(wanted.as_str(), &DomainRemoved {})))
     });
     write.await?;
-    let said = format!("{domain} is {}'s no more", tenant.slug);
+    let said = format!("Removed {domain} from {}", tenant.slug);
     Ok(Report::new(json!({ "domain": domain, "deleted": true }), said))
 }

@@ -1,4 +1,4 @@
-//! `gatehouse config`, and the documents that need no database.
+//! `gatehouse config`, and commands that print documents.
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -9,7 +9,8 @@ use crate::config::{LogFormat, Raw};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Check all settings and print them, without secrets
+    /// Check all settings and print them without secrets
+    #[command(after_help = "Example:\n  gatehouse config check")]
     Check,
 }
 
@@ -18,12 +19,12 @@ pub(crate) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
     let shared = matches!(settings.database_url, DatabaseUrl::Postgres(_));
     let secret = |set: bool| match (set, shared) {
         (true, _) => "set",
-        (false, false) => "made at the first start",
-        (false, true) => "missing: serve will refuse to start",
+        (false, false) => "generated at the first start",
+        (false, true) => "missing: the server will not start",
     };
     let database = match &settings.database_url {
         DatabaseUrl::Sqlite(path) => format!("sqlite:{}", path.display()),
-        // It holds a password.
+        // The URL contains a password.
         DatabaseUrl::Postgres(_) => "postgres://…".into(),
     };
     let json = json!({
@@ -52,7 +53,7 @@ pub(crate) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
     Ok(Report::new(json, lines))
 }
 
-/// A document: the same text for machines and, indented, for people.
+/// Reports a JSON document; indented unless `--json` is set.
 pub(crate) fn document(document: &Value) -> Report {
     Report::new(document.clone(), serde_json::to_string_pretty(document).unwrap_or_default())
 }

@@ -21,20 +21,23 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Say which keys there are, without showing them
+    /// List the keys without showing them
+    #[command(after_help = "Example:\n  gatehouse keys list")]
     List,
-    /// Put a new key first: it signs from now on, and all verify
+    /// Add a new key that signs from now on; earlier keys still verify
+    #[command(after_help = "Example:\n  gatehouse keys rotate --only auth-secret")]
     Rotate {
-        /// Put the new key last instead: it verifies, and signs nothing yet (many machines: do this first)
+        /// Add the new key for verification only. With several instances, do this first
         #[arg(long, conflicts_with = "promote")]
         prepare: bool,
-        /// Put the last key first instead of a new one (many machines: when all have what --prepare made)
+        /// Sign with the key that --prepare added. With several instances, do this once all have it
         #[arg(long)]
         promote: bool,
         #[command(flatten)]
         which: KeySelection,
     },
-    /// Remove the last key: what it signed is good no more
+    /// Remove the oldest key; what it signed is no longer valid
+    #[command(after_help = "Example:\n  gatehouse keys retire --only auth-secret")]
     Retire {
         #[command(flatten)]
         which: KeySelection,
@@ -43,10 +46,10 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct KeySelection {
-    /// Only this one of the two
+    /// Act on this key only
     #[arg(long, value_enum)]
     only: Option<Setting>,
-    /// Print the new value, secrets and all, instead of writing it to the file it came from
+    /// Print the new value, including secrets, instead of writing it to its file
     #[arg(long)]
     print: bool,
 }
@@ -57,7 +60,7 @@ enum Setting {
     MasterKey,
 }
 
-/// What becomes of a list of keys.
+/// A change of a list of keys.
 #[derive(Clone, Copy)]
 enum KeyChange {
     Rotate,
@@ -66,7 +69,7 @@ enum KeyChange {
     Retire,
 }
 
-/// Marks ids of keys.
+/// Marks key IDs.
 enum Key {}
 impl Kind for Key {
     const PREFIX: &'static str = "key";
@@ -98,7 +101,7 @@ impl Setting {
         }
     }
 
-    /// What a key is called, so that nobody can tell from it what it is.
+    /// Returns a name for the key that does not reveal it.
     fn label(self, key: &str) -> String {
         match self {
             Self::AuthSecret => {
@@ -110,7 +113,7 @@ impl Setting {
     }
 }
 
-/// The keys of a setting, newest first.
+/// Keys of a setting, newest first.
 struct KeyRing {
     setting: Setting,
     source: Source,
@@ -122,15 +125,15 @@ impl KeyRing {
         self.keys.join(",")
     }
 
-    /// The file it is in, if this program writes it.
+    /// Returns the file that contains the keys. Fails if this program does not write it.
     fn file(&self) -> Result<&Path> {
         match &self.source {
             Source::File(path) | Source::Kept(path) => Ok(path),
             Source::Said => {
                 let name = self.setting.name();
                 Err(format!(
-                    "{name} is a variable or stands in the configuration file, which this program does not write: \
-                     add --print, and put what it prints in its place; or keep it in a file of its own ({name}_file)"
+                    "{name} is set by a variable or in the configuration file, which this command does not change. Add \
+                     --print and set the printed value, or store the keys in a separate file ({name}_file)."
                 )
                 .into())
             }
@@ -147,7 +150,7 @@ impl KeyRing {
             KeyChange::Rotate => self.keys.insert(0, self.setting.fresh(env)),
             KeyChange::Prepare => self.keys.push(self.setting.fresh(env)),
             KeyChange::Promote | KeyChange::Retire if self.keys.len() < 2 => {
-                return Err(format!("{name}: there is only one").into());
+                return Err(format!("{name}: has only one key").into());
             }
             KeyChange::Promote => self.keys.rotate_right(1),
             KeyChange::Retire => {
@@ -173,8 +176,7 @@ pub(crate) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Re
     }
 }
 
-/// All settings as they are now, with those that the server keeps: checked, so that no key is put beside one that
-/// cannot be used.
+/// Reads and checks all settings, including generated secrets, so that no key is added beside an invalid one.
 fn gathered(config: Option<&Path>) -> Result<Raw> {
     let mut raw = Raw::gather(config)?;
     secrets::read_kept(&raw.settings()?.data_dir, &mut raw)?;
@@ -187,10 +189,13 @@ fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<KeyRing>> {
     for setting in Setting::ALL.into_iter().filter(|setting| only.is_none_or(|only| only == *setting)) {
         let name = setting.name();
         let (Some(source), Some(text)) = (raw.source(name), raw.secret(name)) else {
-            return Err(format!("{name}: there is none yet; see docs/configuration.md").into());
+            return Err(format!(
+                "{name}: not set. The first start of the server generates it on SQLite; on PostgreSQL set it"
+            )
+            .into());
         };
         let keys = text.split(',').map(|key| key.trim().to_owned());
-        // A key without an id is the one called 1, and says so beside others.
+        // A key without an ID has the ID 1, which is written once there are several keys.
         let named = |key: String| {
             if setting == Setting::MasterKey && !key.contains(':') { format!("1:{key}") } else { key }
         };
@@ -208,7 +213,7 @@ fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: 
     if which.print {
         return Ok(printed(&change_all(before)?));
     }
-    // From here on nobody else changes these files; what is changed is what they say now.
+    // The drafts lock these files. Read them again under the lock.
     let mut drafts = BTreeMap::new();
     for ring in &before {
         let path = ring.file()?;
@@ -217,7 +222,7 @@ fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: 
         }
     }
     let rings = change_all(rings(&gathered(config)?, which.only)?)?;
-    // All are written before the first takes effect.
+    // Write all drafts before the first replaces its file.
     for (path, draft) in &mut drafts {
         let mine: Vec<_> = rings.iter().filter(|ring| ring.file().is_ok_and(|file| file == path)).collect();
         let text = match mine.first().map(|ring| &ring.source) {
@@ -234,7 +239,7 @@ fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: 
     Ok(report(&rings, &written))
 }
 
-/// The new values, for whoever keeps them where this program does not write.
+/// Prints the new values, for installations that store secrets elsewhere.
 fn printed(rings: &[KeyRing]) -> Report {
     let json: Map<String, Value> =
         rings.iter().map(|ring| (ring.setting.json_name().into(), ring.text().into())).collect();
@@ -242,7 +247,7 @@ fn printed(rings: &[KeyRing]) -> Report {
     Report::new(Value::Object(json), lines.join("\n"))
 }
 
-/// The kept file as it is, with these in it changed.
+/// Returns the content of `secrets.toml` with changed keys.
 fn kept_with(path: &Path, changed: &[&KeyRing]) -> Result<String> {
     let mut kept = Raw::default();
     kept.file(&fs::read_to_string(path)?)?;
@@ -260,17 +265,21 @@ fn report(rings: &[KeyRing], written: &[String]) -> Report {
     let mut lines = Vec::new();
     for ring in rings {
         let labels = ring.labels();
-        lines.push(format!("{}: {} (the first signs, all verify)", ring.setting.name(), labels.join(", ")));
+        lines.push(format!(
+            "{}: {} (the first key signs, all verify)",
+            ring.setting.name(),
+            labels.join(", ")
+        ));
         json.insert(ring.setting.json_name().into(), json!({ "signs": labels.first(), "verify": labels }));
     }
     if !written.is_empty() {
-        lines.push(format!("written to {}; servers follow within a second", written.join(", ")));
+        lines.push(format!("Wrote {}. Running servers reload it within a second.", written.join(", ")));
         json.insert("written".into(), json!(written));
     }
     Report::new(Value::Object(json), lines.join("\n"))
 }
 
-/// A new text for a file, beside it until it takes its place. While there is one, nobody makes another.
+/// New content of a file, in a file beside it until it replaces it. Its existence is the lock against another rotation.
 struct FileDraft {
     target: PathBuf,
     path: PathBuf,
@@ -279,7 +288,7 @@ struct FileDraft {
 
 impl FileDraft {
     fn begin(path: &Path) -> Result<Self> {
-        // A link goes on pointing to where it did.
+        // Replace the target of a symbolic link, not the link.
         let target = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
         let mut path = target.clone().into_os_string();
         path.push(".new");
@@ -288,7 +297,7 @@ impl FileDraft {
         let file = opened.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
                 format!(
-                    "{}: another rotation is under way, or one was cut short and left this file",
+                    "{}: another rotation is running. If none is, an interrupted one left this file: delete it",
                     path.display()
                 )
             }
@@ -297,7 +306,7 @@ impl FileDraft {
         Ok(Self { target, path, file })
     }
 
-    /// Writes the text to the disk, with the owner and the rights that the file has.
+    /// Writes and syncs the content with the file's owner and permissions.
     fn write(&mut self, text: &str) -> std::io::Result<()> {
         self.file.write_all(text.as_bytes())?;
         let (before, after) = (fs::metadata(&self.target)?, self.file.metadata()?);
@@ -308,7 +317,7 @@ impl FileDraft {
         self.file.sync_all()
     }
 
-    /// Takes the file's place.
+    /// Replaces the file.
     fn put(self) -> std::io::Result<()> {
         fs::rename(&self.path, &self.target)?;
         self.target.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())

@@ -1,7 +1,7 @@
 //! The command line.
 //!
-//! With `--json` a command prints one JSON object in one line on standard output. Errors go to standard
-//! error with exit status 1, wrong usage with 2. What changes something is audited as SYSTEM.
+//! With `--json` a command prints one JSON object on one line of standard output. Errors go to standard error with exit
+//! code 1; wrong usage exits with 2. Changes are recorded in the audit log with actor SYSTEM.
 
 mod audit;
 mod backup;
@@ -9,8 +9,10 @@ mod doctor;
 mod domains;
 mod inspect;
 mod keys;
+mod manual;
 mod operator;
 mod policies;
+mod reference;
 mod report;
 mod saml;
 mod serve;
@@ -22,7 +24,7 @@ mod webhooks;
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use ::audit::EntryKeys;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use kernel::{Env, SystemEnv};
 use store::Store;
 
@@ -32,14 +34,16 @@ use self::{
 };
 use crate::config::{Raw, Settings};
 
-/// The gate of a multi-tenant workforce platform.
+/// Identity and access service for multi-tenant platforms.
+///
+/// Exit codes: 0 success, 1 the command failed or found a problem, 2 wrong usage.
 #[derive(Parser)]
 #[command(name = "gatehouse", version, max_term_width = 100)]
 struct Cli {
-    /// A TOML file with settings; GATEHOUSE_… variables override it
+    /// TOML file with settings; GATEHOUSE_… environment variables override it
     #[arg(long, global = true, value_name = "FILE", env = crate::config::FILE_VARIABLE)]
     config: Option<PathBuf>,
-    /// Print one JSON object
+    /// Print the result as one JSON object
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -48,48 +52,74 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Answer requests, deliver webhooks and seal audit logs until SIGTERM
+    /// Run the server: answer requests, deliver webhooks and seal audit logs until SIGTERM
+    #[command(after_help = "Example:\n  gatehouse serve --config /etc/gatehouse.toml")]
     Serve(serve::Arguments),
-    /// Bring the database to the present schema
+    /// Migrate the database to the current schema
+    #[command(after_help = "Example:\n  gatehouse migrate")]
     Migrate,
-    /// Tenants
+    /// Manage tenants
     #[command(subcommand)]
     Tenant(tenants::Command),
-    /// People
+    /// Manage users
     #[command(subcommand)]
     User(users::Command),
-    /// Tokens of identity providers and of people's programs
+    /// Manage SCIM tokens and personal access tokens
     #[command(subcommand)]
     Token(tokens::Command),
-    /// What tenants ask for
+    /// Manage sign-in and network policies
     #[command(subcommand)]
     Policy(policies::Command),
-    /// Identity providers through whom people sign in
+    /// Manage SSO connections (SAML identity providers)
     #[command(subcommand)]
     Saml(saml::Command),
-    /// Domains of e-mail addresses, and whose they are
+    /// Manage verified e-mail domains
     #[command(subcommand)]
     Domain(domains::Command),
-    /// The audit log: verified, kept for a time, without addresses
+    /// Verify and purge audit logs, set retention, erase addresses
     #[command(subcommand)]
     Audit(audit::Command),
-    /// Who is told of what happens
+    /// Forward events to a local program during development
     #[command(subcommand)]
     Webhooks(webhooks::Command),
-    /// Keys that sign and verify
+    /// List and rotate the server's keys
     #[command(subcommand)]
     Keys(keys::Command),
-    /// Write a copy of an SQLite database, also while a server runs on it
+    /// Back up an SQLite database, also while the server runs
+    #[command(after_help = "Example:\n  gatehouse backup --to /backups/gatehouse.db")]
     Backup(backup::Command),
-    /// Look for what is wrong with this installation
+    /// Check this installation for problems
+    #[command(after_help = "Example:\n  gatehouse doctor")]
     Doctor,
-    /// Print the OpenAPI description
+    /// Print the OpenAPI description of the API
+    #[command(after_help = "Example:\n  gatehouse openapi > openapi.json")]
     Openapi,
-    /// Print the catalog of events
+    /// Print the catalog of audit events
+    #[command(after_help = "Example:\n  gatehouse events --json")]
     Events,
-    /// Settings
+    /// Print a page of the reference in Markdown, generated from this program
+    #[command(after_help = "Example:\n  gatehouse reference settings")]
+    Reference {
+        #[arg(value_enum)]
+        page: reference::Page,
+    },
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  gatehouse completions bash > /etc/bash_completion.d/gatehouse")]
+    Completions { shell: clap_complete::Shell },
+    /// Write a manual page for each command to a directory
+    #[command(after_help = "Example:\n  gatehouse man /usr/local/share/man/man1")]
+    Man {
+        /// Existing directory
+        directory: PathBuf,
+    },
+    /// Check and print the settings
     #[command(subcommand)]
     Config(inspect::Command),
+}
+
+/// Returns the command line with all commands.
+fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the program.
@@ -125,6 +155,9 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Serve(_) | Command::Webhooks(_) => return Ok(None),
         Command::Openapi => inspect::document(&crate::api::document()),
         Command::Events => inspect::document(&crate::api::events()),
+        Command::Reference { page } => reference::run(page),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { directory } => manual::write(&directory)?,
         Command::Config(command) => inspect::run(&command, &mut raw)?,
         Command::Migrate => migrate(&raw.settings()?).await?,
         Command::Tenant(command) => tenants::run(command, &Operator::open(&mut raw, env).await?).await?,
@@ -133,7 +166,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
             users::run(command, &office, &raw.settings()?).await?
         }
         Command::Policy(command) => policies::run(command, &Operator::open(&mut raw, env).await?).await?,
-        // Boxed: what it holds while it waits is more than all others hold.
+        // Boxed, because its future is larger than all others.
         Command::Saml(command) => Box::pin(saml::run(command, &mut raw, env)).await?,
         Command::Domain(command) => domains::run(command, &Operator::open(&mut raw, env).await?).await?,
         Command::Audit(command) => audit::run(command, &mut raw, env).await?,
@@ -148,6 +181,38 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
 async fn migrate(settings: &Settings) -> Result<Report> {
     make_data_dir(settings)?;
     let applied = Store::open(&settings.database_url, 1, EntryKeys::none())?.migrate().await?;
-    let lines = if applied.is_empty() { "the schema is up to date".into() } else { applied.join("\n") };
+    let lines = if applied.is_empty() { "The schema is up to date".into() } else { applied.join("\n") };
     Ok(Report::new(serde_json::json!({ "applied": applied }), lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaves<'c>(command: &'c clap::Command, found: &mut Vec<&'c clap::Command>) {
+        let mut subcommands = command.get_subcommands().filter(|one| one.get_name() != "help").peekable();
+        if subcommands.peek().is_none() {
+            found.push(command);
+        }
+        subcommands.for_each(|one| leaves(one, found));
+    }
+
+    #[test]
+    fn every_command_has_an_example_that_parses() {
+        let all = command();
+        let mut found = Vec::new();
+        leaves(&all, &mut found);
+        assert!(found.len() > 30, "{} commands", found.len());
+        for one in found {
+            let name = one.get_name();
+            let help = one.get_after_help().unwrap_or_else(|| panic!("{name} has no example")).to_string();
+            let examples: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+            assert!(!examples.is_empty(), "{name}: {help}");
+            for example in examples {
+                let words = example.split_whitespace().take_while(|word| !["<", ">"].contains(word));
+                let parsed = command().try_get_matches_from(words);
+                assert!(parsed.is_ok(), "{example}: {}", parsed.err().unwrap());
+            }
+        }
+    }
 }

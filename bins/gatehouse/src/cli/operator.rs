@@ -1,11 +1,11 @@
-//! The operator at work.
+//! Database access of the command line.
 
 use std::sync::Arc;
 
 use ::audit::{Audited, EntryKeys};
 use directory::Tenant;
-use kernel::{Actor, Ctx, Env, StoreError, TenantId};
-use store::{Store, Tx};
+use kernel::{Actor, Ctx, Env, TenantId};
+use store::{Failure, Store, Tx};
 
 use super::report::Result;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     secrets,
 };
 
-/// SQLite makes the file, not the folder.
+/// Creates the directory of an SQLite database, which SQLite itself does not.
 pub(super) fn make_data_dir(settings: &Settings) -> std::io::Result<()> {
     match &settings.database_url {
         store::DatabaseUrl::Sqlite(path) => match path.parent() {
@@ -24,15 +24,15 @@ pub(super) fn make_data_dir(settings: &Settings) -> std::io::Result<()> {
     }
 }
 
-/// The operator at work: the database, and units of work as SYSTEM.
+/// The database, with changes recorded as actor SYSTEM.
 pub(super) struct Operator {
     pub(super) store: Store,
     pub(super) env: Arc<dyn Env>,
 }
 
 impl Operator {
-    /// Opens the database, which must be at the present schema, with the keys of this installation: entries of the audit log
-    /// need a MAC. On SQLite they are made where there are none yet, as by the first start of the server.
+    /// Opens the database with the keys of this installation, because audit entries need a MAC. Fails if the schema is
+    /// behind. On SQLite it generates missing keys, like the first start of the server.
     pub(super) async fn open(raw: &mut Raw, env: Arc<dyn Env>) -> Result<Self> {
         let settings = raw.settings()?;
         match &settings.database_url {
@@ -44,31 +44,29 @@ impl Operator {
         Self::open_with(&raw.settings()?, env).await
     }
 
-    /// The same with the keys of these settings. Without a master key it can read, and write nothing.
+    /// Opens the database with the keys of `settings`. Without a master key it can read but not write.
     pub(super) async fn open_with(settings: &Settings, env: Arc<dyn Env>) -> Result<Self> {
         make_data_dir(settings)?;
         let masters = settings.master_keys();
         let store = Store::open(&settings.database_url, 1, EntryKeys::derive(&masters))?;
         if store.is_behind().await? {
-            return Err("the database is behind this program: run gatehouse migrate first".into());
+            return Err("The database schema is older than this program. Run: gatehouse migrate".into());
         }
         Ok(Self { store, env })
     }
 
     pub(super) async fn tenant(&self, slug: &str) -> Result<Tenant> {
         let found = self.store.across(async |across| across.tenant_of_slug(slug).await).await?;
-        found.ok_or_else(|| format!("--tenant: there is no tenant {slug}").into())
+        found.ok_or_else(|| {
+            format!("--tenant: unknown tenant {slug}. List tenants with: gatehouse tenant list").into()
+        })
     }
 
-    pub(super) async fn write<T, E>(
+    pub(super) async fn write<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> std::result::Result<Audited<T>, E> + Send + 'static,
-    ) -> std::result::Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> std::result::Result<T, E> {
         self.store.write(Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("cli")), work).await
     }
 }

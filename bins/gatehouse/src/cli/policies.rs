@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use credentials::SignInPolicy;
-use kernel::Ctx;
+use credentials::{SignInPolicy, SignInStore};
+use kernel::{Ctx, StoreError};
 use netpolicy::{Editor, Mode, NetworkPolicyStore, Settings};
+use serde_json::json;
 use store::Tx;
 
 use super::{operator::Operator, report::Report, report::Result};
@@ -13,25 +14,34 @@ use crate::api::{change_network_policy, change_policy, check_policy, missing_to_
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Set the sign-in policy of a tenant; warns where no administrator could sign in under it
+    /// Set a tenant's sign-in policy. Warns if no administrator could sign in under it
+    #[command(after_help = "Example:\n  gatehouse policy sign-in --tenant acme --file policy.json")]
     SignIn {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// A JSON file: signInMode, mfa, session, pat
+        /// JSON file with signInMode, mfa, session and pat
         #[arg(long, value_name = "JSON")]
         file: PathBuf,
     },
-    /// What a tenant's network policy does
+    /// Show a tenant's sign-in policy and network policy as JSON
+    #[command(after_help = "Example:\n  gatehouse policy show --tenant acme")]
+    Show {
+        /// Slug of the tenant
+        #[arg(long)]
+        tenant: String,
+    },
+    /// Manage a tenant's network policy
     #[command(subcommand)]
     Network(Network),
 }
 
 #[derive(Subcommand)]
 pub(crate) enum Network {
-    /// Let everybody in from everywhere again: for whoever is locked out. The rules stay
+    /// Turn the network policy off, for an administrator who is locked out. Its rules stay
+    #[command(after_help = "Example:\n  gatehouse policy network off --tenant acme")]
     Off {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
     },
@@ -40,8 +50,25 @@ pub(crate) enum Network {
 pub(crate) async fn run(command: Command, office: &Operator) -> Result<Report> {
     match command {
         Command::SignIn { tenant, file } => sign_in(&tenant, &file, office).await,
+        Command::Show { tenant } => show(&tenant, office).await,
         Command::Network(Network::Off { tenant }) => network_off(&tenant, office).await,
     }
+}
+
+async fn show(tenant: &str, office: &Operator) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let read = async |tx: &mut Tx| {
+        let sign_in = tx.sign_in_policy().await?;
+        let (settings, rules) = tx.network_policy().await?;
+        Ok::<_, StoreError>((sign_in, settings, rules))
+    };
+    let (sign_in, settings, rules) = office.store.read(tenant.id, read).await?;
+    let rules =
+        rules.iter().map(|rule| json!({ "id": rule.id, "cidr": rule.cidr.to_string(), "label": rule.label }));
+    let network = json!({ "settings": settings, "rules": rules.collect::<Vec<_>>() });
+    let json = json!({ "signIn": sign_in, "network": network });
+    let lines = serde_json::to_string_pretty(&json)?;
+    Ok(Report::new(json, lines))
 }
 
 async fn network_off(tenant: &str, office: &Operator) -> Result<Report> {
@@ -51,7 +78,7 @@ async fn network_off(tenant: &str, office: &Operator) -> Result<Report> {
         change_network_policy(ctx, tx, Editor { address: None, acknowledged: true }, settings).await
     });
     let settings = write.await?;
-    let said = format!("{} lets everybody in from everywhere; its rules are kept", tenant.slug);
+    let said = format!("Network policy of {} is off. Its rules are kept.", tenant.slug);
     Ok(Report::new(serde_json::to_value(settings)?, said))
 }
 
@@ -63,15 +90,15 @@ async fn sign_in(tenant: &str, file: &Path, office: &Operator) -> Result<Report>
     let tenant = office.tenant(tenant).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         let missing = missing_to_sign_in(&policy, ctx, tx).await?;
-        Ok::<_, kernel::StoreError>(change_policy(ctx, tx, policy).await?.map(|policy| (policy, missing)))
+        Ok::<_, StoreError>(change_policy(ctx, tx, policy).await?.map(|policy| (policy, missing)))
     });
     let (policy, missing) = write.await?;
     if let Some(missing) = missing {
-        // The operator may have to: this is the way out of a lockout, too.
+        // Only a warning: an operator also uses this command to end a lockout.
         eprintln!(
             "gatehouse: warning: no administrator of {} can sign in under this policy: {missing}",
             tenant.slug
         );
     }
-    Ok(Report::new(serde_json::to_value(&policy)?, format!("{} has this policy from now on", tenant.slug)))
+    Ok(Report::new(serde_json::to_value(&policy)?, format!("Changed the sign-in policy of {}", tenant.slug)))
 }

@@ -1,12 +1,13 @@
-//! What a command answers.
+//! The result of a command.
 
+use comfy_table::{ContentArrangement, Table, presets::NOTHING};
 use serde_json::Value;
 
-/// What a command answers: an object for `--json`, and lines for people.
+/// The result of a command: JSON for programs, text for people.
 pub(super) struct Report {
     pub(super) json: Value,
     pub(super) lines: String,
-    /// Whether what it says is that something is wrong.
+    /// Whether the command found a problem, so that it exits with 1.
     pub(super) failed: bool,
 }
 
@@ -17,3 +18,27 @@ impl Report {
 }
 
 pub(super) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Formats rows as columns under a header, or returns `empty` if there are none.
+pub(super) fn table(header: &[&str], rows: Vec<Vec<String>>, empty: &str) -> String {
+    if rows.is_empty() {
+        return empty.to_owned();
+    }
+    let mut table = Table::new();
+    table.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header).add_rows(rows);
+    let lines = table.lines().map(|line| line.trim().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Formats names and values as two columns.
+pub(super) fn details(values: &[(&str, String)]) -> String {
+    let width = values.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let line = |(name, value): &(&str, String)| format!("{name:width$}  {value}").trim_end().to_owned();
+    values.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Formats an optional value, with a hyphen for none.
+pub(super) fn or_hyphen(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}

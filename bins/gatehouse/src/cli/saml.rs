@@ -13,7 +13,10 @@ use serde_json::json;
 use store::Tx;
 use webhooks::client::{AddressGuard, Client, ClientSettings};
 
-use super::{operator::Operator, report::Report, report::Result};
+use super::{
+    operator::Operator,
+    report::{Report, Result, or_hyphen, table},
+};
 use crate::{
     api::{ProviderContext, ShownProvider},
     config::{Raw, Settings},
@@ -24,58 +27,74 @@ use gate::keys::Keys;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Add an identity provider by its metadata
+    /// Add an SSO connection from the identity provider's metadata
+    #[command(
+        after_help = "Example:\n  gatehouse saml add --tenant acme --name Okta --metadata okta.xml --email-domains example.com"
+    )]
     Add {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// What to call it
+        /// Name of the connection
         #[arg(long)]
         name: String,
         #[command(flatten)]
         from: From,
-        /// Domains of addresses that it may speak for, separated by commas
+        /// E-mail domains whose users it may sign in, separated by commas
         #[arg(long, value_delimiter = ',', required = true)]
         email_domains: Vec<String>,
     },
-    /// List a tenant's identity providers
+    /// List a tenant's SSO connections
+    #[command(after_help = "Example:\n  gatehouse saml list --tenant acme")]
     List {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
     },
-    /// Show an identity provider, and what it has to know of this side
+    /// Show an SSO connection and the values to enter at the identity provider
+    #[command(
+        after_help = "Example:\n  gatehouse saml show --id sso_01jz000000000000000000000001jz5555555555555555555555"
+    )]
     Show(ProviderSelection),
-    /// Remove an identity provider
+    /// Remove an SSO connection
+    #[command(
+        after_help = "Example:\n  gatehouse saml remove --id sso_01jz000000000000000000000001jz5555555555555555555555"
+    )]
     Remove(ProviderSelection),
-    /// Make the next key of this side; once the identity provider has its certificate, complete the rotation
+    /// Start a rotation of the service provider's key; complete it once the identity provider has the new certificate
+    #[command(
+        after_help = "Example:\n  gatehouse saml rotate --id sso_01jz000000000000000000000001jz5555555555555555555555"
+    )]
     Rotate {
         #[command(flatten)]
         which: ProviderSelection,
-        /// The next key signs from now on
+        /// Complete the rotation: sign with the new key from now on
         #[arg(long)]
         complete: bool,
     },
-    /// Read the metadata at an identity provider's address now
+    /// Fetch the identity provider's metadata now
+    #[command(
+        after_help = "Example:\n  gatehouse saml refresh --id sso_01jz000000000000000000000001jz5555555555555555555555"
+    )]
     Refresh(ProviderSelection),
 }
 
-/// Where metadata is.
+/// Source of the metadata.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct From {
-    /// A file with metadata; - for standard input
+    /// File with metadata; - reads standard input
     #[arg(long, value_name = "FILE")]
     metadata: Option<String>,
-    /// An address of metadata, which is read now and every six hours
+    /// URL of the metadata, fetched now and every six hours
     #[arg(long, value_name = "URL")]
     metadata_url: Option<String>,
 }
 
-/// One of them.
+/// Selects a connection.
 #[derive(Args)]
 pub(crate) struct ProviderSelection {
-    /// The id, sso_…
+    /// ID of the connection: sso_…
     #[arg(long)]
     id: ProviderId,
 }
@@ -97,7 +116,7 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
     }
 }
 
-/// The operator at work on identity providers.
+/// The operator, with the settings that SSO connections need.
 struct ProviderOperator {
     office: Operator,
     settings: Settings,
@@ -108,12 +127,7 @@ fn owner(id: &ProviderId) -> Result<TenantId> {
 }
 
 impl ProviderOperator {
-    fn base_url(&self) -> String {
-        let scheme = if self.settings.tls.is_some() { "https" } else { "http" };
-        self.settings.base_url.clone().unwrap_or_else(|| format!("{scheme}://{}", self.settings.bind))
-    }
-
-    /// The same client as the server's, with the same exceptions.
+    /// Returns an HTTP client with the address rules of the server's.
     fn client(&self) -> Result<Client> {
         let webhooks = &self.settings.webhooks;
         let guard = AddressGuard::new(webhooks.allow_cidrs.clone(), webhooks.allow_http);
@@ -122,10 +136,13 @@ impl ProviderOperator {
 
     fn new_key(&self, id: &ProviderId) -> Result<KeptKey> {
         let Some(masters) = &self.settings.master_key else {
-            return Err("GATEHOUSE_MASTER_KEY is not set: keys are sealed with it".into());
+            return Err(
+                "GATEHOUSE_MASTER_KEY is not set. The private key of the connection is encrypted with it."
+                    .into(),
+            );
         };
         let keys = Keys::fixed(masters.newest_first(), &[]).saml();
-        let entity_id = ServiceProvider::of(&self.base_url(), id).entity_id;
+        let entity_id = ServiceProvider::of(&self.settings.base_url(), id).entity_id;
         Ok(KeptKey::generate(&keys, id, &entity_id, self.office.env.now())?)
     }
 
@@ -140,7 +157,7 @@ impl ProviderOperator {
                 let text = metadata::read(&client, target.as_str()).await.map_err(problem)?;
                 OtherSide::MetadataUrl { url: target.as_str().to_owned(), text }
             }
-            (None, None) => return Err("--metadata: name a file, or --metadata-url an address".into()),
+            (None, None) => return Err("Set --metadata FILE or --metadata-url URL".into()),
         };
         Ok(other.checked(now)?)
     }
@@ -167,9 +184,9 @@ impl ProviderOperator {
             Ok::<_, ProviderError>(Audited::new(made, event))
         });
         let made = write.await?;
-        let service = ServiceProvider::of(&self.base_url(), &made.id);
+        let service = ServiceProvider::of(&self.settings.base_url(), &made.id);
         let lines = format!(
-            "{} is added; the identity provider has to know\nentity id  {}\nACS        {}",
+            "Added {}. Enter these values at the identity provider:\nEntity ID  {}\nACS URL    {}",
             made.id, service.entity_id, service.acs_url
         );
         Ok(Report::new(json!({ "id": made.id }), lines))
@@ -188,18 +205,20 @@ impl ProviderOperator {
                 "certificatesEndAt": one.expires_at(),
             })
         });
-        let line = |one: &Provider| {
+        let row = |one: &Provider| {
             let domains: Vec<_> = one.email_domains.iter().map(ToString::to_string).collect();
-            let ends = one.expires_at().map(|end| end.to_string()).unwrap_or_default();
-            format!("{}  {}  {}  certificates until {ends}", one.id, one.name, domains.join(","))
+            vec![one.name.clone(), domains.join(","), or_hyphen(one.expires_at()), one.id.to_string()]
         };
-        let lines: Vec<_> = found.iter().map(line).collect();
-        Ok(Report::new(json!({ "providers": shown.collect::<Vec<_>>() }), lines.join("\n")))
+        let rows = found.iter().map(row).collect();
+        let empty =
+            "No SSO connections. Add one with gatehouse saml add, or at /settings/identity-providers/saml";
+        let lines = table(&["NAME", "DOMAINS", "CERTIFICATES EXPIRE", "ID"], rows, empty);
+        Ok(Report::new(json!({ "providers": shown.collect::<Vec<_>>() }), lines))
     }
 
     async fn show(&self, id: &ProviderId) -> Result<Report> {
         let (provider, around) = self.provider(id).await?;
-        let shown = ShownProvider::of(&self.base_url(), &provider, &around, self.office.env.now());
+        let shown = ShownProvider::of(&self.settings.base_url(), &provider, &around, self.office.env.now());
         let json = serde_json::to_value(shown)?;
         let lines = serde_json::to_string_pretty(&json)?;
         Ok(Report::new(json, lines))
@@ -214,7 +233,7 @@ impl ProviderOperator {
             Ok::<_, ProviderError>(Audited::new((), event))
         });
         write.await?;
-        Ok(Report::new(json!({ "id": id, "deleted": true }), format!("{id} is gone")))
+        Ok(Report::new(json!({ "id": id, "deleted": true }), format!("Removed {id}")))
     }
 
     async fn rotate(&self, id: ProviderId) -> Result<Report> {
@@ -232,7 +251,7 @@ impl ProviderOperator {
         });
         write.await?;
         let said = format!(
-            "{id} has a next certificate in its metadata ({certificate}); once the identity provider has it: saml rotate --complete"
+            "Added certificate {certificate} to the metadata of {id}.\nOnce the identity provider accepts it, run: gatehouse saml rotate --id {id} --complete"
         );
         Ok(Report::new(json!({ "id": id, "phase": "STARTED", "certificate": certificate }), said))
     }
@@ -246,14 +265,15 @@ impl ProviderOperator {
             Ok::<_, ProviderError>(Audited::new(provider, event))
         });
         let certificate = write.await?.keys.active.certificate.fingerprint();
-        let said = format!("{id} signs with its next certificate from now on ({certificate})");
+        let said =
+            format!("Completed the rotation of {id}. Requests are signed with certificate {certificate}.");
         Ok(Report::new(json!({ "id": id, "phase": "COMPLETED", "certificate": certificate }), said))
     }
 
     async fn refresh(&self, id: ProviderId) -> Result<Report> {
         let (found, _) = self.provider(&id).await?;
         let Source::MetadataUrl(url) = found.source else {
-            return Err("this provider's metadata has no address".into());
+            return Err("This connection has no metadata URL. Set one to refresh its metadata.".into());
         };
         let read = metadata::read(&self.client()?, &url).await;
         let wanted = id.clone();
@@ -268,14 +288,14 @@ impl ProviderOperator {
             return Err(format!("{id}: {problem}").into());
         }
         let said = match refreshed.changed.as_slice() {
-            [] => "nothing has changed".to_owned(),
-            changed => format!("changed: {}", changed.join(", ")),
+            [] => "Metadata is unchanged".to_owned(),
+            changed => format!("Changed: {}", changed.join(", ")),
         };
         Ok(Report::new(json!({ "id": id, "changed": refreshed.changed }), said))
     }
 }
 
-/// What is in a file, or comes on standard input: not more than metadata may have.
+/// Reads a file or standard input, at most one byte more than metadata may have.
 fn text_of(file: &str) -> Result<String> {
     let most = u64::try_from(MAX_METADATA)? + 1;
     let mut text = String::new();

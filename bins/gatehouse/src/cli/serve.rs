@@ -10,7 +10,7 @@ use crate::{config::Raw, key_files, logs, secrets, server};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What this instance does: `api`, `worker` or `all`
+    /// Role of this instance: `api`, `worker` or `all`
     #[arg(long)]
     role: Option<String>,
 }
@@ -27,7 +27,7 @@ pub(crate) async fn run(
     let settings = raw.settings()?;
     logs::serve(settings.log_format, settings.log_level);
     if let DatabaseUrl::Sqlite(_) = &settings.database_url {
-        // One machine, so its secrets may be its own. Many must be told.
+        // With SQLite there is one machine, which may generate its secrets. Several machines must share them.
         secrets::keep_in(&settings.data_dir, &mut raw, &*env)?;
     }
     let settings = raw.settings()?;
@@ -36,7 +36,7 @@ pub(crate) async fn run(
     {
         if missing {
             return Err(format!(
-                "GATEHOUSE_{name} is not set: on PostgreSQL all machines need the same one; make one with: openssl rand -base64 {}",
+                "GATEHOUSE_{name} is not set. On PostgreSQL all instances need the same value; generate one with: openssl rand -base64 {}",
                 if name == "MASTER_KEY" { 32 } else { 48 }
             )
             .into());
@@ -46,7 +46,7 @@ pub(crate) async fn run(
     let keys = key_files::follow(&raw, &settings, config);
     let store = Store::open(&settings.database_url, settings.database_pool, keys.entry_keys())?;
     if store.is_behind().await? {
-        return Err("the database is behind this program: run gatehouse migrate first".into());
+        return Err("The database schema is older than this program. Run: gatehouse migrate".into());
     }
     let parts = server::ServerParts { keys, store, env };
     let bound = server::bind(&settings, parts).map_err(|error| format!("bind {}: {error}", settings.bind))?;

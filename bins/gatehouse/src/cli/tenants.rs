@@ -3,29 +3,89 @@
 use audit::{Audited, Event, events::tenants::TenantCreated};
 use clap::Subcommand;
 use directory::{NewTenant, Tenant, Tier};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{operator::Operator, report::Report, report::Result};
+use super::{
+    operator::Operator,
+    report::{Report, Result, details, table},
+};
+
+/// Tenants that `list` prints.
+const MAX_LISTED: i64 = 10_000;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Make a tenant
+    /// Create a tenant
+    #[command(after_help = "Example:\n  gatehouse tenant create --slug acme --name Acme")]
     Create {
-        /// Short name in addresses: 2 to 63 characters of a-z, 0-9 and inner hyphens
+        /// Short name: 2 to 63 characters of a-z, 0-9 and inner hyphens
         #[arg(long)]
         slug: String,
-        /// Name for people to read
+        /// Display name
         #[arg(long)]
         name: String,
-        /// FREE, STANDARD or ENTERPRISE
+        /// Tier: FREE, STANDARD or ENTERPRISE
         #[arg(long, default_value = "STANDARD")]
         tier: Tier,
+    },
+    /// List tenants, oldest first, at most 10,000
+    #[command(after_help = "Example:\n  gatehouse tenant list")]
+    List,
+    /// Show a tenant
+    #[command(after_help = "Example:\n  gatehouse tenant show --slug acme")]
+    Show {
+        /// Short name
+        #[arg(long)]
+        slug: String,
     },
 }
 
 pub(crate) async fn run(command: Command, office: &Operator) -> Result<Report> {
-    let Command::Create { slug, name, tier } = command;
-    let tenant = Tenant::new(&*office.env, NewTenant { slug, name, tier })?;
+    match command {
+        Command::Create { slug, name, tier } => create(NewTenant { slug, name, tier }, office).await,
+        Command::List => list(office).await,
+        Command::Show { slug } => Ok(show(&office.tenant(&slug).await?)),
+    }
+}
+
+fn json_of(tenant: &Tenant) -> Value {
+    json!({
+        "id": tenant.id,
+        "slug": tenant.slug,
+        "name": tenant.name,
+        "tier": tenant.tier.as_str(),
+        "createdAt": tenant.created_at,
+    })
+}
+
+async fn list(office: &Operator) -> Result<Report> {
+    let tenants = office.store.across(async |across| across.some_tenants(MAX_LISTED).await).await?;
+    let row = |tenant: &Tenant| {
+        let Tenant { id, slug, name, tier, created_at } = tenant;
+        vec![slug.clone(), name.clone(), tier.as_str().to_owned(), created_at.to_string(), id.to_string()]
+    };
+    let rows = tenants.iter().map(row).collect();
+    let lines = table(
+        &["SLUG", "NAME", "TIER", "CREATED", "ID"],
+        rows,
+        "No tenants yet. Create one with: gatehouse tenant create --slug acme --name Acme",
+    );
+    Ok(Report::new(json!({ "tenants": tenants.iter().map(json_of).collect::<Vec<_>>() }), lines))
+}
+
+fn show(tenant: &Tenant) -> Report {
+    let lines = details(&[
+        ("ID", tenant.id.to_string()),
+        ("Slug", tenant.slug.clone()),
+        ("Name", tenant.name.clone()),
+        ("Tier", tenant.tier.as_str().to_owned()),
+        ("Created", tenant.created_at.to_string()),
+    ]);
+    Report::new(json_of(tenant), lines)
+}
+
+async fn create(new: NewTenant, office: &Operator) -> Result<Report> {
+    let tenant = Tenant::new(&*office.env, new)?;
     let made = tenant.clone();
     let write = office.write(&tenant.id, async move |_, tx| {
         directory::create_tenant(tx, &made).await?;
@@ -34,5 +94,5 @@ pub(crate) async fn run(command: Command, office: &Operator) -> Result<Report> {
     });
     write.await?;
     let json = json!({ "id": tenant.id, "slug": tenant.slug });
-    Ok(Report::new(json, format!("tenant {} is {}", tenant.slug, tenant.id)))
+    Ok(Report::new(json, format!("Created tenant {} ({})", tenant.slug, tenant.id)))
 }

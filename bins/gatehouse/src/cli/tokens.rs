@@ -1,5 +1,7 @@
 //! `gatehouse token`
 
+mod listing;
+
 use std::{io::Read, sync::Arc};
 
 use audit::{
@@ -20,43 +22,61 @@ use crate::{api::pat_created, config::Raw};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Mint a SCIM token; the raw token is shown once
+    /// Create a SCIM token and print it once
+    #[command(after_help = "Example:\n  gatehouse token scim --tenant acme --name Okta")]
     Scim {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// What to call it
+        /// Name of the token
         #[arg(long)]
         name: String,
-        /// Answer 409 instead of 200 when a user to create exists (Okta's and Entra's validators want it)
+        /// Answer 409 instead of 200 if a created user already exists, as the validators of Okta and Entra expect
         #[arg(long)]
         create_conflict: bool,
     },
-    /// Mint a personal access token; the raw token is shown once
+    /// Create a personal access token and print it once
+    #[command(
+        after_help = "Example:\n  gatehouse token pat --tenant acme --email ada@example.com --name CI --scopes read:hcm --expires-in-days 90"
+    )]
     Pat {
-        /// The tenant's slug
+        /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// Whom it acts as
+        /// E-mail address of the user it acts as
         #[arg(long)]
         email: Email,
-        /// What to call it
+        /// Name of the token
         #[arg(long)]
         name: String,
-        /// read:profile, write:profile, read:hcm, write:hcm, admin:tenant, separated by commas
+        /// Scopes, separated by commas: read:profile, write:profile, read:hcm, write:hcm, admin:tenant
         #[arg(long, value_delimiter = ',', required = true)]
         scopes: Vec<Scope>,
-        /// Days until it ends
+        /// Days until the token expires
         #[arg(long)]
         expires_in_days: Option<i64>,
     },
-    /// Revoke a token: the next request with it is refused
+    /// Revoke a token; its next request is refused
+    #[command(after_help = "Example:\n  gatehouse token revoke --id sct_01jz2222222222222222222222")]
     Revoke {
-        /// The token's id, sct_… or ptk_…
+        /// ID of the token: sct_… or ptk_…
         #[arg(long)]
         id: String,
     },
-    /// Say what a raw token on standard input is; nothing is looked up
+    /// List a tenant's SCIM tokens, or the personal access tokens of a user
+    #[command(
+        after_help = "Examples:\n  gatehouse token list --tenant acme\n  gatehouse token list --tenant acme --email ada@example.com"
+    )]
+    List {
+        /// Slug of the tenant
+        #[arg(long)]
+        tenant: String,
+        /// User whose personal access tokens are listed [default: list SCIM tokens]
+        #[arg(long)]
+        email: Option<Email>,
+    },
+    /// Decode a token from standard input without looking it up
+    #[command(after_help = "Example:\n  gatehouse token inspect < token.txt")]
     Inspect,
 }
 
@@ -71,12 +91,19 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
             let office = Operator::open(raw, env).await?;
             mint_pat(&office, &tenant, &email, NewPat { name, scopes, expires_in_days }).await
         }
+        Command::List { tenant, email } => {
+            let office = Operator::open(raw, env).await?;
+            match email {
+                None => listing::scim_tokens(&tenant, &office).await,
+                Some(email) => listing::personal_tokens(&tenant, &email, &office).await,
+            }
+        }
         Command::Revoke { id } => {
             let office = Operator::open(raw, env).await?;
             match (id.parse::<ScimTokenId>(), id.parse::<PatId>()) {
                 (Ok(id), _) => revoke(&office, id).await,
                 (_, Ok(id)) => revoke_pat(&office, id).await,
-                _ => Err("--id: write sct_… or ptk_…".into()),
+                _ => Err("--id: expected the ID of a token, sct_… or ptk_…".into()),
             }
         }
     }
@@ -92,7 +119,10 @@ async fn mint(office: &Operator, tenant: &str, new: NewScimToken) -> Result<Repo
     });
     let (token, raw) = write.await?;
     let json = json!({ "id": token.id, "token": raw.expose() });
-    Ok(Report::new(json, format!("{} is shown once:\n{}", token.id, raw.expose())))
+    Ok(Report::new(
+        json,
+        format!("Created {}. Store the token now; it is not shown again:\n{}", token.id, raw.expose()),
+    ))
 }
 
 async fn mint_pat(office: &Operator, tenant: &str, email: &Email, new: NewPat) -> Result<Report> {
@@ -105,7 +135,10 @@ async fn mint_pat(office: &Operator, tenant: &str, email: &Email, new: NewPat) -
     });
     let (pat, raw) = write.await?;
     let json = json!({ "id": pat.id, "token": raw.expose() });
-    Ok(Report::new(json, format!("{} is shown once:\n{}", pat.id, raw.expose())))
+    Ok(Report::new(
+        json,
+        format!("Created {}. Store the token now; it is not shown again:\n{}", pat.id, raw.expose()),
+    ))
 }
 
 async fn revoke_pat(office: &Operator, id: PatId) -> Result<Report> {
@@ -122,7 +155,7 @@ async fn revoke_pat(office: &Operator, id: PatId) -> Result<Report> {
         Ok::<_, tokens::PatError>(Audited::new((), event))
     });
     write.await?;
-    Ok(Report::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked")))
+    Ok(Report::new(json!({ "id": id, "revoked": true }), format!("Revoked {id}")))
 }
 
 async fn revoke(office: &Operator, id: ScimTokenId) -> Result<Report> {
@@ -134,7 +167,7 @@ async fn revoke(office: &Operator, id: ScimTokenId) -> Result<Report> {
         Ok::<_, tokens::ScimTokenError>(Audited::new((), Event::new(revoked.as_str(), &ScimTokenRevoked {})))
     });
     write.await?;
-    Ok(Report::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked")))
+    Ok(Report::new(json!({ "id": id, "revoked": true }), format!("Revoked {id}")))
 }
 
 fn inspect() -> Result<Report> {
@@ -143,5 +176,5 @@ fn inspect() -> Result<Report> {
     let raw = RawToken::parse(text.trim())?;
     let kind = raw.kind().prefix();
     let json = json!({ "kind": kind, "tenantId": raw.tenant() });
-    Ok(Report::new(json, format!("a {kind} token of tenant {}; its checksum fits", raw.tenant())))
+    Ok(Report::new(json, format!("A {kind} token of tenant {} with a valid checksum", raw.tenant())))
 }

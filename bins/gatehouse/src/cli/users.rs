@@ -1,5 +1,7 @@
 //! `gatehouse user`
 
+mod listing;
+
 use std::io::Read;
 
 use audit::{
@@ -22,54 +24,79 @@ use crate::config::Settings;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Make a person
+    /// Create a user
+    #[command(
+        after_help = "Example:\n  gatehouse user create --tenant acme --email admin@example.com --role ADMIN"
+    )]
     Create {
         #[command(flatten)]
         who: UserSelection,
-        /// ADMIN or MEMBER
+        /// Role: ADMIN or MEMBER
         #[arg(long, default_value = "MEMBER")]
         role: Role,
         /// Read the password from standard input
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Change what a person may do; restores an administrator
+    /// List a tenant's users in the order of their creation
+    #[command(after_help = "Example:\n  gatehouse user list --tenant acme")]
+    List {
+        /// Slug of the tenant
+        #[arg(long)]
+        tenant: String,
+    },
+    /// Show a user with their factors
+    #[command(after_help = "Example:\n  gatehouse user show --tenant acme --email ada@example.com")]
+    Show {
+        #[command(flatten)]
+        who: UserSelection,
+    },
+    /// Change a user's role; also restores an administrator
+    #[command(
+        after_help = "Example:\n  gatehouse user role --tenant acme --email ada@example.com --role ADMIN"
+    )]
     Role {
         #[command(flatten)]
         who: UserSelection,
-        /// ADMIN or MEMBER
+        /// Role: ADMIN or MEMBER
         #[arg(long)]
         role: Role,
     },
-    /// Void the password, sessions and tokens and make a link to set a new password; or take all second factors away
+    /// Reset a user: revoke password, sessions and tokens and print a link to set a new password; or remove all factors
+    #[command(after_help = "Example:\n  gatehouse user reset --tenant acme --email ada@example.com")]
     Reset {
         #[command(flatten)]
         who: UserSelection,
-        /// Take all second factors and recovery codes away
+        /// Remove all factors and recovery codes instead
         #[arg(long)]
         factors: bool,
     },
-    /// Let a person sign in by password where the tenant requires its identity provider
+    /// Make a user a break-glass administrator, who may sign in with a password even if single sign-on is required
+    #[command(
+        after_help = "Example:\n  gatehouse user break-glass --tenant acme --email admin@example.com on"
+    )]
     BreakGlass {
         #[command(flatten)]
         who: UserSelection,
+        /// Turn it on or off
         #[arg(value_enum)]
         switch: Toggle,
     },
-    /// Take a person away
+    /// Delete a user
+    #[command(after_help = "Example:\n  gatehouse user delete --tenant acme --email ada@example.com")]
     Delete {
         #[command(flatten)]
         who: UserSelection,
     },
 }
 
-/// A person of a tenant.
+/// Selects a user of a tenant.
 #[derive(Args)]
 pub(crate) struct UserSelection {
-    /// The tenant's slug
+    /// Slug of the tenant
     #[arg(long)]
     tenant: String,
-    /// User name and sign-in address
+    /// E-mail address, which is also the user name
     #[arg(long)]
     email: Email,
 }
@@ -80,13 +107,13 @@ pub(crate) enum Toggle {
     Off,
 }
 
-/// The person of this address.
+/// Returns the tenant and the ID of its user with this address.
 pub(crate) async fn find(office: &Operator, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
     let tenant = office.tenant(tenant).await?;
     let (id, key) = (tenant.id.clone(), email.key());
     let look = async move |tx: &mut Tx| directory::PeopleStore::user_of_email(tx, &key).await;
     let found = office.store.read::<_, kernel::StoreError>(id, look).await?;
-    let user = found.ok_or_else(|| format!("--email: there is no {email} in {}", tenant.slug))?;
+    let user = found.ok_or_else(|| format!("--email: tenant {} has no user {email}", tenant.slug))?;
     Ok((tenant, user))
 }
 
@@ -96,6 +123,8 @@ pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings
             let password = if password_stdin { Some(password_from_stdin()?) } else { None };
             create(office, settings, who, role, password).await
         }
+        Command::List { tenant } => listing::list(&tenant, office).await,
+        Command::Show { who } => listing::show(&who, office).await,
         Command::Role { who, role } => set_role(office, &who, role).await,
         Command::Reset { who, factors: false } => reset_password(office, settings, &who).await,
         Command::Reset { who, factors: true } => reset_factors(office, &who).await,
@@ -104,7 +133,7 @@ pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings
     }
 }
 
-/// One line, without its end.
+/// Reads one line, without its line break.
 fn password_from_stdin() -> Result<Secret<String>> {
     let mut text = String::new();
     std::io::stdin().take(4096).read_to_string(&mut text)?;
@@ -128,7 +157,7 @@ async fn create(
                 office.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.sign_in_policy().await).await?;
             let names = [email.as_str(), tenant.name.as_str()];
             let context = PasswordContext { names: &names, factor_enforced: policy.mfa.required };
-            check_new_password(&password, &context).map_err(|weak| format!("the password: {weak}"))?;
+            check_new_password(&password, &context).map_err(|weak| format!("password: {weak}"))?;
             let (key, new) = (email.key(), Salt::random(&*office.env));
             let salt = office.write(&tenant.id, async move |_: &Ctx, tx: &mut Tx| {
                 let salt = tx.password_salt(&key, new).await?;
@@ -154,7 +183,7 @@ async fn create(
     });
     let person = write.await?;
     let json = json!({ "id": person.id, "email": shown.as_str() });
-    Ok(Report::new(json, format!("{shown} is {}", person.id)))
+    Ok(Report::new(json, format!("Created user {shown} ({})", person.id)))
 }
 
 async fn set_role(office: &Operator, who: &UserSelection, role: Role) -> Result<Report> {
@@ -171,7 +200,7 @@ async fn set_role(office: &Operator, who: &UserSelection, role: Role) -> Result<
     });
     let person = write.await?;
     let json = json!({ "id": person.id, "role": role.as_str() });
-    Ok(Report::new(json, format!("{} is {}", who.email, role.as_str())))
+    Ok(Report::new(json, format!("{} has role {}", who.email, role.as_str())))
 }
 
 async fn reset_password(office: &Operator, settings: &Settings, who: &UserSelection) -> Result<Report> {
@@ -181,11 +210,10 @@ async fn reset_password(office: &Operator, settings: &Settings, who: &UserSelect
     });
     let done = write.await.map_err(|problem| problem.to_string())?;
     let reset::PasswordReset { person, kind, link, revoked_tokens } = done;
-    let base_url = settings.base_url.clone().unwrap_or_else(|| format!("http://{}", settings.bind));
-    let address = reset::link_url(&base_url, &link);
+    let address = reset::link_url(&settings.base_url(), &link);
     let json = json!({ "id": person.id, "link": address, "revokedTokens": revoked_tokens });
     let lines = format!(
-        "the old password, all sessions and {revoked_tokens} tokens of {0} are void; {0} sets a new password within {1} h at\n{address}",
+        "Revoked the password, all sessions and {revoked_tokens} tokens of {}.\nLink to set a new password, valid for {} hours:\n{address}",
         who.email,
         kind.hours(),
     );
@@ -201,7 +229,7 @@ async fn reset_factors(office: &Operator, who: &UserSelection) -> Result<Report>
     let reset::FactorsReset { removed, revoked_tokens, .. } = done;
     let json = json!({ "id": id, "removed": removed, "revokedTokens": revoked_tokens });
     let lines = format!(
-        "{removed} factors of {} are gone, with every session and {revoked_tokens} tokens",
+        "Removed {removed} factors of {} and revoked all sessions and {revoked_tokens} tokens.",
         who.email
     );
     Ok(Report::new(json, lines))
@@ -223,7 +251,7 @@ async fn break_glass(office: &Operator, who: &UserSelection, on: bool) -> Result
     let word = if on { "on" } else { "off" };
     Ok(Report::new(
         json!({ "id": person.id, "breakGlass": on }),
-        format!("break-glass is {word} for {}", who.email),
+        format!("Break-glass is {word} for {}", who.email),
     ))
 }
 
@@ -236,5 +264,5 @@ async fn delete(office: &Operator, who: &UserSelection) -> Result<Report> {
         Ok::<_, directory::Error>(Audited::new((), Event::new(gone.as_str(), &UserDeleted {})))
     });
     write.await?;
-    Ok(Report::new(json!({ "id": id, "deleted": true }), format!("{} is gone", who.email)))
+    Ok(Report::new(json!({ "id": id, "deleted": true }), format!("Deleted user {}", who.email)))
 }

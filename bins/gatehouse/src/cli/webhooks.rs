@@ -19,28 +19,31 @@ use tokio::{
 
 use super::{operator::Operator, report::Result};
 
-/// How often is looked for events.
+/// Interval between two reads.
 const EVERY: Duration = Duration::from_millis(250);
-/// Events that are read at once.
+/// Events per read.
 const AT_ONCE: usize = 100;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Send events to a program on this machine as they happen, signed, until Ctrl-C: for development
+    /// Forward signed events to a program on this machine until Ctrl-C, for development
     ///
-    /// A server has to run on the same database: it gives events their place, about a second after they happen. What is not
-    /// taken is not sent again.
+    /// Requires a running server on the same database, which seals events about a second after they happen. Events that the
+    /// program does not accept are not sent again.
+    #[command(
+        after_help = "Example:\n  gatehouse webhooks listen --forward http://127.0.0.1:4000/ --events ACCOUNT_USER_CREATED"
+    )]
     Listen {
-        /// Where to send them
+        /// URL to send events to
         #[arg(long, value_name = "URL")]
         forward: String,
-        /// The tenant's slug; may be left out where there is one tenant
+        /// Slug of the tenant; optional if there is only one
         #[arg(long)]
         tenant: Option<String>,
-        /// Globs over event types, separated by commas
+        /// Event type patterns, separated by commas
         #[arg(long, value_delimiter = ',', default_value = "*")]
         events: Vec<EventFilter>,
-        /// What signs, whsec_…; a new one each time without it
+        /// Signing secret, whsec_… [default: a new one each time]
         #[arg(long)]
         secret: Option<String>,
     },
@@ -50,10 +53,12 @@ pub(crate) async fn run(command: Command, office: &Operator, as_json: bool) -> R
     let Command::Listen { forward, tenant, events, secret } = command;
     let tenant = of_slug(office, tenant.as_deref()).await?;
     let secret = match secret {
-        Some(text) => SigningSecret::read(&text).ok_or("--secret: write whsec_ and 32 bytes in base64")?,
+        Some(text) => {
+            SigningSecret::read(&text).ok_or("--secret: expected whsec_ followed by 32 bytes in base64")?
+        }
         None => SigningSecret::random(&*office.env),
     };
-    // It is the operator who says where to: whoever has the database may send to any address.
+    // The operator may send to any address: access to the database already allows more.
     let everywhere = ["0.0.0.0/0".parse()?, "::/0".parse()?];
     let guard = AddressGuard::new(everywhere.to_vec(), true);
     let target = guard.target(&forward).map_err(|error| format!("--forward: {error}"))?;
@@ -72,7 +77,7 @@ pub(crate) async fn run(command: Command, office: &Operator, as_json: bool) -> R
         as_json,
         &json!({ "tenant": tenant.slug, "forward": listener.target.as_str(), "secret": listener.signers.current.text() }),
         &format!(
-            "sending events of {} to {}, signed by {} (Ctrl-C ends it)",
+            "Forwarding events of {} to {}\nSigning secret: {}\nPress Ctrl-C to stop",
             tenant.slug,
             listener.target.as_str(),
             listener.signers.current.text()
@@ -86,15 +91,15 @@ pub(crate) async fn run(command: Command, office: &Operator, as_json: bool) -> R
     }
 }
 
-/// The tenant of this slug, or the only one there is.
+/// Returns the tenant with this slug, or the only tenant.
 async fn of_slug(office: &Operator, slug: Option<&str>) -> Result<Tenant> {
     let Some(slug) = slug else {
         let some = office.store.across(async |across: &mut Across| across.some_tenants(2).await).await?;
         let [only] = <[Tenant; 1]>::try_from(some).map_err(|some| {
             let problem = if some.is_empty() {
-                "there is no tenant yet"
+                "no tenants exist; create one with: gatehouse tenant create"
             } else {
-                "there are several tenants: say which"
+                "several tenants exist; name one"
             };
             format!("--tenant: {problem}")
         })?;
@@ -109,7 +114,7 @@ fn print_line(as_json: bool, json: &serde_json::Value, line: &str) -> Result<()>
     Ok(out.flush()?)
 }
 
-/// Sends what happens.
+/// Sends new events to one URL.
 struct Listener<'o> {
     office: &'o Operator,
     tenant: TenantId,
@@ -121,7 +126,7 @@ struct Listener<'o> {
 }
 
 impl Listener<'_> {
-    /// How far the tenant's log is.
+    /// Returns the size of the tenant's sealed log.
     async fn size(&self) -> Result<u64> {
         let read = async |tx: &mut Tx| tx.sealed_size().await;
         Ok(self.office.store.read::<_, StoreError>(self.tenant.clone(), read).await?)

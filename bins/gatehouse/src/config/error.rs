@@ -1,10 +1,10 @@
-//! A setting that cannot be used.
+//! An invalid setting.
 
 use std::fmt;
 
 use super::keys::PREFIX;
 
-/// A setting that cannot be used: which, and what to write.
+/// An invalid setting: its name and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(String);

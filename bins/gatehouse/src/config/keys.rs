@@ -1,22 +1,22 @@
-//! The settings there are.
+//! The settings of the server.
 
-/// What the variables begin with.
+/// Prefix of the environment variables.
 pub const PREFIX: &str = "GATEHOUSE_";
 
-/// The variable that names the file, which is no setting of its own.
+/// Environment variable with the path of the configuration file.
 pub const FILE_VARIABLE: &str = "GATEHOUSE_CONFIG_FILE";
 
 /// A setting as it is documented.
 pub struct Key {
-    /// Its name in the file; in capitals behind [`PREFIX`] it is the variable.
+    /// Key in the file. Its environment variable is the name in capitals after [`PREFIX`].
     pub name: &'static str,
-    /// What it is when nobody says.
+    /// Default, as documented.
     pub default: &'static str,
-    /// What it does, for `docs/configuration.md`.
+    /// Meaning, as documented.
     pub help: &'static str,
 }
 
-/// Settings that are secrets, or hold one: each may be in a file of its own, named by `…_file`.
+/// Settings that contain a secret. Each can be read from a separate file, named by `…_file`.
 pub const SECRETS: [&str; 4] = ["database_url", "auth_secret", "master_key", "smtp_url"];
 
 /// All settings.
@@ -24,181 +24,181 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "database_url",
         default: "sqlite:{data_dir}/gatehouse.db",
-        help: "Where the data is: `sqlite:PATH` or `postgres://user:password@host/database`.",
+        help: "Database: `sqlite:PATH` or `postgres://user:password@host/database`.",
     },
     Key {
         name: "bind",
         default: "127.0.0.1:8080",
-        help: "Address and port to listen on; port 0 takes a free one.",
+        help: "Address and port to listen on. Port 0 picks a free port.",
     },
     Key {
         name: "base_url",
-        default: "http://localhost:{port} where `bind` is a loopback address, else http://{bind}",
-        help: "What clients see before the path: scheme, host, port if any; no final slash. With `https` answers carry HSTS.",
+        default: "`http://localhost:{port}` if `bind` is a loopback address, else `http://{bind}`",
+        help: "Origin at which clients reach the server, without a final slash. With `https`, responses carry HSTS.",
     },
     Key {
         name: "data_dir",
         default: "data",
-        help: "Folder for the SQLite database and for secrets made at the first start.",
+        help: "Directory of the SQLite database and of secrets that the first start generates.",
     },
     Key {
         name: "auth_secret",
-        default: "made at the first start in `{data_dir}/secrets.toml` (SQLite only)",
-        help: "Signs sessions: one or more, separated by commas, newest first, each of at least 32 characters, used as UTF-8 bytes.",
+        default: "generated at the first start in `{data_dir}/secrets.toml` (SQLite only)",
+        help: "Signs session cookies. One or more secrets of at least 32 characters (UTF-8), separated by commas, newest first.",
     },
     Key {
         name: "master_key",
-        default: "made at the first start in `{data_dir}/secrets.toml` (SQLite only)",
-        help: "What other keys are derived from: base64 of 32 bytes, or `id:key,id:key`, newest first.",
+        default: "generated at the first start in `{data_dir}/secrets.toml` (SQLite only)",
+        help: "Key from which the server derives its other keys: base64 of 32 bytes, or `id:key,id:key`, newest first.",
     },
     Key {
         name: "trusted_proxies",
         default: "none",
-        help: "Addresses or ranges of proxies whose word about the client's address counts, separated by commas.",
+        help: "Addresses or CIDR ranges of proxies whose forwarding header is trusted, separated by commas.",
     },
     Key {
         name: "proxy_header",
         default: "X-Forwarded-For",
-        help: "The one header that trusted proxies write: `X-Forwarded-For` or `Forwarded`. The other is ignored.",
+        help: "Header that trusted proxies set: `X-Forwarded-For` or `Forwarded`. The other is ignored.",
     },
     Key {
         name: "session_cookie",
         default: "authjs.session-token",
-        help: "The name under which the session's cookie is set: `authjs.session-token` or `__Secure-authjs.session-token`. Both are read.",
+        help: "Name of the session cookie: `authjs.session-token` or `__Secure-authjs.session-token`. The server reads both.",
     },
     Key {
         name: "password_cost",
         default: "19456,2,1",
-        help: "What hashing a password costs (argon2id): KiB of memory, passes, lanes. Older hashes are made anew at the next sign-in.",
+        help: "Cost of hashing a password with argon2id: KiB of memory, passes, lanes. Passwords with another cost are rehashed at the next sign-in.",
     },
     Key {
         name: "smtp_url",
-        default: "none: links are shown to whoever makes them",
-        help: "Where mail goes: `smtps://user:password@host`, `smtp://host:587?tls=required`, or `smtp://127.0.0.1:25` without TLS.",
+        default: "none: links are returned to the caller instead",
+        help: "Mail server: `smtps://user:password@host`, `smtp://host:587?tls=required`, or `smtp://127.0.0.1:25` without TLS.",
     },
-    Key { name: "smtp_from", default: "Gatehouse <no-reply@{host of base_url}>", help: "Who mail is from." },
+    Key { name: "smtp_from", default: "Gatehouse <no-reply@{host of base_url}>", help: "Sender of mail." },
     Key {
         name: "geo_database",
-        default: "none: no places are shown",
-        help: "A file in MaxMind's format with cities, for the place of a session.",
+        default: "none: sessions show no place",
+        help: "MaxMind database of cities, to show the place of a session.",
     },
     Key {
         name: "metrics_bind",
-        default: "none: `/metrics` is on the server's own address, for this machine alone",
-        help: "Address and port for `/metrics` alone, which then is nowhere else; it needs no credential. Without it, only a loopback peer whose request no proxy forwards gets an answer.",
+        default: "none: `/metrics` on `bind`, for loopback clients only",
+        help: "Address and port that serve only `/metrics`, without authentication. If unset, only a loopback client whose request was not forwarded by a proxy can read it.",
     },
     Key {
         name: "scim_rates",
         default: "25,100,400",
-        help: "SCIM requests a second of a FREE, a STANDARD and an ENTERPRISE tenant, on each instance; twice that at once.",
+        help: "SCIM requests per second and instance of a FREE, STANDARD and ENTERPRISE tenant. The burst is twice that.",
     },
     Key {
         name: "attestation_metadata",
         default: "none",
-        help: "File with the FIDO Alliance's metadata of authenticators (MDS3), which proves their makes. Read again when it changes.",
+        help: "File with the FIDO Alliance's metadata (MDS3), which proves authenticator models. Reloaded when it changes.",
     },
     Key {
         name: "attestation_metadata_root",
-        default: "the FIDO Alliance's",
-        help: "File with the root that has to have certified the signer of the metadata, in PEM.",
+        default: "the root certificate of the FIDO Alliance",
+        help: "PEM file with the root certificate of the metadata's signer.",
     },
     Key {
         name: "attestation_metadata_signer",
         default: "mds.fidoalliance.org",
-        help: "The name that has to stand in the certificate of the metadata's signer.",
+        help: "Name that the certificate of the metadata's signer must contain.",
     },
     Key {
         name: "attestation_roots",
         default: "none",
-        help: "Folder of files (`*.pem`) with certificates that prove makes of authenticators: one named by a make's AAGUID that make, others any. Read again when it changes.",
+        help: "Directory of PEM files (`*.pem`) that prove authenticator models: a file named after an AAGUID proves that model, any other file proves all. Reloaded when it changes.",
     },
     Key {
         name: "tls_cert",
         default: "none: plain HTTP",
-        help: "File with the server's certificate and those between it and the root, in PEM. Read again when it changes.",
+        help: "PEM file with the server's certificate and its intermediates. Reloaded when it changes.",
     },
-    Key { name: "tls_key", default: "none", help: "File with the certificate's private key, in PEM." },
+    Key { name: "tls_key", default: "none", help: "PEM file with the private key of the certificate." },
     Key {
         name: "drain_seconds",
         default: "5",
-        help: "On SIGTERM, how long requests are still taken while `/readyz` already says no.",
+        help: "Seconds after SIGTERM during which the server accepts requests while `/readyz` reports that it is not ready.",
     },
     Key {
         name: "audit_export_seconds",
         default: "300",
-        help: "How long one export of the audit log may take, 1 to 3600; then it ends and its connection is cut. The database keeps all that changes meanwhile.",
+        help: "Seconds that one export of the audit log may take: 1 to 3600. After that the server closes its connection. During an export the database retains all row versions.",
     },
     Key {
         name: "max_in_flight",
-        default: "64 for each worker",
-        help: "Requests worked on at the same time at most, an eighth of it while there are so many for longer than 100 ms; more are refused at once, with 503 and `Retry-After`.",
+        default: "64 per worker thread",
+        help: "Requests processed at the same time. If the limit holds for more than 100 ms, it drops to an eighth. More requests get 503 with `Retry-After`.",
     },
     Key {
         name: "max_bodies_per_address",
         default: "64",
-        help: "Unfinished request bodies of one client address (IPv6: of its /64); more get 429. Raise it where many clients share an address.",
+        help: "Unfinished request bodies per client address (IPv6: per /64). More get 429. Raise it if many clients share an address.",
     },
     Key {
         name: "max_body_memory_mib",
         default: "64",
-        help: "MiB that all request bodies may hold; one address may hold a quarter of it. Above it, bodies of the address that holds the most get 503.",
+        help: "MiB that all request bodies may use together; one address may use a quarter. Above it, bodies of the address that uses most get 503.",
     },
     Key {
         name: "max_connections_per_address",
         default: "1024",
-        help: "Connections of one peer address (IPv6: of its /64) that is no trusted proxy; one more closes the connection that was idle longest.",
+        help: "Connections per peer address (IPv6: per /64) that is not a trusted proxy. One more closes the connection that was idle longest.",
     },
-    Key { name: "database_pool", default: "5", help: "PostgreSQL connections of each worker at most." },
+    Key { name: "database_pool", default: "5", help: "PostgreSQL connections per worker thread." },
     Key {
         name: "otlp_endpoint",
         default: "none",
-        help: "Where spans go by OTLP over HTTP, such as `http://127.0.0.1:4318`; needs a program built with the feature `otlp`.",
+        help: "URL that receives traces by OTLP over HTTP, such as `http://127.0.0.1:4318`. Requires a build with the feature `otlp`.",
     },
     Key {
         name: "role",
         default: "all",
-        help: "What an instance does: `api` answers requests, `worker` delivers webhooks, seals audit logs and looks after identity providers, `all` does both.",
+        help: "Role of the instance: `api` answers requests; `worker` delivers webhooks, seals audit logs and refreshes SAML metadata; `all` does both.",
     },
     Key {
         name: "audit_accept_missing_macs_until",
-        default: "none: never",
-        help: "Until when entries without a MAC are sealed into the audit log (RFC 3339): for servers of a version before, which wrote none, during an upgrade.",
+        default: "none",
+        help: "RFC 3339 time until which audit entries without a MAC are sealed. Only for an upgrade from a version that wrote no MACs.",
     },
     Key {
         name: "webhooks_allow_cidrs",
-        default: "none: public addresses alone",
-        help: "Addresses or ranges, separated by commas, that webhooks and other requests of tenants' choosing may go to although they are not public.",
+        default: "none: public addresses only",
+        help: "Non-public addresses or CIDR ranges that webhooks and other tenant-chosen requests may reach, separated by commas.",
     },
     Key {
         name: "webhooks_allow_http",
         default: "false",
-        help: "Whether webhooks may go to `http` addresses: for development.",
+        help: "Whether webhooks may use `http` URLs. For development.",
     },
     Key {
         name: "return_origins",
-        default: "none: this service alone",
-        help: "Origins beside `base_url` that a sign-in may lead back to, separated by commas, such as `https://app.example.com`.",
+        default: "none",
+        help: "Origins besides `base_url` to which a sign-in may return, separated by commas, such as `https://app.example.com`.",
     },
     Key {
         name: "webhooks_in_flight",
         default: "4",
-        help: "Deliveries to one subscription at the same time, 1 to 32; 16 times as many to one tenant, 64 at most.",
+        help: "Concurrent deliveries per webhook: 1 to 32. A tenant may have 16 times as many, at most 64.",
     },
-    Key {
-        name: "webhooks_rate",
-        default: "none: no limit",
-        help: "Deliveries to one subscription in a second at most.",
-    },
+    Key { name: "webhooks_rate", default: "none: no limit", help: "Deliveries per second and webhook." },
     Key {
         name: "dns_servers",
-        default: "those of the system (`/etc/resolv.conf`)",
-        help: "Where records that prove domains are looked up: addresses with or without a port, separated by commas, such as `10.0.0.53,[::1]:5353`.",
+        default: "those of `/etc/resolv.conf`",
+        help: "DNS servers that look up domain verification records: addresses with optional port, separated by commas, such as `10.0.0.53,[::1]:5353`.",
     },
-    Key { name: "workers", default: "one a processor", help: "Threads that answer requests." },
-    Key { name: "log_format", default: "json", help: "`json`, one object a line, or `pretty` for people." },
+    Key { name: "workers", default: "one per processor", help: "Worker threads that answer requests." },
+    Key {
+        name: "log_format",
+        default: "json",
+        help: "`json`, one object per line, or `pretty` for reading in a terminal.",
+    },
     Key {
         name: "log_level",
         default: "info",
-        help: "`error`, `warn`, `info` (a line a request), `debug` or `trace`.",
+        help: "`error`, `warn`, `info` (one line per request), `debug` or `trace`.",
     },
 ];

@@ -1,4 +1,4 @@
-//! Settings as text: where they come from, and which of them counts.
+//! Settings as text: reads the file and the variables.
 
 use std::{
     collections::BTreeMap,
@@ -21,19 +21,19 @@ struct Value {
     source: Source,
 }
 
-/// Where a setting was found.
+/// Source of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A variable, or a line of the configuration file: the setting itself.
+    /// A variable or a line of the configuration file.
     Said,
-    /// A file of its own, which is named by `…_FILE`.
+    /// A separate file, named by `…_FILE`.
     File(PathBuf),
-    /// `secrets.toml` in the data folder, which the server has made.
+    /// `secrets.toml` in the data directory, which the server generated.
     Kept(PathBuf),
 }
 
 impl Raw {
-    /// Reads the file, if any, and the variables of this process over it.
+    /// Reads the file, if any, and then the variables of this process, which override it.
     pub fn gather(file: Option<&Path>) -> Result<Self, Error> {
         let mut raw = Self::default();
         if let Some(path) = file {
@@ -52,25 +52,25 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Sets one by its name in the file.
+    /// Sets a setting by its name in the file.
     pub fn set(&mut self, name: &str, value: String) -> Result<(), Error> {
         let (name, value) = named(name, value)?;
         self.0.insert(name, value);
         Ok(())
     }
 
-    /// Sets one that must not be set yet: `auth_secret` and `auth_secret_file` are one setting.
+    /// Sets a setting that must not be set yet: `auth_secret` and `auth_secret_file` are one setting.
     fn add(&mut self, name: &str, value: String) -> Result<(), Error> {
         let (name, value) = named(name, value)?;
         match self.0.insert(name, value) {
             None => Ok(()),
-            Some(_) => Err(Error::of(name, format!("is set twice, by itself and by {name}_file"))),
+            Some(_) => Err(Error::of(name, format!("is set twice, directly and by {name}_file"))),
         }
     }
 
-    /// Takes over the settings of a TOML file.
+    /// Adds the settings of a TOML file.
     pub fn file(&mut self, text: &str) -> Result<(), Error> {
-        // Said without the line itself, which may hold a secret.
+        // Without the line itself, which may contain a secret.
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             Error::new(format!("line {}: {}", before.matches('\n').count() + 1, error.message()))
@@ -85,7 +85,7 @@ impl Raw {
                 other => plain(other),
             };
             let Some(text) = text else {
-                return Err(Error::of(&name, "write a string, a number, or an array of strings"));
+                return Err(Error::of(&name, "write a string, an integer, a boolean or an array of strings"));
             };
             settings.add(&name, text)?;
         }
@@ -93,7 +93,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Takes over what is not set yet from what was kept in a file.
+    /// Adds the generated settings of a file, except those that are set.
     pub fn fill_from(&mut self, kept: Self, file: &Path) {
         for (name, value) in kept.0 {
             let source = Source::Kept(file.to_owned());
@@ -101,17 +101,17 @@ impl Raw {
         }
     }
 
-    /// Whether this one is set.
+    /// Returns whether a setting is set.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// Where this one comes from, if it is set.
+    /// Returns the source of a setting, if it is set.
     pub fn source(&self, name: &str) -> Option<&Source> {
         self.0.get(name).map(|value| &value.source)
     }
 
-    /// The text of a secret: for the command that changes it.
+    /// Returns the text of a secret, for the command that changes it.
     pub(crate) fn secret(&self, name: &str) -> Option<&str> {
         self.text(name)
     }
@@ -121,7 +121,7 @@ impl Raw {
     }
 }
 
-/// The setting of this name; of a secret's name and `_file`, what that file holds.
+/// Returns the setting with this name; for the name of a secret with `_file`, the content of that file.
 fn named(name: &str, value: String) -> Result<(&'static str, Value), Error> {
     let find = |name: &str| KEYS.iter().find(|key| key.name == name).map(|key| key.name);
     if let Some(key) = find(name) {
@@ -137,20 +137,21 @@ fn named(name: &str, value: String) -> Result<(&'static str, Value), Error> {
     }
     let close = KEYS.iter().map(|key| (distance(key.name, name), key.name)).min();
     let hint =
-        close.filter(|(distance, _)| *distance <= 3).map(|(_, name)| format!("; did you mean {name}?"));
-    let hint = hint.unwrap_or_else(|| "; see docs/configuration.md for those there are".into());
-    Err(Error::of(name, format!("no such setting{hint}")))
+        close.filter(|(distance, _)| *distance <= 3).map(|(_, name)| format!(". Did you mean {name}?"));
+    let hint = hint.unwrap_or_else(|| ". List settings with: gatehouse reference settings".into());
+    Err(Error::of(name, format!("unknown setting{hint}")))
 }
 
 fn plain(value: toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text),
         toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Boolean(value) => Some(value.to_string()),
         _ => None,
     }
 }
 
-/// Letters to change, add or drop to get from one word to the other.
+/// Returns the Levenshtein distance of two words.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

@@ -1,4 +1,4 @@
-//! The two secrets every installation has, checked for strength.
+//! The two secrets of an installation, checked for strength.
 
 use std::str::FromStr;
 
@@ -6,28 +6,28 @@ use data_encoding::BASE64;
 use kernel::Secret;
 use sessions::CookieSecret;
 
-/// Secrets that seal session cookies, newest first.
+/// Secrets that sign session cookies, newest first.
 pub struct AuthSecrets(Vec<CookieSecret>);
 
-/// Keys that others are derived from, newest first, each with its id.
+/// Keys from which others are derived, newest first, each with its ID.
 pub struct MasterKeys(kernel::MasterKeys);
 
-const STRENGTH: &str = "make one with: openssl rand -base64 48";
-const MASTER: &str = "write base64 of 32 random bytes; make one with: openssl rand -base64 32";
+const STRENGTH: &str = "generate one with: openssl rand -base64 48";
+const MASTER: &str = "write base64 of 32 random bytes; generate them with: openssl rand -base64 32";
 
-/// Words of examples and tutorials: whoever has read them knows the secret.
+/// Words from examples and tutorials, which attackers try first.
 const WELL_KNOWN: [&str; 8] =
     ["changeme", "change-me", "change_me", "your-secret", "yoursecret", "supersecret", "example", "password"];
 
 impl AuthSecrets {
-    /// All of them, newest first.
+    /// Returns all secrets, newest first.
     pub fn newest_first(&self) -> &[CookieSecret] {
         &self.0
     }
 }
 
 impl MasterKeys {
-    /// All of them with their ids, newest first.
+    /// Returns all keys with their IDs, newest first.
     pub fn newest_first(&self) -> &kernel::MasterKeys {
         &self.0
     }
@@ -50,7 +50,7 @@ fn strong(secret: &str) -> Result<CookieSecret, String> {
         return Err(format!("a secret that contains \"{word}\" comes from an example; {STRENGTH}"));
     }
     if distinct(secret.chars()) < 10 {
-        return Err(format!("a secret of so few different characters is guessed; {STRENGTH}"));
+        return Err(format!("the secret has too few different characters; {STRENGTH}"));
     }
     Ok(checked)
 }
@@ -68,7 +68,7 @@ impl FromStr for MasterKeys {
             }
             keys.push((id.to_owned(), Secret::new(bytes)));
         }
-        let refused = |_| "write id:key,id:key with ids of letters and digits, each once".to_owned();
+        let refused = |_| "write id:key,id:key with unique IDs of letters and digits".to_owned();
         kernel::MasterKeys::new(keys).map(Self).map_err(refused)
     }
 }

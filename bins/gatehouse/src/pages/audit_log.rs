@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use actix_web::{HttpRequest, HttpResponse, get, web};
+use actix_web::{HttpResponse, get};
 use askama::Template;
 use kernel::TenantId;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw};
-use crate::api::Site;
-use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use crate::api::{Answer, Call};
+use gate::{permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/audit-log";
 
@@ -31,21 +31,17 @@ struct Kind {
 
 /// The page of the audit log. Its entries are looked up by the page itself, as they are searched.
 #[get("/settings/audit-log")]
-pub(crate) async fn audit_log(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
-    request: HttpRequest,
-) -> Result<HttpResponse, AreaProblem> {
-    drawn(&site, &access).await.map_err(|problem| AreaProblem::of(&request, problem))
+pub(crate) async fn audit_log(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpResponse, Problem> {
-    let shell = Administrator::load(access).await?.shell(site, "Audit log", "audit-log.js", PATH);
+async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+    let shell = Administrator::load(call).await?.shell(&call.site, "Audit log", "audit-log.js", PATH);
     let catalog = audit::events::catalog();
     let specs = catalog.specs();
     draw(&Page {
         shell,
-        tenant: access.tenant(),
+        tenant: call.tenant(),
         kinds: specs.iter().map(|spec| Kind { code: spec.code, description: spec.description }).collect(),
         resource_types: specs.iter().map(|spec| spec.resource_type).collect(),
     })

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use actix_web::{HttpRequest, HttpResponse, get, web};
+use actix_web::{HttpResponse, get};
 use askama::Template;
 use attestation::{Aaguid, AttestationPolicyStore, Authenticator, Group, Mode, Policy, catalog, find};
 use kernel::Ctx;
 use store::Tx;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw};
-use crate::api::{AttestationImpact, Site, impact_of};
-use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use crate::api::{Answer, AttestationImpact, Call, impact_of};
+use gate::{permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/authenticators";
 
@@ -53,18 +53,15 @@ struct ModelRow {
 
 /// The page of the attestation policy.
 #[get("/settings/authenticators")]
-pub(crate) async fn authenticators(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
-    request: HttpRequest,
-) -> Result<HttpResponse, AreaProblem> {
-    drawn(&site, &access).await.map_err(|problem| AreaProblem::of(&request, problem))
+pub(crate) async fn authenticators(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpResponse, Problem> {
-    let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
-    let impact = impact_of(site, access, &policy).await?;
-    let shell = Administrator::load(access).await?.shell(site, "Authenticators", "authenticators.js", PATH);
+async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+    let policy = call.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
+    let impact = impact_of(call, &policy).await?;
+    let shell =
+        Administrator::load(call).await?.shell(&call.site, "Authenticators", "authenticators.js", PATH);
     let makes = model_rows(&policy, &impact);
     let group = |group: Group| GroupRow {
         name: group.as_str(),
@@ -78,7 +75,7 @@ async fn drawn(site: &Site, access: &Access<AdministerInPerson>) -> Result<HttpR
         groups: Group::ALL.into_iter().map(group).collect(),
         enrolled: impact.enrolled,
         refused: impact.refused,
-        can_prove: site.can_prove_models(),
+        can_prove: call.site.can_prove_models(),
         known: catalog().len(),
         strangers: makes.len() - catalog().len(),
         makes,

@@ -1,6 +1,6 @@
 //! `/auth/enrol`: a second factor before anything else, where the tenant asks for one.
 
-use actix_web::{HttpRequest, HttpResponse, get, http::header, web};
+use actix_web::{HttpResponse, get, http::header};
 use askama::Template;
 use credentials::FactorKind;
 use kernel::Ctx;
@@ -8,8 +8,8 @@ use sessions::Standing;
 use store::Tx;
 
 use super::{frame::PageFrame, frame::SignedInUser, frame::draw, next};
-use crate::api::{Site, query::query};
-use gate::{access::Access, errors::Problem, permissions::SigningIn, shape::AreaProblem};
+use crate::api::{Answer, Call, query::query};
+use gate::{permissions::SigningIn, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/auth/enrol";
 
@@ -25,32 +25,24 @@ struct Page<'a> {
 
 /// The page for a session that has to enrol a factor.
 #[get("/auth/enrol")]
-pub(crate) async fn enrol(
-    site: web::Data<Site>,
-    access: Access<SigningIn>,
-    request: HttpRequest,
-) -> Result<HttpResponse, AreaProblem> {
-    drawn(&site, &access, &request).await.map_err(|problem| AreaProblem::of(&request, problem))
+pub(crate) async fn enrol(call: Call<SigningIn>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(
-    site: &Site,
-    access: &Access<SigningIn>,
-    request: &HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let next = next::local(&site.pipeline.base_url, query(request, "next").as_deref());
-    let session = &access.caller().session;
+async fn drawn(call: &Call<SigningIn>) -> Answer {
+    let next = next::local(&call.site.pipeline.base_url, query(&call.request, "next").as_deref());
+    let session = &call.caller().session;
     if session.standing == Standing::Full {
         // Nothing is owed (any more).
         return Ok(HttpResponse::SeeOther().insert_header((header::LOCATION, next)).finish());
     }
     let user = session.user.clone();
     let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
-    let person = access.read(find).await?;
-    let tenant = access.own_tenant().await?;
-    let mfa = &access.caller().holder.policy.mfa;
-    let mut shell = PageFrame::new(site, "Set up a second factor", "enrol.js");
-    shell.person = Some(SignedInUser::of(&person, &tenant, &access.caller().session.id));
+    let person = call.read(find).await?;
+    let tenant = call.own_tenant().await?;
+    let mfa = &call.caller().holder.policy.mfa;
+    let mut shell = PageFrame::new(&call.site, "Set up a second factor", "enrol.js");
+    shell.person = Some(SignedInUser::of(&person, &tenant, &call.caller().session.id));
     draw(&Page {
         shell,
         next,

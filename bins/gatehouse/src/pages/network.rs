@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 
-use actix_web::{HttpRequest, HttpResponse, get, web};
+use actix_web::{HttpResponse, get};
 use askama::Template;
 use kernel::Ctx;
 use netpolicy::{Mode, NetworkPolicyStore, Rule, Settings};
 use store::Tx;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw, times::PageTime};
-use crate::api::{Site, query::query};
-use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use crate::api::{Answer, Call, query::query};
+use gate::{permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/network";
 
@@ -44,23 +44,15 @@ struct RuleRow {
 
 /// The page of the network policy.
 #[get("/settings/network")]
-pub(crate) async fn network(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
-    request: HttpRequest,
-) -> Result<HttpResponse, AreaProblem> {
-    drawn(&site, &access, &request).await.map_err(|problem| AreaProblem::of(&request, problem))
+pub(crate) async fn network(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(
-    site: &Site,
-    access: &Access<AdministerInPerson>,
-    request: &HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let (settings, rules) = access.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
-    let shell = Administrator::load(access).await?.shell(site, "Network policy", "network.js", PATH);
-    let own_address = access.address();
-    let sought = query(request, "q").unwrap_or_default().trim().to_lowercase();
+async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+    let (settings, rules) = call.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
+    let shell = Administrator::load(call).await?.shell(&call.site, "Network policy", "network.js", PATH);
+    let own_address = call.address();
+    let sought = query(&call.request, "q").unwrap_or_default().trim().to_lowercase();
     let has =
         |rule: &&Rule| rule.label.to_lowercase().contains(&sought) || rule.cidr.to_string().contains(&sought);
     let row = |rule: &Rule| RuleRow {

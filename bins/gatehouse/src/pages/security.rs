@@ -1,6 +1,6 @@
 //! `/account/security`: what signs a person in, where they are signed in, and what their programs hold.
 
-use actix_web::{HttpRequest, HttpResponse, get, web};
+use actix_web::{HttpResponse, get};
 use askama::Template;
 use credentials::{Factor, FactorKind, FactorStore, MfaPolicy, SignInStore};
 use directory::{Person, Role};
@@ -10,13 +10,8 @@ use store::Tx;
 use tokens::{Pat, PatStore, Scope, pat::Limits};
 
 use super::{frame::PageFrame, frame::SignedInUser, frame::draw, times::PageTime};
-use crate::api::{Site, known_as};
-use gate::{
-    access::{Access, lifetime},
-    errors::Problem,
-    permissions::OwnAccount,
-    shape::AreaProblem,
-};
+use crate::api::{Answer, Call, known_as};
+use gate::{access::lifetime, errors::Problem, permissions::OwnAccount, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/account/security";
 
@@ -102,16 +97,12 @@ struct SecurityData {
 
 /// The page of one's own account.
 #[get("/account/security")]
-pub(crate) async fn security(
-    site: web::Data<Site>,
-    access: Access<OwnAccount>,
-    request: HttpRequest,
-) -> Result<HttpResponse, AreaProblem> {
-    drawn(&site, &access).await.map_err(|problem| AreaProblem::of(&request, problem))
+pub(crate) async fn security(call: Call<OwnAccount>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
+async fn drawn(call: &Call<OwnAccount>) -> Answer {
+    let signed = call.caller().clone();
     let (user, policy) = (signed.session.user.clone(), signed.holder.policy.clone());
     let lifetime = lifetime(&policy);
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -124,12 +115,12 @@ async fn drawn(site: &Site, access: &Access<OwnAccount>) -> Result<HttpResponse,
             tokens: tx.pats_of(&user).await?,
         })
     };
-    let found = access.read(find).await?;
-    let tenant = access.own_tenant().await?;
-    let mut shell = PageFrame::new(site, "Security", "security.js");
+    let found = call.read(find).await?;
+    let tenant = call.own_tenant().await?;
+    let mut shell = PageFrame::new(&call.site, "Security", "security.js");
     shell.here = PATH;
     shell.person = Some(SignedInUser::of(&found.person, &tenant, &signed.session.id));
-    let now = access.env().now();
+    let now = call.env().now();
     let limits = store::pat_limits(&policy);
     draw(&Page {
         shell,

@@ -1,14 +1,14 @@
 //! `/settings/sso`: identity providers that people sign in through, and the domains of their addresses.
 
-use actix_web::{HttpRequest, HttpResponse, get, web};
+use actix_web::{HttpResponse, get};
 use askama::Template;
 use kernel::Ctx;
 use saml_sp::{Provider, ProviderId, ProviderStore, ServiceProvider};
 use store::Tx;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw};
-use crate::api::{Site, query::query};
-use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use crate::api::{Answer, Call, query::query};
+use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/sso";
 
@@ -94,40 +94,32 @@ fn guessed(entity_id: &str) -> &'static str {
 /// The pages of single sign-on: the list, `?new`, `?provider=sso_…` (with `&test=try_…` what came of a test) and its
 /// `&view=setup` and `&view=settings`. What is in them is asked of the API by the pages themselves.
 #[get("/settings/sso")]
-pub(crate) async fn sso(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
-    request: HttpRequest,
-) -> Result<HttpResponse, AreaProblem> {
-    drawn(&site, &access, &request).await.map_err(|problem| AreaProblem::of(&request, problem))
+pub(crate) async fn sso(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(
-    site: &Site,
-    access: &Access<AdministerInPerson>,
-    request: &HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let id = query(request, "provider").map(|id| id.parse::<ProviderId>()).transpose();
+async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+    let id = query(&call.request, "provider").map(|id| id.parse::<ProviderId>()).transpose();
     let wanted = id.map_err(|_| Problem::not_found())?;
     let find = async move |_: &Ctx, tx: &mut Tx| match &wanted {
         Some(id) => Ok(Some(tx.provider(id).await?.ok_or_else(Problem::not_found)?)),
         None => Ok::<Option<Provider>, Problem>(None),
     };
-    let provider = access.read(find).await?;
-    let administrator = Administrator::load(access).await?;
-    let shell = |title, script| administrator.shell(site, title, script, PATH);
+    let provider = call.read(find).await?;
+    let administrator = Administrator::load(call).await?;
+    let shell = |title, script| administrator.shell(&call.site, title, script, PATH);
     let Some(one) = &provider else {
-        return match query(request, "new") {
+        return match query(&call.request, "new") {
             Some(_) => {
-                let ours = ServiceAddresses::stand_in(&site.pipeline.base_url);
+                let ours = ServiceAddresses::stand_in(&call.site.pipeline.base_url);
                 draw(&New { shell: shell("Add an identity provider", "sso-new.js"), ours })
             }
             None => draw(&List { shell: shell("Single sign-on", "sso.js") }),
         };
     };
     let (id, entity_id) = (one.id.as_str(), one.idp.entity_id.as_str());
-    let ours = ServiceAddresses::of(&site.pipeline.base_url, &one.id);
-    match query(request, "view").as_deref() {
+    let ours = ServiceAddresses::of(&call.site.pipeline.base_url, &one.id);
+    match query(&call.request, "view").as_deref() {
         Some("settings") => draw(&Settings { shell: shell(&one.name, "sso-settings.js"), id, entity_id }),
         Some("setup") => {
             let (shell, guessed) = (shell(&one.name, "sso-setup.js"), guessed(entity_id));
@@ -135,7 +127,7 @@ async fn drawn(
         }
         _ => {
             let shell = shell(&one.name, "sso-provider.js");
-            let base_url = site.pipeline.base_url.trim_end_matches('/');
+            let base_url = call.site.pipeline.base_url.trim_end_matches('/');
             let sign_in_url = format!("{base_url}/auth/login?tenant={}", administrator.tenant.slug);
             draw(&Overview { shell, id, entity_id, sign_in_url, ours })
         }

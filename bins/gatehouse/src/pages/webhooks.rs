@@ -1,7 +1,7 @@
 //! `/settings/webhooks`: who is told of events, and how that goes.
 
 use ::webhooks::{SubscriptionId, SubscriptionStore};
-use actix_web::{HttpRequest, HttpResponse, get, web};
+use actix_web::{HttpResponse, get};
 use askama::Template;
 use kernel::Ctx;
 use store::Tx;
@@ -12,8 +12,8 @@ use super::{
     frame::PageFrame,
     frame::draw,
 };
-use crate::api::{Site, query::query};
-use gate::{access::Access, errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use crate::api::{Answer, Call, query::query};
+use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/webhooks";
 
@@ -54,36 +54,28 @@ struct Settings<'a> {
 /// The pages of webhooks: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`. What is in them is asked of the API by
 /// the pages themselves.
 #[get("/settings/webhooks")]
-pub(crate) async fn webhooks(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
-    request: HttpRequest,
-) -> Result<HttpResponse, AreaProblem> {
-    drawn(&site, &access, &request).await.map_err(|problem| AreaProblem::of(&request, problem))
+pub(crate) async fn webhooks(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(
-    site: &Site,
-    access: &Access<AdministerInPerson>,
-    request: &HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let id = query(request, "id").map(|id| id.parse::<SubscriptionId>()).transpose();
+async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+    let id = query(&call.request, "id").map(|id| id.parse::<SubscriptionId>()).transpose();
     let id = id.map_err(|_| Problem::not_found())?;
     let find = async move |_: &Ctx, tx: &mut Tx| match &id {
         Some(id) => Ok(Some(tx.subscription(id).await?.ok_or_else(Problem::not_found)?)),
         None => Ok::<_, Problem>(None),
     };
-    let subscription = access.read(find).await?;
-    let administrator = Administrator::load(access).await?;
-    let shell = |title, script| administrator.shell(site, title, script, PATH);
+    let subscription = call.read(find).await?;
+    let administrator = Administrator::load(call).await?;
+    let shell = |title, script| administrator.shell(&call.site, title, script, PATH);
     let Some(one) = &subscription else {
-        return match query(request, "new") {
+        return match query(&call.request, "new") {
             Some(_) => draw(&New { shell: shell("Add a webhook", "webhook-new.js"), groups: event_groups() }),
             None => draw(&List { shell: shell("Webhooks", "webhooks.js") }),
         };
     };
     let (id, url) = (one.id.as_str(), one.url.as_str());
-    match query(request, "view").as_deref() {
+    match query(&call.request, "view").as_deref() {
         Some("settings") => {
             let shell = shell(&one.name, "webhook-settings.js");
             draw(&Settings { shell, id, url, groups: event_groups() })

@@ -5,7 +5,7 @@ use audit::{
     events::saml::{DomainProofLost, DomainUnverified},
 };
 use futures_util::{StreamExt, stream};
-use kernel::{Ctx, StoreError, TenantId};
+use kernel::{Ctx, StoreError, StoreResult, TenantId};
 use saml_sp::{DomainStore, EmailDomain, RecheckOutcome, RecordFound, recheck};
 use store::{Across, Tx};
 
@@ -14,7 +14,7 @@ use crate::dns;
 
 impl SamlWorker {
     /// Reads the records of all domains that are due.
-    pub(crate) async fn recheck_domains(&self) -> Result<(), StoreError> {
+    pub(crate) async fn recheck_domains(&self) -> StoreResult<()> {
         for _ in 0..ROUNDS {
             let now = self.env.now();
             let look = async move |across: &mut Across| across.domains_due(now, AT_ONCE).await;
@@ -33,7 +33,7 @@ impl SamlWorker {
         Ok(())
     }
 
-    async fn recheck_domain(&self, tenant: &TenantId, domain: &EmailDomain) -> Result<(), StoreError> {
+    async fn recheck_domain(&self, tenant: &TenantId, domain: &EmailDomain) -> StoreResult<()> {
         let wanted = domain.clone();
         let take = async move |ctx: &Ctx, tx: &mut Tx| {
             let taken = tx.take_due_domain(&wanted, ctx.now, ctx.now.plus_millis(LEASE)).await?;

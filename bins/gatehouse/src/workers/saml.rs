@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use actix_web::web;
 use audit::{Audited, Event, Unaudited, events::saml::SamlProviderCertificateExpiring};
 use futures_util::{StreamExt, stream};
-use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId};
 use saml_sp::{Provider, ProviderError, ProviderId, RefreshOutcome, Source, apply_refresh, refreshed};
 use store::{Across, Store, Tx};
 use tokio::time::{MissedTickBehavior, interval};
@@ -66,7 +66,7 @@ impl SamlWorker {
     }
 
     /// All that are due.
-    async fn refresh_all(&self, client: &Client) -> Result<(), StoreError> {
+    async fn refresh_all(&self, client: &Client) -> StoreResult<()> {
         for _ in 0..ROUNDS {
             let now = self.env.now();
             let look = async move |across: &mut Across| across.saml_due(now, AT_ONCE).await;
@@ -84,12 +84,7 @@ impl SamlWorker {
         Ok(())
     }
 
-    async fn refresh_one(
-        &self,
-        client: &Client,
-        tenant: &TenantId,
-        id: &ProviderId,
-    ) -> Result<(), StoreError> {
+    async fn refresh_one(&self, client: &Client, tenant: &TenantId, id: &ProviderId) -> StoreResult<()> {
         let wanted = id.clone();
         let take = async move |ctx: &Ctx, tx: &mut Tx| {
             let taken = tx.take_due_provider(&wanted, ctx.now, ctx.now.plus_millis(LEASE)).await?;
@@ -140,7 +135,7 @@ impl SamlWorker {
     }
 
     /// Takes away requests, tests and used assertions that are over.
-    async fn purge(&self) -> Result<(), StoreError> {
+    async fn purge(&self) -> StoreResult<()> {
         for _ in 0..ROUNDS {
             let now = self.env.now();
             let over =
@@ -161,7 +156,7 @@ impl SamlWorker {
         Ok(())
     }
 
-    async fn measure(&self) -> Result<(), StoreError> {
+    async fn measure(&self) -> StoreResult<()> {
         let now = self.env.now();
         let expiry =
             self.store.across(async move |across: &mut Across| across.saml_expiry(now).await).await?;
@@ -190,7 +185,7 @@ fn note(ctx: &Ctx, refreshed: &RefreshOutcome) {
     }
 }
 
-pub(crate) fn log_problem(problem: &'static str, done: Result<(), StoreError>) {
+pub(crate) fn log_problem(problem: &'static str, done: StoreResult<()>) {
     if let Err(error) = done {
         tracing::warn!(%error, "{problem}");
     }

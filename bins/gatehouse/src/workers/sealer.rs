@@ -15,7 +15,7 @@ use audit::{
     log::{AT_ONCE, Lease, SealPolicy, seal},
 };
 use futures_util::{StreamExt, stream};
-use kernel::{Actor, Ctx, Env, Id, Kind, StoreError, TenantId};
+use kernel::{Actor, Ctx, Env, Id, Kind, StoreError, StoreResult, TenantId};
 use store::{Across, Store, Tx};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -109,7 +109,7 @@ impl Sealer {
     }
 
     /// The tenants with news that nobody else looks after.
-    async fn due(&self) -> Result<Vec<TenantId>, StoreError> {
+    async fn due(&self) -> StoreResult<Vec<TenantId>> {
         let (mut tenants, mut after, mut all) = (Vec::new(), None, Vec::new());
         let now = self.env.now();
         let own = Lease { owner: self.owner.clone(), now, until: now };
@@ -128,7 +128,7 @@ impl Sealer {
     }
 
     /// Seals what waits in a tenant's log; whether more of it does.
-    async fn seal(&self, tenant: &TenantId, lease: i64) -> Result<bool, StoreError> {
+    async fn seal(&self, tenant: &TenantId, lease: i64) -> StoreResult<bool> {
         let mut state = self.state(tenant);
         let mut problem = None;
         for _ in 0..OF_A_TENANT {

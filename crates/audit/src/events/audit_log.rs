@@ -5,75 +5,75 @@ use utoipa::ToSchema;
 
 use super::define::{BY_CLI, BY_USER, TENANT, USER, event};
 
-/// An export of the audit log began.
+/// An export of the audit log started.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditLogExported {
     /// `csv` or `ndjson`.
     pub format: &'static str,
-    /// Names of the parameters by which entries were chosen.
+    /// Names of the query parameters that filtered the entries.
     pub filters: Vec<String>,
 }
 
 event! {
     AuditLogExported = "ACCOUNT_AUDIT_LOG_EXPORTED", about TENANT, by BY_USER;
-    "An export of the audit log began.";
+    "An export of the audit log started.";
     Self { format: "csv", filters: vec!["action".into(), "from".into()] }
 }
 
-/// An export of the audit log ended, whole or not.
+/// An export of the audit log ended. `outcome` says whether it is complete.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditLogExportFinished {
-    /// Entries that were handed over to the connection.
+    /// Number of entries sent.
     pub rows: u64,
-    /// `COMPLETED`; `ABANDONED` by the client; `TIMED_OUT` after the longest time an export may take; or `FAILED`.
+    /// `COMPLETED`, `ABANDONED` by the client, `TIMED_OUT`, or `FAILED`.
     pub outcome: &'static str,
 }
 
 event! {
     AuditLogExportFinished = "ACCOUNT_AUDIT_LOG_EXPORT_FINISHED", about TENANT, by BY_USER;
-    "An export of the audit log ended, whole or not.";
+    "An export of the audit log ended. `outcome` says whether it is complete.";
     Self { rows: 1204, outcome: "COMPLETED" }
 }
 
-/// The operator set how long entries of the audit log are kept.
+/// The operator changed the retention of the audit log.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditRetentionChanged {
-    /// Days that entries are kept from now on; `null`: for ever.
+    /// New retention in days; `null`: forever.
     pub days: Option<u32>,
 }
 
 event! {
     AuditRetentionChanged = "ACCOUNT_AUDIT_RETENTION_CHANGED", about TENANT, by BY_CLI;
-    "The operator set how long entries of the audit log are kept.";
+    "The operator changed the retention of the audit log.";
     Self { days: Some(400) }
 }
 
-/// Entries of the audit log were dropped, as their time to be kept was over; their hashes stay.
+/// Audit entries past their retention were purged. Their hashes remain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEntriesDropped {
-    /// The first place of the log that is dropped.
+    /// First index that was purged.
     pub from_sequence: u64,
-    /// The first one that is kept.
+    /// First index that remains.
     pub before_sequence: u64,
 }
 
 event! {
     AuditEntriesDropped = "ACCOUNT_AUDIT_ENTRIES_DROPPED", about TENANT, by BY_CLI;
-    "Entries of the audit log were dropped, as their time to be kept was over; their hashes stay.";
+    "Audit entries past their retention were purged. Their hashes remain.";
     Self { from_sequence: 0, before_sequence: 25_600 }
 }
 
-/// The addresses from which somebody acted were erased from the audit log; its proofs stay valid.
+/// A user's IP addresses were erased from the audit log. Proofs stay valid.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditAddressesErased {
-    /// Entries from which the address was erased.
+    /// Number of entries whose address was erased.
     pub entries: u64,
 }
 
 event! {
     AuditAddressesErased = "ACCOUNT_AUDIT_ADDRESSES_ERASED", about USER, by BY_CLI;
-    "The addresses from which somebody acted were erased from the audit log; its proofs stay valid.";
+    "A user's IP addresses were erased from the audit log. Proofs stay valid.";
     Self { entries: 1204 }
 }
 
@@ -81,9 +81,9 @@ event! {
 /// the log.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditCheckpointPublished {
-    /// Entries in the log.
+    /// Number of entries in the log.
     pub size: u64,
-    /// The root of the tree over them, in base64.
+    /// Root hash in base64.
     pub root: String,
     /// The checkpoint as a signed note (C2SP).
     pub note: String,
@@ -91,7 +91,7 @@ pub struct AuditCheckpointPublished {
 
 event! {
     AuditCheckpointPublished = "ACCOUNT_AUDIT_CHECKPOINT_PUBLISHED", about TENANT, by ("sealer", "SYSTEM");
-    "A signed checkpoint of the audit log, at most hourly, for whoever keeps it elsewhere; it is no entry of the log.";
+    "A signed checkpoint of the audit log, at most hourly. Delivered to webhooks only; not an audit entry.";
     {
         let root = "1nl8UVmKxLmMd+zR5ZtBSFcyxbmB3PZMQsMtGTVv1uI=".to_owned();
         let origin = "gatehouse/audit/ten_01jz1111111111111111111111";

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::define::{BY_USER, FACTOR, USER, event};
 
-/// A person's password was set.
+/// A user's password was set.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PasswordChanged {
@@ -15,33 +15,33 @@ pub struct PasswordChanged {
 
 event! {
     PasswordChanged = "ACCOUNT_PASSWORD_CHANGED", about USER, by BY_USER;
-    "A person's password was set.";
+    "A user's password was set.";
     Self { by: "SELF" }
 }
 
-/// A link to set a new password was made for a person.
+/// A link to set a new password was created for a user.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PasswordResetStarted {
-    /// Whether it was sent by mail; otherwise whoever asked was told it.
+    /// Whether the link was sent by mail. Otherwise the caller received it.
     pub sent: bool,
 }
 
 event! {
     PasswordResetStarted = "ACCOUNT_PASSWORD_RESET_STARTED", about USER, by BY_USER;
-    "A link to set a new password was made for a person.";
+    "A link to set a new password was created for a user.";
     Self { sent: true }
 }
 
-/// A person proved to have a new second factor.
+/// A user enrolled a factor.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FactorEnrolled {
-    /// Whose it is.
+    /// ID of the user.
     pub user: String,
     /// `WEBAUTHN` or `TOTP`.
     pub kind: &'static str,
-    /// The make of the authenticator, as it says itself.
+    /// AAGUID that the authenticator reported.
     pub aaguid: Option<String>,
     /// Whether the passkey can be copied to other devices.
     pub backup_eligible: Option<bool>,
@@ -49,7 +49,7 @@ pub struct FactorEnrolled {
 
 event! {
     FactorEnrolled = "ACCOUNT_FACTOR_ENROLLED", about FACTOR, by BY_USER;
-    "A person proved to have a new second factor.";
+    "A user enrolled a factor.";
     Self {
         user: "usr_01jz2222222222222222222222".into(),
         kind: "WEBAUTHN",
@@ -58,25 +58,25 @@ event! {
     }
 }
 
-/// A person renamed a factor.
+/// A user renamed a factor.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FactorRenamed {
-    /// Whose it is.
+    /// ID of the user.
     pub user: String,
 }
 
 event! {
     FactorRenamed = "ACCOUNT_FACTOR_RENAMED", about FACTOR, by BY_USER;
-    "A person renamed a factor.";
+    "A user renamed a factor.";
     Self { user: "usr_01jz2222222222222222222222".into() }
 }
 
-/// A factor was taken away.
+/// A factor was removed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FactorRemoved {
-    /// Whose it was.
+    /// ID of the user.
     pub user: String,
     /// `WEBAUTHN` or `TOTP`.
     pub kind: &'static str,
@@ -84,18 +84,18 @@ pub struct FactorRemoved {
 
 event! {
     FactorRemoved = "ACCOUNT_FACTOR_REMOVED", about FACTOR, by BY_USER;
-    "A factor was taken away.";
+    "A factor was removed.";
     Self { user: "usr_01jz2222222222222222222222".into(), kind: "TOTP" }
 }
 
-/// A person made new recovery codes; the old ones are void.
+/// A user generated new recovery codes. Earlier codes are no longer valid.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveryCodesGenerated {}
 
 event! {
     RecoveryCodesGenerated = "ACCOUNT_RECOVERY_CODES_GENERATED", about USER, by BY_USER;
-    "A person made new recovery codes; the old ones are void.";
+    "A user generated new recovery codes. Earlier codes are no longer valid.";
     Self {}
 }
 
@@ -103,7 +103,7 @@ event! {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveryCodeUsed {
-    /// How many are left.
+    /// Number of unused recovery codes left.
     pub left: u64,
 }
 

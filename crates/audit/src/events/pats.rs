@@ -5,21 +5,21 @@ use utoipa::ToSchema;
 
 use super::define::{BY_USER, PAT, event};
 
-/// A personal access token was minted.
+/// A personal access token was created.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatCreated {
-    /// Who it acts as.
+    /// ID of the user it acts as.
     pub user: String,
-    /// What it may be used for.
+    /// Scopes of the token.
     pub scopes: Vec<String>,
-    /// Whether it ends by itself.
+    /// Whether the token expires.
     pub expires: bool,
 }
 
 event! {
     PatCreated = "ACCOUNT_PAT_CREATED", about PAT, by BY_USER;
-    "A personal access token was minted.";
+    "A personal access token was created.";
     Self {
         user: "usr_01jz2222222222222222222222".into(),
         scopes: vec!["read:profile".into()],
@@ -31,7 +31,7 @@ event! {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatRevoked {
-    /// Who it acted as.
+    /// ID of the user it acted as.
     pub user: String,
 }
 

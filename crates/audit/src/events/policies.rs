@@ -1,11 +1,11 @@
-//! What a tenant asks of those who sign in changes.
+//! Changes of policies and refusals by them.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::define::{BY_USER, NETWORK_RULE, TENANT, event};
 
-/// The tenant's sign-in policy changed.
+/// The sign-in policy changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInPolicyChanged {
@@ -15,11 +15,11 @@ pub struct SignInPolicyChanged {
 
 event! {
     SignInPolicyChanged = "ACCOUNT_SIGN_IN_POLICY_CHANGED", about TENANT, by BY_USER;
-    "The tenant's sign-in policy changed.";
+    "The sign-in policy changed.";
     Self { changed: vec!["mfa.required".into()] }
 }
 
-/// The tenant's network policy changed.
+/// The network policy changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPolicyChanged {
@@ -29,31 +29,30 @@ pub struct NetworkPolicyChanged {
 
 event! {
     NetworkPolicyChanged = "ACCOUNT_NETWORK_POLICY_CHANGED", about TENANT, by BY_USER;
-    "The tenant's network policy changed.";
+    "The network policy changed.";
     Self { changed: vec!["mode".into()] }
 }
 
-/// Somebody was kept out by the tenant's network policy; the same from the same address is told once in a
-/// while.
+/// The network policy blocked a request. Repeated refusals of one address are summarized.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPolicyBlocked {
     /// `SIGN_IN`, `DASHBOARD` or `API`.
     pub surface: &'static str,
-    /// The id of the person or the SCIM token that was refused.
+    /// ID of the user or SCIM token that was refused.
     pub credential: String,
-    /// In a closing entry alone: how many more like this were refused, and left out, in the 10 seconds before.
+    /// Only in a summary: number of similar refusals of the last 10 seconds that have no entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<u64>,
 }
 
 event! {
     NetworkPolicyBlocked = "ACCOUNT_NETWORK_POLICY_BLOCKED", about TENANT, by BY_USER;
-    "Somebody was kept out by the tenant's network policy; the same from the same address is told once in a while.";
+    "The network policy blocked a request. Repeated refusals of one address are summarized.";
     Self { surface: "DASHBOARD", credential: "usr_01jz2222222222222222222222".into(), suppressed: None }
 }
 
-/// A range of addresses was added to the tenant's network policy.
+/// A CIDR rule was added to the network policy.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkRuleAdded {
@@ -63,11 +62,11 @@ pub struct NetworkRuleAdded {
 
 event! {
     NetworkRuleAdded = "ACCOUNT_NETWORK_RULE_ADDED", about NETWORK_RULE, by BY_USER;
-    "A range of addresses was added to the tenant's network policy.";
+    "A CIDR rule was added to the network policy.";
     Self { cidr: "203.0.113.0/24".into() }
 }
 
-/// A range of addresses was removed from the tenant's network policy.
+/// A CIDR rule was removed from the network policy.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkRuleRemoved {
@@ -77,25 +76,25 @@ pub struct NetworkRuleRemoved {
 
 event! {
     NetworkRuleRemoved = "ACCOUNT_NETWORK_RULE_REMOVED", about NETWORK_RULE, by BY_USER;
-    "A range of addresses was removed from the tenant's network policy.";
+    "A CIDR rule was removed from the network policy.";
     Self { cidr: "203.0.113.0/24".into() }
 }
 
-/// A rule of the tenant's network policy has another label.
+/// A CIDR rule was renamed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkRuleChanged {
-    /// Names of what changed.
+    /// Names of the fields that changed.
     pub changed: Vec<String>,
 }
 
 event! {
     NetworkRuleChanged = "ACCOUNT_NETWORK_RULE_CHANGED", about NETWORK_RULE, by BY_USER;
-    "A rule of the tenant's network policy has another label.";
+    "A CIDR rule was renamed.";
     Self { changed: vec!["label".into()] }
 }
 
-/// The tenant's attestation policy changed.
+/// The attestation policy changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttestationPolicyChanged {
@@ -105,35 +104,34 @@ pub struct AttestationPolicyChanged {
 
 event! {
     AttestationPolicyChanged = "ACCOUNT_ATTESTATION_POLICY_CHANGED", about TENANT, by BY_USER;
-    "The tenant's attestation policy changed.";
+    "The attestation policy changed.";
     Self { changed: vec!["mode".into(), "allowedGroups".into()] }
 }
 
-/// A passkey was not enrolled because of the tenant's attestation policy; the same from the same address is
-/// told once in a while.
+/// The attestation policy refused the enrolment of a passkey. Repeated refusals of one address are summarized.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttestationPolicyBlocked {
-    /// Whose passkey it would have been.
+    /// ID of the user who tried to enrol it.
     pub user: String,
-    /// What the authenticator says it is.
+    /// AAGUID that the authenticator reported.
     pub aaguid: String,
-    /// How far that is known: `claimed`, `self`, `signed` or `trusted`.
+    /// How the model is attested: `claimed`, `self`, `signed` or `trusted`.
     pub trust: &'static str,
-    /// Whether it can be copied to other devices.
+    /// Whether the passkey can be copied to other devices.
     pub backup_eligible: bool,
-    /// Whether it is built into a device; `null` where that was not said.
+    /// Whether it is built into a device; `null` if unknown.
     pub is_platform_authenticator: Option<bool>,
-    /// All that speaks against it: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`, `PLATFORM_AUTHENTICATOR_DENIED`.
+    /// All reasons: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`, `PLATFORM_AUTHENTICATOR_DENIED`.
     pub reasons: Vec<&'static str>,
-    /// In a closing entry alone: how many more like this were refused, and left out, in the 10 seconds before.
+    /// Only in a summary: number of similar refusals of the last 10 seconds that have no entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<u64>,
 }
 
 event! {
     AttestationPolicyBlocked = "ACCOUNT_ATTESTATION_POLICY_BLOCKED", about TENANT, by BY_USER;
-    "A passkey was not enrolled because of the tenant's attestation policy; the same from the same address is told once in a while.";
+    "The attestation policy refused the enrolment of a passkey. Repeated refusals of one address are summarized.";
     Self {
         user: "usr_01jz2222222222222222222222".into(),
         aaguid: "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4".into(),

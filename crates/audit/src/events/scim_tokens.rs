@@ -1,4 +1,4 @@
-//! The tokens that identity providers provision with.
+//! SCIM tokens.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,26 +8,26 @@ use super::define::{BY_CLI, event};
 const RESOURCE_TYPE: &str = "scimToken";
 const EXAMPLE_ID: &str = "sct_01jz1111111111111111111111";
 
-/// A SCIM token was minted for an identity provider.
+/// A SCIM token was created.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScimTokenCreated {
-    /// Whether creating an existing user answers 409 instead of 200.
+    /// Whether creating an existing user returns 409 instead of 200.
     pub create_conflict: bool,
 }
 
 event! {
     ScimTokenCreated = "ACCOUNT_SCIM_TOKEN_CREATED", about (RESOURCE_TYPE, EXAMPLE_ID), by BY_CLI;
-    "A SCIM token was minted for an identity provider.";
+    "A SCIM token was created.";
     Self { create_conflict: false }
 }
 
-/// A SCIM token was revoked; requests that present it are refused.
+/// A SCIM token was revoked. Requests with it are refused.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ScimTokenRevoked {}
 
 event! {
     ScimTokenRevoked = "ACCOUNT_SCIM_TOKEN_REVOKED", about (RESOURCE_TYPE, EXAMPLE_ID), by BY_CLI;
-    "A SCIM token was revoked; requests that present it are refused.";
+    "A SCIM token was revoked. Requests with it are refused.";
     Self {}
 }

@@ -1,4 +1,4 @@
-//! Fresh proofs: given, used, refused.
+//! Step-up authentication.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,13 +9,13 @@ const ADA: &str = "usr_01jz2222222222222222222222";
 const SESSION: &str = "ses_01jz5555555555555555555555";
 const TOKEN: &str = "sup_01jz9999999999999999999999";
 
-/// A fresh proof was given for one act.
+/// A step-up succeeded and its token was issued.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpIssued {
-    /// Who gave it.
+    /// ID of the user.
     pub user: String,
-    /// In which session.
+    /// ID of the session.
     pub session: String,
     /// Purpose of the token.
     pub purpose: String,
@@ -25,15 +25,15 @@ pub struct StepUpIssued {
 
 event! {
     StepUpIssued = "ACCOUNT_STEPUP_ISSUED", about ("step_up", TOKEN), by BY_USER;
-    "A fresh proof was given for one act.";
+    "A step-up succeeded and its token was issued.";
     Self { user: ADA.into(), session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "WEBAUTHN" }
 }
 
-/// A wrong code or passkey was given for a fresh proof.
+/// A step-up failed: the code or passkey was incorrect.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpFailed {
-    /// In which session.
+    /// ID of the session.
     pub session: String,
     /// Purpose of the challenge.
     pub purpose: String,
@@ -43,17 +43,17 @@ pub struct StepUpFailed {
 
 event! {
     StepUpFailed = "ACCOUNT_STEPUP_FAILED", about USER, by BY_USER;
-    "A wrong code or passkey was given for a fresh proof.";
+    "A step-up failed: the code or passkey was incorrect.";
     Self { session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "TOTP" }
 }
 
-/// A fresh proof was used for its act.
+/// A step-up token was consumed by an action.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpConsumed {
-    /// Who gave it.
+    /// ID of the user.
     pub user: String,
-    /// In which session.
+    /// ID of the session.
     pub session: String,
     /// Purpose of the token.
     pub purpose: String,
@@ -63,30 +63,30 @@ pub struct StepUpConsumed {
 
 event! {
     StepUpConsumed = "ACCOUNT_STEPUP_CONSUMED", about ("step_up", TOKEN), by BY_USER;
-    "A fresh proof was used for its act.";
+    "A step-up token was consumed by an action.";
     Self { user: ADA.into(), session: SESSION.into(), purpose: "PAYROLL_SEAL".into(), factor: "WEBAUTHN" }
 }
 
-/// A step-up token was presented that is not good for the act.
+/// A request had a step-up token that is not valid for it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepUpRefused {
-    /// Id of the user whose request was refused.
+    /// ID of the user whose request was refused.
     pub user: String,
-    /// In which session.
+    /// ID of the session.
     pub session: String,
-    /// What the act asks for.
+    /// Purpose that the action requires.
     pub purpose: String,
     /// The reason of `STEP_UP_INVALID`.
     pub reason: &'static str,
-    /// In a closing entry alone: how many more like this were refused, and left out, in the 10 seconds before.
+    /// Only in a summary: number of similar refusals of the last 10 seconds that have no entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<u64>,
 }
 
 event! {
     StepUpRefused = "ACCOUNT_STEPUP_REFUSED", about USER, by BY_USER;
-    "A step-up token was presented that is not good for the act.";
+    "A request had a step-up token that is not valid for it.";
     Self {
         user: ADA.into(),
         session: SESSION.into(),

@@ -3,7 +3,7 @@
 use crate::store::TreeStore;
 use std::collections::HashMap;
 
-use kernel::StoreError;
+use kernel::StoreResult;
 
 use super::merkle::{Hash, NodePosition, Range, consistency_ranges, hash_of, inclusion_ranges, places};
 
@@ -22,7 +22,7 @@ impl Nodes {
         &mut self,
         store: &mut (impl TreeStore + ?Sized),
         ranges: &[Range],
-    ) -> Result<Option<Vec<Hash>>, StoreError> {
+    ) -> StoreResult<Option<Vec<Hash>>> {
         if self.0.len() > MOST {
             self.0.clear();
         }
@@ -58,7 +58,7 @@ pub async fn inclusion(
     nodes: &mut Nodes,
     index: u64,
     size: u64,
-) -> Result<Option<Vec<Hash>>, StoreError> {
+) -> StoreResult<Option<Vec<Hash>>> {
     if index >= size {
         return Ok(None);
     }
@@ -71,7 +71,7 @@ pub async fn consistency(
     store: &mut (impl TreeStore + ?Sized),
     earlier: u64,
     later: u64,
-) -> Result<Option<Vec<Hash>>, StoreError> {
+) -> StoreResult<Option<Vec<Hash>>> {
     if earlier > later {
         return Ok(None);
     }

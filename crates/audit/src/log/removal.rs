@@ -1,7 +1,7 @@
 //! What may be removed from the beginning of a log, and the root that a removal declares.
 
 use data_encoding::BASE64;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
@@ -45,7 +45,7 @@ pub async fn removable<S: VerifyStore + ?Sized>(
     keys: &[CheckpointKey],
     from: u64,
     time: Timestamp,
-) -> Result<Option<Removable>, StoreError> {
+) -> StoreResult<Option<Removable>> {
     let size = store.log().await?.size();
     let (mut before, mut newest) = (from, Timestamp::from_unix_millis(0));
     while before + GROUP <= size {
@@ -80,7 +80,7 @@ async fn newest_of_groups<S: VerifyStore + ?Sized>(
     tenant: &str,
     from: u64,
     to: u64,
-) -> Result<Option<Vec<Timestamp>>, StoreError> {
+) -> StoreResult<Option<Vec<Timestamp>>> {
     let hashes = store.hashes(1, from / GROUP, to / GROUP).await?;
     let rows = store.sealed(from, to).await?;
     let (mut times, mut first) = (Vec::new(), from);
@@ -110,7 +110,7 @@ pub async fn newest_removal<S: VerifyStore + ?Sized>(
     store: &mut S,
     tenant: &str,
     keys: &[CheckpointKey],
-) -> Result<Option<Removal>, StoreError> {
+) -> StoreResult<Option<Removal>> {
     let notes = store.statements(Removal::KIND).await?;
     let signed = notes.into_iter().filter_map(|(before, note)| {
         Removal::verified(&note, tenant, keys).ok().filter(|removal| removal.before == before)
@@ -126,7 +126,7 @@ pub async fn is_covered<S: VerifyStore + ?Sized>(
     removal: &Removal,
     from: u64,
     to: u64,
-) -> Result<bool, StoreError> {
+) -> StoreResult<bool> {
     let root = root_before(store, removal.before).await?.map(|root| BASE64.encode(&root));
     if root.as_ref() != Some(&removal.root) || to > removal.before || !from.is_multiple_of(GROUP) {
         return Ok(false);
@@ -136,10 +136,7 @@ pub async fn is_covered<S: VerifyStore + ?Sized>(
 
 /// The root of the tree over all places before this one, a multiple of 256, made of the hashes of groups; `None` where one of
 /// them is not there.
-pub async fn root_before<S: TreeStore + ?Sized>(
-    store: &mut S,
-    before: u64,
-) -> Result<Option<Hash>, StoreError> {
+pub async fn root_before<S: TreeStore + ?Sized>(store: &mut S, before: u64) -> StoreResult<Option<Hash>> {
     let (mut log, groups) = (Frontier::default(), before / GROUP);
     while log.size() / GROUP < groups {
         let at = log.size() / GROUP;
@@ -163,7 +160,7 @@ async fn newest_signed<S: VerifyStore + ?Sized>(
     tenant: &str,
     keys: &[CheckpointKey],
     size: u64,
-) -> Result<Option<Checkpoint>, StoreError> {
+) -> StoreResult<Option<Checkpoint>> {
     let newest = store.checkpoints(size.saturating_sub(1), 1).await?;
     let signed = newest.first().and_then(|(_, note)| Checkpoint::verified(note, keys).ok());
     Ok(signed.filter(|signed| signed.size == size && signed.tenant() == Some(tenant)))

@@ -1,7 +1,7 @@
 //! Sealing: entries get their place in the log.
 
 use crate::store::SealStore;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 
 use super::{
     checkpoint::{Checkpoint, CheckpointKeys},
@@ -117,7 +117,7 @@ pub async fn seal(
     tenant: &TenantId,
     lease: &Lease,
     after: Option<&str>,
-) -> Result<SealProgress, StoreError> {
+) -> StoreResult<SealProgress> {
     let keys = policy.checkpoints;
     let Some(LockedLog { mut log, mac_start }) = store.claim(lease).await? else {
         return Ok(SealProgress::default());

@@ -28,7 +28,7 @@ use crate::{
 
 /// 401: the address of another issuer's token is nobody's here, or several tenants' users'.
 fn not_provisioned() -> Problem {
-    let message = "No user has this e-mail address. Ask an administrator to invite it.";
+    let message = "No user has this email address. Ask an administrator to invite it.";
     Problem::new(Code::NotProvisioned, message)
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use directory::Tier;
-use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use kernel::{Actor, Ctx, Env, StoreResult, TenantId};
 use store::Store;
 use tokio_util::task::TaskTracker;
 
@@ -29,7 +29,7 @@ impl Gate {
     }
 
     /// What the tenant pays for; the least of all where that is not known.
-    pub(crate) async fn tier(&self, tenant: &TenantId) -> Result<Tier, StoreError> {
+    pub(crate) async fn tier(&self, tenant: &TenantId) -> StoreResult<Tier> {
         let find = async |across: &mut store::Across| across.tenant(tenant).await;
         Ok(self.store.across(find).await?.map_or(Tier::Free, |tenant| tenant.tier))
     }

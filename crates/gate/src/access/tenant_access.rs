@@ -10,8 +10,8 @@ use std::{
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web};
 use audit::Audited;
 use credentials::attempts;
-use kernel::{Ctx, Env, StoreError, TenantId};
-use store::{Across, Cost, Tx};
+use kernel::{Ctx, Env, StoreError, StoreResult, TenantId};
+use store::{Across, Cost, Failure, Tx};
 
 use super::{
     authority::{Authority, WorkError},
@@ -98,7 +98,7 @@ impl<P: Permission> Access<P> {
         with_proofs: bool,
         limit: Duration,
         ended: impl FnOnce(store::ExportOutcome, u64) + Send + 'static,
-    ) -> Result<store::Export, StoreError> {
+    ) -> StoreResult<store::Export> {
         self.gate.store.export(self.ctx.tenant.clone(), filter, most, with_proofs, limit, ended).await
     }
 
@@ -120,8 +120,8 @@ impl<P: Permission> Access<P> {
     /// Looks for what stands outside of tenants: the tenant itself.
     pub async fn read_across<T>(
         &self,
-        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>,
+    ) -> StoreResult<T> {
         self.gate.store.across(look).await
     }
 
@@ -155,14 +155,10 @@ impl<P: Permission> Access<P> {
     /// Runs `work`, which changes nothing, on the caller's tenant.
     ///
     /// Where the request has a body, the caller's credential is read again first.
-    pub async fn read<T, E>(
+    pub async fn read<T: Send + 'static, E: Failure>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, WorkError<E>> {
         let (gate, tenant) = (self.gate.clone(), self.ctx.tenant.clone());
         let work = self.authorized(work);
         if gate.store.finishes_alone() {
@@ -191,28 +187,20 @@ impl<P: Permission> Access<P> {
     /// Runs `work`, which changes nothing, as a scan: few of a tenant run at the same time, and one that takes too
     /// long, or whose client is gone, is stopped. It waits and runs without the request's slot, so that a server full
     /// of scans has slots for everybody else.
-    pub async fn scan<T, E>(
+    pub async fn scan<T: Send + 'static, E: Failure>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, WorkError<E>> {
         let run = self.gate.store.scan(self.ctx.tenant.clone(), self.authorized(work));
         aside(self.slot.as_ref(), Box::pin(run)).await?
     }
 
     /// Runs `work`, which changes nothing, as what it costs.
-    pub async fn search<T, E>(
+    pub async fn search<T: Send + 'static, E: Failure>(
         &self,
         cost: Cost,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, WorkError<E>> {
         match cost {
             Cost::Indexed => self.read(work).await,
             Cost::Scan => self.scan(work).await,
@@ -226,14 +214,10 @@ impl<P: WritePermission> Access<P> {
     /// The transaction reads the caller's credential again and commits only if a new request with it would be let in
     /// ([`WorkError::Denied`] otherwise). Once begun it runs to its end even when the client hangs up: no hang-up ever
     /// cuts a change in half.
-    pub async fn write<T, E>(
+    pub async fn write<T: Send + 'static, E: Failure>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, WorkError<E>> {
         let failing = async move |ctx: &Ctx, tx: &mut Tx| work(ctx, tx).await.map_err(WorkError::Failed);
         let by = Authorization { authority: self.authority.clone(), deny: WorkError::denied };
         write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
@@ -241,14 +225,10 @@ impl<P: WritePermission> Access<P> {
 
     /// The same for a change whose work grows with the tenant. Few of a tenant run at the same time; the others wait
     /// without the request's slot, so that a server full of them has slots for other tenants.
-    pub async fn write_large<T, E>(
+    pub async fn write_large<T: Send + 'static, E: Failure>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, WorkError<E>>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, WorkError<E>> {
         let turn = self.gate.store.large_change(&self.ctx.tenant);
         let turn = aside(self.slot.as_ref(), turn).await??;
         self.write(async move |ctx: &Ctx, tx: &mut Tx| {

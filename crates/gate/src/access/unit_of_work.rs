@@ -5,8 +5,8 @@ use std::rc::Rc;
 use actix_web::web;
 use audit::{Audited, Event, Unaudited};
 use credentials::attempts;
-use kernel::{Ctx, StoreError};
-use store::Tx;
+use kernel::{Ctx, StoreError, StoreResult};
+use store::{Failure, Tx};
 
 use super::{authority::Authority, gate::Gate};
 use crate::{
@@ -16,10 +16,7 @@ use crate::{
 };
 
 /// Waits for something that is neither storage nor the client, without holding the request's slot.
-pub(crate) async fn aside<T>(
-    slot: Option<&RequestSlot>,
-    waiting: impl Future<Output = T>,
-) -> Result<T, StoreError> {
+pub(crate) async fn aside<T>(slot: Option<&RequestSlot>, waiting: impl Future<Output = T>) -> StoreResult<T> {
     let too_many = || StoreError::Unavailable("too many requests wait".into());
     match slot {
         Some(slot) => slot.yielded(waiting).await.ok_or_else(too_many),
@@ -47,17 +44,13 @@ impl<E: From<StoreError>> Authorization<E> {
 
 /// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up. With an authority it is kept only
 /// if that still holds: where several transactions run at once, at its end.
-pub(crate) async fn write<T, E>(
+pub(crate) async fn write<T: Send + 'static, E: Failure>(
     gate: web::Data<Gate>,
     slot: Option<&RequestSlot>,
     ctx: Ctx,
     by: Option<Authorization<E>>,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-) -> Result<T, E>
-where
-    T: Send + 'static,
-    E: From<StoreError> + Send + 'static,
-{
+) -> Result<T, E> {
     let runs_alone = gate.store.finishes_alone();
     let credential = by.as_ref().map(|by| by.authority.key().clone());
     let authorized = async move |ctx: &Ctx, tx: &mut Tx| {

@@ -5,10 +5,10 @@ use std::future::{Ready, ready};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, http::header::HeaderMap, web};
 use audit::{Audited, Unaudited};
 use credentials::attempts::{self, AttemptOutcome, Limit};
-use kernel::{Actor, Ctx, Env, StoreError, TenantId, UserId};
+use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, UserId};
 use netpolicy::Surface;
 use sessions::{SessionId, SessionStore};
-use store::{Account, Across, Tx};
+use store::{Account, Across, Failure, Tx};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -102,10 +102,7 @@ impl Visitor {
     }
 
     /// Looks for what must be found before the tenant is known.
-    pub async fn across<T>(
-        &self,
-        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub async fn across<T>(&self, look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>) -> StoreResult<T> {
         self.gate.store.across(look).await
     }
 
@@ -164,30 +161,22 @@ impl Visitor {
     }
 
     /// Runs `work` in one transaction of a tenant, together with its audit entries, as this person.
-    pub async fn write<T, E>(
+    pub async fn write<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
         user: &UserId,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         self.run(self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival), work).await
     }
 
     /// The same as somebody else than a person.
-    pub async fn write_as<T, E>(
+    pub async fn write_as<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
         actor: Actor,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         self.run(self.ctx(tenant, actor), work).await
     }
 
@@ -202,28 +191,20 @@ impl Visitor {
     }
 
     /// The same before it is known as whom.
-    pub async fn write_as_system<T, E>(
+    pub async fn write_as_system<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         self.run(self.gate.ctx(tenant.clone(), Actor::system("sign-in"), &self.arrival), work).await
     }
 
     /// Runs `work`, which changes nothing, on a tenant.
-    pub async fn read<T, E>(
+    pub async fn read<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         self.gate.store.read(tenant.clone(), work).await
     }
 
@@ -233,15 +214,11 @@ impl Visitor {
         record_in_background(self.gate.clone(), ctx, event);
     }
 
-    async fn run<T, E>(
+    async fn run<T: Send + 'static, E: Failure>(
         &self,
         ctx: Ctx,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         write(self.gate.clone(), self.slot.as_ref(), ctx, None, work).await
     }
 }

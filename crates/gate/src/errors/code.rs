@@ -40,43 +40,43 @@ macro_rules! codes {
 
 codes! {
     InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, "A field is missing, unknown or malformed. `error` begins with its path.";
-    InvalidCursor = "INVALID_CURSOR", BAD_REQUEST, "The cursor is not one of this list.";
-    InvalidCidr = "INVALID_CIDR", BAD_REQUEST, "The text is no IP address and no CIDR range.";
+    InvalidCursor = "INVALID_CURSOR", BAD_REQUEST, "The cursor does not belong to this list.";
+    InvalidCidr = "INVALID_CIDR", BAD_REQUEST, "The text is neither an IP address nor a CIDR range.";
     DuplicateCidr = "DUPLICATE_CIDR", BAD_REQUEST, "A rule for this range exists already.";
     UnknownPurpose = "UNKNOWN_PURPOSE", BAD_REQUEST, "No step-up purpose has this name.";
     Unauthenticated = "UNAUTHENTICATED", UNAUTHORIZED, "The request carries no valid credential.";
     SessionRevoked = "SESSION_REVOKED", UNAUTHORIZED, "The session was ended.";
     AccountDisabled = "ACCOUNT_DISABLED", UNAUTHORIZED, "The account is disabled.";
-    NotProvisioned = "NOT_PROVISIONED", UNAUTHORIZED, "No user has this e-mail address.";
-    InvalidCredentials = "INVALID_CREDENTIALS", UNAUTHORIZED, "E-mail address or password is wrong.";
-    FactorInvalid = "FACTOR_INVALID", UNAUTHORIZED, "The code or passkey is wrong.";
+    NotProvisioned = "NOT_PROVISIONED", UNAUTHORIZED, "No user has this email address.";
+    InvalidCredentials = "INVALID_CREDENTIALS", UNAUTHORIZED, "The email address or password is incorrect.";
+    FactorInvalid = "FACTOR_INVALID", UNAUTHORIZED, "The code is incorrect or has expired, or the passkey is not accepted.";
     TicketInvalid = "TICKET_INVALID", UNAUTHORIZED, "The ticket or challenge has expired or was used.";
     LinkInvalid = "LINK_INVALID", UNAUTHORIZED, "The link has expired or was used.";
-    ReauthRequired = "REAUTH_REQUIRED", UNAUTHORIZED, "The sign-in is too old for this. Sign in again.";
+    ReauthRequired = "REAUTH_REQUIRED", UNAUTHORIZED, "The operation requires a recent sign-in. Sign in again.";
     SsoNotAllowed = "SSO_NOT_ALLOWED", UNAUTHORIZED, "The tenant does not accept single sign-on.";
     SamlRefused = "SAML_REFUSED", UNAUTHORIZED, "The identity provider's response was not accepted.";
     StepUpRequired = "STEP_UP_REQUIRED", UNAUTHORIZED, "The operation needs a step-up token.";
-    StepUpInvalid = "STEP_UP_INVALID", UNAUTHORIZED, "The step-up token is not valid for this.";
-    Forbidden = "FORBIDDEN", FORBIDDEN, "The credential does not permit this. `reason` says why.";
+    StepUpInvalid = "STEP_UP_INVALID", UNAUTHORIZED, "The step-up token is not valid for this request.";
+    Forbidden = "FORBIDDEN", FORBIDDEN, "The credential does not allow the operation. `reason` says why.";
     SsoRequired = "SSO_REQUIRED", FORBIDDEN, "The tenant requires single sign-on.";
     FactorNotPermitted = "FACTOR_NOT_PERMITTED", FORBIDDEN, "This factor is not accepted here.";
     NetworkPolicyBlocked = "NETWORK_POLICY_BLOCKED", FORBIDDEN, "The tenant's network policy blocks the address.";
     AttestationPolicyBlocked = "ATTESTATION_POLICY_BLOCKED", FORBIDDEN, "The tenant's policy does not allow this authenticator.";
     NotFound = "NOT_FOUND", NOT_FOUND, "The tenant has no such resource.";
-    MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, "The address does not take this method.";
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, "The path does not support this method.";
     Conflict = "CONFLICT", CONFLICT, "The state of the resource does not allow this.";
     Uniqueness = "uniqueness", CONFLICT, "The name or address is taken.";
-    NoFactorAvailable = "NO_FACTOR_AVAILABLE", CONFLICT, "The user has no factor that this accepts.";
+    NoFactorAvailable = "NO_FACTOR_AVAILABLE", CONFLICT, "The user has no accepted factor.";
     PolicyRequiresMfa = "POLICY_REQUIRES_MFA", CONFLICT, "The tenant requires a second factor.";
     PolicyRequiresWebauthn = "POLICY_REQUIRES_WEBAUTHN", CONFLICT, "The tenant requires a passkey.";
-    LastFactorPolicyBlocked = "LAST_FACTOR_POLICY_BLOCKED", CONFLICT, "It is the last factor that the policy accepts.";
-    LockoutProtection = "LOCKOUT_PROTECTION", CONFLICT, "No administrator could sign in any more.";
-    NotSealed = "NOT_SEALED", CONFLICT, "The audit entry has no place in the sealed log yet.";
+    LastFactorPolicyBlocked = "LAST_FACTOR_POLICY_BLOCKED", CONFLICT, "The factor is the last one that the policy accepts.";
+    LockoutProtection = "LOCKOUT_PROTECTION", CONFLICT, "No administrator could sign in afterwards.";
+    NotSealed = "NOT_SEALED", CONFLICT, "The audit entry is not sealed yet.";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", PAYLOAD_TOO_LARGE, "The body is too large.";
-    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, "The body has another media type.";
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, "The media type of the body is not supported.";
     RateLimited = "RATE_LIMITED", TOO_MANY_REQUESTS, "Too many requests or attempts. `Retry-After` says when to try again.";
-    Internal = "INTERNAL", INTERNAL_SERVER_ERROR, "Something failed in the server.";
-    Unavailable = "UNAVAILABLE", SERVICE_UNAVAILABLE, "The server cannot answer now. Try again.";
+    Internal = "INTERNAL", INTERNAL_SERVER_ERROR, "Internal error.";
+    Unavailable = "UNAVAILABLE", SERVICE_UNAVAILABLE, "The server is overloaded or its database is unavailable. Try again.";
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 pub mod fuzz;
 
-use kernel::{Ctx, Id, StoreError};
+use kernel::{Ctx, Id, StoreResult};
 
 use crate::{Cidr, Mode, NetworkPolicyStore, Rule, Settings};
 
@@ -11,7 +11,7 @@ use crate::{Cidr, Mode, NetworkPolicyStore, Rule, Settings};
 ///
 /// # Errors
 /// Where storage fails.
-pub async fn store(ctx: &Ctx, store: &mut dyn NetworkPolicyStore) -> Result<(), StoreError> {
+pub async fn store(ctx: &Ctx, store: &mut dyn NetworkPolicyStore) -> StoreResult<()> {
     assert_eq!(store.network_settings().await?, Settings::default(), "nothing was set");
     assert_eq!(store.network_policy().await?, (Settings::default(), Vec::new()));
     let settings = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };

@@ -1,6 +1,6 @@
 //! An answer counts once.
 
-use kernel::{Ctx, Email, StoreError, Timestamp};
+use kernel::{Ctx, Email, StoreResult, Timestamp};
 
 use super::{Claims, SKEW_MILLIS, email};
 use crate::{
@@ -35,7 +35,7 @@ pub async fn claim<S: RequestStore + DomainStore + ?Sized>(
     answers: &RequestId,
     claims: &Verified<Claims>,
     browser: Option<&str>,
-) -> Result<CountedResponse, StoreError> {
+) -> StoreResult<CountedResponse> {
     let browser = browser.map(|kept| sha256(kept.as_bytes()));
     let mut counted = CountedResponse { request: None, passed: Vec::new(), outcome: Err(unknown()) };
     let request = match store.claim_request(answers, &provider.id, browser.as_ref(), ctx.now).await? {
@@ -112,7 +112,7 @@ async fn foreign<S: DomainStore + ?Sized>(
     ctx: &Ctx,
     store: &mut S,
     email: &Email,
-) -> Result<Option<Refusal>, StoreError> {
+) -> StoreResult<Option<Refusal>> {
     let Some(domain) = EmailDomain::of(email.as_str()) else {
         return Ok(Some(Refusal::new(Reason::BadEmail, "the domain of the address is none")));
     };

@@ -4,7 +4,7 @@
 //! Panics with the sentence that does not hold.
 #![expect(clippy::panic, reason = "a test suite speaks by panicking")]
 
-use kernel::{Ctx, StoreError};
+use kernel::{Ctx, StoreResult};
 use serde_json::{Value, json};
 
 use crate::{
@@ -209,7 +209,7 @@ fn ok_draft<T>(result: Result<T, crate::Error>) -> T {
     result.unwrap_or_else(|error| panic!("the suite's own users are well formed: {error}"))
 }
 
-fn ok<T>(result: Result<T, StoreError>) -> T {
+fn ok<T>(result: StoreResult<T>) -> T {
     result.unwrap_or_else(|error| panic!("storage failed: {error}"))
 }
 

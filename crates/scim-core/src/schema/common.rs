@@ -5,20 +5,19 @@ use super::attribute::{Attribute, Returned};
 /// `id`, `externalId` and `meta`.
 pub const COMMON: &[Attribute] = &[ID, EXTERNAL_ID, META];
 
-/// The service's own id.
+/// ID assigned by the service.
 const ID: Attribute =
-    Attribute::text("id", "The service's own id.").exact().read_only().returned(Returned::Always);
+    Attribute::text("id", "ID assigned by the service.").exact().read_only().returned(Returned::Always);
 
 /// The identity provider's own id.
 pub(crate) const EXTERNAL_ID: Attribute =
-    Attribute::text("externalId", "The identity provider's own id; compared exactly.").exact().max(256);
+    Attribute::text("externalId", "ID assigned by the identity provider. Case-sensitive.").exact().max(256);
 
-const META: Attribute =
-    Attribute::complex("meta", META_PARTS, "What the service knows about the resource.").read_only();
+const META: Attribute = Attribute::complex("meta", META_PARTS, "Metadata of the resource.").read_only();
 
 const META_PARTS: &[Attribute] = &[
-    Attribute::text("resourceType", "The name of the resource's type.").exact().read_only(),
-    Attribute::time("created", "When it was made."),
-    Attribute::time("lastModified", "When an attribute last changed."),
-    Attribute::reference("location", &["uri"], "Its address.").read_only(),
+    Attribute::text("resourceType", "Resource type.").exact().read_only(),
+    Attribute::time("created", "Creation time."),
+    Attribute::time("lastModified", "Time of the last change."),
+    Attribute::reference("location", &["uri"], "URL of the resource.").read_only(),
 ];

@@ -9,13 +9,12 @@ pub const GROUP: Schema = Schema {
     description: "A group of people of the tenant",
     attributes: &[
         Attribute::text("displayName", "The name of the group.").max(256).required().unique(),
-        Attribute::complex("members", MEMBERS, "The people in the group.").multi(),
+        Attribute::complex("members", MEMBERS, "Members of the group.").multi(),
     ],
 };
 
 const MEMBERS: &[Attribute] = &[
-    Attribute::text("value", "The id of the person.").exact().immutable(),
-    Attribute::reference("$ref", &["User"], "The address of the person; not needed beside the id.")
-        .immutable(),
-    Attribute::text("type", "What the member is.").canonical(&["User"]).immutable(),
+    Attribute::text("value", "ID of the user.").exact().immutable(),
+    Attribute::reference("$ref", &["User"], "URL of the user. Optional.").immutable(),
+    Attribute::text("type", "Type of the member.").canonical(&["User"]).immutable(),
 ];

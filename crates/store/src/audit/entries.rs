@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use audit::{AuditStore, Entry, StoredEntry};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use super::entry_row::EntryRow;
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 
 #[async_trait]
 impl AuditStore for Tx {
-    async fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+    async fn append(&mut self, entries: &[Entry]) -> StoreResult<()> {
         if entries.iter().any(|entry| entry.tenant != self.tenant) {
             return Err(StoreError::Aborted("an entry of another tenant"));
         }
@@ -28,7 +28,7 @@ impl AuditStore for Tx {
         Ok(())
     }
 
-    async fn latest(&mut self, limit: u32) -> Result<Vec<StoredEntry>, StoreError> {
+    async fn latest(&mut self, limit: u32) -> StoreResult<Vec<StoredEntry>> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .order(audit_entries::id.desc())

@@ -3,12 +3,12 @@
 use std::{collections::HashMap, time::Duration};
 
 use audit::{
-    AuditQueryStore, Filter, ListedEntry, Position,
+    AuditQueryStore, Filter, ListedEntry, Position, Span,
     log::{Checkpoint, Hash, Nodes, inclusion},
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 use tokio::{
     sync::{mpsc, oneshot},
     time::{sleep, timeout},
@@ -80,7 +80,7 @@ enum Item {
 
 impl Export {
     /// The next entries; `None` at the end. What ends before its end is an error.
-    pub async fn next(&mut self) -> Option<Result<Vec<Exported>, StoreError>> {
+    pub async fn next(&mut self) -> Option<StoreResult<Vec<Exported>>> {
         if self.has_ended {
             return None;
         }
@@ -109,7 +109,7 @@ pub(crate) struct ExportReader {
     most: usize,
     with_proofs: bool,
     limit: Duration,
-    begun: oneshot::Sender<Result<ExportStart, StoreError>>,
+    begun: oneshot::Sender<StoreResult<ExportStart>>,
     batches: mpsc::Sender<Item>,
     ended: OnExportEnd,
 }
@@ -124,7 +124,7 @@ pub(crate) fn begin(
     with_proofs: bool,
     limit: Duration,
     ended: OnExportEnd,
-) -> (ExportReader, impl Future<Output = Result<Export, StoreError>>) {
+) -> (ExportReader, impl Future<Output = StoreResult<Export>>) {
     let (begun, told) = oneshot::channel();
     let (batches, taken) = mpsc::channel(WAITING);
     let export = async move {
@@ -137,7 +137,7 @@ pub(crate) fn begin(
 
 impl ExportReader {
     /// Reads from a unit of work that sees one moment.
-    pub(crate) async fn run(self, tx: Result<Tx, StoreError>) {
+    pub(crate) async fn run(self, tx: StoreResult<Tx>) {
         let Self { filter, most, with_proofs, limit, begun, batches, ended } = self;
         let mut rows = 0;
         let ending = match tx {
@@ -173,7 +173,7 @@ struct ExportQuery<'f> {
 async fn hand_over(
     tx: &mut Tx,
     ExportQuery { filter, most, with_proofs }: ExportQuery<'_>,
-    begun: oneshot::Sender<Result<ExportStart, StoreError>>,
+    begun: oneshot::Sender<StoreResult<ExportStart>>,
     batches: &mpsc::Sender<Item>,
     rows: &mut u64,
 ) -> ExportOutcome {
@@ -227,7 +227,7 @@ struct ExportProgress {
 }
 
 /// A statement that takes no longer than one may.
-async fn in_time<T>(statement: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+async fn in_time<T>(statement: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
     let late = |_| StoreError::Unavailable(format!("no answer of the database within {LIMIT:?}").into());
     timeout(LIMIT, statement).await.map_err(late)?
 }
@@ -239,14 +239,14 @@ impl Tx {
         filter: &Filter,
         most: usize,
         with_proofs: bool,
-    ) -> Result<ExportStart, StoreError> {
+    ) -> StoreResult<ExportStart> {
         let is_cut = self.has_more_than(filter, most).await?;
         let newest = if with_proofs { in_time(self.newest_checkpoint()).await? } else { None };
         Ok((is_cut, newest.map(|(note, _)| note)))
     }
 
     /// Whether more entries match than so many: each statement looks at few.
-    async fn has_more_than(&mut self, filter: &Filter, most: usize) -> Result<bool, StoreError> {
+    async fn has_more_than(&mut self, filter: &Filter, most: usize) -> StoreResult<bool> {
         if filter.is_empty() {
             return Ok(false);
         }
@@ -256,7 +256,8 @@ impl Tx {
         let (range, mut after, mut count) = (filter.range(), None, 0);
         loop {
             let until = in_time(self.further(&range, after.as_ref(), SCANNED_AT_ONCE)).await?;
-            count += in_time(self.count_of(filter, after.as_ref(), until.as_ref())).await?;
+            count +=
+                in_time(self.count_of(filter, Span { after: after.as_ref(), until: until.as_ref() })).await?;
             if count > most || until.is_none() {
                 return Ok(count > most);
             }
@@ -272,16 +273,19 @@ impl Tx {
         step: &mut ExportProgress,
         left: usize,
         names: &mut HashMap<String, Option<String>>,
-    ) -> Result<Vec<Exported>, StoreError> {
+    ) -> StoreResult<Vec<Exported>> {
         let mut found = if filter.is_indexed() {
             let wanted = left.min(AT_ONCE);
-            let found = in_time(self.in_order(filter, step.after.as_ref(), None, wanted)).await?;
+            let found =
+                in_time(self.in_order(filter, Span { after: step.after.as_ref(), until: None }, wanted))
+                    .await?;
             step.is_last = found.len() < wanted;
             step.after = found.last().map(ListedEntry::position);
             found
         } else {
             let until = in_time(self.further(&filter.range(), step.after.as_ref(), SCANNED_AT_ONCE)).await?;
-            let found = in_time(self.in_order(filter, step.after.as_ref(), until.as_ref(), left)).await?;
+            let span = Span { after: step.after.as_ref(), until: until.as_ref() };
+            let found = in_time(self.in_order(filter, span, left)).await?;
             step.is_last = until.is_none();
             step.after = until;
             found
@@ -315,7 +319,7 @@ impl Tx {
         Ok(proved)
     }
 
-    async fn name_of(&mut self, id: &str) -> Result<Option<String>, StoreError> {
+    async fn name_of(&mut self, id: &str) -> StoreResult<Option<String>> {
         let tenant = self.tenant.as_str().to_owned();
         if id.starts_with("sct_") {
             let row =

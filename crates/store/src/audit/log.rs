@@ -15,7 +15,7 @@ use diesel::{
     sql_types::{Array, BigInt, Binary, Text},
 };
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 
 use super::entry_row::{EntryRow, entry_mac};
 use crate::{
@@ -37,11 +37,11 @@ pub(crate) fn number(place: u64) -> i64 {
 }
 
 /// Reads a position from its column.
-pub(crate) fn place(column: &'static str, number: i64) -> Result<u64, StoreError> {
+pub(crate) fn place(column: &'static str, number: i64) -> StoreResult<u64> {
     u64::try_from(number).map_err(|error| corrupt(column, error))
 }
 
-fn hash(column: &'static str, bytes: Vec<u8>) -> Result<Hash, StoreError> {
+fn hash(column: &'static str, bytes: Vec<u8>) -> StoreResult<Hash> {
     bytes.try_into().map_err(|_| corrupt(column, "not 32 bytes"))
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct LogRow {
 }
 
 impl LogRow {
-    pub(crate) fn log(&self) -> Result<Frontier, StoreError> {
+    pub(crate) fn log(&self) -> StoreResult<Frontier> {
         let size = place("audit_logs.size", self.size)?;
         Frontier::restore(size, &self.frontier)
             .ok_or_else(|| corrupt("audit_logs.frontier", "not of a log of that size"))
@@ -83,10 +83,7 @@ type WaitingRow = (String, String, Option<(String, NaiveDateTime)>);
 
 impl Across {
     /// The next tenant, in order of ids, with entries that wait for their place in its log.
-    pub async fn next_unsealed(
-        &mut self,
-        after: Option<&TenantId>,
-    ) -> Result<Option<UnsealedLog>, StoreError> {
+    pub async fn next_unsealed(&mut self, after: Option<&TenantId>) -> StoreResult<Option<UnsealedLog>> {
         let query = audit_unsealed::table
             .left_join(audit_logs::table.on(audit_logs::tenant_id.eq(audit_unsealed::tenant_id)))
             .filter(audit_unsealed::tenant_id.gt(after.map_or("", TenantId::as_str)))
@@ -110,14 +107,14 @@ impl Across {
 
 impl Tx {
     /// Held until the end of a unit of work that changes.
-    async fn log_row(&mut self) -> Result<Option<LogRow>, StoreError> {
+    async fn log_row(&mut self) -> StoreResult<Option<LogRow>> {
         let query = audit_logs::table.find(self.tenant.as_str());
         lock!(self, for_update, first, query.select(LogRow::as_select()))
     }
 
     /// The newest checkpoint as it is stored, and when it was made; `None` before there is one. Nobody has looked at its
     /// signature.
-    pub async fn newest_checkpoint(&mut self) -> Result<Option<(String, Timestamp)>, StoreError> {
+    pub async fn newest_checkpoint(&mut self) -> StoreResult<Option<(String, Timestamp)>> {
         let query = audit_checkpoints::table
             .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
             .order(audit_checkpoints::size.desc())
@@ -133,7 +130,7 @@ impl Tx {
     }
 
     /// The place of an entry of the tenant and its hash, once it is sealed.
-    pub async fn place_of(&mut self, id: &str) -> Result<Option<(u64, Hash)>, StoreError> {
+    pub async fn place_of(&mut self, id: &str) -> StoreResult<Option<(u64, Hash)>> {
         let query = audit_sealed::table
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::entry_id.eq(id))
@@ -148,7 +145,7 @@ impl Tx {
     }
 
     /// The places of entries of the tenant, of those that are sealed.
-    pub(crate) async fn places_of(&mut self, ids: &[&str]) -> Result<HashMap<String, u64>, StoreError> {
+    pub(crate) async fn places_of(&mut self, ids: &[&str]) -> StoreResult<HashMap<String, u64>> {
         let of_tenant = audit_sealed::table.filter(audit_sealed::tenant_id.eq(self.tenant.as_str()));
         let columns = (audit_sealed::entry_id, audit_sealed::sequence);
         let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).filter(audit_sealed::sequence.ge(0));
@@ -158,7 +155,7 @@ impl Tx {
     }
 
     /// The entry of this id.
-    pub async fn entry(&mut self, id: &str) -> Result<Option<StoredEntry>, StoreError> {
+    pub async fn entry(&mut self, id: &str) -> StoreResult<Option<StoredEntry>> {
         let query = audit_entries::table.find((self.tenant.as_str(), id));
         let row: Option<EntryRow> =
             read!(self, c => query.select(EntryRow::as_select()).first(c).await.optional())?;
@@ -166,7 +163,7 @@ impl Tx {
     }
 
     /// The hashes and MACs of entries of the tenant, as they were written.
-    async fn leaves_of(&mut self, ids: &[String]) -> Result<Vec<LeafRow>, StoreError> {
+    async fn leaves_of(&mut self, ids: &[String]) -> StoreResult<Vec<LeafRow>> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::id.eq_any(ids))
@@ -179,7 +176,7 @@ impl Tx {
         read!(self, c => query.load(c).await)
     }
 
-    async fn store_nodes(&mut self, batch: &Batch) -> Result<(), StoreError> {
+    async fn store_nodes(&mut self, batch: &Batch) -> StoreResult<()> {
         let tenant = self.tenant.as_str();
         let ids: Vec<&str> = batch.entries.iter().map(|sealed| sealed.id.as_str()).collect();
         unaudited(Unaudited::Sealed);
@@ -225,7 +222,7 @@ impl Tx {
 
 #[async_trait]
 impl SealStore for Tx {
-    async fn claim(&mut self, lease: &Lease) -> Result<Option<LockedLog>, StoreError> {
+    async fn claim(&mut self, lease: &Lease) -> StoreResult<Option<LockedLog>> {
         let mut row = self.log_row().await?;
         if row.is_none() {
             let first = (
@@ -247,11 +244,11 @@ impl SealStore for Tx {
         Ok(Some(LockedLog { log: row.log()?, mac_start: row.mac_start }))
     }
 
-    async fn newest_note(&mut self) -> Result<Option<String>, StoreError> {
+    async fn newest_note(&mut self) -> StoreResult<Option<String>> {
         Ok(self.newest_checkpoint().await?.map(|(note, _)| note))
     }
 
-    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
+    async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> StoreResult<Vec<Unsealed>> {
         let waiting = audit_unsealed::table
             .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_unsealed::entry_id.gt(after.unwrap_or_default()))
@@ -270,7 +267,7 @@ impl SealStore for Tx {
         Ok(ids.into_iter().map(unsealed).collect())
     }
 
-    async fn store_batch(&mut self, batch: &Batch, lease: &Lease) -> Result<(), StoreError> {
+    async fn store_batch(&mut self, batch: &Batch, lease: &Lease) -> StoreResult<()> {
         self.store_nodes(batch).await?;
         let tenant = self.tenant.as_str().to_owned();
         for (NodePosition { level, index }, hash) in &batch.nodes {
@@ -306,7 +303,7 @@ impl SealStore for Tx {
 
 #[async_trait]
 impl TreeStore for Tx {
-    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> Result<Vec<(u64, Hash)>, StoreError> {
+    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<Vec<(u64, Hash)>> {
         let tenant = self.tenant.as_str().to_owned();
         let rows: Vec<(i64, Vec<u8>)> = if level == 0 {
             let query = audit_sealed::table

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use async_trait::async_trait;
-use audit::{AuditQueryStore, Filter, ListedEntry, Position, StoredEntry};
+use audit::{AuditQueryStore, Filter, ListedEntry, Position, Span, StoredEntry};
 use chrono::NaiveDateTime;
 use diesel::{
     dsl::sql,
@@ -12,7 +12,7 @@ use diesel::{
     sql_types::{self, BigInt, Nullable, Text},
 };
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 
 use super::{
     entry_row::EntryRow,
@@ -61,8 +61,7 @@ fn condition(
     dialect: Dialect,
     filter: &Filter,
     by: EntrySelection<'_>,
-    after: Option<&Position>,
-    until: Option<&Position>,
+    Span { after, until }: Span<'_>,
 ) -> SqlCondition {
     let mut condition = SqlCondition::new();
     condition.sql("1 = 1");
@@ -148,7 +147,7 @@ impl Tx {
         &mut self,
         condition: SqlCondition,
         limit: i64,
-    ) -> Result<Vec<(EntryRow, Option<String>)>, StoreError> {
+    ) -> StoreResult<Vec<(EntryRow, Option<String>)>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(condition)
@@ -165,13 +164,12 @@ impl Tx {
     pub(crate) async fn in_order(
         &mut self,
         filter: &Filter,
-        after: Option<&Position>,
-        until: Option<&Position>,
+        span: Span<'_>,
         limit: usize,
-    ) -> Result<Vec<ListedEntry>, StoreError> {
+    ) -> StoreResult<Vec<ListedEntry>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), after, until))
+            .filter(condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), span))
             .order((rows::created_at.desc(), rows::id.desc()))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
@@ -179,15 +177,10 @@ impl Tx {
     }
 
     /// How many entries match between two positions.
-    pub(crate) async fn count_of(
-        &mut self,
-        filter: &Filter,
-        after: Option<&Position>,
-        until: Option<&Position>,
-    ) -> Result<usize, StoreError> {
+    pub(crate) async fn count_of(&mut self, filter: &Filter, span: Span<'_>) -> StoreResult<usize> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), after, until))
+            .filter(condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), span))
             .count();
         let count: i64 = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
@@ -203,23 +196,22 @@ impl AuditQueryStore for Tx {
     async fn entries(
         &mut self,
         filter: &Filter,
-        after: Option<&Position>,
-        until: Option<&Position>,
+        span: Span<'_>,
         limit: usize,
-    ) -> Result<Vec<ListedEntry>, StoreError> {
+    ) -> StoreResult<Vec<ListedEntry>> {
         let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.db.dialect());
         // Of several codes each is found by its index, and of those the newest: together they would be sorted.
         let each = filter.is_of_few_codes();
         let mut found = Vec::new();
         if each {
             for action in filter.actions.iter().flatten() {
-                let condition = condition(dialect, filter, EntrySelection::Own(Some(action)), after, until);
+                let condition = condition(dialect, filter, EntrySelection::Own(Some(action)), span);
                 found.extend(self.listed(condition, most).await?.into_iter().map(listed));
             }
             found.sort_by_key(|listed: &ListedEntry| std::cmp::Reverse(listed.position()));
             found.truncate(limit);
         } else {
-            let condition = condition(dialect, filter, EntrySelection::Own(only(filter)), after, until);
+            let condition = condition(dialect, filter, EntrySelection::Own(only(filter)), span);
             found.extend(self.listed(condition, most).await?.into_iter().map(listed));
         }
         Ok(found)
@@ -230,13 +222,18 @@ impl AuditQueryStore for Tx {
         filter: &Filter,
         after: Option<&Position>,
         count: usize,
-    ) -> Result<Option<Position>, StoreError> {
+    ) -> StoreResult<Option<Position>> {
         let Some(before) = count.checked_sub(1).and_then(|before| i64::try_from(before).ok()) else {
             return Ok(None);
         };
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), after, None))
+            .filter(condition(
+                self.db.dialect(),
+                filter,
+                EntrySelection::Own(only(filter)),
+                Span { after, until: None },
+            ))
             .order((rows::created_at.desc(), rows::id.desc()))
             .select((rows::created_at, rows::id))
             .offset(before);
@@ -244,7 +241,7 @@ impl AuditQueryStore for Tx {
         Ok(found.map(|(time, id)| Position { timestamp: Timestamp::from_naive(time), id }))
     }
 
-    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> Result<usize, StoreError> {
+    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> StoreResult<usize> {
         let text = match self.db.dialect() {
             Dialect::Postgres => COUNT.to_owned(),
             Dialect::Sqlite => COUNT.replace(['$'], "?"),
@@ -264,7 +261,7 @@ impl AuditQueryStore for Tx {
         self.until.is_none_or(|until| Instant::now() < until)
     }
 
-    async fn sealed_size(&mut self) -> Result<u64, StoreError> {
+    async fn sealed_size(&mut self) -> StoreResult<u64> {
         let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::size);
         let size: Option<i64> = read!(self, c => query.first(c).await.optional())?;
         place("audit_logs.size", size.unwrap_or_default())
@@ -276,7 +273,7 @@ impl AuditQueryStore for Tx {
         from: u64,
         to: u64,
         limit: usize,
-    ) -> Result<Vec<(u64, ListedEntry)>, StoreError> {
+    ) -> StoreResult<Vec<(u64, ListedEntry)>> {
         let query = audit_sealed::table
             .inner_join(
                 rows::table
@@ -285,7 +282,7 @@ impl AuditQueryStore for Tx {
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::sequence.ge(number(from)))
             .filter(audit_sealed::sequence.lt(number(to)))
-            .filter(condition(self.db.dialect(), filter, EntrySelection::Nothing, None, None))
+            .filter(condition(self.db.dialect(), filter, EntrySelection::Nothing, Span::default()))
             .order(audit_sealed::sequence)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<(i64, EntryRow, Option<String>)> = read!(self, c => query

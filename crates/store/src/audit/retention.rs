@@ -7,7 +7,7 @@ use audit::{
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 
 use super::{
     entry_row::EntryRow,
@@ -26,7 +26,7 @@ const KEPT_AT_ONCE: u64 = 4096;
 
 impl Tx {
     /// Days that the tenant's entries are kept; `None`: for ever.
-    pub async fn audit_days(&mut self) -> Result<Option<u32>, StoreError> {
+    pub async fn audit_days(&mut self) -> StoreResult<Option<u32>> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::audit_days);
         let days: Option<Option<i64>> = read!(self, c => query.first(c).await.optional())?;
         let days = days.flatten().map(u32::try_from).transpose();
@@ -34,7 +34,7 @@ impl Tx {
     }
 
     /// Sets how many.
-    pub async fn set_audit_days(&mut self, days: Option<u32>) -> Result<(), StoreError> {
+    pub async fn set_audit_days(&mut self, days: Option<u32>) -> StoreResult<()> {
         let days = days.map(i64::from);
         let row = tenants::table.find(self.tenant.as_str());
         let update = Prepared(diesel::update(row).set(tenants::audit_days.eq(days)));
@@ -43,7 +43,7 @@ impl Tx {
     }
 
     /// The newest entry of this code, whoever wrote it.
-    pub async fn newest_of_action(&mut self, action: &str) -> Result<Option<StoredEntry>, StoreError> {
+    pub async fn newest_of_action(&mut self, action: &str) -> StoreResult<Option<StoredEntry>> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::action.eq(action))
@@ -54,19 +54,13 @@ impl Tx {
     }
 
     /// Sets how long entries are kept, with the signed statement that says so.
-    pub async fn set_retention(&mut self, retention: &Retention, note: &str) -> Result<(), StoreError> {
+    pub async fn set_retention(&mut self, retention: &Retention, note: &str) -> StoreResult<()> {
         self.set_audit_days(retention.days).await?;
         let number = self.statements(Retention::KIND).await?.last().map_or(0, |(number, _)| number + 1);
         self.insert_statement(Retention::KIND, number, retention.at, note).await
     }
 
-    async fn insert_statement(
-        &mut self,
-        kind: &str,
-        of: u64,
-        at: Timestamp,
-        note: &str,
-    ) -> Result<(), StoreError> {
+    async fn insert_statement(&mut self, kind: &str, of: u64, at: Timestamp, note: &str) -> StoreResult<()> {
         let row = (
             audit_statements::tenant_id.eq(self.tenant.as_str()),
             audit_statements::kind.eq(kind),
@@ -80,12 +74,12 @@ impl Tx {
     }
 
     /// Before which place entries are removed, as it says.
-    pub async fn dropped(&mut self) -> Result<u64, StoreError> {
+    pub async fn dropped(&mut self) -> StoreResult<u64> {
         Ok(self.removals().await?.pop().unwrap_or_default())
     }
 
     /// Declares, by a signed statement, that entries are removed: from then on they may be. Whole groups of 256.
-    pub async fn declare_dropped(&mut self, removal: &Removal, note: &str) -> Result<(), StoreError> {
+    pub async fn declare_dropped(&mut self, removal: &Removal, note: &str) -> StoreResult<()> {
         let before = removal.before;
         if !before.is_multiple_of(GROUP) || before > self.log().await?.size() {
             return Err(StoreError::Aborted("what is dropped are groups that are sealed"));
@@ -106,7 +100,7 @@ impl Tx {
     /// Removes some of what is dropped, and tells how many entries that were. The hashes of their groups stay.
     ///
     /// Only what a removal covers that one of these keys has signed: the entries are hashed again and compared with its root.
-    pub async fn remove_dropped(&mut self, keys: &[CheckpointKey]) -> Result<u64, StoreError> {
+    pub async fn remove_dropped(&mut self, keys: &[CheckpointKey]) -> StoreResult<u64> {
         let tenant = self.tenant.as_str().to_owned();
         let Some(removal) = newest_removal(self, &tenant, keys).await? else { return Ok(0) };
         let before = number(removal.before);
@@ -143,7 +137,7 @@ impl Tx {
 
     /// Erases addresses from which somebody has acted, of some entries, and tells how many. What an address was committed
     /// to stays, without the key: whoever guesses it cannot confirm it.
-    pub async fn erase_addresses(&mut self, actor: &str) -> Result<u64, StoreError> {
+    pub async fn erase_addresses(&mut self, actor: &str) -> StoreResult<u64> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::actor_id.eq(actor))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use diesel::{Connection, QueryableByName, RunQueryDsl, sql_types::Text, sqlite::SqliteConnection};
 use diesel_async::AsyncPgConnection;
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use crate::{error::store_error, migrate};
 
@@ -74,7 +74,7 @@ fn compare(expected: &Guards, found: &Guards) -> Vec<String> {
 }
 
 /// What is wrong with the triggers of a file whose schema is the present one: they are compared with those of a new one.
-pub(crate) fn of_file(conn: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
+pub(crate) fn of_file(conn: &mut SqliteConnection) -> StoreResult<Vec<String>> {
     let unable = |error: diesel::ConnectionError| StoreError::Database(error.into());
     let mut new = SqliteConnection::establish(":memory:").map_err(unable)?;
     migrate::sqlite(&mut new)?;
@@ -84,7 +84,7 @@ pub(crate) fn of_file(conn: &mut SqliteConnection) -> Result<Vec<String>, StoreE
 }
 
 /// What is wrong with the triggers of a server. There they are the operator's choice: none of them is as good as all.
-pub(crate) async fn of_server(conn: &mut AsyncPgConnection) -> Result<Vec<String>, StoreError> {
+pub(crate) async fn of_server(conn: &mut AsyncPgConnection) -> StoreResult<Vec<String>> {
     let found = diesel_async::RunQueryDsl::load(diesel::sql_query(ON_POSTGRES), conn).await;
     let found = found.map(by_name).map_err(store_error)?;
     let of_rows = OF_ROWS.into_iter().map(|(name, function)| (name.to_owned(), function));

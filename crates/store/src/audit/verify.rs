@@ -7,7 +7,7 @@ use audit::{
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::StoreError;
+use kernel::StoreResult;
 
 use super::{
     entry_row::EntryRow,
@@ -28,14 +28,14 @@ type NodeRow = (i64, String, Vec<u8>, Option<EntryRow>);
 
 #[async_trait]
 impl VerifyStore for Tx {
-    async fn log(&mut self) -> Result<Frontier, StoreError> {
+    async fn log(&mut self) -> StoreResult<Frontier> {
         let query = audit_logs::table.find(self.tenant.as_str());
         let row: Option<LogRow> =
             read!(self, c => query.select(LogRow::as_select()).first(c).await.optional())?;
         row.map_or_else(|| Ok(Frontier::default()), |row| row.log())
     }
 
-    async fn sealed(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {
+    async fn sealed(&mut self, from: u64, to: u64) -> StoreResult<Vec<SealedRow>> {
         let query = audit_sealed::table
             .left_join(
                 audit_entries::table.on(audit_entries::tenant_id
@@ -66,7 +66,7 @@ impl VerifyStore for Tx {
         rows.into_iter().map(row).collect()
     }
 
-    async fn checkpoints(&mut self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, StoreError> {
+    async fn checkpoints(&mut self, after: u64, limit: usize) -> StoreResult<Vec<(u64, String)>> {
         let query = audit_checkpoints::table
             .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_checkpoints::size.gt(number(after)))
@@ -90,13 +90,13 @@ impl VerifyStore for Tx {
         Ok(read)
     }
 
-    async fn mac_start(&mut self) -> Result<Option<String>, StoreError> {
+    async fn mac_start(&mut self) -> StoreResult<Option<String>> {
         let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::mac_start);
         let note: Option<Option<String>> = read!(self, c => query.first(c).await.optional())?;
         Ok(note.flatten())
     }
 
-    async fn removals(&mut self) -> Result<Vec<u64>, StoreError> {
+    async fn removals(&mut self) -> StoreResult<Vec<u64>> {
         let query = audit_drops::table
             .filter(audit_drops::tenant_id.eq(self.tenant.as_str()))
             .order(audit_drops::before_sequence)
@@ -105,7 +105,7 @@ impl VerifyStore for Tx {
         rows.into_iter().map(|before| place("audit_drops.before_sequence", before)).collect()
     }
 
-    async fn statements(&mut self, kind: &str) -> Result<Vec<(u64, String)>, StoreError> {
+    async fn statements(&mut self, kind: &str) -> StoreResult<Vec<(u64, String)>> {
         let query = audit_statements::table
             .filter(audit_statements::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_statements::kind.eq(kind))
@@ -115,7 +115,7 @@ impl VerifyStore for Tx {
         rows.into_iter().map(|(number, note)| Ok((place("audit_statements.number", number)?, note))).collect()
     }
 
-    async fn waiting(&mut self, after: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+    async fn waiting(&mut self, after: &str, limit: usize) -> StoreResult<Vec<String>> {
         let query = audit_unsealed::table
             .filter(audit_unsealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_unsealed::entry_id.gt(after))
@@ -125,7 +125,7 @@ impl VerifyStore for Tx {
         read!(self, c => query.load(c).await)
     }
 
-    async fn entries_of(&mut self, ids: &[String]) -> Result<Vec<StoredEntry>, StoreError> {
+    async fn entries_of(&mut self, ids: &[String]) -> StoreResult<Vec<StoredEntry>> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::id.eq_any(ids));
@@ -133,7 +133,7 @@ impl VerifyStore for Tx {
         Ok(rows.into_iter().map(StoredEntry::from).collect())
     }
 
-    async fn outside(&mut self, size: u64, limit: usize) -> Result<Vec<String>, StoreError> {
+    async fn outside(&mut self, size: u64, limit: usize) -> StoreResult<Vec<String>> {
         let query = audit_sealed::table
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::sequence.lt(0).or(audit_sealed::sequence.ge(number(size))))
@@ -143,7 +143,7 @@ impl VerifyStore for Tx {
         read!(self, c => query.load(c).await)
     }
 
-    async fn next_place(&mut self, from: u64, to: u64) -> Result<Option<u64>, StoreError> {
+    async fn next_place(&mut self, from: u64, to: u64) -> StoreResult<Option<u64>> {
         let entry = audit_sealed::table
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::sequence.ge(number(from)))
@@ -164,7 +164,7 @@ impl VerifyStore for Tx {
         Ok(entry.into_iter().chain(group.map(|group| group.saturating_mul(GROUP))).min())
     }
 
-    async fn unaccounted(&mut self, limit: usize) -> Result<Vec<String>, StoreError> {
+    async fn unaccounted(&mut self, limit: usize) -> StoreResult<Vec<String>> {
         let sealed = audit_sealed::table
             .filter(audit_sealed::tenant_id.eq(audit_entries::tenant_id))
             .filter(audit_sealed::entry_id.eq(audit_entries::id));

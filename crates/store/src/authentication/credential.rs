@@ -5,7 +5,7 @@
 //! changes nothing. On PostgreSQL that statement travels with BEGIN and the first statement of the work, and once more with the
 //! last ones ([`Tx::credential_at_end`]): in between the work may have waited for locks.
 
-use kernel::{StoreError, TenantId};
+use kernel::{StoreError, StoreResult, TenantId};
 
 use super::reread::{Credential, CredentialKey, ReadCredential, RereadResult};
 use crate::{Across, Tx, conn::on, db::read, dialect::Dialect};
@@ -16,7 +16,7 @@ impl Across {
         &mut self,
         tenant: &TenantId,
         key: &CredentialKey,
-    ) -> Result<Option<Credential>, StoreError> {
+    ) -> StoreResult<Option<Credential>> {
         let row = on!(&mut self.conn, c => c.read_credential(tenant, key).await)?;
         row.map(Credential::try_from).transpose()
     }
@@ -24,14 +24,14 @@ impl Across {
 
 impl Tx {
     /// The credential of this key in the unit of work's tenant, as it is now.
-    pub async fn find_credential(&mut self, key: &CredentialKey) -> Result<Option<Credential>, StoreError> {
+    pub async fn find_credential(&mut self, key: &CredentialKey) -> StoreResult<Option<Credential>> {
         let row = read!(self, c => c.read_credential(&self.tenant, key).await)?;
         row.map(Credential::try_from).transpose()
     }
 
     /// The credential that this unit of work is run with, as it was when the transaction began; `None` where it is gone
     /// or the work is run with none.
-    pub async fn credential(&mut self) -> Result<Option<Credential>, StoreError> {
+    pub async fn credential(&mut self) -> StoreResult<Option<Credential>> {
         let Some(reread) = self.reread.clone() else { return Ok(None) };
         // Sent with the first statement; where there was none, now.
         let begun = self.db.begin().await;
@@ -43,7 +43,7 @@ impl Tx {
 
     /// The same as [`Tx::record`] has found it, where others can have changed it since the transaction began. `None` too
     /// where the unit of work has itself changed the credential or its holder: it has judged what it did.
-    pub fn credential_at_end(&mut self) -> Result<Option<CredentialAtCommit>, StoreError> {
+    pub fn credential_at_end(&mut self) -> StoreResult<Option<CredentialAtCommit>> {
         let (Dialect::Postgres, Some(reread)) = (self.db.dialect(), &self.reread) else { return Ok(None) };
         let RereadResult { credential, own } = reread.take();
         let Some(credential) = credential.transpose()?.flatten() else { return Ok(None) };
@@ -51,7 +51,7 @@ impl Tx {
     }
 
     /// Reads the credential again where statements are not sent ahead.
-    pub(crate) async fn reread_at_once(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn reread_at_once(&mut self) -> StoreResult<()> {
         if let (Some(reread), Dialect::Sqlite) = (self.reread.clone(), self.db.dialect()) {
             let row = read!(self, c => c.read_credential(&reread.tenant, &reread.key).await)?;
             reread.store_row(Ok(row));

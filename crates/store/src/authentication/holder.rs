@@ -4,7 +4,7 @@ use chrono::NaiveDateTime;
 use credentials::{Salt, SignInPolicy};
 use diesel::prelude::*;
 use directory::Role;
-use kernel::{StoreError, UserId};
+use kernel::{StoreResult, UserId};
 
 use crate::{
     error::corrupt,
@@ -49,7 +49,7 @@ pub(crate) const POLICIES: (tenants::sign_in_policy, tenants::network_policy) =
 /// A tenant's sign-in and network policy.
 pub(crate) type PoliciesRow = (Option<JsonText>, Option<JsonText>);
 impl HolderRow {
-    pub(crate) fn with(self, (policy, network): PoliciesRow) -> Result<Holder, StoreError> {
+    pub(crate) fn with(self, (policy, network): PoliciesRow) -> StoreResult<Holder> {
         Ok(Holder {
             user: self.id.parse().map_err(|error| corrupt("users.id", error))?,
             role: self.role.parse().map_err(|error| corrupt("users.role", error))?,
@@ -63,11 +63,11 @@ impl HolderRow {
 }
 
 /// The policy as it is kept; a tenant that never set one has the default.
-pub(crate) fn policy_of(kept: Option<JsonText>) -> Result<SignInPolicy, StoreError> {
+pub(crate) fn policy_of(kept: Option<JsonText>) -> StoreResult<SignInPolicy> {
     kept.map_or_else(|| Ok(SignInPolicy::default()), |text| read_json("tenants.sign_in_policy", &text))
 }
 
 /// The salt as it is kept.
-pub(crate) fn salt_of(kept: &[u8]) -> Result<Salt, StoreError> {
+pub(crate) fn salt_of(kept: &[u8]) -> StoreResult<Salt> {
     Salt::from_bytes(kept).ok_or_else(|| corrupt("password_salts.salt", "not 16 bytes"))
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 
 use crate::{
     Tx,
@@ -43,7 +43,7 @@ pub struct LastUse {
 
 impl Tx {
     /// Writes when credentials of the tenant were last used; a use that is older than what is known changes nothing.
-    pub async fn note_uses(&mut self, uses: &[LastUse]) -> Result<(), StoreError> {
+    pub async fn note_uses(&mut self, uses: &[LastUse]) -> StoreResult<()> {
         for one in uses {
             let (tenant, id) = (self.tenant.to_string(), one.id.as_str());
             let (at, ip) = (one.at.naive(), one.ip.map(|ip| ip.to_string()));
@@ -69,7 +69,7 @@ impl Tx {
     }
 
     /// Takes away what has ended by itself, of all tenants: attempts, tickets, links, challenges, tokens.
-    pub async fn purge_expired(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn purge_expired(&mut self, now: Timestamp) -> StoreResult<()> {
         let hour = 60 * 60_000;
         let attempts = attempts::table.filter(attempts::until.lt(now.naive()));
         change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(attempts).execute(c).await)?;

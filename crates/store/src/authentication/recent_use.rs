@@ -6,7 +6,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::Role;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 use sessions::Lifetime;
 
 use crate::{
@@ -36,7 +36,7 @@ pub struct RecentUse {
 type UsageRow = (String, String, String, Option<String>);
 
 impl RecentUse {
-    fn from_row(of: CredentialType, (id, user, role, ip): UsageRow) -> Result<Self, StoreError> {
+    fn from_row(of: CredentialType, (id, user, role, ip): UsageRow) -> StoreResult<Self> {
         let user = user.parse().map_err(|error| corrupt("users.id", error))?;
         let role = role.parse().map_err(|error| corrupt("users.role", error))?;
         Ok(Self { of, id, holder: Some((user, role)), ip: ip.and_then(|ip| ip.parse().ok()) })
@@ -51,7 +51,7 @@ impl Tx {
         since: Timestamp,
         now: Timestamp,
         lifetime: Lifetime,
-    ) -> Result<Vec<RecentUse>, StoreError> {
+    ) -> StoreResult<Vec<RecentUse>> {
         let (used, begun) = lifetime.since(now);
         let (tenant, since, now): (_, NaiveDateTime, NaiveDateTime) =
             (self.tenant.as_str().to_owned(), since.naive(), now.naive());

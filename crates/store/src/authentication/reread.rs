@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use diesel::{QueryResult, dsl, prelude::*, sql_types::Bool};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::join;
-use kernel::{StoreError, TenantId};
+use kernel::{StoreError, StoreResult, TenantId};
 use sessions::{Session, SessionId};
 use tokens::{Pat, ScimToken, TokenHash};
 
@@ -53,7 +53,7 @@ pub(crate) enum CredentialRow {
 impl TryFrom<CredentialRow> for Credential {
     type Error = StoreError;
 
-    fn try_from(row: CredentialRow) -> Result<Self, StoreError> {
+    fn try_from(row: CredentialRow) -> StoreResult<Self> {
         Ok(match row {
             CredentialRow::Session(session, holder, policies) => {
                 Self::Session(session.try_into()?, holder.with(policies)?)
@@ -176,7 +176,7 @@ pub(crate) struct CredentialReread {
 #[derive(Default)]
 pub(crate) struct RereadResult {
     /// `None` before it was read, and once it was taken.
-    pub(crate) credential: Option<Result<Option<Credential>, StoreError>>,
+    pub(crate) credential: Option<StoreResult<Option<Credential>>>,
     pub(crate) own: OwnChanges,
 }
 
@@ -225,7 +225,7 @@ impl CredentialReread {
         Ok(OwnChanges { credential, policies })
     }
 
-    pub(crate) fn store_row(&self, row: Result<Option<CredentialRow>, StoreError>) {
+    pub(crate) fn store_row(&self, row: StoreResult<Option<CredentialRow>>) {
         self.lock().credential = Some(row.and_then(|row| row.map(Credential::try_from).transpose()));
     }
 

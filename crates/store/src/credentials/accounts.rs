@@ -4,7 +4,7 @@ use chrono::NaiveDateTime;
 use credentials::{Salt, StoredPassword};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreResult, TenantId, Timestamp};
 
 use crate::{
     Across, Credential,
@@ -62,13 +62,13 @@ pub struct ForeignHolder {
 type AccountRow = (HolderRow, PoliciesRow, (String, String, String), String, Option<String>);
 type ForeignRow = (HolderRow, PoliciesRow, String, Option<NaiveDateTime>);
 
-fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
+fn tenant_id(text: &str) -> StoreResult<TenantId> {
     text.parse().map_err(|error| corrupt("tenants.id", error))
 }
 
 impl Across {
     /// The tenant of this short name or id.
-    pub async fn tenant_named(&mut self, name: &str) -> Result<Option<directory::Tenant>, StoreError> {
+    pub async fn tenant_named(&mut self, name: &str) -> StoreResult<Option<directory::Tenant>> {
         // PostgreSQL has no text with this character, so no tenant is called so.
         if name.contains('\0') {
             return Ok(None);
@@ -86,7 +86,7 @@ impl Across {
         email_key: &str,
         tenant: Option<&TenantId>,
         origin: &str,
-    ) -> Result<(Option<Salt>, Vec<Account>), StoreError> {
+    ) -> StoreResult<(Option<Salt>, Vec<Account>)> {
         let query =
             sign_in_names::table
                 .inner_join(users::table.on(
@@ -129,7 +129,7 @@ impl Across {
                 known_origin: origin.is_some(),
             })
         };
-        let mut accounts = rows.into_iter().map(account).collect::<Result<Vec<_>, StoreError>>()?;
+        let mut accounts = rows.into_iter().map(account).collect::<StoreResult<Vec<_>>>()?;
         accounts.sort_by_key(|account| !account.known_origin);
         let address = Salt::address(email_key);
         let query = password_salts::table.find(&address[..]).select(password_salts::salt);
@@ -142,7 +142,7 @@ impl Across {
         &mut self,
         token_hash: &[u8; 32],
         tenant: Option<&TenantId>,
-    ) -> Result<Option<(TenantId, Credential)>, StoreError> {
+    ) -> StoreResult<Option<(TenantId, Credential)>> {
         let query =
             session_rows::table
                 .inner_join(users::table.on(
@@ -167,7 +167,7 @@ impl Across {
         &mut self,
         email_key: &str,
         tenant: Option<&TenantId>,
-    ) -> Result<Option<ForeignHolder>, StoreError> {
+    ) -> StoreResult<Option<ForeignHolder>> {
         let query =
             sign_in_names::table
                 .inner_join(users::table.on(

@@ -3,7 +3,7 @@
 use credentials::{Aaguid, FactorId, FactorKind, Trust};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, UserId};
+use kernel::{StoreError, StoreResult, UserId};
 use serde::Deserialize;
 
 use crate::{
@@ -58,7 +58,7 @@ type Row = (String, String, String, String, JsonText);
 impl TryFrom<Row> for EnrolledPasskey {
     type Error = StoreError;
 
-    fn try_from((id, user, user_name, name, passkey): Row) -> Result<Self, StoreError> {
+    fn try_from((id, user, user_name, name, passkey): Row) -> StoreResult<Self> {
         let facts: Facts = read_json("factors.passkey", &passkey)?;
         Ok(Self {
             id: id.parse().map_err(|error| corrupt("factors.id", error))?,
@@ -79,7 +79,7 @@ impl Tx {
         &mut self,
         after: Option<&FactorId>,
         limit: i64,
-    ) -> Result<Vec<EnrolledPasskey>, StoreError> {
+    ) -> StoreResult<Vec<EnrolledPasskey>> {
         let tenant = self.tenant.as_str().to_owned();
         let query = factors::table
             .inner_join(

@@ -6,7 +6,7 @@ use chrono::NaiveDateTime;
 use credentials::{Factor, FactorData, FactorId, FactorKind, FactorStore};
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreError, StoreResult, Timestamp, UserId};
 
 use crate::{
     Tx,
@@ -55,7 +55,7 @@ struct CodeRow {
 impl TryFrom<FactorRow> for Factor {
     type Error = StoreError;
 
-    fn try_from(row: FactorRow) -> Result<Self, StoreError> {
+    fn try_from(row: FactorRow) -> StoreResult<Self> {
         let data = match (FactorKind::parse(&row.kind), row.sealed, row.passkey) {
             (Some(FactorKind::Totp), Some(sealed), _) => {
                 FactorData::Totp { sealed, last_step: row.last_step }
@@ -79,11 +79,7 @@ impl TryFrom<FactorRow> for Factor {
 
 impl Tx {
     /// Takes away all that a person could prove who they are with: the person is gone.
-    pub(crate) async fn forget_credentials(
-        &mut self,
-        user: &UserId,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub(crate) async fn forget_credentials(&mut self, user: &UserId, at: Timestamp) -> StoreResult<()> {
         let own = (self.tenant.to_string(), user.to_string());
         let (tenant, user) = (own.0.as_str(), own.1.as_str());
         let password = passwords::table.find((tenant, user));
@@ -108,7 +104,7 @@ impl Tx {
     }
 }
 
-fn passkey_of(factor: &Factor) -> Result<Option<JsonText>, StoreError> {
+fn passkey_of(factor: &Factor) -> StoreResult<Option<JsonText>> {
     match &factor.data {
         FactorData::Totp { .. } => Ok(None),
         FactorData::Passkey(passkey) => json_text("factors.passkey", passkey).map(Some),
@@ -117,7 +113,7 @@ fn passkey_of(factor: &Factor) -> Result<Option<JsonText>, StoreError> {
 
 #[async_trait]
 impl FactorStore for Tx {
-    async fn factors(&mut self, user: &UserId) -> Result<Vec<Factor>, StoreError> {
+    async fn factors(&mut self, user: &UserId) -> StoreResult<Vec<Factor>> {
         let query = factors::table
             .filter(factors::tenant_id.eq(self.tenant.as_str()))
             .filter(factors::user_id.eq(user.as_str()));
@@ -129,7 +125,7 @@ impl FactorStore for Tx {
         Ok(factors)
     }
 
-    async fn factor_of_credential(&mut self, credential: &[u8]) -> Result<Option<Factor>, StoreError> {
+    async fn factor_of_credential(&mut self, credential: &[u8]) -> StoreResult<Option<Factor>> {
         let query = factors::table
             .filter(factors::tenant_id.eq(self.tenant.as_str()))
             .filter(factors::credential_id.eq(credential));
@@ -138,7 +134,7 @@ impl FactorStore for Tx {
         row.map(Factor::try_from).transpose()
     }
 
-    async fn insert_factor(&mut self, factor: &Factor) -> Result<bool, StoreError> {
+    async fn insert_factor(&mut self, factor: &Factor) -> StoreResult<bool> {
         let (sealed, last_step, credential_id) = match &factor.data {
             FactorData::Totp { sealed, last_step } => (Some(sealed.clone()), *last_step, None),
             FactorData::Passkey(passkey) => (None, 0, Some(passkey.credential_id().to_vec())),
@@ -167,7 +163,7 @@ impl FactorStore for Tx {
         Ok(inserted? == 1)
     }
 
-    async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
+    async fn update_factor(&mut self, factor: &Factor) -> StoreResult<()> {
         let changes = FactorChanges {
             name: factor.name.clone(),
             verified_at: factor.verified_at.map(Timestamp::naive),
@@ -179,7 +175,7 @@ impl FactorStore for Tx {
         Ok(())
     }
 
-    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> Result<bool, StoreError> {
+    async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> StoreResult<bool> {
         let row = factors::table
             .find((self.tenant.as_str(), factor.id.as_str()))
             .filter(factors::last_step.lt(step));
@@ -188,7 +184,7 @@ impl FactorStore for Tx {
         Ok(used)
     }
 
-    async fn record_use(&mut self, factor: &Factor) -> Result<(), StoreError> {
+    async fn record_use(&mut self, factor: &Factor) -> StoreResult<()> {
         let used = (
             factors::last_used_at.eq(factor.last_used_at.map(Timestamp::naive)),
             factors::passkey.eq(passkey_of(factor)?),
@@ -198,7 +194,7 @@ impl FactorStore for Tx {
         Ok(())
     }
 
-    async fn drop_pending(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_pending(&mut self, user: &UserId) -> StoreResult<()> {
         let pending = factors::table
             .filter(factors::tenant_id.eq(self.tenant.as_str()))
             .filter(factors::user_id.eq(user.as_str()))
@@ -207,7 +203,7 @@ impl FactorStore for Tx {
         Ok(())
     }
 
-    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> Result<bool, StoreError> {
+    async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> StoreResult<bool> {
         let row = factors::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(factors::user_id.eq(user.as_str()));
@@ -215,7 +211,7 @@ impl FactorStore for Tx {
         Ok(deleted)
     }
 
-    async fn unused_codes(&mut self, user: &UserId) -> Result<usize, StoreError> {
+    async fn unused_codes(&mut self, user: &UserId) -> StoreResult<usize> {
         let query = recovery_codes::table
             .filter(recovery_codes::tenant_id.eq(self.tenant.as_str()))
             .filter(recovery_codes::user_id.eq(user.as_str()))
@@ -225,7 +221,7 @@ impl FactorStore for Tx {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
+    async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> StoreResult<()> {
         let all = recovery_codes::table
             .filter(recovery_codes::tenant_id.eq(self.tenant.as_str()))
             .filter(recovery_codes::user_id.eq(user.as_str()));
@@ -243,7 +239,7 @@ impl FactorStore for Tx {
         Ok(())
     }
 
-    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> Result<bool, StoreError> {
+    async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> StoreResult<bool> {
         let row = recovery_codes::table
             .find((self.tenant.as_str(), user.as_str(), &hash[..]))
             .filter(recovery_codes::used_at.is_null());
@@ -252,14 +248,14 @@ impl FactorStore for Tx {
         Ok(used)
     }
 
-    async fn wrong_codes(&mut self, user: &UserId) -> Result<i64, StoreError> {
+    async fn wrong_codes(&mut self, user: &UserId) -> StoreResult<i64> {
         let row = wrong_codes::table.find((self.tenant.as_str(), user.as_str()));
         let count: Option<i64> =
             read!(self, c => row.select(wrong_codes::in_a_row).first(c).await.optional())?;
         Ok(count.unwrap_or_default())
     }
 
-    async fn count_wrong_code(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn count_wrong_code(&mut self, user: &UserId) -> StoreResult<()> {
         let row = (
             wrong_codes::tenant_id.eq(self.tenant.as_str()),
             wrong_codes::user_id.eq(user.as_str()),
@@ -272,7 +268,7 @@ impl FactorStore for Tx {
         Ok(())
     }
 
-    async fn clear_wrong_codes(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn clear_wrong_codes(&mut self, user: &UserId) -> StoreResult<()> {
         let row = wrong_codes::table.find((self.tenant.as_str(), user.as_str()));
         change_unaudited!(self, Unaudited::AttemptCounted, c => dsl::delete(row).execute(c).await)?;
         Ok(())

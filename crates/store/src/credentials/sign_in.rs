@@ -9,7 +9,7 @@ use credentials::{
 };
 use diesel::{dsl, prelude::*, upsert::excluded};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreError, StoreResult, Timestamp, UserId};
 
 use crate::{
     Tx,
@@ -46,12 +46,12 @@ struct AttemptRow {
 
 #[async_trait]
 impl SignInStore for Tx {
-    async fn password(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+    async fn password(&mut self, user: &UserId) -> StoreResult<Option<String>> {
         let query = passwords::table.find((self.tenant.as_str(), user.as_str())).select(passwords::hash);
         read!(self, c => query.first(c).await.optional())
     }
 
-    async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> Result<(), StoreError> {
+    async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> StoreResult<()> {
         let row = (
             passwords::tenant_id.eq(self.tenant.as_str()),
             passwords::user_id.eq(user.as_str()),
@@ -69,7 +69,7 @@ impl SignInStore for Tx {
         Ok(())
     }
 
-    async fn password_salt(&mut self, email_key: &str, new: Salt) -> Result<Salt, StoreError> {
+    async fn password_salt(&mut self, email_key: &str, new: Salt) -> StoreResult<Salt> {
         let address = Salt::address(email_key);
         let row = (password_salts::address.eq(&address[..]), password_salts::salt.eq(&new.as_bytes()[..]));
         let query = diesel::insert_into(password_salts::table).values(row).on_conflict_do_nothing();
@@ -79,7 +79,7 @@ impl SignInStore for Tx {
         salt_of(&kept)
     }
 
-    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> Result<bool, StoreError> {
+    async fn knows_origin(&mut self, user: &UserId, origin: &str) -> StoreResult<bool> {
         let row = known_origins::table.find((self.tenant.as_str(), user.as_str(), origin));
         let known: Option<String> =
             read!(self, c => row.select(known_origins::origin).first(c).await.optional())?;
@@ -91,7 +91,7 @@ impl SignInStore for Tx {
         user: &UserId,
         origin: &str,
         at: Timestamp,
-    ) -> Result<OriginHistory, StoreError> {
+    ) -> StoreResult<OriginHistory> {
         let row = (
             known_origins::tenant_id.eq(self.tenant.as_str()),
             known_origins::user_id.eq(user.as_str()),
@@ -111,7 +111,7 @@ impl SignInStore for Tx {
         Ok(if other.is_some() { OriginHistory::New } else { OriginHistory::First })
     }
 
-    async fn consume_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> Result<bool, StoreError> {
+    async fn consume_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> StoreResult<bool> {
         let row = (
             spent_challenges::tenant_id.eq(self.tenant.as_str()),
             spent_challenges::hash.eq(&hash[..]),
@@ -121,19 +121,19 @@ impl SignInStore for Tx {
         Ok(change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)? == 1)
     }
 
-    async fn sign_in_policy(&mut self) -> Result<SignInPolicy, StoreError> {
+    async fn sign_in_policy(&mut self) -> StoreResult<SignInPolicy> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
         let kept: Option<Option<JsonText>> = lock!(self, for_share, first, query)?;
         policy_of(kept.flatten())
     }
 
-    async fn sign_in_policy_to_change(&mut self) -> Result<SignInPolicy, StoreError> {
+    async fn sign_in_policy_to_change(&mut self) -> StoreResult<SignInPolicy> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
         let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
         policy_of(kept.flatten())
     }
 
-    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> Result<(), StoreError> {
+    async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> StoreResult<()> {
         let row = tenants::table.find(self.tenant.as_str());
         let text = json_text("tenants.sign_in_policy", policy)?;
         let query = Prepared(diesel::update(row).set(tenants::sign_in_policy.eq(text)));
@@ -141,13 +141,13 @@ impl SignInStore for Tx {
         Ok(())
     }
 
-    async fn delete_password(&mut self, user: &UserId) -> Result<bool, StoreError> {
+    async fn delete_password(&mut self, user: &UserId) -> StoreResult<bool> {
         let row = passwords::table.find((self.tenant.as_str(), user.as_str()));
         let deleted = change!(self, c => dsl::delete(row).execute(c).await)? == 1;
         Ok(deleted)
     }
 
-    async fn notices(&mut self, user: &UserId) -> Result<Vec<String>, StoreError> {
+    async fn notices(&mut self, user: &UserId) -> StoreResult<Vec<String>> {
         let row = notices::table.find((self.tenant.as_str(), user.as_str())).select(notices::notice);
         let kept: Option<String> = read!(self, c => row.first(c).await.optional())?;
         // One text, the oldest first, separated by spaces.
@@ -155,7 +155,7 @@ impl SignInStore for Tx {
         Ok(all.rev().collect())
     }
 
-    async fn consume_notice(&mut self, user: &UserId) -> Result<Option<String>, StoreError> {
+    async fn consume_notice(&mut self, user: &UserId) -> StoreResult<Option<String>> {
         let mut kept = self.notices(user).await?;
         if kept.is_empty() {
             return Ok(None);
@@ -166,7 +166,7 @@ impl SignInStore for Tx {
         Ok(Some(taken))
     }
 
-    async fn add_notice(&mut self, user: &UserId, notice: &str) -> Result<(), StoreError> {
+    async fn add_notice(&mut self, user: &UserId, notice: &str) -> StoreResult<()> {
         let mut kept = self.notices(user).await?;
         kept.reverse();
         kept.retain(|known| known != notice);
@@ -177,7 +177,7 @@ impl SignInStore for Tx {
 
 impl Tx {
     /// Keeps these notices for a person, the oldest first, in the place of those there were.
-    async fn keep_notices(&mut self, user: &UserId, notices: &[String]) -> Result<(), StoreError> {
+    async fn keep_notices(&mut self, user: &UserId, notices: &[String]) -> StoreResult<()> {
         if notices.is_empty() {
             let row = notices::table.find((self.tenant.as_str(), user.as_str()));
             change_unaudited!(self, Unaudited::Announced, c => dsl::delete(row).execute(c).await)?;
@@ -199,7 +199,7 @@ impl Tx {
 impl Tx {
     /// Lets a sign-in address that has no salt yet use that of the address in whose place it comes: the password of an
     /// account whose address was changed goes on being compared.
-    pub(crate) async fn inherit_salt(&mut self, before: &str, after: &str) -> Result<(), StoreError> {
+    pub(crate) async fn inherit_salt(&mut self, before: &str, after: &str) -> StoreResult<()> {
         let (before, after) = (Salt::address(before), Salt::address(after));
         let query = password_salts::table.find(&before[..]).select(password_salts::salt);
         let salt: Option<Vec<u8>> = read!(self, c => query.first(c).await.optional())?;
@@ -213,7 +213,7 @@ impl Tx {
 
 #[async_trait]
 impl TicketStore for Tx {
-    async fn insert_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+    async fn insert_ticket(&mut self, ticket: &Ticket) -> StoreResult<()> {
         let row = TicketRow {
             tenant_id: self.tenant.to_string(),
             hash: ticket.hash.to_vec(),
@@ -228,7 +228,7 @@ impl TicketStore for Tx {
         Ok(())
     }
 
-    async fn ticket(&mut self, hash: &[u8; 32]) -> Result<Option<Ticket>, StoreError> {
+    async fn ticket(&mut self, hash: &[u8; 32]) -> StoreResult<Option<Ticket>> {
         let query = tickets::table.find((self.tenant.as_str(), &hash[..]));
         let row: Option<TicketRow> = lock!(self, for_update, first, query.select(TicketRow::as_select()))?;
         let Some(row) = row else { return Ok(None) };
@@ -242,12 +242,12 @@ impl TicketStore for Tx {
         }))
     }
 
-    async fn take_ticket(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    async fn take_ticket(&mut self, hash: &[u8; 32]) -> StoreResult<bool> {
         let row = tickets::table.find((self.tenant.as_str(), &hash[..]));
         Ok(change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(row).execute(c).await)? == 1)
     }
 
-    async fn update_ticket(&mut self, ticket: &Ticket) -> Result<(), StoreError> {
+    async fn update_ticket(&mut self, ticket: &Ticket) -> StoreResult<()> {
         let row = tickets::table.find((self.tenant.as_str(), &ticket.hash[..]));
         let state = json_text("tickets.state", &ticket.state)?;
         let changes = (tickets::state.eq(state), tickets::wrong_answers.eq(ticket.wrong_answers));
@@ -255,7 +255,7 @@ impl TicketStore for Tx {
         Ok(())
     }
 
-    async fn drop_tickets(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_tickets(&mut self, user: &UserId) -> StoreResult<()> {
         let rows = tickets::table
             .filter(tickets::tenant_id.eq(self.tenant.as_str()))
             .filter(tickets::user_id.eq(user.as_str()));
@@ -266,7 +266,7 @@ impl TicketStore for Tx {
 
 #[async_trait]
 impl AttemptStore for Tx {
-    async fn attempts(&mut self, keys: &[AttemptKey]) -> Result<Vec<Vec<i64>>, StoreError> {
+    async fn attempts(&mut self, keys: &[AttemptKey]) -> StoreResult<Vec<Vec<i64>>> {
         unaudited(Unaudited::AttemptCounted);
         let found: Vec<(Vec<u8>, JsonText)> = match self.db.changing().await? {
             // SQLite has one writer: nobody else is between reading and writing.
@@ -297,10 +297,7 @@ impl AttemptStore for Tx {
         keys.iter().map(times).collect()
     }
 
-    async fn record_attempts(
-        &mut self,
-        kept: &[(AttemptKey, Vec<i64>, Timestamp)],
-    ) -> Result<(), StoreError> {
+    async fn record_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> StoreResult<()> {
         let row = |(key, times, until): &(AttemptKey, Vec<i64>, Timestamp)| {
             let times = json_text("attempts.times", times)?;
             Ok::<_, StoreError>(AttemptRow { key: key.as_bytes().to_vec(), times, until: until.naive() })

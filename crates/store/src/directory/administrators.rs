@@ -6,7 +6,7 @@ use ::sessions::{Lifetime, Session};
 use credentials::FactorKind;
 use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 
 use crate::{
     Tx,
@@ -40,7 +40,7 @@ impl Tx {
         &mut self,
         lifetime: Lifetime,
         now: Timestamp,
-    ) -> Result<Vec<Administrator>, StoreError> {
+    ) -> StoreResult<Vec<Administrator>> {
         let tenant = self.tenant.as_str().to_owned();
         let query = users::table
             .filter(users::tenant_id.eq(&tenant))

@@ -6,7 +6,7 @@ use chrono::NaiveDateTime;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use directory::{Link, LinkKind, LinkStore};
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{
     Tx,
@@ -29,7 +29,7 @@ struct LinkRow {
 
 #[async_trait]
 impl LinkStore for Tx {
-    async fn replace_links(&mut self, link: &Link) -> Result<(), StoreError> {
+    async fn replace_links(&mut self, link: &Link) -> StoreResult<()> {
         self.drop_links(&link.user).await?;
         let row = LinkRow {
             tenant_id: self.tenant.to_string(),
@@ -45,7 +45,7 @@ impl LinkStore for Tx {
         Ok(())
     }
 
-    async fn link(&mut self, hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
+    async fn link(&mut self, hash: &[u8; 32]) -> StoreResult<Option<Link>> {
         let query = links::table.find((self.tenant.as_str(), &hash[..]));
         let row: Option<LinkRow> =
             read!(self, c => query.select(LinkRow::as_select()).first(c).await.optional())?;
@@ -63,12 +63,12 @@ impl LinkStore for Tx {
         }))
     }
 
-    async fn take_link(&mut self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    async fn take_link(&mut self, hash: &[u8; 32]) -> StoreResult<bool> {
         let row = links::table.find((self.tenant.as_str(), &hash[..]));
         Ok(change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(row).execute(c).await)? == 1)
     }
 
-    async fn drop_links(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn drop_links(&mut self, user: &UserId) -> StoreResult<()> {
         let rows = links::table
             .filter(links::tenant_id.eq(self.tenant.as_str()))
             .filter(links::user_id.eq(user.as_str()));

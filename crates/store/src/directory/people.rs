@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
 use directory::{PeopleStore, Person, PhoneNumber};
-use kernel::{Email, StoreError, Timestamp, UserId};
+use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
 use scim_core::{User, UserStore, fold, schema::ENTERPRISE_USER};
 use serde_json::{Map, Value, json};
 use stepup::StepUpStore;
@@ -31,7 +31,7 @@ struct PersonRow {
 impl TryFrom<PersonRow> for Person {
     type Error = StoreError;
 
-    fn try_from(row: PersonRow) -> Result<Self, StoreError> {
+    fn try_from(row: PersonRow) -> StoreResult<Self> {
         let user = User::try_from(row.user)?;
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let phones = user.attributes.get("phoneNumbers").and_then(Value::as_array).into_iter().flatten();
@@ -138,7 +138,7 @@ fn set_sign_in_email(attributes: &mut Map<String, Value>, email: &Email) {
 
 #[async_trait]
 impl PeopleStore for Tx {
-    async fn insert_person(&mut self, person: &Person) -> Result<bool, StoreError> {
+    async fn insert_person(&mut self, person: &Person) -> StoreResult<bool> {
         let bare = User {
             id: person.id.clone(),
             user_name: person.user_name.clone(),
@@ -158,20 +158,20 @@ impl PeopleStore for Tx {
         self.insert_user_as(&user, person.role.as_str()).await
     }
 
-    async fn person(&mut self, id: &UserId) -> Result<Option<Person>, StoreError> {
+    async fn person(&mut self, id: &UserId) -> StoreResult<Option<Person>> {
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<PersonRow> = lock!(self, for_update, first, query.select(PersonRow::as_select()))?;
         row.map(Person::try_from).transpose()
     }
 
-    async fn user_of_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+    async fn user_of_email(&mut self, key: &str) -> StoreResult<Option<UserId>> {
         let query = sign_in_names::table.find((key, self.tenant.as_str())).select(sign_in_names::user_id);
         let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
         id.map(|id| id.parse().map_err(|error| corrupt("sign_in_names.user_id", error))).transpose()
     }
 
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> Result<Vec<Person>, StoreError> {
+    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>> {
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             .filter(users::deleted_at.is_null())
@@ -182,7 +182,7 @@ impl PeopleStore for Tx {
         rows.into_iter().map(Person::try_from).collect()
     }
 
-    async fn update_person(&mut self, before: &Person, after: &Person) -> Result<bool, StoreError> {
+    async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool> {
         let Some(user) = self.user_for_update(&before.id).await? else {
             return Err(StoreError::Aborted("a change of a person that the tenant does not have"));
         };
@@ -211,14 +211,14 @@ impl PeopleStore for Tx {
         Ok(true)
     }
 
-    async fn delete_person(&mut self, person: &Person, at: Timestamp) -> Result<(), StoreError> {
+    async fn delete_person(&mut self, person: &Person, at: Timestamp) -> StoreResult<()> {
         match self.user_for_update(&person.id).await? {
             Some(user) => self.delete_user(&user, at).await,
             None => Err(StoreError::Aborted("a deletion of a person that the tenant does not have")),
         }
     }
 
-    async fn another_admin(&mut self, than: &UserId) -> Result<bool, StoreError> {
+    async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {
         let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
         let _held: Option<String> = lock!(self, for_update, first, tenant)?;
         let query = users::table

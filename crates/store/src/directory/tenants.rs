@@ -5,7 +5,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::{Tenant, TenantStore};
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 
 use crate::{Tx, db::change, error::corrupt, schema::tenants};
 
@@ -22,7 +22,7 @@ pub(crate) struct TenantRow {
 impl TryFrom<TenantRow> for Tenant {
     type Error = StoreError;
 
-    fn try_from(row: TenantRow) -> Result<Self, StoreError> {
+    fn try_from(row: TenantRow) -> StoreResult<Self> {
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("tenants.id", error))?,
             slug: row.slug,
@@ -35,7 +35,7 @@ impl TryFrom<TenantRow> for Tenant {
 
 #[async_trait]
 impl TenantStore for Tx {
-    async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<bool, StoreError> {
+    async fn insert_tenant(&mut self, tenant: &Tenant) -> StoreResult<bool> {
         if tenant.id != self.tenant {
             return Err(StoreError::Aborted("a tenant other than the unit of work's"));
         }

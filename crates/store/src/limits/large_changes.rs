@@ -6,7 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kernel::{StoreError, TenantId};
+use kernel::{StoreError, StoreResult, TenantId};
 use tokio::time::timeout;
 
 use super::tenant_limits::{TenantLimits, TenantTurn};
@@ -29,7 +29,7 @@ impl Default for LargeChanges {
 }
 
 impl LargeChanges {
-    pub(crate) async fn turn(&self, tenant: &TenantId) -> Result<TenantTurn, StoreError> {
+    pub(crate) async fn turn(&self, tenant: &TenantId) -> StoreResult<TenantTurn> {
         let _place = self.0.queue.join();
         let turn = timeout(WAIT, self.0.turn(tenant)).await.ok().flatten();
         turn.ok_or(StoreError::TenantBusy("changes of groups"))

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use kernel::{StoreError, TenantId};
+use kernel::{StoreError, StoreResult, TenantId};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -100,7 +100,7 @@ impl Scans {
         self: &Arc<Self>,
         tenant: &TenantId,
         all: &Arc<Semaphore>,
-    ) -> Result<ScanPermit, StoreError> {
+    ) -> StoreResult<ScanPermit> {
         let turn = self.wait(tenant, all).await;
         if turn.is_none() {
             self.count(Outcome::Refused);

@@ -1,6 +1,6 @@
 //! What a tenant has set about where it may be reached from, as it is found with each credential.
 
-use kernel::StoreError;
+use kernel::StoreResult;
 use netpolicy::Settings;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct NetworkMark {
 
 impl NetworkMark {
     /// As it is kept; a tenant that never set anything has the default.
-    pub(crate) fn of(kept: Option<JsonText>) -> Result<Self, StoreError> {
+    pub(crate) fn of(kept: Option<JsonText>) -> StoreResult<Self> {
         kept.map_or_else(|| Ok(Self::default()), |text| read_json("tenants.network_policy", &text))
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chrono::NaiveDateTime;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
 
 use self::mark::NetworkMark;
@@ -32,7 +32,7 @@ struct RuleRow {
 impl TryFrom<RuleRow> for Rule {
     type Error = StoreError;
 
-    fn try_from(row: RuleRow) -> Result<Self, StoreError> {
+    fn try_from(row: RuleRow) -> StoreResult<Self> {
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("network_rules.id", error))?,
             cidr: row.cidr.parse().map_err(|error| corrupt("network_rules.cidr", error))?,
@@ -44,14 +44,14 @@ impl TryFrom<RuleRow> for Rule {
 
 impl Tx {
     /// What the tenant has set, held until the end of the unit of work.
-    async fn network_mark_to_change(&mut self) -> Result<NetworkMark, StoreError> {
+    async fn network_mark_to_change(&mut self) -> StoreResult<NetworkMark> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::network_policy);
         let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
         NetworkMark::of(kept.flatten())
     }
 
     /// Keeps what the tenant has set, or that a rule has changed.
-    async fn set_network_mark(&mut self, settings: Option<Settings>) -> Result<(), StoreError> {
+    async fn set_network_mark(&mut self, settings: Option<Settings>) -> StoreResult<()> {
         let before = self.network_mark_to_change().await?;
         let mark = NetworkMark { settings: settings.unwrap_or(before.settings), version: before.version + 1 };
         let text = json_text("tenants.network_policy", &mark)?;
@@ -66,21 +66,21 @@ impl Tx {
 
 #[async_trait]
 impl NetworkPolicyStore for Tx {
-    async fn network_settings(&mut self) -> Result<Settings, StoreError> {
+    async fn network_settings(&mut self) -> StoreResult<Settings> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::network_policy);
         let kept: Option<Option<JsonText>> = read!(self, c => query.first(c).await.optional())?;
         NetworkMark::of(kept.flatten()).map(|mark| mark.settings)
     }
 
-    async fn network_settings_to_change(&mut self) -> Result<Settings, StoreError> {
+    async fn network_settings_to_change(&mut self) -> StoreResult<Settings> {
         self.network_mark_to_change().await.map(|mark| mark.settings)
     }
 
-    async fn set_network_settings(&mut self, settings: &Settings) -> Result<(), StoreError> {
+    async fn set_network_settings(&mut self, settings: &Settings) -> StoreResult<()> {
         self.set_network_mark(Some(*settings)).await
     }
 
-    async fn network_policy(&mut self) -> Result<(Settings, Vec<Rule>), StoreError> {
+    async fn network_policy(&mut self) -> StoreResult<(Settings, Vec<Rule>)> {
         let query = tenants::table
             .left_join(rows::table.on(rows::tenant_id.eq(tenants::id)))
             .filter(tenants::id.eq(self.tenant.as_str()))
@@ -96,26 +96,26 @@ impl NetworkPolicyStore for Tx {
         Ok((NetworkMark::of(kept)?.settings, rules))
     }
 
-    async fn network_rules(&mut self) -> Result<Vec<Rule>, StoreError> {
+    async fn network_rules(&mut self) -> StoreResult<Vec<Rule>> {
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).order(rows::id);
         let found: Vec<RuleRow> = read!(self, c => query.select(RuleRow::as_select()).load(c).await)?;
         found.into_iter().map(Rule::try_from).collect()
     }
 
-    async fn network_rule(&mut self, id: &RuleId) -> Result<Option<Rule>, StoreError> {
+    async fn network_rule(&mut self, id: &RuleId) -> StoreResult<Option<Rule>> {
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let found: Option<RuleRow> =
             read!(self, c => row.select(RuleRow::as_select()).first(c).await.optional())?;
         found.map(Rule::try_from).transpose()
     }
 
-    async fn count_network_rules(&mut self) -> Result<usize, StoreError> {
+    async fn count_network_rules(&mut self) -> StoreResult<usize> {
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).count();
         let count: i64 = read!(self, c => query.get_result(c).await)?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    async fn insert_network_rule(&mut self, rule: &Rule) -> Result<bool, StoreError> {
+    async fn insert_network_rule(&mut self, rule: &Rule) -> StoreResult<bool> {
         let row = RuleRow {
             tenant_id: self.tenant.to_string(),
             id: rule.id.to_string(),
@@ -131,14 +131,14 @@ impl NetworkPolicyStore for Tx {
         Ok(inserted)
     }
 
-    async fn rename_network_rule(&mut self, rule: &Rule) -> Result<(), StoreError> {
+    async fn rename_network_rule(&mut self, rule: &Rule) -> StoreResult<()> {
         let row = rows::table.find((self.tenant.as_str(), rule.id.as_str()));
         let query = Prepared(diesel::update(row).set(rows::label.eq(rule.label.as_str())));
         change!(self, c => query.execute(c).await)?;
         Ok(())
     }
 
-    async fn delete_network_rule(&mut self, id: &RuleId) -> Result<(), StoreError> {
+    async fn delete_network_rule(&mut self, id: &RuleId) -> StoreResult<()> {
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         if change!(self, c => dsl::delete(row).execute(c).await)? == 1 {
             self.set_network_mark(None).await?;

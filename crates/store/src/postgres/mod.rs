@@ -19,7 +19,7 @@ use diesel_async::{
     },
 };
 use futures_util::FutureExt;
-use kernel::{Ctx, StoreError, TenantId};
+use kernel::{Ctx, StoreError, StoreResult, TenantId};
 use tokio::{
     runtime::Handle,
     sync::Semaphore,
@@ -82,7 +82,7 @@ struct RuntimePool {
 
 impl Postgres {
     /// A pool of at most `size` connections, opened when they are needed.
-    pub(crate) fn new(url: &str, size: usize, entry_keys: EntryKeys) -> Result<Self, StoreError> {
+    pub(crate) fn new(url: &str, size: usize, entry_keys: EntryKeys) -> StoreResult<Self> {
         let target = PostgresTarget::parse(url).map_err(|problem| StoreError::Unavailable(problem.into()))?;
         Self::with(target, size, Arc::default(), Wakeups::default(), entry_keys)
     }
@@ -93,7 +93,7 @@ impl Postgres {
         shared: Arc<SharedPools>,
         news: Wakeups,
         entry_keys: EntryKeys,
-    ) -> Result<Self, StoreError> {
+    ) -> StoreResult<Self> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
         // A connection that died is noticed at its next use; asking first would double the round trips.
         config.recycling_method = RecyclingMethod::Fast;
@@ -120,13 +120,13 @@ impl Postgres {
     }
 
     /// A pool of its own for the runtime that calls.
-    pub(crate) fn for_this_runtime(&self) -> Result<Self, StoreError> {
+    pub(crate) fn for_this_runtime(&self) -> StoreResult<Self> {
         let (target, shared) = (self.target.clone(), Arc::clone(&self.shared));
         Self::with(target, self.size, shared, self.news.clone(), self.entry_keys.clone())
     }
 
     /// A connection outside the pool.
-    pub(crate) async fn connection(&self) -> Result<AsyncPgConnection, StoreError> {
+    pub(crate) async fn connection(&self) -> StoreResult<AsyncPgConnection> {
         let opened = timeout(connect::OPENED_WITHIN, self.target.connect()).await;
         let opened = opened.map_err(|_| StoreError::Unavailable("no connection within 3 s".into()))?;
         opened.map_err(|error| StoreError::Unavailable(Box::new(error)))
@@ -159,13 +159,13 @@ impl Postgres {
         figures
     }
 
-    async fn get(&self) -> Result<Object<AsyncPgConnection>, StoreError> {
+    async fn get(&self) -> StoreResult<Object<AsyncPgConnection>> {
         let _place = self.mine.waiting.join();
         self.mine.pool.get().await.map_err(|error| StoreError::Unavailable(Box::new(error)))
     }
 
     /// A connection on which each statement is for itself.
-    async fn plain(&self) -> Result<Conn, StoreError> {
+    async fn plain(&self) -> StoreResult<Conn> {
         Ok(Conn::Postgres(Box::new(Pg {
             object: self.get().await?,
             transaction: Transaction::None,
@@ -175,8 +175,8 @@ impl Postgres {
 
     pub(crate) async fn across<T>(
         &self,
-        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>,
+    ) -> StoreResult<T> {
         let mut held = PooledUnit::new(Across { conn: self.plain().await? });
         let found = in_time(look(held.holder()?)).await?;
         held.give_back();
@@ -219,7 +219,7 @@ impl Postgres {
     }
 
     /// A unit of work that sees one moment, on a connection of its own: whoever takes long takes it from nobody.
-    pub(crate) async fn moment(&self, tenant: TenantId) -> Result<Tx, StoreError> {
+    pub(crate) async fn moment(&self, tenant: TenantId) -> StoreResult<Tx> {
         let own = Self::with(self.target.clone(), 1, Arc::default(), Wakeups::default(), EntryKeys::none())?;
         let mut object = own.get().await?;
         // Between two statements it waits for whoever takes what was read.
@@ -274,7 +274,7 @@ async fn transaction<T, E: From<StoreError>>(
 }
 
 /// Waits for a unit of work no longer than one may take. What is cut off is dropped with its connection.
-async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, StoreError> {
+async fn in_time<T>(work: impl Future<Output = T>) -> StoreResult<T> {
     let late = |_| StoreError::Unavailable(format!("no answer of the database within {LIMIT:?}").into());
     timeout(LIMIT, work).await.map_err(late)
 }
@@ -321,7 +321,7 @@ impl<H: Holder> PooledUnit<H> {
         Self { holder: Some(holder), scan: Some(RunningScan { target, turn }) }
     }
 
-    fn holder(&mut self) -> Result<&mut H, StoreError> {
+    fn holder(&mut self) -> StoreResult<&mut H> {
         self.holder.as_mut().ok_or(StoreError::Aborted("it is over"))
     }
 
@@ -365,7 +365,7 @@ impl<H: Holder> Drop for PooledUnit<H> {
 }
 
 impl PooledUnit<Tx> {
-    async fn commit(mut self) -> Result<(), StoreError> {
+    async fn commit(mut self) -> StoreResult<()> {
         match self.transaction() {
             Transaction::None | Transaction::Due => {}
             Transaction::Open => self.end("COMMIT").await?,
@@ -390,7 +390,7 @@ impl PooledUnit<Tx> {
         self.holder.as_ref().map_or(Transaction::None, |tx| tx.db.transaction())
     }
 
-    async fn end(&mut self, statement: &str) -> Result<(), StoreError> {
+    async fn end(&mut self, statement: &str) -> StoreResult<()> {
         let Some(tx) = &mut self.holder else { return Ok(()) };
         tx.db.end(statement).await
     }

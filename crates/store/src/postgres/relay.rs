@@ -7,7 +7,7 @@ use ::webhooks::{Key, Wakeups};
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::{StreamExt, future::join};
-use kernel::StoreError;
+use kernel::StoreResult;
 use tokio::time::sleep;
 
 use super::Postgres;
@@ -39,7 +39,7 @@ impl Postgres {
         }
     }
 
-    async fn notify(&self, keys: &[(Key, bool)]) -> Result<(), StoreError> {
+    async fn notify(&self, keys: &[(Key, bool)]) -> StoreResult<()> {
         let written = keys.iter().map(|(key, has_changed)| {
             format!("{}/{}{}", key.tenant, key.subscription, if *has_changed { "!" } else { "" })
         });
@@ -61,7 +61,7 @@ impl Postgres {
         }
     }
 
-    async fn listen(&self, heard: &Wakeups) -> Result<(), StoreError> {
+    async fn listen(&self, heard: &Wakeups) -> StoreResult<()> {
         let mut conn = self.connection().await?;
         conn.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(store_error)?;
         let mut told = std::pin::pin!(conn.notifications_stream());

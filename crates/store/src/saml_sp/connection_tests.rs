@@ -6,7 +6,7 @@ use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 use serde_json::Value;
 
 use crate::{
@@ -35,7 +35,7 @@ struct ConnectionTestRow {
 impl TryFrom<ConnectionTestRow> for ConnectionTest {
     type Error = StoreError;
 
-    fn try_from(row: ConnectionTestRow) -> Result<Self, StoreError> {
+    fn try_from(row: ConnectionTestRow) -> StoreResult<Self> {
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("saml_trials.id", error))?,
             provider: row.provider_id.parse().map_err(|error| corrupt("saml_trials.provider_id", error))?,
@@ -49,7 +49,7 @@ impl TryFrom<ConnectionTestRow> for ConnectionTest {
 
 #[async_trait]
 impl ConnectionTestStore for Tx {
-    async fn insert_connection_test(&mut self, trial: &ConnectionTest) -> Result<(), StoreError> {
+    async fn insert_connection_test(&mut self, trial: &ConnectionTest) -> StoreResult<()> {
         let row = ConnectionTestRow {
             tenant_id: self.tenant.to_string(),
             id: trial.id.to_string(),
@@ -63,18 +63,14 @@ impl ConnectionTestStore for Tx {
         Ok(())
     }
 
-    async fn connection_test(&mut self, id: &ConnectionTestId) -> Result<Option<ConnectionTest>, StoreError> {
+    async fn connection_test(&mut self, id: &ConnectionTestId) -> StoreResult<Option<ConnectionTest>> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<ConnectionTestRow> =
             read!(self, c => query.select(ConnectionTestRow::as_select()).first(c).await.optional())?;
         row.map(ConnectionTest::try_from).transpose()
     }
 
-    async fn report_connection_test(
-        &mut self,
-        id: &ConnectionTestId,
-        report: &Value,
-    ) -> Result<bool, StoreError> {
+    async fn report_connection_test(&mut self, id: &ConnectionTestId, report: &Value) -> StoreResult<bool> {
         let waiting = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::report.is_null());
         let report = Some(json_text(REPORT, report)?);
         let update = Prepared(diesel::update(waiting).set(rows::report.eq(report)));

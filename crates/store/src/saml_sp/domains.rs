@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 
 use crate::{
     Across, Tx,
@@ -27,7 +27,7 @@ struct DomainRow {
 impl TryFrom<DomainRow> for VerifiedDomain {
     type Error = StoreError;
 
-    fn try_from(row: DomainRow) -> Result<Self, StoreError> {
+    fn try_from(row: DomainRow) -> StoreResult<Self> {
         Ok(Self {
             domain: row.domain.parse().map_err(|error| corrupt("verified_domains.domain", error))?,
             method: Method::read(&row.method)
@@ -37,7 +37,7 @@ impl TryFrom<DomainRow> for VerifiedDomain {
     }
 }
 
-pub(super) fn tenant_id(text: &str) -> Result<TenantId, StoreError> {
+pub(super) fn tenant_id(text: &str) -> StoreResult<TenantId> {
     text.parse().map_err(|error| corrupt("verified_domains.tenant_id", error))
 }
 
@@ -47,7 +47,7 @@ impl Across {
     pub async fn provider_for_domain(
         &mut self,
         domain: &EmailDomain,
-    ) -> Result<Option<(TenantId, ProviderId)>, StoreError> {
+    ) -> StoreResult<Option<(TenantId, ProviderId)>> {
         let same = of_providers::tenant_id.eq(rows::tenant_id).and(of_providers::domain.eq(rows::domain));
         let query = rows::table
             .inner_join(of_providers::table.on(same))
@@ -64,19 +64,19 @@ impl Across {
 
 #[async_trait]
 impl DomainStore for Tx {
-    async fn verified_domains(&mut self) -> Result<Vec<VerifiedDomain>, StoreError> {
+    async fn verified_domains(&mut self) -> StoreResult<Vec<VerifiedDomain>> {
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).order(rows::domain);
         let found: Vec<DomainRow> = read!(self, c => query.select(DomainRow::as_select()).load(c).await)?;
         found.into_iter().map(VerifiedDomain::try_from).collect()
     }
 
-    async fn domain_owner(&mut self, domain: &EmailDomain) -> Result<Option<TenantId>, StoreError> {
+    async fn domain_owner(&mut self, domain: &EmailDomain) -> StoreResult<Option<TenantId>> {
         let query = rows::table.find(domain.as_str()).select(rows::tenant_id);
         let tenant: Option<String> = read!(self, c => query.first(c).await.optional())?;
         tenant.as_deref().map(tenant_id).transpose()
     }
 
-    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> Result<bool, StoreError> {
+    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> StoreResult<bool> {
         let is_rechecked = domain.method == Method::Dns;
         let due_at = is_rechecked.then(|| domain.verified_at.plus_millis(RECHECK_MILLIS).naive());
         let row = (
@@ -91,7 +91,7 @@ impl DomainStore for Tx {
         Ok(inserted)
     }
 
-    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> Result<bool, StoreError> {
+    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> StoreResult<bool> {
         let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
         let deleted = change!(self, c => diesel::delete(ours).execute(c).await)? == 1;
         Ok(deleted)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 
 use crate::{
     Across, Tx,
@@ -36,7 +36,7 @@ pub struct ExpiredSaml {
 struct ExpiredByTenant(BTreeMap<String, ExpiredSaml>);
 
 impl ExpiredByTenant {
-    fn of(&mut self, tenant: String) -> Result<&mut ExpiredSaml, StoreError> {
+    fn of(&mut self, tenant: String) -> StoreResult<&mut ExpiredSaml> {
         let id = tenant.parse().map_err(|error| corrupt("saml_requests.tenant_id", error))?;
         let none =
             || ExpiredSaml { tenant: id, requests: Vec::new(), trials: Vec::new(), assertions: Vec::new() };
@@ -47,7 +47,7 @@ impl ExpiredByTenant {
 impl Across {
     /// Requests and trials that have been over for a day, and assertions that are: of each those that have been the
     /// longest, 500 at most. To be taken away with [`Tx::purge_saml`]; then there may be more.
-    pub async fn saml_over(&mut self, now: Timestamp) -> Result<Vec<ExpiredSaml>, StoreError> {
+    pub async fn saml_over(&mut self, now: Timestamp) -> StoreResult<Vec<ExpiredSaml>> {
         let (now, kept): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
         let mut found = ExpiredByTenant::default();
         let query = requests::table
@@ -83,7 +83,7 @@ impl Across {
 
 impl Tx {
     /// Takes away what is over, as it was found. What is over stays so, and is nobody's to change.
-    pub async fn purge_saml(&mut self, over: &ExpiredSaml) -> Result<(), StoreError> {
+    pub async fn purge_saml(&mut self, over: &ExpiredSaml) -> StoreResult<()> {
         if over.tenant != self.tenant {
             return Err(StoreError::Aborted("what is over of another tenant"));
         }

@@ -6,7 +6,7 @@ use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 
 use crate::{
     Tx,
@@ -25,12 +25,12 @@ const DOCUMENT: &str = "saml_providers.document";
 /// What changes with a provider: itself, when its last certificate ends, and when somebody has to look after it.
 type Changes = (JsonText, Option<NaiveDateTime>, Option<NaiveDateTime>);
 
-fn changes(provider: &Provider) -> Result<Changes, StoreError> {
+fn changes(provider: &Provider) -> StoreResult<Changes> {
     let expires_at = provider.expires_at().map(Timestamp::naive);
     Ok((json_text(DOCUMENT, provider)?, expires_at, provider.due_at().map(Timestamp::naive)))
 }
 
-pub(super) fn read(document: &JsonText) -> Result<Provider, StoreError> {
+pub(super) fn read(document: &JsonText) -> StoreResult<Provider> {
     read_json(DOCUMENT, document)
 }
 
@@ -47,7 +47,7 @@ fn is_change(was: Provider, now: &Provider) -> bool {
 }
 
 impl Tx {
-    async fn insert_domain(&mut self, id: &ProviderId, domain: &EmailDomain) -> Result<(), StoreError> {
+    async fn insert_domain(&mut self, id: &ProviderId, domain: &EmailDomain) -> StoreResult<()> {
         let row = (
             domains::tenant_id.eq(self.tenant.as_str()),
             domains::domain.eq(domain.as_str()),
@@ -61,7 +61,7 @@ impl Tx {
 
 #[async_trait]
 impl ProviderStore for Tx {
-    async fn providers(&mut self) -> Result<Vec<Provider>, StoreError> {
+    async fn providers(&mut self) -> StoreResult<Vec<Provider>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .order(rows::id)
@@ -70,13 +70,13 @@ impl ProviderStore for Tx {
         found.iter().map(read).collect()
     }
 
-    async fn provider(&mut self, id: &ProviderId) -> Result<Option<Provider>, StoreError> {
+    async fn provider(&mut self, id: &ProviderId) -> StoreResult<Option<Provider>> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str())).select(rows::document);
         let document: Option<JsonText> = lock!(self, for_update, first, query)?;
         document.as_ref().map(read).transpose()
     }
 
-    async fn count_providers(&mut self) -> Result<usize, StoreError> {
+    async fn count_providers(&mut self) -> StoreResult<usize> {
         if self.db.is_writable() {
             // Who counts to add one waits for the others who do.
             let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
@@ -87,14 +87,14 @@ impl ProviderStore for Tx {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    async fn provider_of_domain(&mut self, domain: &EmailDomain) -> Result<Option<ProviderId>, StoreError> {
+    async fn provider_of_domain(&mut self, domain: &EmailDomain) -> StoreResult<Option<ProviderId>> {
         let query = domains::table.find((self.tenant.as_str(), domain.as_str())).select(domains::provider_id);
         let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
         id.map(|id| id.parse().map_err(|error| corrupt("saml_provider_domains.provider_id", error)))
             .transpose()
     }
 
-    async fn insert_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
+    async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         if provider.id.tenant().as_ref() != Some(&self.tenant) {
             return Err(StoreError::Aborted("an identity provider of another tenant"));
         }
@@ -115,7 +115,7 @@ impl ProviderStore for Tx {
         Ok(())
     }
 
-    async fn update_provider(&mut self, provider: &Provider) -> Result<(), StoreError> {
+    async fn update_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         let Some(was) = ProviderStore::provider(self, &provider.id).await? else {
             return Err(StoreError::Aborted("a change of an identity provider that is not there"));
         };
@@ -138,7 +138,7 @@ impl ProviderStore for Tx {
         Ok(())
     }
 
-    async fn delete_provider(&mut self, id: &ProviderId) -> Result<bool, StoreError> {
+    async fn delete_provider(&mut self, id: &ProviderId) -> StoreResult<bool> {
         let (tenant, id) = (self.tenant.as_str().to_owned(), id.as_str());
         let row = rows::table.find((&tenant, id));
         if change!(self, c => diesel::delete(row).execute(c).await)? == 0 {

@@ -5,7 +5,7 @@ use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreResult, TenantId, Timestamp};
 
 use super::domains::tenant_id;
 use crate::{
@@ -19,7 +19,7 @@ impl Across {
         &mut self,
         now: Timestamp,
         limit: i64,
-    ) -> Result<Vec<(TenantId, EmailDomain)>, StoreError> {
+    ) -> StoreResult<Vec<(TenantId, EmailDomain)>> {
         let query = rows::table
             .filter(rows::due_at.is_not_null())
             .filter(rows::due_at.le(now.naive()))
@@ -42,7 +42,7 @@ impl Tx {
         domain: &EmailDomain,
         now: Timestamp,
         until: Timestamp,
-    ) -> Result<Option<DomainRecheck>, StoreError> {
+    ) -> StoreResult<Option<DomainRecheck>> {
         let due = rows::table
             .find(domain.as_str())
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
@@ -58,7 +58,7 @@ impl Tx {
         &mut self,
         domain: &EmailDomain,
         recheck: &DomainRecheck,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
         let set = (
             rows::due_at.eq(recheck.next_at.naive()),

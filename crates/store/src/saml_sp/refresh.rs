@@ -9,7 +9,7 @@ use diesel::{
     sql_types::{BigInt, Nullable, Timestamp as SqlTimestamp},
 };
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreResult, TenantId, Timestamp};
 
 use super::providers;
 use crate::{
@@ -36,11 +36,7 @@ pub struct SamlExpiry {
 
 impl Across {
     /// Providers that somebody has to look after, those that have waited the longest first, so many at most.
-    pub async fn saml_due(
-        &mut self,
-        now: Timestamp,
-        limit: i64,
-    ) -> Result<Vec<(TenantId, ProviderId)>, StoreError> {
+    pub async fn saml_due(&mut self, now: Timestamp, limit: i64) -> StoreResult<Vec<(TenantId, ProviderId)>> {
         let query = rows::table
             .filter(rows::due_at.is_not_null())
             .filter(rows::due_at.le(now.naive()))
@@ -56,7 +52,7 @@ impl Across {
     }
 
     /// How many providers there are, and how long they can go on. Counts an entry of an index for each.
-    pub async fn saml_expiry(&mut self, now: Timestamp) -> Result<SamlExpiry, StoreError> {
+    pub async fn saml_expiry(&mut self, now: Timestamp) -> StoreResult<SamlExpiry> {
         let (now, soon) = (now.naive(), now.plus_millis(THIRTY_DAYS).naive());
         let expired =
             sql::<BigInt>("count(*) FILTER (WHERE expires_at <= ").bind::<SqlTimestamp, _>(now).sql(")");
@@ -88,7 +84,7 @@ impl Tx {
         id: &ProviderId,
         now: Timestamp,
         until: Timestamp,
-    ) -> Result<Option<Provider>, StoreError> {
+    ) -> StoreResult<Option<Provider>> {
         let due = rows::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(rows::due_at.is_not_null())

@@ -6,7 +6,7 @@ use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 
 use crate::{
     Tx,
@@ -32,14 +32,14 @@ struct RequestRow {
     is_claimed: bool,
 }
 
-fn hash(column: &str, bytes: &[u8]) -> Result<[u8; 32], StoreError> {
+fn hash(column: &str, bytes: &[u8]) -> StoreResult<[u8; 32]> {
     bytes.try_into().map_err(|_| corrupt(column, "not 32 bytes"))
 }
 
 impl TryFrom<RequestRow> for Request {
     type Error = StoreError;
 
-    fn try_from(row: RequestRow) -> Result<Self, StoreError> {
+    fn try_from(row: RequestRow) -> StoreResult<Self> {
         let trial = row.trial_id.map(|id| id.parse());
         Ok(Self {
             id: row.id.parse().map_err(|()| corrupt("saml_requests.id", "not one of ours"))?,
@@ -56,7 +56,7 @@ impl TryFrom<RequestRow> for Request {
 }
 
 impl Tx {
-    async fn request_row(&mut self, id: &RequestId) -> Result<Option<RequestRow>, StoreError> {
+    async fn request_row(&mut self, id: &RequestId) -> StoreResult<Option<RequestRow>> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
         read!(self, c => query.select(RequestRow::as_select()).first(c).await.optional())
     }
@@ -64,7 +64,7 @@ impl Tx {
 
 #[async_trait]
 impl RequestStore for Tx {
-    async fn insert_request(&mut self, request: &Request) -> Result<(), StoreError> {
+    async fn insert_request(&mut self, request: &Request) -> StoreResult<()> {
         let row = RequestRow {
             tenant_id: self.tenant.to_string(),
             id: request.id.to_string(),
@@ -82,7 +82,7 @@ impl RequestStore for Tx {
         Ok(())
     }
 
-    async fn request(&mut self, id: &RequestId) -> Result<Option<Request>, StoreError> {
+    async fn request(&mut self, id: &RequestId) -> StoreResult<Option<Request>> {
         self.request_row(id).await?.filter(|row| !row.is_claimed).map(Request::try_from).transpose()
     }
 
@@ -92,7 +92,7 @@ impl RequestStore for Tx {
         provider: &ProviderId,
         browser: Option<&[u8; 32]>,
         now: Timestamp,
-    ) -> Result<ClaimedRequest, StoreError> {
+    ) -> StoreResult<ClaimedRequest> {
         if let Some(browser) = browser {
             let open = rows::table
                 .find((self.tenant.as_str(), id.as_str()))
@@ -122,7 +122,7 @@ impl RequestStore for Tx {
         provider: &ProviderId,
         assertion: &[u8; 32],
         until: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let row = (
             assertions::tenant_id.eq(self.tenant.as_str()),
             assertions::provider_id.eq(provider.as_str()),

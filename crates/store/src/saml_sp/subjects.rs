@@ -6,7 +6,7 @@ use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreError, StoreResult, Timestamp, UserId};
 
 use crate::{
     Tx,
@@ -27,7 +27,7 @@ struct SubjectRow {
 impl TryFrom<SubjectRow> for PinnedSubject {
     type Error = StoreError;
 
-    fn try_from(row: SubjectRow) -> Result<Self, StoreError> {
+    fn try_from(row: SubjectRow) -> StoreResult<Self> {
         let subject = row.subject.try_into().map_err(|_| corrupt("saml_subjects.subject", "not 32 bytes"))?;
         Ok(Self {
             provider: row.provider_id.parse().map_err(|error| corrupt("saml_subjects.provider_id", error))?,
@@ -39,7 +39,7 @@ impl TryFrom<SubjectRow> for PinnedSubject {
 
 impl Tx {
     /// Removes all NameIDs of a user who is deleted.
-    pub(crate) async fn unpin_subjects(&mut self, user: &UserId) -> Result<(), StoreError> {
+    pub(crate) async fn unpin_subjects(&mut self, user: &UserId) -> StoreResult<()> {
         let theirs = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()));
@@ -50,7 +50,7 @@ impl Tx {
 
 #[async_trait]
 impl SubjectStore for Tx {
-    async fn pinned_subjects(&mut self, user: &UserId) -> Result<Vec<PinnedSubject>, StoreError> {
+    async fn pinned_subjects(&mut self, user: &UserId) -> StoreResult<Vec<PinnedSubject>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
@@ -63,7 +63,7 @@ impl SubjectStore for Tx {
         &mut self,
         provider: &ProviderId,
         subject: &Subject,
-    ) -> Result<Option<UserId>, StoreError> {
+    ) -> StoreResult<Option<UserId>> {
         let query = rows::table
             .find((self.tenant.as_str(), provider.as_str(), &subject.as_bytes()[..]))
             .select(rows::user_id);
@@ -71,7 +71,7 @@ impl SubjectStore for Tx {
         user.map(|id| id.parse().map_err(|error| corrupt("saml_subjects.user_id", error))).transpose()
     }
 
-    async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> Result<bool, StoreError> {
+    async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> StoreResult<bool> {
         let row = (
             rows::tenant_id.eq(self.tenant.as_str()),
             rows::provider_id.eq(pinned.provider.as_str()),
@@ -84,7 +84,7 @@ impl SubjectStore for Tx {
         Ok(inserted)
     }
 
-    async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> Result<bool, StoreError> {
+    async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> StoreResult<bool> {
         let theirs = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))

@@ -12,7 +12,7 @@ use diesel::{
     sql_types::{HasSqlType, Text},
 };
 use diesel_async::RunQueryDsl;
-use kernel::{GroupId, StoreError, Timestamp, UserId};
+use kernel::{GroupId, StoreError, StoreResult, Timestamp, UserId};
 use scim_core::{Group, GroupStore, MemberChanges, MembersChanged, Query, ResourcePage};
 
 use super::{
@@ -78,7 +78,7 @@ impl<'a> GroupChanges<'a> {
 impl TryFrom<GroupRow> for Group {
     type Error = StoreError;
 
-    fn try_from(row: GroupRow) -> Result<Self, StoreError> {
+    fn try_from(row: GroupRow) -> StoreResult<Self> {
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("groups.id", error))?,
             display_name: row.display_name,
@@ -112,7 +112,7 @@ where
     Prepared(parameters.iter().fold(query, |query, parameter| query.bind::<Text, _>(*parameter)))
 }
 
-async fn load_ids(conn: &mut Conn, text: &str, parameters: &[&str]) -> Result<Vec<UserId>, StoreError> {
+async fn load_ids(conn: &mut Conn, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
     let mut rows: Vec<GroupIdRow> = match conn {
         Conn::Postgres(pg) => {
             let result = bound(text, parameters).load(pg.begun().await.map_err(store_error)?).await;
@@ -127,17 +127,17 @@ async fn load_ids(conn: &mut Conn, text: &str, parameters: &[&str]) -> Result<Ve
 
 impl Tx {
     /// The ids that a statement answers, in order.
-    async fn ids(&mut self, text: &str, parameters: &[&str]) -> Result<Vec<UserId>, StoreError> {
+    async fn ids(&mut self, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
         load_ids(self.db.reading().await?, text, parameters).await
     }
 
     /// The ids of the rows that a statement changes, in order.
-    async fn changed_ids(&mut self, text: &str, parameters: &[&str]) -> Result<Vec<UserId>, StoreError> {
+    async fn changed_ids(&mut self, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
         let changed = load_ids(self.db.changing().await?, text, parameters).await;
         self.db.note(changed)
     }
 
-    async fn one_group(&mut self, id: &GroupId, hold: bool) -> Result<Option<Group>, StoreError> {
+    async fn one_group(&mut self, id: &GroupId, hold: bool) -> StoreResult<Option<Group>> {
         let query = groups::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<GroupRow> = if hold {
             self.db.require_writable()?;
@@ -151,15 +151,15 @@ impl Tx {
 
 #[async_trait]
 impl GroupStore for Tx {
-    async fn group(&mut self, id: &GroupId) -> Result<Option<Group>, StoreError> {
+    async fn group(&mut self, id: &GroupId) -> StoreResult<Option<Group>> {
         self.one_group(id, false).await
     }
 
-    async fn group_for_update(&mut self, id: &GroupId) -> Result<Option<Group>, StoreError> {
+    async fn group_for_update(&mut self, id: &GroupId) -> StoreResult<Option<Group>> {
         self.one_group(id, true).await
     }
 
-    async fn find_groups(&mut self, query: &Query) -> Result<ResourcePage<Group>, StoreError> {
+    async fn find_groups(&mut self, query: &Query) -> StoreResult<ResourcePage<Group>> {
         let slice = Slice::of(query);
         let of = FilterScope { kind: Kind::Groups, dialect: self.db.dialect(), tenant: &self.tenant };
         let count = groups::table.filter(of.matching(query.filter.as_ref())).count();
@@ -170,7 +170,7 @@ impl GroupStore for Tx {
         Ok(slice.found(total, rows.into_iter().map(Group::try_from).collect::<Result<Vec<_>, _>>()?))
     }
 
-    async fn members(&mut self, ids: &[GroupId], limit: u32) -> Result<Vec<(GroupId, UserId)>, StoreError> {
+    async fn members(&mut self, ids: &[GroupId], limit: u32) -> StoreResult<Vec<(GroupId, UserId)>> {
         let ids: Vec<_> = ids.iter().map(GroupId::to_string).collect();
         let query = group_members::table
             .filter(group_members::tenant_id.eq(self.tenant.as_str()))
@@ -186,7 +186,7 @@ impl GroupStore for Tx {
         rows.into_iter().map(parse).collect()
     }
 
-    async fn insert_group(&mut self, group: &Group) -> Result<bool, StoreError> {
+    async fn insert_group(&mut self, group: &Group) -> StoreResult<bool> {
         let tenant = self.tenant.clone();
         let row = NewGroupRow {
             tenant_id: tenant.as_str(),
@@ -199,7 +199,7 @@ impl GroupStore for Tx {
         Ok(inserted)
     }
 
-    async fn update_group(&mut self, group: &Group) -> Result<(), StoreError> {
+    async fn update_group(&mut self, group: &Group) -> StoreResult<()> {
         let row = groups::table.find((self.tenant.as_str(), group.id.as_str()));
         let changes = GroupChanges::of(group);
         if change!(self, c => Prepared(diesel::update(row).set(changes)).execute(c).await)? != 1 {
@@ -208,7 +208,7 @@ impl GroupStore for Tx {
         Ok(())
     }
 
-    async fn delete_group(&mut self, id: &GroupId) -> Result<(), StoreError> {
+    async fn delete_group(&mut self, id: &GroupId) -> StoreResult<()> {
         let row = groups::table.find((self.tenant.as_str(), id.as_str()));
         if change!(self, c => diesel::delete(row).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("a deletion of a group that the tenant does not have"));
@@ -216,7 +216,7 @@ impl GroupStore for Tx {
         Ok(())
     }
 
-    async fn strangers(&mut self, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+    async fn strangers(&mut self, users: &[UserId]) -> StoreResult<Vec<UserId>> {
         if users.is_empty() {
             return Ok(Vec::new());
         }
@@ -240,7 +240,7 @@ impl GroupStore for Tx {
         &mut self,
         group: &GroupId,
         changes: &MemberChanges,
-    ) -> Result<MembersChanged, StoreError> {
+    ) -> StoreResult<MembersChanged> {
         let (tenant, dialect) = (self.tenant.clone(), self.db.dialect());
         let elements = |parameter| elements(dialect, parameter);
         let joining = json(changes.join.iter().map(UserId::as_str));

@@ -8,7 +8,7 @@ use chrono::NaiveDateTime;
 use credentials::{FactorStore, TicketStore};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 use sessions::{Session, SessionId, SessionStore};
 use stepup::StepUpStore;
 
@@ -41,7 +41,7 @@ impl Tx {
         user: &UserId,
         at: Timestamp,
         except: Option<&SessionId>,
-    ) -> Result<u64, StoreError> {
+    ) -> StoreResult<u64> {
         let live = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
@@ -55,7 +55,7 @@ impl Tx {
 
 #[async_trait]
 impl SessionStore for Tx {
-    async fn insert_session(&mut self, session: &Session) -> Result<bool, StoreError> {
+    async fn insert_session(&mut self, session: &Session) -> StoreResult<bool> {
         let row = SessionRow {
             tenant_id: self.tenant.to_string(),
             id: session.id.to_string(),
@@ -78,13 +78,13 @@ impl SessionStore for Tx {
         Ok(inserted)
     }
 
-    async fn session(&mut self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+    async fn session(&mut self, id: &SessionId) -> StoreResult<Option<Session>> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<SessionRow> = lock!(self, for_update, first, query.select(SessionRow::as_select()))?;
         row.map(Session::try_from).transpose()
     }
 
-    async fn sessions_of(&mut self, user: &UserId) -> Result<Vec<Session>, StoreError> {
+    async fn sessions_of(&mut self, user: &UserId) -> StoreResult<Vec<Session>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
@@ -95,7 +95,7 @@ impl SessionStore for Tx {
         Ok(sessions)
     }
 
-    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+    async fn update_session(&mut self, session: &Session) -> StoreResult<()> {
         let changes = SessionChanges {
             signed_in_at: session.signed_in_at.naive(),
             last_seen_at: session.last_seen_at.naive(),
@@ -111,12 +111,7 @@ impl SessionStore for Tx {
         Ok(())
     }
 
-    async fn rename_session(
-        &mut self,
-        id: &SessionId,
-        new: &SessionId,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn rename_session(&mut self, id: &SessionId, new: &SessionId, at: Timestamp) -> StoreResult<()> {
         self.end_step_ups(id.as_str(), at).await?;
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let query = Prepared(diesel::update(row).set(rows::id.eq(new.as_str())));
@@ -124,7 +119,7 @@ impl SessionStore for Tx {
         Ok(())
     }
 
-    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> StoreResult<bool> {
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
         let query = Prepared(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
         let revoked = change!(self, c => query.execute(c).await)? == 1;
@@ -134,7 +129,7 @@ impl SessionStore for Tx {
         Ok(revoked)
     }
 
-    async fn refused_until(&mut self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+    async fn refused_until(&mut self, user: &UserId) -> StoreResult<Option<Timestamp>> {
         let query = users::table.find((self.tenant.as_str(), user.as_str())).select(users::sessions_after);
         let until: Option<Option<NaiveDateTime>> = read!(self, c => query.first(c).await.optional())?;
         Ok(until.flatten().map(Timestamp::from_naive))
@@ -145,7 +140,7 @@ impl SessionStore for Tx {
         user: &UserId,
         at: Timestamp,
         except: Option<&SessionId>,
-    ) -> Result<u64, StoreError> {
+    ) -> StoreResult<u64> {
         let row = users::table.find((self.tenant.as_str(), user.as_str()));
         let query = Prepared(diesel::update(row).set(users::sessions_after.eq(at.naive())));
         change!(self, c => query.execute(c).await)?;

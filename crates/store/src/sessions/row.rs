@@ -2,7 +2,7 @@
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 use sessions::{Session, Standing};
 
 use crate::{
@@ -34,7 +34,7 @@ pub(crate) struct SessionRow {
 impl TryFrom<SessionRow> for Session {
     type Error = StoreError;
 
-    fn try_from(row: SessionRow) -> Result<Self, StoreError> {
+    fn try_from(row: SessionRow) -> StoreResult<Self> {
         let foreign = row.foreign_hash.map(|hash| hash.as_slice().try_into());
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("sessions.id", error))?,

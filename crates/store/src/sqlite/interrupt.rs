@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 use libsqlite3_sys as ffi;
 
 /// Instructions of SQLite's virtual machine between two looks at the limit: about 20 µs.
@@ -81,7 +81,7 @@ pub(super) fn within<T>(limit: Limit, work: impl FnOnce() -> T) -> (T, Option<St
 }
 
 /// Installs the handler on every connection that is opened from now on.
-pub(super) fn install() -> Result<(), StoreError> {
+pub(super) fn install() -> StoreResult<()> {
     static INSTALLED: OnceLock<c_int> = OnceLock::new();
     // SAFETY: `on_open` has the signature of an automatic extension and, as a function, lives for ever.
     let code = *INSTALLED.get_or_init(|| unsafe { ffi::sqlite3_auto_extension(Some(on_open)) });

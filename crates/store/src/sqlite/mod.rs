@@ -13,7 +13,7 @@ use std::{
 
 use audit::EntryKeys;
 use diesel::connection::SimpleConnection;
-use kernel::{StoreError, TenantId};
+use kernel::{StoreResult, TenantId};
 
 pub(crate) use self::opening::open;
 pub(crate) use self::wal::shrink_wal;
@@ -49,7 +49,7 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Opens the file, which is made and brought to the present schema where necessary.
-    pub(crate) fn open(path: &Path, entry_keys: EntryKeys) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, entry_keys: EntryKeys) -> StoreResult<Self> {
         let mut conn = open(path, "")?;
         wal::turn_on(&mut conn)?;
         let applied = migrate::sqlite(&mut conn)?;
@@ -94,7 +94,7 @@ impl Sqlite {
     }
 
     /// Whether it can be read, and changes can be kept.
-    pub(crate) async fn check(&self) -> Result<(), StoreError> {
+    pub(crate) async fn check(&self) -> StoreResult<()> {
         self.across(async |across| across.nothing().await)?;
         self.writer.check().await
     }
@@ -104,10 +104,7 @@ impl Sqlite {
         &self.path
     }
 
-    pub(crate) fn across<T>(
-        &self,
-        look: impl AsyncFnOnce(&mut Across) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub(crate) fn across<T>(&self, look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>) -> StoreResult<T> {
         let take = || self.nearby.lock().unwrap_or_else(PoisonError::into_inner).take();
         let conn = match take() {
             Some(conn) => conn,
@@ -123,7 +120,7 @@ impl Sqlite {
 }
 
 /// A unit of work that sees one moment, on a connection of its own.
-pub(crate) fn moment(path: &Path, tenant: TenantId) -> Result<Tx, StoreError> {
+pub(crate) fn moment(path: &Path, tenant: TenantId) -> StoreResult<Tx> {
     let mut conn = open(path, "PRAGMA query_only = ON;")?;
     conn.batch_execute("BEGIN").map_err(store_error)?;
     Ok(Tx::reading(Conn::Sqlite(SqliteConn::with_runtime(conn, Inline)), tenant))

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use diesel::{Connection, connection::SimpleConnection, sqlite::SqliteConnection};
 use futures_util::FutureExt;
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use super::interrupt;
 use crate::{
@@ -21,7 +21,7 @@ pub(crate) fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
 }
 
 /// Opens a file; `more` are further pragmas.
-pub(crate) fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreError> {
+pub(crate) fn open(path: &Path, more: &str) -> StoreResult<SqliteConnection> {
     let unavailable = |error| StoreError::Unavailable(Box::new(error));
     interrupt::install()?;
     let mut conn = SqliteConnection::establish(&path.to_string_lossy()).map_err(unavailable)?;
@@ -34,6 +34,6 @@ pub(crate) fn open(path: &Path, more: &str) -> Result<SqliteConnection, StoreErr
 }
 
 /// Opens a file for reading.
-pub(crate) fn open_reader(path: &Path) -> Result<SqliteConn, StoreError> {
+pub(crate) fn open_reader(path: &Path) -> StoreResult<SqliteConn> {
     Ok(SqliteConn::with_runtime(open(path, "PRAGMA query_only = ON;")?, Inline))
 }

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use kernel::{StoreError, TenantId};
+use kernel::{StoreError, StoreResult, TenantId};
 use tokio::{
     sync::{Semaphore, oneshot},
     time::timeout,
@@ -20,7 +20,7 @@ use super::{
     opening::{WAITED, at_once, open_reader},
 };
 use crate::{
-    Tx,
+    Failure, Tx,
     conn::Conn,
     limits::{
         queue_status::QueueStatus,
@@ -75,43 +75,31 @@ impl Readers {
     }
 
     /// Runs a read that an index answers. It ends early when its future is dropped.
-    pub(crate) async fn run<T, E>(
+    pub(crate) async fn run<T: Send + 'static, E: Failure>(
         self: &Arc<Self>,
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         self.on_a_thread(tenant, LIMIT, None, work).await
     }
 
     /// Runs a scan when it is its turn.
-    pub(crate) async fn scan<T, E>(
+    pub(crate) async fn scan<T: Send + 'static, E: Failure>(
         self: &Arc<Self>,
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         let turn = self.scans.turn(&tenant, &self.scanners).await?;
         self.on_a_thread(tenant, scans::LIMIT, Some(turn), work).await
     }
 
-    async fn on_a_thread<T, E>(
+    async fn on_a_thread<T: Send + 'static, E: Failure>(
         self: &Arc<Self>,
         tenant: TenantId,
         limit: Duration,
         turn: Option<ScanPermit>,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         let place = self.waiting.join();
         let permit = timeout(WAIT, Arc::clone(&self.permits).acquire_owned()).await;
         drop(place);
@@ -174,7 +162,7 @@ impl Readers {
         }
     }
 
-    fn take(&self) -> Result<SqliteConn, StoreError> {
+    fn take(&self) -> StoreResult<SqliteConn> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.map_or_else(|| open_reader(&self.path), Ok)
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use diesel::{connection::SimpleConnection, sqlite::SqliteConnection};
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use crate::error::store_error;
 
@@ -20,7 +20,7 @@ const LARGE: u64 = 8 << 20;
 /// Turns on the write-ahead log, once for the life of the file, and bounds what it keeps when it begins anew. While
 /// another program does the same to a new file, SQLite refuses at once instead of waiting as it does for every other
 /// lock.
-pub(super) fn turn_on(conn: &mut SqliteConnection) -> Result<(), StoreError> {
+pub(super) fn turn_on(conn: &mut SqliteConnection) -> StoreResult<()> {
     let mut tries = 0;
     let statements = format!("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = {LARGE}");
     loop {

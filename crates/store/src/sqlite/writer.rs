@@ -20,13 +20,19 @@ use std::{
 use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys};
 use diesel_async::SimpleAsyncConnection;
-use kernel::{Ctx, StoreError};
+use kernel::{Ctx, StoreError, StoreResult};
 use tokio::{sync::oneshot, time::timeout};
 
 use super::opening::{WAITED, at_once};
 use crate::{
-    Tx, authentication::reread::CredentialKey, conn::Conn, error::store_error,
-    limits::queue_status::QueueStatus, sqlite_conn::SqliteConn, tx::finish, webhooks::WokenSubscriptions,
+    Tx,
+    authentication::reread::CredentialKey,
+    conn::Conn,
+    error::store_error,
+    limits::queue_status::QueueStatus,
+    sqlite_conn::SqliteConn,
+    tx::{Failure, finish},
+    webhooks::WokenSubscriptions,
 };
 
 /// Units of work that share one commit at most, so that the first does not wait for ever.
@@ -45,7 +51,7 @@ type WriteUnit = Box<dyn FnOnce(SqliteConn) -> UnitOutcome + Send>;
 struct UnitOutcome {
     conn: SqliteConn,
     /// Whether the transaction still stands: SQLite ends it by itself when the disk is full or fails.
-    state: Result<(), StoreError>,
+    state: StoreResult<()>,
     /// Whether the unit of work failed, for whatever reason.
     failed: bool,
     /// `None`: the client was gone before its turn, nothing was done.
@@ -95,7 +101,7 @@ impl Drop for Writer {
 
 impl Writer {
     /// Starts the thread. It ends when the last handle is dropped.
-    pub(super) fn start(conn: SqliteConn, path: &Path, entry_keys: EntryKeys) -> Result<Self, StoreError> {
+    pub(super) fn start(conn: SqliteConn, path: &Path, entry_keys: EntryKeys) -> StoreResult<Self> {
         let (units, inbox) = mpsc::sync_channel::<WriteUnit>(QUEUE);
         let failing = Arc::new(AtomicBool::new(false));
         let disk = Disk { path: path.to_owned(), failing: Arc::clone(&failing) };
@@ -116,7 +122,7 @@ impl Writer {
 
     /// Whether changes can be kept. After a commit that failed, as on a full disk, it is tried again with a
     /// change of nothing: so that the answer turns good again without anybody having to lose a change first.
-    pub(super) async fn check(&self) -> Result<(), StoreError> {
+    pub(super) async fn check(&self) -> StoreResult<()> {
         if !self.failing.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -136,7 +142,7 @@ impl Writer {
         answered.await.unwrap_or_else(|_| Err(writer_gone()))
     }
 
-    fn send(&self, unit: WriteUnit) -> Result<(), StoreError> {
+    fn send(&self, unit: WriteUnit) -> StoreResult<()> {
         let Some(units) = &self.units else { return Err(writer_gone()) };
         units.try_send(unit).map_err(|error| match error {
             mpsc::TrySendError::Full(_) => StoreError::Unavailable("too many writes are waiting".into()),
@@ -144,16 +150,12 @@ impl Writer {
         })
     }
 
-    pub(crate) async fn run<T, E>(
+    pub(crate) async fn run<T: Send + 'static, E: Failure>(
         &self,
         ctx: Ctx,
         credential: Option<CredentialKey>,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    ) -> Result<T, E> {
         let (answer, answered) = oneshot::channel::<Result<T, E>>();
         let place = self.waiting.join();
         let (news, entry_keys) = (self.news.clone(), self.entry_keys.clone());
@@ -235,7 +237,7 @@ fn savepoint<T, E: From<StoreError>>(
     credential: Option<CredentialKey>,
     entry_keys: EntryKeys,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
-) -> (SqliteConn, Result<(), StoreError>, Result<T, E>, WokenSubscriptions) {
+) -> (SqliteConn, StoreResult<()>, Result<T, E>, WokenSubscriptions) {
     if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
         let told = lost(&error).into();
         return (conn, Err(error), Err(told), WokenSubscriptions::default());
@@ -256,6 +258,6 @@ fn savepoint<T, E: From<StoreError>>(
     (conn, state, result, woken)
 }
 
-fn sql(conn: &mut SqliteConn, statement: &str) -> Result<(), StoreError> {
+fn sql(conn: &mut SqliteConn, statement: &str) -> StoreResult<()> {
     at_once(conn.batch_execute(statement)).map_or(Err(WAITED), |done| done.map_err(store_error))
 }

@@ -2,7 +2,7 @@
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 use stepup::{Factor, Grant};
 
 use crate::{error::corrupt, schema::step_up_tokens as rows};
@@ -24,7 +24,7 @@ pub(crate) struct GrantRow {
 }
 
 impl GrantRow {
-    pub(crate) fn read(self) -> Result<Grant, StoreError> {
+    pub(crate) fn read(self) -> StoreResult<Grant> {
         let bad = |column: &str, error: &dyn std::fmt::Display| corrupt(column, error);
         Ok(Grant {
             id: self.id.parse().map_err(|error| bad("step_up_tokens.id", &error))?,

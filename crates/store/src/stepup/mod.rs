@@ -7,7 +7,7 @@ use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 use stepup::{Challenge, ChallengeId, Consumption, Grant, GrantId, StepUpStore};
 
 use self::grant_row::GrantRow;
@@ -52,7 +52,7 @@ macro_rules! take_back {
 
 #[async_trait]
 impl StepUpStore for Tx {
-    async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> Result<(), StoreError> {
+    async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> StoreResult<()> {
         let of_session = challenges::table
             .filter(challenges::tenant_id.eq(self.tenant.as_str()))
             .filter(challenges::session_id.eq(challenge.session.as_str()));
@@ -79,7 +79,7 @@ impl StepUpStore for Tx {
         Ok(())
     }
 
-    async fn challenge(&mut self, id: &ChallengeId) -> Result<Option<Challenge>, StoreError> {
+    async fn challenge(&mut self, id: &ChallengeId) -> StoreResult<Option<Challenge>> {
         let query = challenges::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<ChallengeRow> =
             lock!(self, for_update, first, query.select(ChallengeRow::as_select()))?;
@@ -96,19 +96,19 @@ impl StepUpStore for Tx {
         }))
     }
 
-    async fn count_wrong_answer(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
+    async fn count_wrong_answer(&mut self, challenge: &Challenge) -> StoreResult<()> {
         let row = challenges::table.find((self.tenant.as_str(), challenge.id.as_str()));
         let count = challenges::wrong_answers.eq(challenge.wrong_answers);
         change_unaudited!(self, Unaudited::AttemptCounted, c => Prepared(diesel::update(row).set(count)).execute(c).await)?;
         Ok(())
     }
 
-    async fn take_challenge(&mut self, id: &ChallengeId) -> Result<bool, StoreError> {
+    async fn take_challenge(&mut self, id: &ChallengeId) -> StoreResult<bool> {
         let row = challenges::table.find((self.tenant.as_str(), id.as_str()));
         Ok(change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(row).execute(c).await)? == 1)
     }
 
-    async fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
+    async fn insert_grant(&mut self, grant: &Grant) -> StoreResult<()> {
         let row = GrantRow {
             tenant_id: self.tenant.to_string(),
             id: grant.id.to_string(),
@@ -126,7 +126,7 @@ impl StepUpStore for Tx {
         Ok(())
     }
 
-    async fn consume_grant(&mut self, id: &GrantId, at: Timestamp) -> Result<Consumption, StoreError> {
+    async fn consume_grant(&mut self, id: &GrantId, at: Timestamp) -> StoreResult<Consumption> {
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let unused = row.filter(rows::used_at.is_null()).filter(rows::revoked_at.is_null());
         let spend = Prepared(diesel::update(unused).set(rows::used_at.eq(at.naive())));
@@ -143,7 +143,7 @@ impl StepUpStore for Tx {
         user: &UserId,
         purpose: &str,
         now: Timestamp,
-    ) -> Result<Option<Grant>, StoreError> {
+    ) -> StoreResult<Option<Grant>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
@@ -156,7 +156,7 @@ impl StepUpStore for Tx {
         row.map(GrantRow::read).transpose()
     }
 
-    async fn revoke_grants(&mut self, user: &UserId, at: Timestamp) -> Result<usize, StoreError> {
+    async fn revoke_grants(&mut self, user: &UserId, at: Timestamp) -> StoreResult<usize> {
         let of_user = (challenges::user_id.eq(user.as_str()), rows::user_id.eq(user.as_str()));
         take_back!(self, at, of_user)
     }
@@ -164,7 +164,7 @@ impl StepUpStore for Tx {
 
 impl Tx {
     /// Whether a session has proved its user's presence since `since`: a step-up token was issued to it then, used or not.
-    pub async fn has_stepped_up(&mut self, session: &str, since: Timestamp) -> Result<bool, StoreError> {
+    pub async fn has_stepped_up(&mut self, session: &str, since: Timestamp) -> StoreResult<bool> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::session_id.eq(session))
@@ -176,7 +176,7 @@ impl Tx {
     }
 
     /// Takes back what was not used in a session that is over, and forgets its challenges.
-    pub(crate) async fn end_step_ups(&mut self, session: &str, at: Timestamp) -> Result<usize, StoreError> {
+    pub(crate) async fn end_step_ups(&mut self, session: &str, at: Timestamp) -> StoreResult<usize> {
         let of_session = (challenges::session_id.eq(session), rows::session_id.eq(session));
         take_back!(self, at, of_session)
     }

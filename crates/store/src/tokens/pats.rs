@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp, UserId};
 use tokens::{Pat, PatId, PatStore};
 
 use super::rows::PatRow;
@@ -16,7 +16,7 @@ use crate::{
 
 #[async_trait]
 impl PatStore for Tx {
-    async fn insert_pat(&mut self, token: &Pat) -> Result<(), StoreError> {
+    async fn insert_pat(&mut self, token: &Pat) -> StoreResult<()> {
         let row = PatRow {
             tenant_id: self.tenant.to_string(),
             id: token.id.to_string(),
@@ -35,7 +35,7 @@ impl PatStore for Tx {
         Ok(())
     }
 
-    async fn pats_of(&mut self, user: &UserId) -> Result<Vec<Pat>, StoreError> {
+    async fn pats_of(&mut self, user: &UserId) -> StoreResult<Vec<Pat>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
@@ -46,14 +46,14 @@ impl PatStore for Tx {
         Ok(tokens)
     }
 
-    async fn pat(&mut self, id: &PatId) -> Result<Option<Pat>, StoreError> {
+    async fn pat(&mut self, id: &PatId) -> StoreResult<Option<Pat>> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<PatRow> =
             read!(self, c => query.select(PatRow::as_select()).first(c).await.optional())?;
         row.map(Pat::try_from).transpose()
     }
 
-    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> StoreResult<bool> {
         let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
         let query = Prepared(dsl::update(live).set(rows::revoked_at.eq(at.naive())));
         let revoked = change!(self, c => query.execute(c).await)? == 1;

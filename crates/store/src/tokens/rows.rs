@@ -3,7 +3,7 @@
 use chrono::NaiveDateTime;
 use credentials::{PatPolicy, SignInPolicy};
 use diesel::prelude::*;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 use tokens::{Pat, ScimToken, Scope, TokenHash, pat::Limits};
 
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) struct PatRow {
 impl TryFrom<PatRow> for Pat {
     type Error = StoreError;
 
-    fn try_from(row: PatRow) -> Result<Self, StoreError> {
+    fn try_from(row: PatRow) -> StoreResult<Self> {
         let scopes = row.scopes.split(' ').map(str::parse::<Scope>).collect::<Result<Vec<_>, _>>();
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("personal_access_tokens.id", error))?,
@@ -77,7 +77,7 @@ pub(crate) struct ScimTokenRow {
 impl TryFrom<ScimTokenRow> for ScimToken {
     type Error = StoreError;
 
-    fn try_from(row: ScimTokenRow) -> Result<Self, StoreError> {
+    fn try_from(row: ScimTokenRow) -> StoreResult<Self> {
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("scim_tokens.id", error))?,
             name: row.name,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 use tokens::{ScimToken, ScimTokenId, ScimTokenStore};
 
 use super::rows::ScimTokenRow;
@@ -16,7 +16,7 @@ use crate::{
 
 #[async_trait]
 impl ScimTokenStore for Tx {
-    async fn insert_scim_token(&mut self, token: &ScimToken) -> Result<(), StoreError> {
+    async fn insert_scim_token(&mut self, token: &ScimToken) -> StoreResult<()> {
         let row = ScimTokenRow {
             tenant_id: self.tenant.to_string(),
             id: token.id.to_string(),
@@ -33,14 +33,14 @@ impl ScimTokenStore for Tx {
         Ok(())
     }
 
-    async fn scim_token(&mut self, id: &ScimTokenId) -> Result<Option<ScimToken>, StoreError> {
+    async fn scim_token(&mut self, id: &ScimTokenId) -> StoreResult<Option<ScimToken>> {
         let query = scim_tokens::table.find((self.tenant.as_str(), id.as_str()));
         let row: Option<ScimTokenRow> =
             read!(self, c => query.select(ScimTokenRow::as_select()).first(c).await.optional())?;
         row.map(ScimToken::try_from).transpose()
     }
 
-    async fn scim_tokens(&mut self) -> Result<Vec<ScimToken>, StoreError> {
+    async fn scim_tokens(&mut self) -> StoreResult<Vec<ScimToken>> {
         let query = scim_tokens::table
             .filter(scim_tokens::tenant_id.eq(self.tenant.as_str()))
             .filter(scim_tokens::revoked_at.is_null())
@@ -50,7 +50,7 @@ impl ScimTokenStore for Tx {
         rows.into_iter().map(ScimToken::try_from).collect()
     }
 
-    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_scim_token(&mut self, id: &ScimTokenId, at: Timestamp) -> StoreResult<bool> {
         let live = scim_tokens::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(scim_tokens::revoked_at.is_null());

@@ -6,7 +6,7 @@ use chrono::NaiveDateTime;
 use data_encoding::BASE64;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{Ctx, StoreError, TenantId, Timestamp};
+use kernel::{Ctx, StoreResult, TenantId, Timestamp};
 use serde_json::value::RawValue;
 
 use super::delivery_row::DeliveryRow;
@@ -29,7 +29,7 @@ impl Across {
         &mut self,
         after: Option<&TenantId>,
         due_since: Timestamp,
-    ) -> Result<Option<TenantId>, StoreError> {
+    ) -> StoreResult<Option<TenantId>> {
         let is_due = audit_logs::published_at.is_null().or(audit_logs::published_at.le(due_since.naive()));
         let query = routes::table
             .inner_join(audit_logs::table.on(audit_logs::tenant_id.eq(routes::tenant_id)))
@@ -46,7 +46,7 @@ impl Across {
 
 impl Tx {
     /// Tells the newest checkpoint to those who want to know, unless somebody else has meanwhile.
-    pub async fn publish_checkpoint(&mut self, ctx: &Ctx, due_since: Timestamp) -> Result<(), StoreError> {
+    pub async fn publish_checkpoint(&mut self, ctx: &Ctx, due_since: Timestamp) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
         let log =
             audit_logs::table.find(&tenant).select((audit_logs::published_size, audit_logs::published_at));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ::webhooks::{Attempt, Payload, PayloadActor, PayloadResource, SubscriptionId};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 use serde_json::value::RawValue;
 
 use super::delivery_row::{DeliveryRow, entry_of, event_of};
@@ -83,7 +83,7 @@ impl From<DeliveryRow> for Delivered {
 }
 
 /// The id of an event, and what is sent of it.
-pub fn event_payload(tenant: &str, entry: audit::StoredEntry) -> Result<(String, bytes::Bytes), StoreError> {
+pub fn event_payload(tenant: &str, entry: audit::StoredEntry) -> StoreResult<(String, bytes::Bytes)> {
     let event_id = event_of(&entry.id);
     let data =
         RawValue::from_string(entry.metadata).map_err(|error| corrupt("audit_entries.metadata", error))?;
@@ -102,11 +102,7 @@ pub fn event_payload(tenant: &str, entry: audit::StoredEntry) -> Result<(String,
 
 impl Tx {
     /// The newest attempts of a subscription, so many at most.
-    pub async fn deliveries(
-        &mut self,
-        id: &SubscriptionId,
-        limit: i64,
-    ) -> Result<Vec<Delivered>, StoreError> {
+    pub async fn deliveries(&mut self, id: &SubscriptionId, limit: i64) -> StoreResult<Vec<Delivered>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::subscription_id.eq(id.as_str()))
@@ -120,7 +116,7 @@ impl Tx {
         &mut self,
         of: &SubscriptionId,
         id: &str,
-    ) -> Result<Option<DeliveryRow>, StoreError> {
+    ) -> StoreResult<Option<DeliveryRow>> {
         let query = rows::table.find((self.tenant.as_str(), of.as_str(), id));
         read!(self, c => query.select(DeliveryRow::as_select()).first(c).await.optional())
     }
@@ -130,7 +126,7 @@ impl Tx {
         &mut self,
         of: &SubscriptionId,
         id: &str,
-    ) -> Result<Option<bytes::Bytes>, StoreError> {
+    ) -> StoreResult<Option<bytes::Bytes>> {
         let Some(row) = self.delivery(of, id).await? else { return Ok(None) };
         if let Some(payload) = row.payload {
             return Ok(Some(payload.into()));
@@ -140,7 +136,7 @@ impl Tx {
     }
 
     /// Attempts with what they send.
-    pub(super) async fn attempts(&mut self, found: Vec<DeliveryRow>) -> Result<Vec<Attempt>, StoreError> {
+    pub(super) async fn attempts(&mut self, found: Vec<DeliveryRow>) -> StoreResult<Vec<Attempt>> {
         let ids: Vec<String> =
             found.iter().filter(|row| row.payload.is_none()).map(|row| entry_of(&row.event_id)).collect();
         let mut bodies: HashMap<String, audit::StoredEntry> = HashMap::new();

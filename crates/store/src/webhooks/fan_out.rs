@@ -8,7 +8,7 @@ use diesel::{
     sql_types::{Text, Timestamp as SqlTimestamp},
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use kernel::{StoreError, TenantId};
+use kernel::{StoreResult, TenantId};
 
 use super::delivery_row::event_of;
 use crate::{error::corrupt, prepared::Prepared, sqlite_conn::SqliteConn};
@@ -102,7 +102,7 @@ impl WokenSubscriptions {
         self.0.push((id, has_changed));
     }
 
-    pub(crate) fn record_delivered(&mut self, told: &[DeliveredRow]) -> Result<(), StoreError> {
+    pub(crate) fn record_delivered(&mut self, told: &[DeliveredRow]) -> StoreResult<()> {
         for DeliveredRow { subscription_id } in told {
             let id = subscription_id.parse();
             self.add(id.map_err(|error| corrupt("webhook_routes.subscription_id", error))?, false);

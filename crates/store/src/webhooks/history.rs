@@ -4,7 +4,7 @@ use ::webhooks::{Key, Subscription, SubscriptionId};
 use audit::Unaudited;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{Ctx, StoreError, Timestamp};
+use kernel::{Ctx, StoreResult, Timestamp};
 
 use super::delivery_row::{DeliveryRow, event_of};
 use crate::{
@@ -61,7 +61,7 @@ impl Tx {
         &mut self,
         subscription: &Subscription,
         (from, to): (Timestamp, Timestamp),
-    ) -> Result<Vec<PastEvent>, StoreError> {
+    ) -> StoreResult<Vec<PastEvent>> {
         let most = MAX_REPLAYED + 1;
         let mut found: Vec<PastEvent> = Vec::new();
         for code in audit::events::catalog().codes().filter(|code| subscription.wants(code)) {
@@ -92,7 +92,7 @@ impl Tx {
         ctx: &Ctx,
         id: &SubscriptionId,
         past: Vec<PastEvent>,
-    ) -> Result<ReplaySummary, StoreError> {
+    ) -> StoreResult<ReplaySummary> {
         let next_from = past.get(MAX_REPLAYED).map(|past| past.at);
         let some = past.into_iter().take(MAX_REPLAYED);
         let mut count = 0;
@@ -113,7 +113,7 @@ impl Tx {
         &mut self,
         id: &SubscriptionId,
         from: Timestamp,
-    ) -> Result<Vec<HourOfDeliveries>, StoreError> {
+    ) -> StoreResult<Vec<HourOfDeliveries>> {
         let query = hours::table
             .filter(hours::tenant_id.eq(self.tenant.as_str()))
             .filter(hours::subscription_id.eq(id.as_str()))
@@ -131,11 +131,7 @@ impl Tx {
 
     /// Takes away attempts of a subscription that are 30 days old, or all of one that was removed, and that one at last.
     /// Whether there are more.
-    pub async fn purge_deliveries(
-        &mut self,
-        id: &SubscriptionId,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    pub async fn purge_deliveries(&mut self, id: &SubscriptionId, now: Timestamp) -> StoreResult<bool> {
         let tenant = self.tenant.as_str().to_owned();
         let subscription = subscriptions::table.find((&tenant, id.as_str()));
         let is_deleted: Option<bool> =
@@ -177,7 +173,7 @@ impl Tx {
 
 impl Across {
     /// Subscriptions of all tenants in order, those that were removed among them: so many after one.
-    pub async fn webhooks_after(&mut self, after: Option<&Key>, most: i64) -> Result<Vec<Key>, StoreError> {
+    pub async fn webhooks_after(&mut self, after: Option<&Key>, most: i64) -> StoreResult<Vec<Key>> {
         let (tenant, id) = after.map_or(("", ""), |key| (key.tenant.as_str(), key.subscription.as_str()));
         let later = subscriptions::tenant_id
             .gt(tenant)

@@ -8,7 +8,7 @@ use diesel::{
     sql_types::{Bool, Text, Timestamp as SqlTimestamp},
 };
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 
 use super::delivery_row::DeliveryRow;
 use crate::{
@@ -33,7 +33,7 @@ pub struct PendingSubscription {
 /// Subscriptions with retries that are due, since when.
 pub type Retries = Vec<(Timestamp, Key)>;
 
-fn key(tenant: &str, subscription: &str) -> Result<Key, StoreError> {
+fn key(tenant: &str, subscription: &str) -> StoreResult<Key> {
     Ok(Key {
         tenant: tenant.parse().map_err(|error| corrupt("webhook_queues.tenant_id", error))?,
         subscription: subscription
@@ -48,7 +48,7 @@ impl Across {
         &mut self,
         after: Option<&Key>,
         lease: &Lease,
-    ) -> Result<Option<PendingSubscription>, StoreError> {
+    ) -> StoreResult<Option<PendingSubscription>> {
         let (tenant, subscription) =
             after.map_or(("", ""), |key| (key.tenant.as_str(), key.subscription.as_str()));
         let is_fresh = diesel::dsl::sql::<Bool>("webhook_deliveries.is_fresh");
@@ -92,7 +92,7 @@ impl Across {
         lease: &Lease,
         after: Option<&(Timestamp, Key)>,
         most: i64,
-    ) -> Result<Retries, StoreError> {
+    ) -> StoreResult<Retries> {
         let now = lease.now.naive();
         let (time, tenant, subscription) = match after {
             Some((time, key)) => (*time, key.tenant.as_str(), key.subscription.as_str()),
@@ -131,7 +131,7 @@ type ReceiverRow = (String, JsonText, Option<NaiveDateTime>, String);
 
 impl Tx {
     /// Takes a subscription by compare-and-set; whether it is ours now.
-    pub async fn lease_webhook(&mut self, id: &SubscriptionId, lease: &Lease) -> Result<bool, StoreError> {
+    pub async fn lease_webhook(&mut self, id: &SubscriptionId, lease: &Lease) -> StoreResult<bool> {
         let now = lease.now.naive();
         let far = lease.now.plus_millis(2 * Lease::LENGTH).naive();
         let free = queues::table.find((self.tenant.as_str(), id.as_str())).filter(
@@ -151,7 +151,7 @@ impl Tx {
         ids: &[SubscriptionId],
         owner: &str,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         for id in ids {
             let ours =
                 queues::table.find((self.tenant.as_str(), id.as_str())).filter(queues::lease_owner.eq(owner));
@@ -167,7 +167,7 @@ impl Tx {
         id: &SubscriptionId,
         lease: &Lease,
         most: usize,
-    ) -> Result<LeaseOutcome, StoreError> {
+    ) -> StoreResult<LeaseOutcome> {
         let query = subscriptions::table
             .inner_join(
                 queues::table.on(queues::tenant_id
@@ -203,7 +203,7 @@ impl Tx {
         kind: &'static str,
         now: Timestamp,
         most: usize,
-    ) -> Result<Vec<DeliveryRow>, StoreError> {
+    ) -> StoreResult<Vec<DeliveryRow>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::subscription_id.eq(id.as_str()))

@@ -10,7 +10,7 @@ use diesel::{
     sql_types::{Array, BigInt, Binary, Bool, Nullable, Text, Timestamp as SqlTimestamp},
 };
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 
 use crate::{
     Tx,
@@ -45,7 +45,7 @@ struct RecordedId {
 
 impl Tx {
     /// Keeps outcomes, and the attempts that follow. Of an attempt that has one already nothing is kept.
-    pub async fn record_webhooks(&mut self, batch: &Batch) -> Result<(), StoreError> {
+    pub async fn record_webhooks(&mut self, batch: &Batch) -> StoreResult<()> {
         let recorded = self.store_outcomes(&batch.reports).await?;
         let is_new = |(id, report): &&(SubscriptionId, Report)| {
             recorded.contains(&(id.to_string(), report.attempt.id.to_string()))
@@ -78,7 +78,7 @@ impl Tx {
     }
 
     /// Finds out when the next retry is due.
-    pub(super) async fn set_next_retry(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
+    pub(super) async fn set_next_retry(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
         // Held by a statement of its own: the next one then sees what whoever held it before has committed.
         let queue = queues::table.find((&tenant, id.as_str())).select(queues::lease_owner);
@@ -89,7 +89,7 @@ impl Tx {
     }
 
     /// A subscription is enabled again, as if nothing had failed, or disabled: then no retry is due.
-    pub(super) async fn begin_anew(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
+    pub(super) async fn begin_anew(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let row = queues::table.find((self.tenant.as_str(), id.as_str()));
         let nothing =
             (queues::failing_since.eq(None::<NaiveDateTime>), queues::next_retry.eq(None::<NaiveDateTime>));
@@ -103,7 +103,7 @@ impl Tx {
         id: &SubscriptionId,
         hour: NaiveDateTime,
         (succeeded, failed): (i64, i64),
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let row = (
             hours::tenant_id.eq(self.tenant.as_str()),
             hours::subscription_id.eq(id.as_str()),
@@ -128,7 +128,7 @@ impl Tx {
     async fn store_outcomes(
         &mut self,
         reports: &[(SubscriptionId, Report)],
-    ) -> Result<BTreeSet<(String, String)>, StoreError> {
+    ) -> StoreResult<BTreeSet<(String, String)>> {
         let tenant = self.tenant.as_str().to_owned();
         unaudited(Unaudited::Delivered);
         match self.db.changing().await? {
@@ -176,7 +176,7 @@ impl Tx {
         }
     }
 
-    async fn store_next_attempt(&mut self, kept: &[&(SubscriptionId, Report)]) -> Result<(), StoreError> {
+    async fn store_next_attempt(&mut self, kept: &[&(SubscriptionId, Report)]) -> StoreResult<()> {
         for (subscription, report) in kept {
             let Some(next) = &report.next else { continue };
             let tenant = self.tenant.as_str().to_owned();

@@ -4,7 +4,7 @@ use ::webhooks::SubscriptionId;
 use audit::Unaudited;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{Ctx, StoreError};
+use kernel::{Ctx, StoreResult};
 
 use super::{deliveries::Delivered, delivery_row::DeliveryRow};
 use crate::{Tx, db::change_unaudited, prepared::Prepared, schema::webhook_deliveries as rows};
@@ -20,7 +20,7 @@ impl Tx {
         ctx: &Ctx,
         of: &SubscriptionId,
         id: &str,
-    ) -> Result<Option<Delivered>, StoreError> {
+    ) -> StoreResult<Option<Delivered>> {
         let Some(mut last) = self.delivery(of, id).await? else { return Ok(None) };
         let mut before = None;
         for _ in 0..HOPS {
@@ -53,7 +53,7 @@ impl Tx {
         of: &SubscriptionId,
         id: &str,
         before: Option<&str>,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let tenant = self.tenant.as_str().to_owned();
         let now = Some(ctx.now.naive());
         let pending = rows::table.find((&tenant, of.as_str(), id)).filter(rows::due_at.is_not_null());

@@ -6,7 +6,7 @@ use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 
 use crate::{
     Across, Tx,
@@ -36,7 +36,7 @@ struct SubscriptionRow {
 }
 
 impl SubscriptionRow {
-    fn new(tenant: &TenantId, subscription: &Subscription, routed: usize) -> Result<Self, StoreError> {
+    fn new(tenant: &TenantId, subscription: &Subscription, routed: usize) -> StoreResult<Self> {
         Ok(Self {
             tenant_id: tenant.to_string(),
             id: subscription.id.to_string(),
@@ -57,7 +57,7 @@ impl SubscriptionRow {
 impl TryFrom<SubscriptionRow> for Subscription {
     type Error = StoreError;
 
-    fn try_from(row: SubscriptionRow) -> Result<Self, StoreError> {
+    fn try_from(row: SubscriptionRow) -> StoreResult<Self> {
         let reason = |text: String| {
             DisabledReason::read(&text)
                 .ok_or_else(|| corrupt("webhook_subscriptions.disabled_reason", "not one we know"))
@@ -93,7 +93,7 @@ impl Tx {
         id: &SubscriptionId,
         types: &[&str],
         wants: impl Fn(&str) -> bool,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
         for code in types {
             if wants(code) {
@@ -114,7 +114,7 @@ impl Tx {
     }
 
     /// Subscriptions whose filters were spelled out when there were fewer types of events are given the new ones.
-    pub async fn route_again(&mut self) -> Result<(), StoreError> {
+    pub async fn route_again(&mut self) -> StoreResult<()> {
         let types = types();
         let behind = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
@@ -141,7 +141,7 @@ impl Tx {
 impl Across {
     /// The next tenant, in order of ids, with subscriptions whose filters were spelled out when there were fewer types of
     /// events. Asks every tenant: for the start of a server.
-    pub async fn next_to_route(&mut self, after: Option<&TenantId>) -> Result<Option<TenantId>, StoreError> {
+    pub async fn next_to_route(&mut self, after: Option<&TenantId>) -> StoreResult<Option<TenantId>> {
         let query = rows::table
             .filter(rows::tenant_id.gt(after.map_or("", TenantId::as_str)))
             .filter(rows::routed.lt(i64::try_from(types().len()).unwrap_or(i64::MAX)))
@@ -157,7 +157,7 @@ impl Across {
 
 #[async_trait]
 impl SubscriptionStore for Tx {
-    async fn subscriptions(&mut self) -> Result<Vec<Subscription>, StoreError> {
+    async fn subscriptions(&mut self) -> StoreResult<Vec<Subscription>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::is_deleted.eq(false))
@@ -167,14 +167,14 @@ impl SubscriptionStore for Tx {
         found.into_iter().map(Subscription::try_from).collect()
     }
 
-    async fn subscription(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StoreError> {
+    async fn subscription(&mut self, id: &SubscriptionId) -> StoreResult<Option<Subscription>> {
         let query = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::is_deleted.eq(false));
         let row: Option<SubscriptionRow> =
             lock!(self, for_update, first, query.select(SubscriptionRow::as_select()))?;
         row.map(Subscription::try_from).transpose()
     }
 
-    async fn count_subscriptions(&mut self) -> Result<usize, StoreError> {
+    async fn count_subscriptions(&mut self) -> StoreResult<usize> {
         if self.db.is_writable() {
             // Who counts to add one waits for the others who do.
             let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
@@ -188,7 +188,7 @@ impl SubscriptionStore for Tx {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    async fn insert_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
+    async fn insert_subscription(&mut self, subscription: &Subscription) -> StoreResult<()> {
         let types = types();
         let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
         change!(self, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
@@ -203,7 +203,7 @@ impl SubscriptionStore for Tx {
         Ok(())
     }
 
-    async fn update_subscription(&mut self, subscription: &Subscription) -> Result<(), StoreError> {
+    async fn update_subscription(&mut self, subscription: &Subscription) -> StoreResult<()> {
         let types = types();
         let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
         let of_it = rows::table.find((&row.tenant_id, &row.id));
@@ -218,7 +218,7 @@ impl SubscriptionStore for Tx {
         Ok(())
     }
 
-    async fn delete_subscription(&mut self, id: &SubscriptionId) -> Result<(), StoreError> {
+    async fn delete_subscription(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
         // Those too of types that this version of the program does not know.
         let of_it = routes::table

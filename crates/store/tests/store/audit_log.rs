@@ -13,7 +13,7 @@ use audit::{
     },
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use kernel::{Actor, Ctx, MasterKeys, Secret, StoreError, TenantId, Timestamp};
+use kernel::{Actor, Ctx, MasterKeys, Secret, StoreError, StoreResult, TenantId, Timestamp};
 use store::{
     Tx,
     testing::{Kind, entry_keys},
@@ -52,7 +52,7 @@ pub(crate) fn lease(world: &World, owner: &str) -> Lease {
 }
 
 /// Seals with this lease, once.
-async fn seal_once(world: &World, lease: Lease) -> Result<usize, StoreError> {
+async fn seal_once(world: &World, lease: Lease) -> StoreResult<usize> {
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (checkpoints, entries) = (&keys(), &entry_keys());
         let policy = SealPolicy { checkpoints, entries, accepts_missing_macs: false };
@@ -63,7 +63,7 @@ async fn seal_once(world: &World, lease: Lease) -> Result<usize, StoreError> {
 }
 
 /// Seals as this owner, once.
-async fn seal_as(world: &World, owner: &str) -> Result<usize, StoreError> {
+async fn seal_as(world: &World, owner: &str) -> StoreResult<usize> {
     seal_once(world, lease(world, owner)).await
 }
 
@@ -88,7 +88,7 @@ pub(crate) async fn verified(world: &World, known: Vec<Checkpoint>) -> Verified 
 
 pub(crate) async fn read<T: Send + 'static>(
     world: &World,
-    look: impl AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + Send + 'static,
+    look: impl AsyncFnOnce(&mut Tx) -> StoreResult<T> + Send + 'static,
 ) -> T {
     world.store.read::<_, StoreError>(world.ctx().tenant, look).await.unwrap()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::support::{World, on_both};
 use audit::{AuditStore, Audited, Event, events::users::UserDeactivated};
 use directory::{NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier};
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 use scim_core::{
     Filter, Group, GroupDraft, GroupStore, MemberChanges, Query, UserDraft, UserStore,
     schema::{GROUPS, USERS},
@@ -286,7 +286,7 @@ async fn who_is_deleted_while_joining_is_in_no_group() {
             assert!(matches!(joined, Ok(()) | Err(scim_core::Error::InvalidValue { .. })), "{joined:?}");
             let id = group.id.clone();
             let read = async move |tx: &mut store::Tx| tx.members(&[id], 10).await;
-            let members: Result<_, StoreError> = world.store.read(ctx.tenant, read).await;
+            let members: StoreResult<_> = world.store.read(ctx.tenant, read).await;
             assert_eq!(members.unwrap(), [], "round {round}");
         }
     })

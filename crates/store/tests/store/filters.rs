@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kernel::StoreError;
+use kernel::StoreResult;
 use scim_core::{
     Filter, Group, GroupDraft, GroupStore, MemberChanges, Membership, Page, Query, Start, User, UserDraft,
     UserStore,
@@ -154,7 +154,7 @@ async fn memory_and_storage_agree_about_groups() {
                 groups.iter().filter(holds).map(|(group, _)| group.id.clone()).collect();
             let query = Query { filter: Some(filter.clone()), ..Query::default() };
             let find = async move |tx: &mut Tx| tx.find_groups(&query).await;
-            let found: Result<_, StoreError> = world.store.read(ctx.tenant.clone(), find).await;
+            let found: StoreResult<_> = world.store.read(ctx.tenant.clone(), find).await;
             let found = found.unwrap_or_else(|error| panic!("{filter}: {error}"));
             let found: BTreeSet<_> = found.resources.into_iter().map(|group| group.id).collect();
             assert_eq!(found, expected, "{filter}");

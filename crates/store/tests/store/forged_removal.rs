@@ -5,7 +5,7 @@ use audit::{
     log::{Finding, GROUP, Removal, Retention, Statement, VerifyStore, removable},
 };
 use data_encoding::BASE64;
-use kernel::{Ctx, StoreError, Timestamp};
+use kernel::{Ctx, StoreError, StoreResult, Timestamp};
 use store::Tx;
 
 use crate::{
@@ -35,7 +35,7 @@ async fn removal_of_512(world: &World, days: u32) -> Removal {
 }
 
 /// Removes what may be, once.
-async fn removed(world: &World) -> Result<u64, StoreError> {
+async fn removed(world: &World) -> StoreResult<u64> {
     let remove = async |ctx: &Ctx, tx: &mut Tx| {
         let removed = tx.remove_dropped(&keys().of(ctx.tenant.as_str())).await?;
         Ok::<_, StoreError>(Audited::without(removed, Unaudited::Announced))

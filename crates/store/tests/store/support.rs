@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use audit::{Audited, Event, events::users::UserDeactivated};
-use kernel::{Actor, Ctx, Env, StoreError, SystemEnv, TenantId};
+use kernel::{Actor, Ctx, Env, StoreResult, SystemEnv, TenantId};
 use store::{
     Store, Tx,
     testing::{Kind, TestDatabase},
@@ -83,8 +83,8 @@ impl World {
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         tenant: &TenantId,
-        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         let ctx = Ctx { tenant: tenant.clone(), ..self.ctx() };
         let unit = async move |ctx: &Ctx, tx: &mut Tx| {
             Ok(Audited::new(work(ctx, tx).await?, Event::new("test", &UserDeactivated {})))

@@ -2,7 +2,7 @@
 
 use audit::{Audited, Unaudited};
 use credentials::{Factor, FactorData, FactorId, FactorStore, SignInStore};
-use kernel::{Ctx, StoreError, UserId};
+use kernel::{Ctx, StoreError, StoreResult, UserId};
 use store::Tx;
 
 use crate::support::{World, on_both};
@@ -10,8 +10,8 @@ use crate::support::{World, on_both};
 /// Runs a unit of work that says it changed nothing.
 async fn unaudited(
     world: &World,
-    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<(), StoreError> + Send + 'static,
-) -> Result<(), StoreError> {
+    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> StoreResult<()> + Send + 'static,
+) -> StoreResult<()> {
     let unit = async move |ctx: &Ctx, tx: &mut Tx| {
         work(ctx, tx).await?;
         Ok::<_, StoreError>(Audited::without((), Unaudited::NothingChanged))
@@ -20,7 +20,7 @@ async fn unaudited(
 }
 
 /// Says that the unit of work was refused for want of an entry.
-fn refused(done: &Result<(), StoreError>) -> bool {
+fn refused(done: &StoreResult<()>) -> bool {
     matches!(done, Err(StoreError::Aborted("a change without an audit entry")))
 }
 

@@ -12,7 +12,7 @@ mod reports;
 
 use std::{collections::HashSet, pin::pin, sync::Arc, time::Duration};
 
-use kernel::{Env, Id, Kind, StoreError, Timestamp};
+use kernel::{Env, Id, Kind, StoreResult, Timestamp};
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
@@ -68,10 +68,10 @@ pub struct Dispatcher {
 
 /// What a task tells.
 enum Message {
-    Due(Result<Vec<Key>, StoreError>),
-    Taken { key: Key, most: usize, lease_until: Option<Timestamp>, taken: Result<LeaseOutcome, StoreError> },
+    Due(StoreResult<Vec<Key>>),
+    Taken { key: Key, most: usize, lease_until: Option<Timestamp>, taken: StoreResult<LeaseOutcome> },
     Done { key: Key, attempt: Attempt, outcome: Outcome, attempted_at: Timestamp },
-    Recorded(Batch, Result<(), StoreError>),
+    Recorded(Batch, StoreResult<()>),
 }
 
 /// A dispatcher at work.
@@ -275,7 +275,7 @@ impl RunningDispatcher {
         key: &Key,
         most: usize,
         lease_until: Option<Timestamp>,
-        taken: Result<LeaseOutcome, StoreError>,
+        taken: StoreResult<LeaseOutcome>,
         now: Instant,
     ) {
         let is_hearsay = self.hearsay.remove(key);

@@ -11,7 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, TenantId, Timestamp};
+use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, StoreResult, TenantId, Timestamp};
 use tokio::time::Instant;
 use webhooks::{
     Attempt, AttemptError, Batch, Deliverer, DispatchObserver, Dispatcher, Key, KeyError, Lease,
@@ -126,7 +126,7 @@ pub(crate) struct Flaky {
 }
 
 impl Flaky {
-    fn up(&self) -> Result<(), StoreError> {
+    fn up(&self) -> StoreResult<()> {
         if self.is_down.load(Ordering::SeqCst) {
             Err(StoreError::Unavailable("it is down".into()))
         } else {
@@ -137,28 +137,22 @@ impl Flaky {
 
 #[async_trait]
 impl Queue for Flaky {
-    async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError> {
+    async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>> {
         self.up()?;
         self.queue.due(lease).await
     }
-    async fn take(
-        &self,
-        key: &Key,
-        lease: &Lease,
-        is_held: bool,
-        most: usize,
-    ) -> Result<LeaseOutcome, StoreError> {
+    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome> {
         self.up()?;
         let taken = self.queue.take(key, lease, is_held, most).await;
         // What is read takes its time to arrive: meanwhile others are sent and recorded.
         tokio::time::sleep(Duration::from_millis(3)).await;
         taken
     }
-    async fn record(&self, batch: &Batch) -> Result<(), StoreError> {
+    async fn record(&self, batch: &Batch) -> StoreResult<()> {
         self.up()?;
         self.queue.record(batch).await
     }
-    async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> Result<(), StoreError> {
+    async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> StoreResult<()> {
         self.queue.release(keys, owner, now).await
     }
 }

@@ -7,25 +7,25 @@ use serde_json::Value;
 use sign_in::{Device, FactorName, Outcome, StartedSession};
 use utoipa::ToSchema;
 
-use crate::api::{Site, openapi::values};
+use crate::api::{Answer, Site, openapi::values};
 use gate::{access::Visitor, body::answer, cookies, errors::Problem};
 
-/// An answer of signing in. Which members there are depends on `status`.
+/// State of a sign-in. Its members depend on `status`.
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SignInAnswer {
     /// `SIGNED_IN`, `MFA_REQUIRED`, `ENROLMENT_REQUIRED` or `TENANT_CHOICE`.
     #[schema(value_type = values::SignInStatus)]
     pub(crate) status: &'static str,
-    /// Goes on to the next step, for 10 minutes.
+    /// Token for the next step, valid for 10 minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) ticket: Option<String>,
-    /// The factors that may be proved: `WEBAUTHN`, `TOTP`, `RECOVERY_CODE`.
+    /// Accepted factors: `WEBAUTHN`, `TOTP`, `RECOVERY_CODE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Vec<values::FactorName>>)]
     pub(crate) factors: Option<Vec<&'static str>>,
-    /// PublicKeyCredentialRequestOptionsJSON, where `WEBAUTHN` is among them.
+    /// PublicKeyCredentialRequestOptionsJSON, if `factors` contains `WEBAUTHN`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Object>)]
     pub(crate) webauthn: Option<Value>,
@@ -39,12 +39,12 @@ pub(crate) struct SignInAnswer {
     pub(crate) notice: Option<String>,
 }
 
-/// A tenant to choose.
+/// A tenant to choose from.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct TenantName {
-    /// Its short name, to be sent back.
+    /// Slug to send back.
     pub(crate) slug: String,
-    /// Its name for people to read.
+    /// Display name.
     pub(crate) name: String,
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn respond_to(
     visitor: &Visitor,
     tenant: &TenantId,
     outcome: Outcome,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     if let Some(started) = outcome.session() {
         visitor.end_previous(started).await;
     }
@@ -87,12 +87,7 @@ pub(crate) async fn respond_to(
 }
 
 /// The answer alone, where the visitor's own session goes on.
-pub(crate) fn respond(
-    site: &Site,
-    env: &dyn Env,
-    tenant: &TenantId,
-    outcome: Outcome,
-) -> Result<HttpResponse, Problem> {
+pub(crate) fn respond(site: &Site, env: &dyn Env, tenant: &TenantId, outcome: Outcome) -> Answer {
     let mut response = answer(&SignInAnswer::new(&outcome));
     if let Outcome::SignedIn(started) | Outcome::EnrolmentOwed { started, .. } = outcome {
         set_cookies(site, env, tenant, &started, &mut response)?;

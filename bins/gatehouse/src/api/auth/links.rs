@@ -1,6 +1,6 @@
 //! `POST /api/auth/links/redeem`: an invitation or a reset becomes a password.
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::{post, web};
 use credentials::{Salt, attempts};
 use kernel::{Ctx, Email, Secret, TenantId};
 use serde::Deserialize;
@@ -12,38 +12,34 @@ use super::{
     answer::{SignInAnswer, device_of, respond_to},
     password::salt_of,
 };
-use crate::api::Site;
+use crate::api::{Answer, Site};
 use gate::{access::Visitor, body::Json, errors::Problem};
 
-/// A link and the password to set.
+/// The token of a link and the new password.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RedeemBody {
-    /// What stands in the link after `#`.
+    /// The part of the link after `#`.
     token: String,
     password: String,
 }
 
-/// Set a password by a link
+/// Set a password with a link
 ///
-/// Redeems an invitation or a reset, once, and goes on as after a password: an existing factor is asked for.
+/// Redeems the link of an invitation or a password reset, once, and responds like a sign-in with a password. A user
+/// with a factor still needs it.
 #[utoipa::path(
-    tag = "Sign-in",
     security(()),
     responses(
-        (status = 200, description = "How far it has come.", body = SignInAnswer),
-        (status = 400, description = "The password is not taken; `error` says why."),
+        (status = 200, description = "The state of the sign-in.", body = SignInAnswer),
+        (status = 400, description = "The password is not accepted; `error` says why."),
         (status = 401, description = "LINK_INVALID."),
-        (status = 403, description = "CROSS_SITE or SSO_REQUIRED; NETWORK_POLICY_BLOCKED from elsewhere."),
+        (status = 403, description = "CROSS_SITE; SSO_REQUIRED; NETWORK_POLICY_BLOCKED if the network policy blocks the address."),
         (status = 429, description = "Too many attempts."),
     )
 )]
 #[post("/api/auth/links/redeem")]
-pub(crate) async fn redeem_link(
-    site: web::Data<Site>,
-    visitor: Visitor,
-    body: Json<RedeemBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn redeem_link(site: web::Data<Site>, visitor: Visitor, body: Json<RedeemBody>) -> Answer {
     let RedeemBody { token, password } = body.0;
     let _turn = visitor.in_turn().await?;
     let password = Secret::new(password);

@@ -1,6 +1,6 @@
 //! `POST /api/auth/passkey/options` and `…/verify`: a passkey first, which is both factors.
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::{post, web};
 use credentials::attempts;
 use kernel::Ctx;
 use serde::{Deserialize, Serialize};
@@ -10,25 +10,25 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::answer::{SignInAnswer, device_of, respond_to};
-use crate::api::Site;
+use crate::api::{Answer, Site};
 use gate::{
     access::Visitor,
     body::{Json, answer},
     errors::Problem,
 };
 
-/// What authenticators are asked before anybody is known.
+/// Options for a sign-in with a passkey.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PasskeyOptions {
-    /// To be sent back with the answer, within five minutes.
+    /// Send it with the answer, within five minutes.
     challenge_id: String,
     /// PublicKeyCredentialRequestOptionsJSON.
     #[schema(value_type = Object)]
     webauthn: Value,
 }
 
-/// The answer of an authenticator.
+/// The assertion of an authenticator.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PasskeySignInBody {
@@ -37,36 +37,31 @@ struct PasskeySignInBody {
     credential: Map<String, Value>,
 }
 
-/// Begin to sign in with a passkey
+/// Start a sign-in with a passkey
 #[utoipa::path(
-    tag = "Sign-in",
     security(()),
     responses(
-        (status = 200, description = "What to ask the authenticator.", body = PasskeyOptions),
+        (status = 200, description = "Options for the authenticator.", body = PasskeyOptions),
         (status = 403, description = "CROSS_SITE."),
     )
 )]
 #[post("/api/auth/passkey/options")]
-pub(crate) async fn begin_passkey_sign_in(
-    site: web::Data<Site>,
-    visitor: Visitor,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn begin_passkey_sign_in(site: web::Data<Site>, visitor: Visitor) -> Answer {
     let (challenge, webauthn) = PasskeyChallenge::new(site.auth.passkeys()?, visitor.env().now())?;
     let sealed = site.pipeline.keys.seal_challenge(&challenge.to_bytes()?);
     Ok(answer(&PasskeyOptions { challenge_id: sealed.ok_or_else(Problem::internal)?, webauthn }))
 }
 
-/// Finish signing in with a passkey
+/// Complete a sign-in with a passkey
 ///
-/// A passkey that has verified the person is both factors.
+/// A passkey with user verification counts as both factors.
 #[utoipa::path(
-    tag = "Sign-in",
     security(()),
     responses(
-        (status = 200, description = "How far it has come.", body = SignInAnswer),
+        (status = 200, description = "The state of the sign-in.", body = SignInAnswer),
         (status = 400, description = "A field is missing or malformed."),
         (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or ACCOUNT_DISABLED."),
-        (status = 403, description = "CROSS_SITE or SSO_REQUIRED; NETWORK_POLICY_BLOCKED from elsewhere."),
+        (status = 403, description = "CROSS_SITE; SSO_REQUIRED; NETWORK_POLICY_BLOCKED if the network policy blocks the address."),
         (status = 429, description = "Too many attempts."),
     )
 )]
@@ -75,7 +70,7 @@ pub(crate) async fn finish_passkey_sign_in(
     site: web::Data<Site>,
     visitor: Visitor,
     body: Json<PasskeySignInBody>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let PasskeySignInBody { challenge_id, credential } = body.0;
     let opened = site.pipeline.keys.open_challenge(&challenge_id).ok_or(Error::TicketInvalid)?;
     let challenge = PasskeyChallenge::from_bytes(&opened, visitor.env().now())?;

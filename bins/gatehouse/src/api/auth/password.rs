@@ -1,6 +1,6 @@
 //! `POST /api/auth/sign-in`: e-mail and password.
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::{post, web};
 use audit::{Audited, Event, events::sign_in::SignInFailed};
 use credentials::{Salt, SignInStore, attempts};
 use kernel::{Ctx, Email, Secret, TenantId, UserId};
@@ -13,16 +13,16 @@ use super::{
     answer::SignInAnswer,
     tenant::{fitting, go_on, offer},
 };
-use crate::api::{Site, openapi::values};
+use crate::api::{Answer, Site, openapi::values};
 use gate::{access::Visitor, body::Json, errors::Problem};
 
 /// E-mail and password.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SignInBody {
-    /// The tenant's slug or id, where it is known.
+    /// Slug or ID of the tenant, if known.
     tenant: Option<String>,
-    /// The sign-in address.
+    /// Email address of the user.
     #[schema(value_type = values::EmailAddress)]
     email: String,
     password: String,
@@ -30,17 +30,16 @@ struct SignInBody {
 
 /// Sign in with e-mail and password
 ///
-/// The answer says what comes next: `SIGNED_IN` with cookies, `MFA_REQUIRED`, `ENROLMENT_REQUIRED` with cookies
-/// of a session that may do nothing but enrol a factor, or `TENANT_CHOICE`.
+/// `status` names the next step: `SIGNED_IN` sets session cookies; `MFA_REQUIRED` asks for a second factor;
+/// `ENROLMENT_REQUIRED` sets cookies of a session that can only enrol a factor; `TENANT_CHOICE` asks for a tenant.
 #[utoipa::path(
     operation_id = "sign_in",
-    tag = "Sign-in",
     security(()),
     responses(
-        (status = 200, description = "How far it has come.", body = SignInAnswer),
+        (status = 200, description = "The state of the sign-in.", body = SignInAnswer),
         (status = 400, description = "A field is missing or malformed."),
-        (status = 401, description = "INVALID_CREDENTIALS; with the right password ACCOUNT_DISABLED."),
-        (status = 403, description = "CROSS_SITE; SSO_REQUIRED where the tenant takes identity providers alone; NETWORK_POLICY_BLOCKED from elsewhere."),
+        (status = 401, description = "INVALID_CREDENTIALS, or ACCOUNT_DISABLED if the password is correct."),
+        (status = 403, description = "CROSS_SITE; SSO_REQUIRED if the tenant requires single sign-on; NETWORK_POLICY_BLOCKED if the network policy blocks the address."),
         (status = 429, description = "Too many attempts."),
     )
 )]
@@ -49,7 +48,7 @@ pub(crate) async fn sign_in_with_password(
     site: web::Data<Site>,
     visitor: Visitor,
     body: Json<SignInBody>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let SignInBody { tenant, email, password } = body.0;
     let _turn = visitor.in_turn().await?;
     let password = Secret::new(password);

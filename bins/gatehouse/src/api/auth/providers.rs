@@ -1,6 +1,6 @@
 //! `POST /api/auth/sign-in/providers`: which identity provider an address, or a tenant, signs in through.
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::{post, web};
 use credentials::{SignInMode, SignInStore, attempts};
 use kernel::TenantId;
 use saml_sp::{EmailDomain, Provider, ProviderStore};
@@ -8,47 +8,47 @@ use serde::{Deserialize, Serialize};
 use store::{Across, Tx};
 use utoipa::ToSchema;
 
-use crate::api::Site;
+use crate::api::{Answer, Site};
 use gate::{
     access::Visitor,
     body::{Json, answer},
     errors::Problem,
 };
 
-/// Whose identity providers.
+/// Whose SSO connections to find.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ProvidersBody {
-    /// An address: only its domain counts, and only if a tenant has proved that to be its own.
+    /// E-mail address. Only its domain is used, and only if a tenant verified it.
     email: Option<String>,
-    /// The tenant's slug or id.
+    /// Slug or ID of the tenant.
     tenant: Option<String>,
 }
 
-/// A way to sign in.
+/// An SSO connection.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct WayIn {
     name: String,
-    /// Where it begins.
+    /// URL that starts the sign-in.
     #[schema(format = "uri")]
     login_url: String,
 }
 
-/// Ways to sign in.
+/// SSO connections to sign in with.
 #[derive(Serialize, ToSchema)]
 struct WaysIn {
     providers: Vec<WayIn>,
 }
 
-/// Find the identity provider
+/// Find SSO connections
 ///
-/// Of an address, or all of a tenant. Says the same of every address of a domain: not who there is.
+/// Returns the SSO connections for an e-mail address, or all SSO connections of a tenant. The response depends only
+/// on the domain of the address, so it does not reveal which users exist.
 #[utoipa::path(
-    tag = "Sign-in",
     security(()),
     responses(
-        (status = 200, description = "None where passwords alone are taken.", body = WaysIn),
+        (status = 200, description = "The SSO connections; empty if the tenant accepts only passwords.", body = WaysIn),
         (status = 400, description = "A field is malformed."),
         (status = 403, description = "CROSS_SITE."),
         (status = 429, description = "Too many attempts."),
@@ -59,7 +59,7 @@ pub(crate) async fn sign_in_providers(
     site: web::Data<Site>,
     visitor: Visitor,
     body: Json<ProvidersBody>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let ProvidersBody { email, tenant } = body.0;
     visitor.attempt(attempts::federated(&visitor.origin())).await?;
     let found = match (tenant, email) {

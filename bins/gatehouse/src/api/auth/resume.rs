@@ -7,7 +7,7 @@ use sign_in::{Error, ticket};
 use store::Tx;
 
 use super::answer::{SignInAnswer, respond_to};
-use crate::api::Site;
+use crate::api::{Answer, Site};
 use gate::{
     access::Visitor,
     cookies::{self, RequestCookies},
@@ -30,26 +30,21 @@ pub(crate) fn set_ticket_cookie(
     cookies::add(answer, (COOKIE.to_owned(), ticket), PATH, LIVES, (SameSite::Lax, site.pipeline.https))
 }
 
-/// Go on from an identity provider
+/// Continue after SAML sign-in
 ///
-/// For a sign-in through an identity provider that still owes a second factor: takes the ticket in the cookie that came
-/// with it, and answers as after a password.
+/// For a SAML sign-in that still needs a second factor. Consumes the ticket in the cookie that the sign-in set and
+/// responds like a sign-in with a password.
 #[utoipa::path(
-    tag = "Sign-in",
     security(()),
     responses(
-        (status = 200, description = "How far it has come.", body = SignInAnswer),
+        (status = 200, description = "The state of the sign-in.", body = SignInAnswer),
         (status = 401, description = "TICKET_INVALID or ACCOUNT_DISABLED."),
-        (status = 403, description = "CROSS_SITE; NETWORK_POLICY_BLOCKED from elsewhere."),
+        (status = 403, description = "CROSS_SITE; NETWORK_POLICY_BLOCKED if the network policy blocks the address."),
         (status = 429, description = "Too many attempts."),
     )
 )]
 #[post("/api/auth/sign-in/resume")]
-pub(crate) async fn resume_sign_in(
-    site: web::Data<Site>,
-    visitor: Visitor,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn resume_sign_in(site: web::Data<Site>, visitor: Visitor, request: HttpRequest) -> Answer {
     let text =
         RequestCookies::of(request.headers()).value(COOKIE).map(str::to_owned).ok_or(Error::TicketInvalid)?;
     let (tenant, hash) = ticket::parse(&text)?;

@@ -1,20 +1,20 @@
 //! `POST /api/auth/sign-out`
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::post;
 use kernel::Ctx;
 use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::api::Site;
-use gate::{access::Access, body::answer, cookies, errors::Problem, permissions::SigningIn};
+use crate::api::{Answer, Call};
+use gate::{body::answer, cookies, permissions::SigningIn};
 
-/// A session was ended.
+/// The session is revoked.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Revoked {
     pub(crate) revoked: bool,
-    /// Present and true where it was the session of the request: go to the sign-in page.
+    /// Present and true if it was the session of this request: go to the sign-in page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) sign_out: Option<bool>,
@@ -22,23 +22,19 @@ pub(crate) struct Revoked {
 
 /// Sign out
 ///
-/// Ends the session, for every copy of its cookies, and takes the cookies away.
+/// Revokes the session, including all copies of its cookies, and deletes the cookies.
 #[utoipa::path(
-    tag = "Sign-in",
     security(("sessionCookie" = [])),
-    responses((status = 200, description = "The session is over.", body = Revoked))
+    responses((status = 200, description = "Signed out.", body = Revoked))
 )]
 #[post("/api/auth/sign-out")]
-pub(crate) async fn sign_out(
-    site: web::Data<Site>,
-    access: Access<SigningIn>,
-) -> Result<HttpResponse, Problem> {
-    let session = access.caller().session.clone();
+pub(crate) async fn sign_out(call: Call<SigningIn>) -> Answer {
+    let session = call.caller().session.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         sign_in::end_session(ctx, tx, &session.user, &session.id, "SIGNED_OUT").await
     };
-    access.write(work).await?;
+    call.write(work).await?;
     let mut response = answer(&Revoked { revoked: true, sign_out: Some(true) });
-    cookies::clear(&site.pipeline, &mut response);
+    cookies::clear(&call.site.pipeline, &mut response);
     Ok(response)
 }

@@ -1,6 +1,6 @@
 //! `/api/auth/step-up`: a fresh proof for one act.
 
-use actix_web::{HttpRequest, HttpResponse, get, post, web};
+use actix_web::{get, post};
 use audit::{
     Audited, Event, Unaudited,
     events::step_up::{StepUpFailed, StepUpIssued},
@@ -10,20 +10,19 @@ use kernel::{Ctx, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sign_in::{FactorAnswer, FactorName, SecondFactors, lock_account};
-use stepup::{Answer, Attempt, Factor, IssuedToken, Purpose, Verified};
+use stepup::{Attempt, Factor, IssuedToken, Purpose, Verified};
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::api::{Site, openapi::values, query::query};
+use crate::api::{Answer, Call, openapi::values, query::query};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::OwnAccount,
     step_up::{PresentedStepUp, caller_of, consumed},
 };
 
-/// What a proof is asked for.
+/// The purpose of a step-up.
 #[derive(Deserialize, ToSchema, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -41,12 +40,12 @@ struct ChallengeOptions {
     #[schema(value_type = values::StepUpPurpose)]
     purpose: &'static str,
     requires_phishing_resistant: bool,
-    /// With what it may be answered: `WEBAUTHN`, `TOTP`.
-    #[schema(value_type = Vec<values::FactorType>)]
+    /// Factors that can answer it: `WEBAUTHN`, `TOTP`.
+    #[schema(value_type = Vec<credentials::FactorKind>)]
     factors: Vec<Factor>,
-    /// `sch_…`, to be sent back with the answer within five minutes, from this session.
+    /// `sch_…`. Send it with the answer, within five minutes, from the same session.
     challenge_id: String,
-    /// PublicKeyCredentialRequestOptionsJSON, where `WEBAUTHN` is among the factors.
+    /// PublicKeyCredentialRequestOptionsJSON, if `factors` contains `WEBAUTHN`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Object>)]
     webauthn: Option<Value>,
@@ -57,22 +56,22 @@ struct ChallengeOptions {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StepUpBody {
     challenge_id: String,
-    /// `WEBAUTHN` or `TOTP`; recovery codes prove nothing here.
-    #[schema(value_type = values::FactorType)]
+    /// `WEBAUTHN` or `TOTP`. Recovery codes are not accepted.
+    #[schema(value_type = credentials::FactorKind)]
     #[schema(value_type = values::FactorName)]
     factor: FactorName,
     /// The code, for `TOTP`.
     code: Option<String>,
-    /// What the authenticator answered, for `WEBAUTHN`.
+    /// Assertion of the authenticator, for `WEBAUTHN`.
     #[schema(value_type = Option<Object>)]
     credential: Option<Map<String, Value>>,
 }
 
-/// A proof; shown once.
+/// A step-up token, shown once.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct StepUpToken {
-    /// For the header `X-StepUp-Token` of one request.
+    /// Value for the header `X-StepUp-Token` of one request.
     token: String,
     #[schema(value_type = values::StepUpPurpose)]
     purpose: String,
@@ -80,7 +79,7 @@ struct StepUpToken {
     expires_at: Timestamp,
 }
 
-/// Whether there is a proof that was not used.
+/// Whether the user has an unused step-up token.
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct StepUpStatus {
@@ -88,7 +87,7 @@ struct StepUpStatus {
     purpose: &'static str,
     active: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = Option<values::FactorType>)]
+    #[schema(nullable = false, value_type = Option<credentials::FactorKind>)]
     factor: Option<Factor>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
@@ -98,7 +97,7 @@ struct StepUpStatus {
     expires_at: Option<Timestamp>,
 }
 
-/// A proof that is used up now.
+/// A consumed step-up token.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct StepUpConsumption {
@@ -107,7 +106,7 @@ struct StepUpConsumption {
     user_id: String,
     #[schema(value_type = values::StepUpPurpose)]
     purpose: String,
-    #[schema(value_type = values::FactorType)]
+    #[schema(value_type = credentials::FactorKind)]
     factor: Factor,
     #[schema(value_type = String, format = "date-time")]
     consumed_at: Timestamp,
@@ -118,12 +117,12 @@ impl StepUpBody {
     fn read(self) -> Result<(FactorName, Attempt), Problem> {
         let Self { challenge_id, factor: name, code, credential } = self;
         let answer = match FactorAnswer::new(name, code, credential.map(Value::Object))? {
-            FactorAnswer::Code(code) => Answer::Code(code),
+            FactorAnswer::Code(code) => stepup::Answer::Code(code),
             FactorAnswer::Credential(credential) => {
                 Assertion::read(&credential).map_err(|_| {
                     Problem::invalid_request("credential: not the answer of an authenticator")
                 })?;
-                Answer::Credential(credential)
+                stepup::Answer::Credential(credential)
             }
         };
         let factor = match name {
@@ -143,34 +142,30 @@ fn purpose_of(name: &str) -> Result<&'static Purpose, Problem> {
     stepup::find(&stepup::PURPOSES, name).ok_or_else(Problem::unknown_purpose)
 }
 
-/// Ask for a challenge
+/// Request a step-up challenge
 ///
-/// What to answer with, for an act that was refused with `STEP_UP_REQUIRED`. Five wait in a session at most; the
-/// oldest make room.
+/// Call this after a request was refused with `STEP_UP_REQUIRED`. A session has at most five open challenges; a new
+/// one replaces the oldest.
 #[utoipa::path(
-    tag = "Step-up",
     security(("sessionCookie" = [])),
     responses(
         (status = 200, description = "The challenge.", body = ChallengeOptions),
-        (status = 400, description = "UNKNOWN_PURPOSE; or the client's address is not known."),
-        (status = 409, description = "NO_FACTOR_AVAILABLE: none that counts is enrolled."),
+        (status = 400, description = "UNKNOWN_PURPOSE, or the address of the client is unknown."),
+        (status = 409, description = "NO_FACTOR_AVAILABLE: the user has no factor that the purpose accepts."),
     )
 )]
 #[post("/api/auth/step-up/challenge-options")]
-pub(crate) async fn step_up_challenge_options(
-    site: web::Data<Site>,
-    access: Access<OwnAccount>,
-    body: Json<PurposeBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn step_up_challenge_options(call: Call<OwnAccount>, body: Json<PurposeBody>) -> Answer {
     let purpose = purpose_of(&body.0.purpose)?;
-    let caller = caller_of(access.caller(), access.ctx());
+    let caller = caller_of(call.caller(), call.ctx());
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let account = lock_account(tx, &caller.user).await?;
         let ceremonies = SecondFactors::new(site.verifiers(), &account);
         let begun = stepup::begin(ctx, tx, &ceremonies, &caller, purpose).await?;
         Ok::<_, Problem>(Audited::without(begun, Unaudited::StepTaken))
     };
-    let begun = access.write(work).await?;
+    let begun = call.write(work).await?;
     Ok(answer(&ChallengeOptions {
         purpose: purpose.name,
         requires_phishing_resistant: purpose.phishing_resistant,
@@ -180,38 +175,34 @@ pub(crate) async fn step_up_challenge_options(
     }))
 }
 
-/// Answer a challenge
+/// Answer a step-up challenge
 ///
-/// A right answer becomes a token for one act of the purpose, in this session and from this address, for a minute. A
-/// challenge takes five wrong codes.
+/// A correct answer returns a step-up token: valid for one action of the purpose, in this session, from this address,
+/// for one minute. A challenge accepts five wrong codes.
 #[utoipa::path(
-    tag = "Step-up",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The token, this once.", body = StepUpToken),
-        (status = 400, description = "A field is malformed; or the client's address is not known."),
-        (status = 401, description = "FACTOR_INVALID, or TICKET_INVALID: the challenge waits for no answer here."),
-        (status = 403, description = "FACTOR_NOT_PERMITTED: the factor does not count for the purpose."),
-        (status = 429, description = "Ten codes in five minutes for each session."),
+        (status = 200, description = "The token, shown once.", body = StepUpToken),
+        (status = 400, description = "A field is malformed, or the address of the client is unknown."),
+        (status = 401, description = "FACTOR_INVALID; TICKET_INVALID if the session has no such open challenge."),
+        (status = 403, description = "FACTOR_NOT_PERMITTED: the purpose does not accept the factor."),
+        (status = 429, description = "More than ten codes in five minutes in this session."),
     )
 )]
 #[post("/api/auth/step-up/verify")]
-pub(crate) async fn verify_step_up(
-    site: web::Data<Site>,
-    access: Access<OwnAccount>,
-    body: Json<StepUpBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn verify_step_up(call: Call<OwnAccount>, body: Json<StepUpBody>) -> Answer {
     let (name, attempt) = body.0.read()?;
-    let caller = caller_of(access.caller(), access.ctx());
+    let caller = caller_of(call.caller(), call.ctx());
     let (id, factor, owner) = (attempt.challenge.clone(), attempt.factor, caller.clone());
     let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::waiting(ctx, tx, &owner, &id, factor).await;
-    access.read(find).await?;
-    let session = &access.caller().session;
+    call.read(find).await?;
+    let session = &call.caller().session;
     let limits = match name {
         FactorName::Totp => attempts::step_up(session.id.as_str()),
-        other => other.limits(access.tenant(), &session.user, &access.origin()),
+        other => other.limits(call.tenant(), &session.user, &call.origin()),
     };
-    access.attempt(limits).await?;
+    call.attempt(limits).await?;
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Whoever shuts the person out, or removes the factor, comes before or after.
         let account = lock_account(tx, &caller.user).await?;
@@ -221,7 +212,7 @@ pub(crate) async fn verify_step_up(
         let verified = stepup::verify(ctx, tx, &ceremonies, &keys, purposes, &caller, &attempt).await?;
         Ok::<_, Problem>(audit_verified(verified, &caller.user, factor))
     };
-    let granted = access.write(work).await?.ok_or(sign_in::Error::FactorInvalid)?;
+    let granted = call.write(work).await?.ok_or(sign_in::Error::FactorInvalid)?;
     Ok(answer(&StepUpToken {
         token: granted.token.expose().clone(),
         purpose: granted.grant.purpose,
@@ -246,29 +237,25 @@ fn audit_verified(verified: Verified, user: &UserId, factor: Factor) -> Audited<
     }
 }
 
-/// Look whether a proof is there
+/// Check for a step-up token
 ///
-/// The freshest token of the person for the purpose that was neither used nor taken back and has not expired. The
-/// token itself is not told.
+/// Describes the newest step-up token of the user for a purpose that is unused, not revoked and not expired. Does not
+/// return the token.
 #[utoipa::path(
-    tag = "Step-up",
     security(("sessionCookie" = [])),
     params(PurposeBody),
     responses(
-        (status = 200, description = "Whether there is one.", body = StepUpStatus),
+        (status = 200, description = "Whether there is a step-up token.", body = StepUpStatus),
         (status = 400, description = "UNKNOWN_PURPOSE, or no purpose."),
     )
 )]
 #[get("/api/auth/step-up/status")]
-pub(crate) async fn step_up_status(
-    access: Access<OwnAccount>,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let name = query(&request, "purpose");
+pub(crate) async fn step_up_status(call: Call<OwnAccount>) -> Answer {
+    let name = query(&call.request, "purpose");
     let purpose = purpose_of(&name.ok_or_else(|| Problem::invalid_request("purpose: name one"))?)?;
-    let user = access.caller().session.user.clone();
+    let user = call.caller().session.user.clone();
     let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::status(ctx, tx, &user, purpose).await;
-    let found = access.read(find).await?;
+    let found = call.read(find).await?;
     Ok(answer(&StepUpStatus {
         purpose: purpose.name,
         active: found.is_some(),
@@ -278,43 +265,39 @@ pub(crate) async fn step_up_status(
     }))
 }
 
-/// Use a proof up, for a service outside of this process
+/// Consume a step-up token from another service
 ///
-/// The gate of a payroll service, say, which calls it server to server with the person's own cookies and token from a
-/// trusted proxy's address, and the person's address in `X-Forwarded-For`. Never take "authorized" from a browser.
+/// For services outside of this server, such as payroll. The service calls it server to server through a trusted
+/// proxy, with the user's cookies and step-up token and the user's address in `X-Forwarded-For`. Never accept
+/// "authorized" from a browser.
 #[utoipa::path(
-    tag = "Step-up",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The proof was good, and is used up.", body = StepUpConsumption),
-        (status = 400, description = "UNKNOWN_PURPOSE; or the client's address is not known."),
+        (status = 200, description = "The step-up token was valid and is now consumed.", body = StepUpConsumption),
+        (status = 400, description = "UNKNOWN_PURPOSE, or the address of the client is unknown."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate; STEP_UP_INVALID with a reason."),
     )
 )]
 #[post("/api/auth/step-up/consume")]
-pub(crate) async fn consume_step_up(
-    access: Access<OwnAccount>,
-    request: HttpRequest,
-    body: Json<PurposeBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn consume_step_up(call: Call<OwnAccount>, body: Json<PurposeBody>) -> Answer {
     let purpose = purpose_of(&body.0.purpose)?;
-    if access.ctx().ip.is_none() {
+    if call.ctx().ip.is_none() {
         return Err(stepup::Error::AddressUnknown.into());
     }
-    let shown = PresentedStepUp::of(&request, purpose);
+    let shown = PresentedStepUp::of(&call.request, purpose);
     shown.require()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let claims = shown.consume(ctx, tx).await?.claims()?.ok_or_else(Problem::internal)?;
         let event = consumed(&claims);
         Ok::<_, Problem>(Audited::new(claims, event))
     };
-    let claims = access.write(work).await?;
+    let claims = call.write(work).await?;
     Ok(answer(&StepUpConsumption {
         authorized: true,
         tenant_id: claims.tenant.to_string(),
         user_id: claims.user.to_string(),
         purpose: claims.purpose,
         factor: claims.factor,
-        consumed_at: access.ctx().now,
+        consumed_at: call.ctx().now,
     }))
 }

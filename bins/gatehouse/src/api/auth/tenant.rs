@@ -1,6 +1,6 @@
 //! `POST /api/auth/sign-in/tenant`: the choice between tenants, and on from there.
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::{post, web};
 use credentials::attempts;
 use kernel::Ctx;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use store::{Account, Tx};
 use utoipa::ToSchema;
 
 use super::answer::{SignInAnswer, TenantName, device_of, respond_to};
-use crate::api::Site;
+use crate::api::{Answer, Site};
 use gate::{
     access::Visitor,
     body::{Json, answer},
@@ -26,7 +26,7 @@ use gate::{
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ChoiceBody {
     ticket: String,
-    /// The slug of one of the tenants that were offered.
+    /// Slug of one of the offered tenants.
     tenant: String,
 }
 
@@ -42,11 +42,7 @@ pub(super) fn fitting(account: &Account, email_key: &str) -> FittingAccount {
 }
 
 /// Asks in which tenant, of those that the password fits.
-pub(super) async fn offer(
-    visitor: &Visitor,
-    email_key: &str,
-    accounts: Vec<&Account>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn offer(visitor: &Visitor, email_key: &str, accounts: Vec<&Account>) -> Answer {
     let Some(first) = accounts.first() else { return Err(Problem::internal()) };
     let (tenant, user) = (first.tenant.clone(), first.holder.user.clone());
     let name =
@@ -68,24 +64,19 @@ pub(super) async fn offer(
 
 /// Choose a tenant
 ///
-/// For an address whose password fits in several tenants.
+/// Continues a sign-in whose e-mail address and password match users of several tenants.
 #[utoipa::path(
-    tag = "Sign-in",
     security(()),
     responses(
-        (status = 200, description = "How far it has come.", body = SignInAnswer),
-        (status = 400, description = "A field is missing, or the tenant was not offered."),
+        (status = 200, description = "The state of the sign-in.", body = SignInAnswer),
+        (status = 400, description = "A field is missing, or the tenant was not among the choices."),
         (status = 401, description = "TICKET_INVALID."),
-        (status = 403, description = "CROSS_SITE; NETWORK_POLICY_BLOCKED from elsewhere."),
+        (status = 403, description = "CROSS_SITE; NETWORK_POLICY_BLOCKED if the network policy blocks the address."),
         (status = 429, description = "Too many attempts."),
     )
 )]
 #[post("/api/auth/sign-in/tenant")]
-pub(crate) async fn choose_tenant(
-    site: web::Data<Site>,
-    visitor: Visitor,
-    body: Json<ChoiceBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn choose_tenant(site: web::Data<Site>, visitor: Visitor, body: Json<ChoiceBody>) -> Answer {
     let ChoiceBody { ticket, tenant } = body.0;
     let (holder, hash) = ticket::parse(&ticket)?;
     visitor.attempt(attempts::other("ticket", &visitor.origin())).await?;
@@ -99,11 +90,7 @@ pub(crate) async fn choose_tenant(
 }
 
 /// Goes on in the tenant of the account.
-pub(super) async fn go_on(
-    site: &web::Data<Site>,
-    visitor: &Visitor,
-    proof: PasswordProof,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn go_on(site: &web::Data<Site>, visitor: &Visitor, proof: PasswordProof) -> Answer {
     let (tenant, user) = (proof.account.tenant.clone(), proof.account.user.clone());
     let (place, device) = (site.clone(), device_of(site, visitor));
     let work = async move |ctx: &Ctx, tx: &mut Tx| {

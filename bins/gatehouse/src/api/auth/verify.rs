@@ -1,6 +1,6 @@
 //! `POST /api/auth/sign-in/verify` and `…/continue`: the second factor.
 
-use actix_web::{HttpRequest, HttpResponse, post, web};
+use actix_web::{post, web};
 use kernel::Ctx;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -9,9 +9,9 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::answer::{SignInAnswer, device_of, respond, respond_to};
-use crate::api::{Site, openapi::values};
+use crate::api::{Answer, Call, Site, openapi::values};
 use gate::{
-    access::{Access, Visitor, user_agent},
+    access::{Visitor, user_agent},
     body::Json,
     errors::Problem,
     permissions::SigningIn,
@@ -26,31 +26,26 @@ struct VerifyBody {
     factor: FactorName,
     /// The code, for `TOTP` and `RECOVERY_CODE`.
     code: Option<String>,
-    /// What the authenticator answered, for `WEBAUTHN`.
+    /// Assertion of the authenticator, for `WEBAUTHN`.
     #[schema(value_type = Option<Object>)]
     credential: Option<Map<String, Value>>,
 }
 
-/// Prove a second factor
+/// Verify a second factor
 ///
-/// A ticket takes five wrong answers. Codes of an authenticator app work once.
+/// A ticket accepts five wrong answers. A code of an authenticator app can be used once.
 #[utoipa::path(
-    tag = "Sign-in",
     security(()),
     responses(
-        (status = 200, description = "How far it has come.", body = SignInAnswer),
+        (status = 200, description = "The state of the sign-in.", body = SignInAnswer),
         (status = 400, description = "A field is missing or malformed."),
         (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or ACCOUNT_DISABLED."),
-        (status = 403, description = "CROSS_SITE; FACTOR_NOT_PERMITTED where the tenant does not accept it."),
+        (status = 403, description = "CROSS_SITE; FACTOR_NOT_PERMITTED if the tenant does not accept the factor."),
         (status = 429, description = "Too many attempts."),
     )
 )]
 #[post("/api/auth/sign-in/verify")]
-pub(crate) async fn verify_factor(
-    site: web::Data<Site>,
-    visitor: Visitor,
-    body: Json<VerifyBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn verify_factor(site: web::Data<Site>, visitor: Visitor, body: Json<VerifyBody>) -> Answer {
     let VerifyBody { ticket, factor: name, code, credential } = body.0;
     let (tenant, ticket) = ticket::parse(&ticket)?;
     let answer = FactorAnswer::new(name, code, credential.map(Value::Object))?;
@@ -58,10 +53,10 @@ pub(crate) async fn verify_factor(
     let find = async move |tx: &mut Tx| sign_in::find_ticket(tx, &ticket, now).await.map_err(Problem::from);
     let user = visitor.read(&tenant, find).await?.user;
     visitor.attempt(name.limits(&tenant, &user, &visitor.origin())).await?;
-    let (place, device) = (site.clone(), device_of(&site, &visitor));
+    let (verifying, device) = (site.clone(), device_of(&site, &visitor));
     let proof = SecondFactor { user: user.clone(), ticket, name, answer };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let verifiers = place.verifiers();
+        let verifiers = verifying.verifiers();
         sign_in::with_second_factor(ctx, tx, &verifiers, proof, &device).await.map_err(Problem::from)
     };
     match visitor.write(&tenant, &user, work).await? {
@@ -70,31 +65,26 @@ pub(crate) async fn verify_factor(
     }
 }
 
-/// Go on from another service's session
+/// Continue from another service's session
 ///
-/// For a session cookie that still owes a second factor, such as one of a neighbouring service: a ticket to
-/// prove one with, or to enrol the first.
+/// For a session cookie that still needs a second factor, such as a cookie of a neighbouring service. Returns a
+/// ticket to verify a factor or to enrol the first one.
 #[utoipa::path(
-    tag = "Sign-in",
     security(("sessionCookie" = [])),
-    responses((status = 200, description = "How far it has come.", body = SignInAnswer))
+    responses((status = 200, description = "The state of the sign-in.", body = SignInAnswer))
 )]
 #[post("/api/auth/sign-in/continue")]
-pub(crate) async fn continue_sign_in(
-    site: web::Data<Site>,
-    access: Access<SigningIn>,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
-    let ip = access.ctx().ip;
-    let device = Device::new(user_agent(request.headers()), site.pipeline.locate(ip), ip);
-    let place = site.clone();
+pub(crate) async fn continue_sign_in(call: Call<SigningIn>) -> Answer {
+    let signed = call.caller().clone();
+    let ip = call.ctx().ip;
+    let device = Device::new(user_agent(call.request.headers()), call.site.pipeline.locate(ip), ip);
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (session, verifiers) = (&signed.session, place.verifiers());
+        let (session, verifiers) = (&signed.session, site.verifiers());
         let standing = session.standing;
         let continued = sign_in::continue_session(ctx, tx, &verifiers, session, standing, &device).await;
         continued.map_err(Problem::from)
     };
-    let outcome = access.write(work).await?;
-    respond(&site, access.env(), access.tenant(), outcome)
+    let outcome = call.write(work).await?;
+    respond(&call.site, call.env(), call.tenant(), outcome)
 }

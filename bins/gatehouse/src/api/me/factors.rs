@@ -1,6 +1,6 @@
 //! `/api/me/factors`: what there is, its names, and what goes.
 
-use actix_web::{HttpResponse, delete, get, patch, web};
+use actix_web::{delete, get, patch};
 use audit::{Audited, Event, Unaudited, events::credentials::FactorRenamed};
 use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove_all};
 use kernel::{Ctx, Timestamp};
@@ -11,45 +11,43 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::locked::{Proof, lock_to_remove};
-use crate::api::{Site, attestation::known_as, auth::set_cookies, lockout::Lockout, openapi::values};
+use crate::api::{Answer, Call, attestation::known_as, auth::set_cookies, lockout::Lockout, openapi::values};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::{OwnAccount, SigningIn},
     step_up::ConsumedStepUp,
 };
 
-/// A factor as its person is shown it.
+/// A factor.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShownFactor {
     /// `fac_…`
     id: String,
     /// `WEBAUTHN` or `TOTP`.
-    #[schema(value_type = values::FactorType)]
+    #[schema(value_type = credentials::FactorKind)]
     kind: &'static str,
     name: String,
-    /// Whether it counts.
+    /// Whether enrolment is complete.
     verified: bool,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
     #[schema(required, value_type = Option<String>, format = "date-time")]
     last_used_at: Option<Timestamp>,
-    /// The make of the authenticator, as it says itself; passkeys alone.
+    /// AAGUID that the authenticator reported. Passkeys only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     aaguid: Option<String>,
-    /// How far its make is known: `claimed` by itself, `self`-signed, `signed` by somebody, or by somebody who is
-    /// `trusted` for it; passkeys alone.
+    /// How its model is attested: `claimed`, `self`, `signed` or `trusted`. Passkeys only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<values::AuthenticatorTrust>)]
     trust: Option<&'static str>,
-    /// The make's name, where the catalog knows it; passkeys alone.
+    /// Name of the model, if the catalog contains it. Passkeys only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     authenticator: Option<&'static str>,
-    /// Whether the passkey can be copied to other devices; passkeys alone.
+    /// Whether the passkey can be copied to other devices. Passkeys only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     backup_eligible: Option<bool>,
@@ -75,29 +73,28 @@ impl ShownFactor {
 
 /// The answer to the enrolment of a factor, with the cookies of a session that it completed.
 pub(crate) fn enrolled(
-    site: &Site,
-    access: &Access<SigningIn>,
+    call: &Call<SigningIn>,
     factor: &Factor,
     renewed: Option<Box<StartedSession>>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let mut answer = answer(&ShownFactor::of(factor));
     if let Some(renewed) = renewed {
-        set_cookies(site, access.env(), access.tenant(), &renewed, &mut answer)?;
+        set_cookies(&call.site, call.env(), call.tenant(), &renewed, &mut answer)?;
     }
     Ok(answer)
 }
 
-/// A person's factors.
+/// Factors of a user.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct FactorList {
     /// Oldest first.
     factors: Vec<ShownFactor>,
-    /// How many recovery codes are unused.
+    /// Number of unused recovery codes.
     unused_recovery_codes: usize,
 }
 
-/// Something is gone.
+/// The resource is deleted.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Deleted {
     pub(crate) deleted: bool,
@@ -112,19 +109,18 @@ struct NameBody {
     name: String,
 }
 
-/// List one's own factors
+/// List your factors
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
-    responses((status = 200, description = "What one can prove who one is with.", body = FactorList))
+    responses((status = 200, description = "Your factors.", body = FactorList))
 )]
 #[get("/api/me/factors")]
-pub(crate) async fn list_factors(access: Access<SigningIn>) -> Result<HttpResponse, Problem> {
-    let user = access.caller().session.user.clone();
+pub(crate) async fn list_factors(call: Call<SigningIn>) -> Answer {
+    let user = call.caller().session.user.clone();
     let work = async move |_: &Ctx, tx: &mut Tx| {
         Ok::<_, Problem>((tx.factors(&user).await?, tx.unused_codes(&user).await?))
     };
-    let (factors, unused_recovery_codes) = access.read(work).await?;
+    let (factors, unused_recovery_codes) = call.read(work).await?;
     let factors = factors.iter().filter(|factor| factor.is_verified()).map(ShownFactor::of).collect();
     Ok(answer(&FactorList { factors, unused_recovery_codes }))
 }
@@ -136,22 +132,17 @@ fn find(factors: &[Factor], id: &str) -> Result<Factor, Problem> {
 
 /// Rename a factor
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "It has the name.", body = ShownFactor),
-        (status = 400, description = "The name is not taken."),
+        (status = 200, description = "Renamed.", body = ShownFactor),
+        (status = 400, description = "The name is not accepted."),
     )
 )]
 #[patch("/api/me/factors/{id}")]
-pub(crate) async fn rename_factor(
-    access: Access<OwnAccount>,
-    id: web::Path<String>,
-    body: Json<NameBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn rename_factor(call: Call<OwnAccount>, body: Json<NameBody>) -> Answer {
     let name = credentials::name(&body.0.name)
         .ok_or_else(|| Problem::invalid_request("name: write 1 to 64 printable characters"))?;
-    let user = access.caller().session.user.clone();
+    let (id, user): (String, _) = (call.id()?, call.caller().session.user.clone());
     let work = async move |_: &Ctx, tx: &mut Tx| {
         let mut factor = find(&tx.factors(&user).await?, &id)?;
         if factor.name == name {
@@ -162,30 +153,25 @@ pub(crate) async fn rename_factor(
         let event = Event::new(factor.id.as_str(), &FactorRenamed { user: user.to_string() });
         Ok::<_, Problem>(Audited::new(factor, event))
     };
-    Ok(answer(&ShownFactor::of(&access.write(work).await?)))
+    Ok(answer(&ShownFactor::of(&call.write(work).await?)))
 }
 
 /// Remove a factor
 ///
-/// Needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`), but for the one lost factor in a session begun with a
-/// recovery code. The person's other sessions end.
+/// Requires a step-up (`ACCOUNT_SECURITY_CHANGE`). A session that was started with a recovery code can remove one
+/// lost factor without a step-up. Revokes the user's other sessions.
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "It is gone.", body = Deleted),
+        (status = 200, description = "Deleted.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "POLICY_REQUIRES_WEBAUTHN, LAST_FACTOR_POLICY_BLOCKED, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
+        (status = 409, description = "POLICY_REQUIRES_WEBAUTHN; LAST_FACTOR_POLICY_BLOCKED; LOCKOUT_PROTECTION if no administrator could sign in afterwards."),
     )
 )]
 #[delete("/api/me/factors/{id}")]
-pub(crate) async fn remove_factor(
-    site: web::Data<Site>,
-    access: Access<OwnAccount>,
-    proof: Proof,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
+pub(crate) async fn remove_factor(call: Call<OwnAccount>, proof: Proof) -> Answer {
+    let (id, signed): (String, _) = (call.id()?, call.caller().clone());
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, mut session) = lock_to_remove(tx, &signed).await?;
         let user = session.user.clone();
@@ -208,7 +194,7 @@ pub(crate) async fn remove_factor(
         events.extend(end_other_sessions(ctx, tx, &session, "FACTOR_REMOVED").await?);
         Ok::<_, Problem>(Audited::of_changes((), events))
     };
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }
 
@@ -218,26 +204,22 @@ fn has_grace_to_remove(session: &Session, factor: &Factor, now: Timestamp) -> bo
     is_older && session.has_grace(GraceAct::Remove, now)
 }
 
-/// Remove all factors
+/// Remove all your factors
 ///
-/// Turns the second factor off, with the recovery codes. Needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`). Without any factor
-/// there is nothing to turn off and nothing to prove with: 409 `NO_FACTOR_AVAILABLE`.
+/// Removes all factors and recovery codes. Requires a step-up (`ACCOUNT_SECURITY_CHANGE`). A user without factors
+/// gets 409 `NO_FACTOR_AVAILABLE`.
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "There is none any more.", body = Deleted),
+        (status = 200, description = "All factors are removed.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "NO_FACTOR_AVAILABLE, POLICY_REQUIRES_MFA, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
+        (status = 409, description = "NO_FACTOR_AVAILABLE; POLICY_REQUIRES_MFA; LOCKOUT_PROTECTION if no administrator could sign in afterwards."),
     )
 )]
 #[delete("/api/me/factors")]
-pub(crate) async fn remove_all_factors(
-    site: web::Data<Site>,
-    access: Access<OwnAccount>,
-    proof: Proof,
-) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
+pub(crate) async fn remove_all_factors(call: Call<OwnAccount>, proof: Proof) -> Answer {
+    let signed = call.caller().clone();
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, session) = lock_to_remove(tx, &signed).await?;
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
@@ -260,7 +242,7 @@ pub(crate) async fn remove_all_factors(
         }
         Ok::<_, Problem>(Audited::of_changes((), events))
     };
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }
 

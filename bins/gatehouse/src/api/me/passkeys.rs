@@ -1,7 +1,7 @@
 //! `/api/me/factors/passkeys`: enrolling a passkey or security key.
 
 use ::attestation::AttestationPolicyStore;
-use actix_web::{HttpResponse, post, web};
+use actix_web::post;
 use audit::Audited;
 use credentials::{
     CeremonyError, Factor, FactorData, FactorId, FactorKind, FactorStore, Passkey, PendingRegistration,
@@ -23,33 +23,32 @@ use super::{
     factors::{ShownFactor, enrolled},
     locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
 };
-use crate::api::{Site, attestation, openapi::values};
+use crate::api::{Answer, Call, Site, attestation, openapi::values};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::SigningIn,
 };
 
-/// What to ask the authenticator.
+/// Options for enrolling a passkey.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PasskeySetup {
-    /// To be sent back with the answer.
+    /// Send it with the answer.
     challenge_id: String,
     /// PublicKeyCredentialCreationOptionsJSON.
     #[schema(value_type = Object)]
     webauthn: Value,
 }
 
-/// What the authenticator has made.
+/// The credential of an authenticator.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PasskeyBody {
     challenge_id: String,
     #[schema(value_type = Object)]
     credential: Map<String, Value>,
-    /// What to call it; 1 to 64 printable characters.
+    /// Name of the passkey: 1 to 64 printable characters.
     #[schema(value_type = Option<values::ShortName>)]
     name: Option<String>,
 }
@@ -62,26 +61,21 @@ struct Pending {
     registration: PendingRegistration,
 }
 
-/// Begin to enrol a passkey
+/// Start enrolling a passkey
 ///
-/// The first factor asks for a sign-in within five minutes (`REAUTH_REQUIRED`), a further one for a fresh proof.
+/// The first factor requires a sign-in within the last five minutes (`REAUTH_REQUIRED`), further factors a step-up.
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "What to ask the authenticator.", body = PasskeySetup),
+        (status = 200, description = "Options for the authenticator.", body = PasskeySetup),
         (status = 401, description = "REAUTH_REQUIRED or STEP_UP_REQUIRED."),
-        (status = 409, description = "There are too many factors."),
+        (status = 409, description = "The user has too many factors."),
     )
 )]
 #[post("/api/me/factors/passkeys/options")]
-pub(crate) async fn begin_passkey(
-    site: web::Data<Site>,
-    access: Access<SigningIn>,
-    proof: Proof,
-) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
-    let place = site.clone();
+pub(crate) async fn begin_passkey(call: Call<SigningIn>, proof: Proof) -> Answer {
+    let signed = call.caller().clone();
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let enrolling = lock_to_enrol(tx, &signed).await?;
         let factors = tx.factors(&enrolling.session.user).await?;
@@ -91,7 +85,7 @@ pub(crate) async fn begin_passkey(
         let present: Vec<_> = factors.iter().filter_map(Factor::passkey).cloned().collect();
         let handle = user_handle(&ctx.tenant, &session.user);
         let conveyance = attestation::conveyance(&tx.attestation_policy().await?);
-        let passkeys = place.auth.passkeys()?;
+        let passkeys = site.auth.passkeys()?;
         let begun = passkeys.begin_registration(&handle, person.account(), shown, &present, conveyance);
         let (webauthn, registration) = begun.map_err(Problem::unforeseen)?;
         let pending = Pending { session: session.id.clone(), begun: leave, registration };
@@ -100,43 +94,37 @@ pub(crate) async fn begin_passkey(
         let setup = PasskeySetup { challenge_id: ticket.0, webauthn };
         Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
-    Ok(answer(&access.write(work).await?))
+    Ok(answer(&call.write(work).await?))
 }
 
-/// Finish enrolling a passkey
+/// Complete enrolling a passkey
 ///
-/// A session that owed a second factor is complete from now on.
+/// A session that needed a second factor becomes complete.
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "It counts.", body = ShownFactor),
-        (status = 400, description = "The answer or the name is malformed."),
+        (status = 200, description = "The factor is enrolled.", body = ShownFactor),
+        (status = 400, description = "The credential or the name is malformed."),
         (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or STEP_UP_REQUIRED."),
-        (status = 403, description = "ATTESTATION_POLICY_BLOCKED, with the first reason: this authenticator may not be."),
-        (status = 409, description = "The tenant has this passkey already."),
+        (status = 403, description = "ATTESTATION_POLICY_BLOCKED: the attestation policy refuses the authenticator; `reason` is the first reason."),
+        (status = 409, description = "The passkey is already enrolled in this tenant."),
     )
 )]
 #[post("/api/me/factors/passkeys/verify")]
-pub(crate) async fn verify_passkey(
-    site: web::Data<Site>,
-    access: Access<SigningIn>,
-    proof: Proof,
-    body: Json<PasskeyBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn verify_passkey(call: Call<SigningIn>, proof: Proof, body: Json<PasskeyBody>) -> Answer {
     let PasskeyBody { challenge_id, credential, name } = body.0;
     let credential = Value::Object(credential);
     let name = name_of(name)?;
     let (tenant, hash) = ticket::parse(&challenge_id)?;
-    if tenant != *access.tenant() {
+    if tenant != *call.tenant() {
         return Err(Error::TicketInvalid.into());
     }
-    let signed = access.caller().clone();
-    let place = site.clone();
+    let signed = call.caller().clone();
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let enrolling = lock_to_enrol(tx, &signed).await?;
         let (leave, registration) = take_pending(ctx, tx, &signed.session.id, &hash).await?;
-        let passkey = registered(&place, ctx, &registration, &credential)?;
+        let passkey = registered(&site, ctx, &registration, &credential)?;
         attestation::admit(ctx, tx, &signed.session.user, &passkey).await?;
         let factor = new_passkey(ctx, &signed.session.user, name, passkey);
         let Enrolled { events, renewed } =
@@ -146,8 +134,8 @@ pub(crate) async fn verify_passkey(
         }
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
-    let (factor, renewed) = Box::pin(access.write(work)).await?;
-    enrolled(&site, &access, &factor, renewed)
+    let (factor, renewed) = Box::pin(call.write(work)).await?;
+    enrolled(&call, &factor, renewed)
 }
 
 /// The name that was given, or what a passkey is called until it is named.

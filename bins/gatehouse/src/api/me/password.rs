@@ -1,6 +1,6 @@
 //! `POST /api/me/password`
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::post;
 use audit::{Audited, Event, Unaudited};
 use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict, attempts};
 use directory::Person;
@@ -12,70 +12,67 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::locked::{Proof, lock};
-use crate::api::{Site, openapi::values};
+use crate::api::{Answer, Call, openapi::values};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::OwnAccount,
 };
 
-/// The password there is, and the one there is to be.
+/// The current and the new password.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PasswordBody {
     current_password: String,
     #[schema(value_type = values::NewPassword)]
     new_password: String,
-    /// Whether one's personal access tokens are revoked as well.
+    /// Whether to revoke your personal access tokens as well.
     #[serde(default)]
     revoke_tokens: bool,
 }
 
-/// Something has changed.
+/// The change succeeded.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Changed {
     changed: bool,
-    /// How many personal access tokens were revoked, where that was asked for.
+    /// Number of personal access tokens revoked, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     revoked_tokens: Option<usize>,
 }
 
-/// Change one's own password
+/// Change your password
 ///
-/// With a second factor it needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`), without one a sign-in within five
-/// minutes. The person's other sessions end. Personal access tokens stay valid unless `revokeTokens` is true.
+/// Users with a factor need a step-up (`ACCOUNT_SECURITY_CHANGE`); others need a sign-in within the last five
+/// minutes. Revokes the user's other sessions. Personal access tokens stay valid unless `revokeTokens` is true.
 #[utoipa::path(
-    tag = "Profile",
     security(("sessionCookie" = [])),
     request_body = PasswordBody,
     responses(
-        (status = 200, description = "It is changed.", body = Changed),
-        (status = 400, description = "The new password is not taken; `error` says why."),
-        (status = 401, description = "STEP_UP_REQUIRED, REAUTH_REQUIRED; INVALID_CREDENTIALS: the current one is wrong."),
+        (status = 200, description = "The password is changed.", body = Changed),
+        (status = 400, description = "The new password is not accepted; `error` says why."),
+        (status = 401, description = "STEP_UP_REQUIRED; REAUTH_REQUIRED; INVALID_CREDENTIALS if the current password is wrong."),
         (status = 429, description = "Too many attempts."),
     )
 )]
 #[post("/api/me/password")]
 pub(crate) async fn change_password(
-    site: web::Data<Site>,
-    access: Access<OwnAccount>,
+    call: Call<OwnAccount>,
     proof: Proof,
     body: Result<Json<PasswordBody>, Problem>,
-) -> Result<HttpResponse, Problem> {
-    let current = read_current(&access, proof.clone()).await?;
+) -> Answer {
+    let current = read_current(&call, proof.clone()).await?;
     // A step-up comes before any error about the body.
     let PasswordBody { current_password, new_password, revoke_tokens } = body?.0;
     let new = Secret::new(new_password);
-    let organization = access.own_tenant().await?.name;
-    check_password(&new, &current.person, &organization, access.caller().holder.policy.mfa.required)
+    let organization = call.own_tenant().await?.name;
+    check_password(&new, &current.person, &organization, call.caller().holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
-    access.attempt(password_limits(&current, &access.origin())).await?;
-    verify_current(&site, &access, &current, Secret::new(current_password)).await?;
-    let hash = hash_new(&site, &access, &current.person, new).await?;
-    let (signed, compared) = (access.caller().clone(), current.hash);
+    call.attempt(password_limits(&current, &call.origin())).await?;
+    verify_current(&call, &current, Secret::new(current_password)).await?;
+    let hash = hash_new(&call, &current.person, new).await?;
+    let (signed, compared) = (call.caller().clone(), current.hash);
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = lock(tx, &signed).await?;
         let mut events = consume_if_factor(ctx, tx, &session, &proof).await?;
@@ -87,7 +84,7 @@ pub(crate) async fn change_password(
         events.extend(changed.events);
         Ok::<_, Problem>(Audited::of_changes(changed.revoked_tokens, events))
     };
-    let revoked_tokens = access.write(work).await?;
+    let revoked_tokens = call.write(work).await?;
     Ok(answer(&Changed { changed: true, revoked_tokens }))
 }
 
@@ -99,8 +96,8 @@ struct Current {
 }
 
 /// Reads the current password, after a look at the step-up or at the time of the sign-in.
-async fn read_current(access: &Access<OwnAccount>, proof: Proof) -> Result<Current, Problem> {
-    let (session, origin) = (access.caller().session.clone(), access.origin());
+async fn read_current(call: &Call<OwnAccount>, proof: Proof) -> Result<Current, Problem> {
+    let (session, origin) = (call.caller().session.clone(), call.origin());
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
         if has_factor(tx, &session).await? {
             proof.require()?;
@@ -112,7 +109,7 @@ async fn read_current(access: &Access<OwnAccount>, proof: Proof) -> Result<Curre
         let is_known_origin = tx.knows_origin(&session.user, &origin).await?;
         Ok::<_, Problem>(Current { person, hash, is_known_origin })
     };
-    Ok(access.read(find).await?)
+    Ok(call.read(find).await?)
 }
 
 async fn has_factor(tx: &mut Tx, session: &Session) -> Result<bool, Problem> {
@@ -134,16 +131,13 @@ async fn consume_if_factor(
 }
 
 async fn verify_current(
-    site: &Site,
-    access: &Access<OwnAccount>,
+    call: &Call<OwnAccount>,
     current: &Current,
     password: Secret<String>,
 ) -> Result<(), Problem> {
-    let stored = current
-        .hash
-        .iter()
-        .map(|hash| StoredPassword { tenant: access.tenant().clone(), hash: hash.clone() });
-    let verdicts = access.aside(site.auth.hashing.verify(password, None, stored.collect())).await??;
+    let stored =
+        current.hash.iter().map(|hash| StoredPassword { tenant: call.tenant().clone(), hash: hash.clone() });
+    let verdicts = call.aside(call.site.auth.hashing.verify(password, None, stored.collect())).await??;
     match verdicts.first() {
         Some(Verdict::Right { .. }) => Ok(()),
         _ => Err(Error::InvalidCredentials.into()),
@@ -152,12 +146,11 @@ async fn verify_current(
 
 /// Hashes the new password with the salt of the sign-in address.
 async fn hash_new(
-    site: &Site,
-    access: &Access<OwnAccount>,
+    call: &Call<OwnAccount>,
     person: &Person,
     password: Secret<String>,
 ) -> Result<String, Problem> {
-    let (key, random) = (person.email.as_ref().map(Email::key), Salt::random(access.env()));
+    let (key, random) = (person.email.as_ref().map(Email::key), Salt::random(call.env()));
     let salt = async move |_: &Ctx, tx: &mut Tx| {
         let salt = match key {
             Some(key) => tx.password_salt(&key, random).await?,
@@ -165,8 +158,8 @@ async fn hash_new(
         };
         Ok::<_, Problem>(Audited::without(salt, Unaudited::StepTaken))
     };
-    let salt = access.write(salt).await?;
-    access.aside(site.auth.hashing.hash(password, salt, access.tenant().clone())).await?
+    let salt = call.write(salt).await?;
+    call.aside(call.site.auth.hashing.hash(password, salt, call.tenant().clone())).await?
 }
 
 /// The limits on attempts at one's own password: more of them where the address has never signed the user in.

@@ -1,21 +1,20 @@
 //! `/api/me`
 
-use actix_web::{HttpResponse, get, patch};
+use actix_web::{get, patch};
 use directory::{Person, PhoneNumber, ProfileChanges, Role};
 use kernel::{Ctx, Email};
 use serde::{Deserialize, Deserializer, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
+use crate::api::{Answer, Call};
 use crate::{api::openapi::values, people};
 use gate::{
-    access::Access,
     body::{Json, answer},
-    errors::Problem,
     permissions::{ReadProfile, WriteProfile},
 };
 
-/// A telephone number to keep.
+/// A telephone number.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewPhone {
@@ -37,7 +36,7 @@ pub(crate) struct Phone {
     kind: Option<String>,
 }
 
-/// One's own profile.
+/// Your profile.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Me {
@@ -59,7 +58,7 @@ struct Me {
     tenant: TenantShown,
 }
 
-/// A tenant as its people are shown it.
+/// The tenant of the user.
 #[derive(Serialize, ToSchema)]
 struct TenantShown {
     /// `ten_…`
@@ -98,14 +97,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patched<T> {
     }
 }
 
-/// What one may change of oneself.
+/// Changes of your profile.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct MeBody {
     #[serde(default)]
     #[schema(value_type = Option<values::PersonText>)]
     display_name: Patched<String>,
-    /// All of them; they take the place of those there were.
+    /// Replaces all telephone numbers.
     #[schema(max_items = 10)]
     phone_numbers: Option<Vec<NewPhone>>,
 }
@@ -135,41 +134,36 @@ fn shown_phones(numbers: Vec<PhoneNumber>) -> Vec<Phone> {
     numbers.into_iter().map(|number| Phone { value: number.value, kind: number.kind }).collect()
 }
 
-/// Read one's own profile
+/// Get your profile
 #[utoipa::path(
-    tag = "Profile",
     security(("sessionCookie" = []), ("personalAccessToken" = ["read:profile"])),
-    responses((status = 200, description = "Who one is.", body = Me))
+    responses((status = 200, description = "Your profile.", body = Me))
 )]
 #[get("/api/me")]
-pub(crate) async fn get_me(access: Access<ReadProfile>) -> Result<HttpResponse, Problem> {
-    let user = access.caller().user().clone();
+pub(crate) async fn get_me(call: Call<ReadProfile>) -> Answer {
+    let user = call.caller().user().clone();
     let work = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
-    let person = access.read(work).await?;
-    Ok(answer(&Me::of(person, access.own_tenant().await?)))
+    let person = call.read(work).await?;
+    Ok(answer(&Me::of(person, call.own_tenant().await?)))
 }
 
-/// Change one's own profile
+/// Update your profile
 #[utoipa::path(
-    tag = "Profile",
     security(("sessionCookie" = []), ("personalAccessToken" = ["write:profile"])),
     responses(
-        (status = 200, description = "Who one is now.", body = Me),
+        (status = 200, description = "The updated profile.", body = Me),
         (status = 400, description = "A field is malformed or unknown."),
     )
 )]
 #[patch("/api/me")]
-pub(crate) async fn patch_me(
-    access: Access<WriteProfile>,
-    body: Json<MeBody>,
-) -> Result<HttpResponse, Problem> {
-    let user = access.caller().user().clone();
+pub(crate) async fn patch_me(call: Call<WriteProfile>, body: Json<MeBody>) -> Answer {
+    let user = call.caller().user().clone();
     let changes = ProfileChanges {
         display_name: body.0.display_name.into_change(),
         phone_numbers: body.0.phone_numbers.map(phone_numbers),
         ..ProfileChanges::default()
     };
     let work = async move |ctx: &Ctx, tx: &mut Tx| people::change_profile(ctx, tx, &user, changes).await;
-    let person = access.write(work).await?;
-    Ok(answer(&Me::of(person, access.own_tenant().await?)))
+    let person = call.write(work).await?;
+    Ok(answer(&Me::of(person, call.own_tenant().await?)))
 }

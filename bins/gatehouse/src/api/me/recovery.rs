@@ -1,6 +1,6 @@
 //! `POST /api/me/recovery-codes`
 
-use actix_web::{HttpResponse, post};
+use actix_web::post;
 use audit::{Audited, Event, events::credentials::RecoveryCodesGenerated};
 use credentials::{Factor, FactorStore, recovery};
 use kernel::Ctx;
@@ -10,40 +10,36 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::locked::{Proof, lock};
+use crate::api::{Answer, Call};
 use gate::{
-    access::Access,
     body::answer,
     errors::{Code, Problem},
     permissions::OwnAccount,
 };
 
-/// Recovery codes; shown once.
+/// Recovery codes, shown once.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct NewRecoveryCodes {
-    /// Ten, each good once.
+    /// Ten codes, each usable once.
     codes: Vec<String>,
 }
 
 /// Generate recovery codes
 ///
-/// Ten new ones take the place of all there were. Needs a fresh proof (`ACCOUNT_SECURITY_CHANGE`), but for the
-/// session that enrolled the first factor, for 15 minutes.
+/// Replaces all recovery codes by ten new ones. Requires a step-up (`ACCOUNT_SECURITY_CHANGE`). The session that
+/// enrolled the first factor needs none for 15 minutes.
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The codes, this once.", body = NewRecoveryCodes),
+        (status = 200, description = "The codes, shown once.", body = NewRecoveryCodes),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "There is no factor that they could stand in for."),
+        (status = 409, description = "The user has no factor that recovery codes could replace."),
     )
 )]
 #[post("/api/me/recovery-codes")]
-pub(crate) async fn generate_recovery_codes(
-    access: Access<OwnAccount>,
-    proof: Proof,
-) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
+pub(crate) async fn generate_recovery_codes(call: Call<OwnAccount>, proof: Proof) -> Answer {
+    let signed = call.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = lock(tx, &signed).await?;
         if !tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
@@ -63,5 +59,5 @@ pub(crate) async fn generate_recovery_codes(
         events.push(Event::new(session.user.as_str(), &RecoveryCodesGenerated {}));
         Ok::<_, Problem>(Audited::of_changes(codes, events))
     };
-    Ok(answer(&access.write(work).await?))
+    Ok(answer(&call.write(work).await?))
 }

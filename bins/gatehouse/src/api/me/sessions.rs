@@ -1,6 +1,6 @@
 //! `/api/me/sessions`
 
-use actix_web::{HttpRequest, HttpResponse, delete, get, post, web};
+use actix_web::{delete, get, post};
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Email, Timestamp};
 use serde::Serialize;
@@ -9,9 +9,9 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::locked::lock;
-use crate::api::{Site, auth::Revoked};
+use crate::api::{Answer, Call, auth::Revoked};
 use gate::{
-    access::{Access, lifetime, user_agent},
+    access::{lifetime, user_agent},
     body::answer,
     cookies,
     errors::Problem,
@@ -21,7 +21,7 @@ use gate::{
 /// Seconds until the next heartbeat.
 const HEARTBEAT: u32 = 300;
 
-/// A session as its person is shown it.
+/// A session.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShownSession {
@@ -29,17 +29,17 @@ pub(crate) struct ShownSession {
     id: String,
     /// Such as "Chrome on macOS".
     device_label: String,
-    /// The /24 or /48 that it was last used from.
+    /// The /24 or /48 of its last use.
     #[schema(required)]
     ip_prefix: Option<String>,
-    /// "City, Country" where it is known.
+    /// "City, Country", if known.
     #[schema(required)]
     location: Option<String>,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
     #[schema(value_type = String, format = "date-time")]
     last_seen_at: Timestamp,
-    /// Present and true on the session of the request.
+    /// Present and true for the session of this request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     current: Option<bool>,
@@ -60,88 +60,77 @@ impl ShownSession {
     }
 }
 
-/// A person's sessions.
+/// A user's sessions.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionList {
     /// Newest activity first; revoked ones are not listed.
     pub(crate) sessions: Vec<ShownSession>,
 }
 
-/// The session goes on.
+/// The session continues.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Heartbeat {
     session: ShownSession,
-    /// Seconds after which to call again.
+    /// Seconds until the next call.
     next_heartbeat_seconds: u32,
 }
 
-/// List one's own sessions
+/// List your sessions
 #[utoipa::path(
-    tag = "Sessions",
     security(("sessionCookie" = [])),
-    responses((status = 200, description = "All that are in force.", body = SessionList))
+    responses((status = 200, description = "All active sessions.", body = SessionList))
 )]
 #[get("/api/me/sessions")]
-pub(crate) async fn list_sessions(access: Access<OwnAccount>) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
+pub(crate) async fn list_sessions(call: Call<OwnAccount>) -> Answer {
+    let signed = call.caller().clone();
     let own = signed.session.id.clone();
     let lifetime = lifetime(&signed.holder.policy);
     let work =
         async move |ctx: &Ctx, tx: &mut Tx| sessions::list(ctx, tx, &signed.session.user, lifetime).await;
-    let found = access.read(work).await?;
+    let found = call.read(work).await?;
     let sessions = found.iter().map(|session| ShownSession::of(session, Some(&own))).collect();
     Ok(answer(&SessionList { sessions }))
 }
 
-/// Revoke one of one's own sessions
+/// Revoke one of your sessions
 ///
-/// Refused from the next request on, on every instance. Repeated, it answers the same.
+/// The next request of the session is refused, on every instance. Idempotent.
 #[utoipa::path(
-    tag = "Sessions",
     security(("sessionCookie" = [])),
     params(("id" = String, Path, description = "ses_…")),
     responses(
-        (status = 200, description = "It is over.", body = Revoked),
-        (status = 404, description = "No session of this id is one's own."),
+        (status = 200, description = "Revoked.", body = Revoked),
+        (status = 404, description = "You have no session with this ID."),
     )
 )]
 #[delete("/api/me/sessions/{id}")]
-pub(crate) async fn revoke_session(
-    site: web::Data<Site>,
-    access: Access<OwnAccount>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: SessionId = id.parse().map_err(|_| Problem::not_found())?;
-    let own = &access.caller().session;
+pub(crate) async fn revoke_session(call: Call<OwnAccount>) -> Answer {
+    let id: SessionId = call.id()?;
+    let own = &call.caller().session;
     let (is_own, user) = (own.id == id, own.user.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| sign_in::end_session(ctx, tx, &user, &id, "REVOKED").await;
-    access.write(work).await?;
+    call.write(work).await?;
     let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true) });
     if is_own {
-        cookies::clear(&site.pipeline, &mut response);
+        cookies::clear(&call.site.pipeline, &mut response);
     }
     Ok(response)
 }
 
 /// Keep the session alive
 ///
-/// Renews the cookies, `as_sid` too, and notes device and place. A token of a neighbouring service is exchanged
-/// for one of ours, which names the session. The body is optional and ignored.
+/// Renews the cookies, including `as_sid`, and records device and place. A token of a neighbouring service is
+/// exchanged for a session of this service. The body is optional and ignored.
 #[utoipa::path(
-    tag = "Sessions",
     security(("sessionCookie" = [])),
-    responses((status = 200, description = "The session goes on.", body = Heartbeat))
+    responses((status = 200, description = "The session continues.", body = Heartbeat))
 )]
 #[post("/api/me/sessions/heartbeat")]
-pub(crate) async fn heartbeat(
-    site: web::Data<Site>,
-    access: Access<OwnAccount>,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
+pub(crate) async fn heartbeat(call: Call<OwnAccount>) -> Answer {
+    let signed = call.caller().clone();
     let (label, location) =
-        (device_label(user_agent(request.headers())), site.pipeline.locate(access.ctx().ip));
+        (device_label(user_agent(call.request.headers())), call.site.pipeline.locate(call.ctx().ip));
     let absolute_days = signed.holder.policy.session.absolute_days;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, mut session) = lock(tx, &signed).await?;
@@ -152,14 +141,14 @@ pub(crate) async fn heartbeat(
         tx.update_session(&session).await?;
         Ok::<_, Problem>(Audited::without((session, held.person), Unaudited::LastUse))
     };
-    let (session, person) = access.write(work).await?;
+    let (session, person) = call.write(work).await?;
     let shown = ShownSession::of(&session, Some(&session.id));
     let mut response = answer(&Heartbeat { session: shown, next_heartbeat_seconds: HEARTBEAT });
     let about = cookies::SessionClaims {
-        tenant: access.tenant(),
+        tenant: call.tenant(),
         email: person.email.as_ref().map(Email::as_str),
         name: person.display_name.as_deref(),
     };
-    cookies::set(&site.pipeline, access.env(), &mut response, &session, absolute_days, &about)?;
+    cookies::set(&call.site.pipeline, call.env(), &mut response, &session, absolute_days, &about)?;
     Ok(response)
 }

@@ -1,6 +1,6 @@
 //! `/api/me/tokens`: personal access tokens.
 
-use actix_web::{HttpResponse, delete, get, post, web};
+use actix_web::{delete, get, post};
 use audit::{
     Audited, Event,
     events::pats::{PatCreated, PatRevoked},
@@ -18,36 +18,35 @@ use super::{
     factors::Deleted,
     locked::{check_recent, lock},
 };
-use crate::api::openapi::values;
+use crate::api::{Answer, Call, openapi::values};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::OwnAccount,
     step_up::{ConsumedStepUp, IfAsked, PatMintAdmin},
 };
 
-/// A personal access token as its person is shown it.
+/// A personal access token.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShownPat {
     /// `ptk_…`
     id: String,
     name: String,
-    /// What it may be used for.
+    /// Scopes.
     #[schema(value_type = Vec<values::TokenScope>)]
     scopes: Vec<&'static str>,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
     #[schema(required, value_type = Option<String>, format = "date-time")]
     expires_at: Option<Timestamp>,
-    /// To the minute.
+    /// Precise to the minute.
     #[schema(required, value_type = Option<String>, format = "date-time")]
     last_used_at: Option<Timestamp>,
-    /// The /24 or /48 that it was last used from.
+    /// The /24 or /48 of its last use.
     #[schema(required)]
     last_used_ip_prefix: Option<String>,
-    /// `pat_…`, in the answer to its creation and nowhere else.
+    /// `pat_…`. Only in the response to its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     token: Option<String>,
@@ -68,10 +67,10 @@ impl ShownPat {
     }
 }
 
-/// A person's tokens.
+/// A user's tokens.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PatList {
-    /// Those in force, newest first.
+    /// Active tokens, newest first.
     tokens: Vec<ShownPat>,
 }
 
@@ -85,7 +84,7 @@ impl PatList {
     }
 }
 
-/// What a token is to be.
+/// The token to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PatBody {
@@ -95,57 +94,55 @@ struct PatBody {
     /// `read:profile`, `write:profile`, `read:hcm`, `write:hcm`, `admin:tenant`.
     #[schema(value_type = Vec<values::TokenScope>, min_items = 1)]
     scopes: Vec<Scope>,
-    /// 1 to 366, or what the sign-in policy allows; without it the token ends when the policy says, or has no end.
+    /// 1 to 366, or the maximum of the sign-in policy. If omitted, the policy's maximum, or no expiry.
     #[schema(minimum = 1, maximum = 366)]
     expires_in_days: Option<i64>,
 }
 
-/// List one's own personal access tokens
+/// List your personal access tokens
 #[utoipa::path(
-    tag = "Tokens",
     security(("sessionCookie" = [])),
-    responses((status = 200, description = "Those in force.", body = PatList))
+    responses((status = 200, description = "All active ones.", body = PatList))
 )]
 #[get("/api/me/tokens")]
-pub(crate) async fn list_tokens(access: Access<OwnAccount>) -> Result<HttpResponse, Problem> {
-    let user = access.caller().session.user.clone();
-    let now = access.ctx().now;
-    let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.pats_of(&user).await).await?;
-    Ok(answer(&PatList::of(found, &access.caller().holder.policy, now)))
+pub(crate) async fn list_tokens(call: Call<OwnAccount>) -> Answer {
+    let user = call.caller().session.user.clone();
+    let now = call.ctx().now;
+    let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.pats_of(&user).await).await?;
+    Ok(answer(&PatList::of(found, &call.caller().holder.policy, now)))
 }
 
-/// Mint a personal access token
+/// Create a personal access token
 ///
-/// The raw token is in this answer and nowhere else. A scope that writes needs a sign-in or a step-up on this session within
-/// ten minutes. `admin:tenant` is for administrators and needs a fresh proof (`PAT_MINT_ADMIN`). The sign-in policy of the
-/// tenant may allow fewer scopes and days.
+/// The response contains the token; it is not shown again. A scope that writes requires a sign-in or step-up in this
+/// session within the last ten minutes. `admin:tenant` is for administrators and requires a step-up
+/// (`PAT_MINT_ADMIN`). The sign-in policy can limit scopes and lifetime.
 #[utoipa::path(
-    tag = "Tokens",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The token, this once.", body = ShownPat),
-        (status = 400, description = "A field is malformed, or the sign-in policy does not allow a scope or that many days."),
+        (status = 200, description = "The token, shown once.", body = ShownPat),
+        (status = 400, description = "A field is malformed, or the sign-in policy does not allow a scope or the lifetime."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate; REAUTH_REQUIRED for a scope that writes."),
-        (status = 403, description = "ROLE_REQUIRED: `admin:tenant` by somebody who is no administrator."),
-        (status = 409, description = "There are too many."),
+        (status = 403, description = "ROLE_REQUIRED: only administrators can use `admin:tenant`."),
+        (status = 409, description = "The user has too many tokens."),
     )
 )]
 #[post("/api/me/tokens")]
 pub(crate) async fn create_token(
-    access: Access<OwnAccount>,
+    call: Call<OwnAccount>,
     proof: IfAsked<PatMintAdmin>,
     body: Json<PatBody>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let PatBody { name, scopes, expires_in_days } = body.0;
     let new = NewPat { name, scopes, expires_in_days };
     new.check()?;
     let guarded = new.scopes.contains(&Scope::AdminTenant);
     if guarded {
-        check_administrator(&access.caller().holder)?;
+        check_administrator(&call.caller().holder)?;
         proof.require()?;
     }
     let writes = new.scopes.iter().any(|scope| scope.writes());
-    let signed = access.caller().clone();
+    let signed = call.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Held, so that the tokens there are stay as many as are counted.
         let (held, session) = lock(tx, &signed).await?;
@@ -159,7 +156,7 @@ pub(crate) async fn create_token(
         events.push(Event::new(pat.id.as_str(), &created(&pat)));
         Ok::<_, Problem>(Audited::of_changes((pat, raw), events))
     };
-    let (pat, raw) = access.write(work).await?;
+    let (pat, raw) = call.write(work).await?;
     Ok(answer(&ShownPat::of(&pat, Some(raw.expose().to_owned()))))
 }
 
@@ -179,28 +176,24 @@ pub(crate) fn created(pat: &Pat) -> PatCreated {
     }
 }
 
-/// Revoke one of one's own personal access tokens
+/// Revoke one of your personal access tokens
 #[utoipa::path(
-    tag = "Tokens",
     security(("sessionCookie" = [])),
     params(("id" = String, Path, description = "ptk_…")),
     responses(
-        (status = 200, description = "It is void.", body = Deleted),
-        (status = 404, description = "No token of this id is one's own and in force."),
+        (status = 200, description = "Revoked.", body = Deleted),
+        (status = 404, description = "You have no active token with this ID."),
     )
 )]
 #[delete("/api/me/tokens/{id}")]
-pub(crate) async fn revoke_token(
-    access: Access<OwnAccount>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: PatId = id.parse().map_err(|_| Problem::not_found())?;
-    let user = access.caller().session.user.clone();
+pub(crate) async fn revoke_token(call: Call<OwnAccount>) -> Answer {
+    let id: PatId = call.id()?;
+    let user = call.caller().session.user.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         tokens::pat::revoke(ctx, tx, &user, &id).await?;
         let event = Event::new(id.as_str(), &PatRevoked { user: user.to_string() });
         Ok::<_, tokens::PatError>(Audited::new((), event))
     };
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }

@@ -1,6 +1,6 @@
 //! `/api/me/factors/totp`: enrolling an authenticator app.
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::post;
 use audit::Audited;
 use credentials::{
     Factor, FactorData, FactorId, FactorKind, FactorStore, TICKET_MINUTES, default_name, totp,
@@ -18,23 +18,22 @@ use super::{
     factors::{ShownFactor, enrolled},
     locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
 };
-use crate::api::{Site, auth::NAME};
+use crate::api::{Answer, Call, Site, auth::NAME};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::SigningIn,
 };
 
-/// What an app is set up with; shown once.
+/// Secret of an authenticator app, shown once.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct TotpSetup {
-    /// `fac_…`, to be verified with a code.
+    /// `fac_…`. Verify it with a code.
     id: String,
-    /// The secret as people type it, in base32.
+    /// The secret in base32.
     secret: String,
-    /// What the QR code says.
+    /// Content of the QR code.
     otpauth_uri: String,
     /// The QR code.
     qr_svg: String,
@@ -48,38 +47,33 @@ struct TotpBody {
     code: String,
 }
 
-/// Begin to enrol an authenticator app
+/// Start enrolling an authenticator app
 ///
-/// The first factor asks for a sign-in within five minutes (`REAUTH_REQUIRED`), a further one for a fresh proof.
+/// The first factor requires a sign-in within the last five minutes (`REAUTH_REQUIRED`), further factors a step-up.
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "What to set the app up with.", body = TotpSetup),
+        (status = 200, description = "The secret for the authenticator app.", body = TotpSetup),
         (status = 401, description = "REAUTH_REQUIRED or STEP_UP_REQUIRED."),
-        (status = 409, description = "There are too many factors."),
+        (status = 409, description = "The user has too many factors."),
     )
 )]
 #[post("/api/me/factors/totp")]
-pub(crate) async fn begin_totp(
-    site: web::Data<Site>,
-    access: Access<SigningIn>,
-    proof: Proof,
-) -> Result<HttpResponse, Problem> {
-    let signed = access.caller().clone();
-    let place = site.clone();
+pub(crate) async fn begin_totp(call: Call<SigningIn>, proof: Proof) -> Answer {
+    let signed = call.caller().clone();
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let enrolling = lock_to_enrol(tx, &signed).await?;
         let factors = tx.factors(&enrolling.session.user).await?;
         let (leave, events) = leave_to_enrol(ctx, tx, &enrolling, &factors, &proof).await?;
         // One at a time: what was begun and not finished is forgotten.
         tx.drop_pending(&enrolling.session.user).await?;
-        let (factor, secret) = new_app(&place, ctx, &enrolling, leave)?;
+        let (factor, secret) = new_app(&site, ctx, &enrolling, leave)?;
         tx.insert_factor(&factor).await?;
         let setup = TotpSetup::new(&factor, &secret, enrolling.account.person.account())?;
         Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
-    Ok(answer(&access.write(work).await?))
+    Ok(answer(&call.write(work).await?))
 }
 
 /// An authenticator app that is not verified yet.
@@ -115,36 +109,30 @@ impl TotpSetup {
     }
 }
 
-/// Finish enrolling an authenticator app
+/// Complete enrolling an authenticator app
 ///
-/// With its first code. A session that owed a second factor is complete from now on.
+/// Verifies the first code. A session that needed a second factor becomes complete.
 #[utoipa::path(
-    tag = "Factors",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "It counts.", body = ShownFactor),
-        (status = 401, description = "FACTOR_INVALID, or STEP_UP_REQUIRED where a factor is there meanwhile."),
-        (status = 404, description = "Nothing of this id was begun."),
+        (status = 200, description = "The factor is enrolled.", body = ShownFactor),
+        (status = 401, description = "FACTOR_INVALID; STEP_UP_REQUIRED if a factor was enrolled in the meantime."),
+        (status = 404, description = "No enrolment with this ID was started."),
         (status = 429, description = "Too many attempts."),
     )
 )]
 #[post("/api/me/factors/totp/verify")]
-pub(crate) async fn verify_totp(
-    site: web::Data<Site>,
-    access: Access<SigningIn>,
-    proof: Proof,
-    body: Json<TotpBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn verify_totp(call: Call<SigningIn>, proof: Proof, body: Json<TotpBody>) -> Answer {
     let TotpBody { id, code } = body.0;
     let id: FactorId = id.parse().map_err(|_| Problem::not_found())?;
-    let signed = access.caller().clone();
-    let limits = FactorName::Totp.limits(access.tenant(), &signed.session.user, &access.origin());
-    access.attempt(limits).await?;
-    let place = site.clone();
+    let signed = call.caller().clone();
+    let limits = FactorName::Totp.limits(call.tenant(), &signed.session.user, &call.origin());
+    call.attempt(limits).await?;
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let enrolling = lock_to_enrol(tx, &signed).await?;
         let (mut factor, leave) = pending_app(ctx, tx, &signed.session.user, &id).await?;
-        let step = place.verifiers().totp_step(ctx, &factor, &code)?.ok_or(Error::FactorInvalid)?;
+        let step = site.verifiers().totp_step(ctx, &factor, &code)?.ok_or(Error::FactorInvalid)?;
         let Enrolled { events, renewed } =
             finish_enrolment(ctx, tx, enrolling, &factor, leave, &proof).await?;
         factor.verified_at = Some(ctx.now);
@@ -155,8 +143,8 @@ pub(crate) async fn verify_totp(
         }
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
-    let (factor, renewed) = access.write(work).await?;
-    enrolled(&site, &access, &factor, renewed)
+    let (factor, renewed) = call.write(work).await?;
+    enrolled(&call, &factor, renewed)
 }
 
 /// The app that was begun with this id, and by which leave.

@@ -15,42 +15,18 @@ struct Resource {
 }
 
 const RESOURCES: [Resource; 8] = [
-    Resource { path: "/api/me/factors/{id}", id: "fac_…", unknown: "No factor of this id is one's own." },
-    Resource {
-        path: "/api/saml/{providerId}",
-        id: "sso_…",
-        unknown: "There is no identity provider of this id.",
-    },
-    Resource {
-        path: "/api/scim/v2/Groups/{id}",
-        id: "The group's id.",
-        unknown: "The tenant has no such group.",
-    },
-    Resource {
-        path: "/api/scim/v2/Users/{id}",
-        id: "The tenant user id.",
-        unknown: "The tenant has no such user.",
-    },
-    Resource {
-        path: "/api/settings/network-policy/rules/{id}",
-        id: "nrl_…",
-        unknown: "The tenant has no rule of this id.",
-    },
-    Resource {
-        path: "/api/settings/saml-providers/{id}",
-        id: "sso_…",
-        unknown: "The tenant has no identity provider of this id.",
-    },
+    Resource { path: "/api/me/factors/{id}", id: "fac_…", unknown: "You have no factor with this ID." },
+    Resource { path: "/api/saml/{providerId}", id: "sso_…", unknown: "Unknown SSO connection." },
+    Resource { path: "/api/scim/v2/Groups/{id}", id: "ID of the group.", unknown: "Unknown group." },
+    Resource { path: "/api/scim/v2/Users/{id}", id: "ID of the user.", unknown: "Unknown user." },
+    Resource { path: "/api/settings/network-policy/rules/{id}", id: "nrl_…", unknown: "Unknown rule." },
+    Resource { path: "/api/settings/saml-providers/{id}", id: "sso_…", unknown: "Unknown SSO connection." },
     Resource {
         path: "/api/settings/users/{id}",
         id: "usr_…",
-        unknown: "The tenant has no person of this id.",
+        unknown: "The tenant has no user with this ID.",
     },
-    Resource {
-        path: "/api/settings/webhooks/{id}",
-        id: "whk_…",
-        unknown: "The tenant has no subscription of this id.",
-    },
+    Resource { path: "/api/settings/webhooks/{id}", id: "whk_…", unknown: "Unknown webhook." },
 ];
 
 impl Resource {
@@ -74,24 +50,28 @@ pub(super) fn complete(path: &str, method: &str, operation: &mut Value) {
         one.get("in").is_some_and(|place| place == "path")
             && one.get("name").is_some_and(|known| known == name)
     };
-    if let Some(parameters) = operation.get_mut("parameters").and_then(Value::as_array_mut) {
+    let schema = json!({ "type": "string" });
+    let parameter =
+        json!({ "name": name, "in": "path", "description": resource.id, "required": true, "schema": schema });
+    if let Some(operation) = operation.as_object_mut()
+        && let Some(parameters) = operation.entry("parameters").or_insert_with(|| json!([])).as_array_mut()
+    {
         parameters.retain(|one| !is_id(one));
-        let schema = json!({ "type": "string" });
-        parameters.insert(
-            0,
-            json!({ "name": name, "in": "path", "description": resource.id, "required": true, "schema": schema }),
-        );
+        parameters.insert(0, parameter);
     }
     describe(operation, "404", resource.unknown);
 }
 
-/// Bodies of SCIM have a media type of their own (RFC 7644, section 3.1), and its errors their types (section 3.12).
+/// Every operation of SCIM needs a token of SCIM, unless it says otherwise. Bodies have a media type of their own (RFC 7644, section 3.1), and its errors their types (section 3.12).
 fn complete_scim(path: &str, method: &str, operation: &mut Value) {
     let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
     let answers = responses.into_iter().flat_map(serde_json::Map::values_mut);
     answers.for_each(rename_media);
     if let Some(body) = operation.get_mut("requestBody") {
         rename_media(body);
+    }
+    if let Some(operation) = operation.as_object_mut() {
+        operation.entry("security").or_insert_with(|| json!([{ "scimToken": [] }]));
     }
     let kinds = match method {
         "patch" => "invalidSyntax, invalidPath, invalidFilter, invalidValue, noTarget or mutability.",

@@ -1,10 +1,8 @@
 //! Strings in the API description: closed sets, read from the types that decide them, and texts with their bounds.
 
-use attestation::Group;
-use credentials::{FactorKind, Trust};
+use credentials::Trust;
 use directory::Role;
 use kernel::ActorKind;
-use netpolicy::Surface;
 use saml_sp::{Reason as SamlReason, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -90,84 +88,55 @@ fn ipv6() -> String {
 }
 
 strings! {
-    /// `ADMIN` decides for the tenant.
+    /// `ADMIN` changes the settings of the tenant.
     UserRole = one_of([Role::Admin, Role::Member].map(Role::as_str));
     /// Type of actor.
     ActorType = one_of(
         [ActorKind::User, ActorKind::Scim, ActorKind::System, ActorKind::Saml].map(ActorKind::as_str)
     );
 
-    /// How far a sign-in is.
+    /// The state of a sign-in.
     SignInStatus = one_of(["SIGNED_IN", "MFA_REQUIRED", "ENROLMENT_REQUIRED", "TENANT_CHOICE"]);
-    /// How users of the tenant may sign in.
-    SignInMode = one_of([
-        credentials::SignInMode::CredentialsOnly,
-        credentials::SignInMode::SsoAllowed,
-        credentials::SignInMode::SsoRequired,
-    ]);
-    /// What can be proved in a second step.
+    /// A factor of the second sign-in step.
     FactorName = one_of([Second::Webauthn, Second::Totp, Second::RecoveryCode].map(Second::as_str));
-    /// A second factor that is enrolled.
-    FactorType = one_of([FactorKind::Webauthn, FactorKind::Totp].map(FactorKind::as_str));
-    /// How far the model of an authenticator is known: it says so itself (`claimed`), has signed that itself (`self`), somebody
-    /// has signed it (`signed`), or somebody who is trusted for it (`trusted`).
+    /// How the model of an authenticator is attested: `claimed` (no attestation), `self` (self-attestation), `signed` (by an untrusted certificate) or `trusted` (by a trusted certificate).
     AuthenticatorTrust = one_of([Trust::Claimed, Trust::Itself, Trust::Signed, Trust::Trusted].map(Trust::as_str));
-    /// What a step-up is for; `x-step-up-purposes` says what each asks for.
+    /// Purpose of a step-up; `x-step-up-purposes` lists what each requires.
     StepUpPurpose = one_of(stepup::PURPOSES.iter().map(|purpose| purpose.name).collect::<Vec<_>>());
     /// What a personal access token may be used for.
     TokenScope = one_of(Scope::ALL.map(Scope::as_str));
 
-    /// Whether a network policy is applied.
-    NetworkMode = one_of([netpolicy::Mode::Off, netpolicy::Mode::Allowlist]);
-    /// What a network policy guards.
-    NetworkSurface = one_of(Surface::ALL.map(Surface::as_str));
-    /// What a policy decides.
-    PolicyDecision = one_of([netpolicy::Decision::Allow, netpolicy::Decision::Deny]);
-    /// Why a network policy decides so.
-    NetworkReason = one_of([
-        netpolicy::Reason::ModeOff,
-        netpolicy::Reason::SurfaceNotEnforced,
-        netpolicy::Reason::RuleMatch,
-        netpolicy::Reason::AdminBypass,
-        netpolicy::Reason::NoRuleMatch,
-    ]);
-    /// `CALLER_NOT_COVERED`: the change may shut its author out.
+    /// `CALLER_NOT_COVERED`: make the change even if it blocks the caller's own address.
     Acknowledgement = one_of(["CALLER_NOT_COVERED"]);
-    /// The kind of a token.
+    /// Type of a token.
     TokenType = one_of(["PAT", "SCIM"]);
 
-    /// Whether an attestation policy is applied.
-    AttestationMode = one_of([attestation::Mode::Off, attestation::Mode::Allowlist]);
-    /// A group of the catalog of authenticators.
-    AuthenticatorGroup = one_of(Group::ALL.map(Group::as_str));
-    /// Why an attestation policy refuses an authenticator.
-    AttestationReason = one_of(attestation::Reason::ALL.map(attestation::Reason::as_str));
 
-    /// `VERIFIED`: users with its addresses are led to the tenant's identity provider.
+    /// `VERIFIED`: the sign-in page sends users of the domain to the tenant's identity provider.
     DomainStatus = one_of(["VERIFIED", "UNVERIFIED"]);
     /// How a domain was verified.
     DomainMethod = one_of([saml_sp::Method::Dns, saml_sp::Method::Operator].map(saml_sp::Method::as_str));
-    /// The type of a DNS record.
+    /// Type of a DNS record.
     DnsRecordType = one_of(["TXT"]);
-    /// Where the configuration of an identity provider comes from.
+    /// Source of the configuration of an identity provider.
     SamlSource = one_of(["METADATA_XML", "METADATA_URL", "FIELDS"]);
-    /// `ACTIVE` signs, `NEXT` will once a rotation is completed. Both decrypt.
+    /// `ACTIVE` signs; `NEXT` signs once the rotation is completed. Both decrypt.
     SamlKeyUse = one_of(["ACTIVE", "NEXT"]);
-    /// What is checked before anybody signs in.
+    /// Checks of the configuration.
     SamlSetupCheckName =
         one_of(["SIGN_IN_POLICY", "DOMAINS", "CERTIFICATES", "METADATA", "REQUESTS", "KEYS"]);
-    /// `WAITING` for somebody to go through it; `EXPIRED`: nobody did in time.
+    /// `WAITING` for a response; `EXPIRED`: none came in time.
     SamlTestStatus = one_of(["WAITING", "PASSED", "FAILED", "EXPIRED"]);
-    /// What is checked of a response, in this order.
+    /// Checks of a response, in this order.
     SamlTestCheckName = one_of(Step::ALL.map(Step::as_str));
     /// `NOT_REACHED`: an earlier check failed.
     SamlTestOutcome = one_of(["PASSED", "FAILED", "NOT_REACHED"]);
     /// Why a response is refused.
     SamlRefusalReason = one_of(SamlReason::ALL.iter().map(|reason| reason.as_str()).collect::<Vec<_>>());
 
-    /// `FAILED` attempts are repeated unless `final` is true.
+    /// `FAILED` attempts are retried unless `final` is true.
     DeliveryStatus = one_of(["PENDING", "SUCCEEDED", "FAILED"]);
-    /// Why there was no answer. `EVENT_DROPPED`: the event is not kept any more.
+    /// Why there was no response. `EVENT_DROPPED`: the event was purged.
     DeliveryError = one_of(
         [
             AttemptError::Timeout,
@@ -178,17 +147,17 @@ strings! {
         ]
         .map(AttemptError::as_str)
     );
-    /// Why there was no answer.
+    /// Why there was no response.
     WebhookTestError = one_of(
         [Failure::Timeout, Failure::Connect, Failure::Tls, Failure::Blocked].map(Failure::as_str)
     );
-    /// `GONE`: the receiver answered 410. `FAILING`: nothing succeeded for five days.
+    /// `GONE`: the receiver answered 410. `FAILING`: no success for five days.
     WebhookDisabledReason =
         one_of([DisabledReason::Gone, DisabledReason::Failing].map(DisabledReason::as_str));
 
     /// The format of an export.
     ExportFormat = one_of(["csv", "ndjson"]);
-    /// `sequence`: sealed entries in the order of the log. Newest first without it.
+    /// `sequence`: sealed entries in the order of the log. Default: newest first.
     AuditOrder = one_of(["sequence"]);
 
     /// A name of 1 to 100 printable characters.
@@ -203,8 +172,7 @@ strings! {
     PhoneValue = line(64);
     /// A kind of 1 to 32 printable characters, such as `work` or `mobile`.
     PhoneKind = line(32);
-    /// A new password: 15 characters or more where it is the only proof, 8 where a second factor is required. One that is easy to
-    /// guess is refused.
+    /// A new password: at least 15 characters, or at least 8 if a second factor is required. Common passwords are refused.
     NewPassword = json!({ "minLength": 8, "maxLength": 1024 });
     /// An e-mail domain.
     EmailDomain = json!({
@@ -212,14 +180,9 @@ strings! {
         "maxLength": 253,
         "examples": ["example.com"],
     });
-    /// The make of an authenticator: a UUID.
-    AuthenticatorMake = json!({
-        "format": "uuid",
-        "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
-    });
     /// A name of 1 to 64 printable characters.
     ShortName = printable(64);
-    /// An e-mail address of at most 254 bytes. Spaces around it are cut off.
+    /// An e-mail address of at most 254 bytes. Surrounding spaces are removed.
     EmailAddress = json!({
         "minLength": 3,
         "maxLength": 254,

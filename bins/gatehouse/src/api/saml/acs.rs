@@ -37,7 +37,7 @@ use gate::{
 /// Metadata at an address is read again at most so often because of a signature that fails.
 const PATIENCE: i64 = 5 * 60_000;
 
-/// What an identity provider's page sends.
+/// The form that an identity provider posts.
 #[derive(ToSchema)]
 #[schema(as = SamlResponseForm)]
 #[expect(dead_code, reason = "read by name: for the description alone")]
@@ -45,24 +45,23 @@ struct ResponseForm {
     /// Base64 of the Response, 1 MiB at most.
     #[schema(rename = "SAMLResponse")]
     saml_response: String,
-    /// The key that the request came with.
+    /// `RelayState` of the request.
     #[schema(rename = "RelayState")]
     relay_state: Option<String>,
 }
 
-/// Take the identity provider's answer
+/// Receive a SAML response
 ///
-/// Leads on to where the sign-in was to go, with a session; or to the sign-in page, where a second factor is owed. What
-/// is refused is said in a page for people, or in the envelope with `Accept: application/json`.
+/// Assertion consumer service. Redirects to the target of the sign-in with a session, or to the sign-in page if a
+/// second factor is needed. A refused response is shown as a page, or as a problem with `Accept: application/json`.
 #[utoipa::path(
-    tag = "SAML",
     security(()),
     request_body(content = ResponseForm, content_type = "application/x-www-form-urlencoded"),
     responses(
-        (status = 303, description = "Signed in, or a second factor is owed; of a test, its report."),
+        (status = 303, description = "Signed in, or a second factor is needed; for a connection test, its report."),
         (status = 401, description = "SAML_REFUSED; after all checks NOT_PROVISIONED, SSO_NOT_ALLOWED or ACCOUNT_DISABLED."),
-        (status = 403, description = "NETWORK_POLICY_BLOCKED from elsewhere."),
-        (status = 429, description = "Too many answers came from this address."),
+        (status = 403, description = "NETWORK_POLICY_BLOCKED: the network policy blocks the address."),
+        (status = 429, description = "Too many responses from this address."),
     )
 )]
 #[post("/api/saml/{providerId}/acs")]

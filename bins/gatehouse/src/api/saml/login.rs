@@ -26,24 +26,23 @@ const MAX_RELAY_STATE: usize = 2048;
 #[expect(dead_code, reason = "read by name: for the description alone")]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 struct LoginQuery {
-    /// Where to go on afterwards: an address of this service, or of an origin that the operator has named. Anything else leads to `/`.
+    /// URL to return to: of this service, or of an origin in the setting `return_origins`. Any other value leads to `/`.
     relay_state: Option<String>,
-    /// `try_…`: instead of a sign-in, what comes of one is shown.
+    /// `try_…`: run this connection test and show its report instead of signing in.
     test: Option<String>,
 }
 
-/// Begin a sign-in
+/// Start a SAML sign-in
 ///
-/// A page that sends an AuthnRequest to the identity provider by HTTP-POST. The request may be answered once, within
-/// ten minutes, in the same browser.
+/// Returns a page that posts an AuthnRequest to the identity provider. The request can be answered once, within ten
+/// minutes, in the same browser.
 #[utoipa::path(
-    tag = "SAML",
     security(()),
     params(LoginQuery),
     responses(
-        (status = 200, description = "An HTML page with a form that sends itself.", content_type = "text/html", body = String),
-        (status = 404, description = "There is no identity provider of this id, or no such test waits."),
-        (status = 429, description = "Too many sign-ins were begun from this address."),
+        (status = 200, description = "HTML page with a form that submits itself.", content_type = "text/html", body = String),
+        (status = 404, description = "Unknown SSO connection, or no such connection test."),
+        (status = 429, description = "Too many sign-ins from this address."),
     )
 )]
 #[get("/api/saml/{providerId}/login")]

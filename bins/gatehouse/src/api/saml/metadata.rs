@@ -6,12 +6,11 @@ use super::provider::{provider_of, service_of};
 use crate::api::Site;
 use gate::{access::Visitor, errors::Problem};
 
-/// Service provider metadata
+/// Get service provider metadata
 ///
-/// What an identity provider has to know of this side: entity id, assertion consumer service (HTTP-POST), and the
-/// certificates of all keys in use, two during a rotation.
+/// SAML metadata to import at the identity provider: entity ID, assertion consumer service (HTTP-POST) and the
+/// certificates of all keys in use. During a rotation there are two.
 #[utoipa::path(
-    tag = "SAML",
     security(()),
     responses(
         (status = 200, description = "An EntityDescriptor.", content_type = "application/samlmetadata+xml", body = String),

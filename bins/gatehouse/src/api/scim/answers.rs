@@ -1,14 +1,20 @@
 //! What answers about users and groups have in common.
 
+use std::str::FromStr;
+
 use actix_web::{
     HttpResponse,
     http::{StatusCode, header},
 };
 use kernel::UserId;
-use scim_core::{Group, Params, Projection, Query, ResourcePage, User, write_list};
+use scim_core::{Error, Group, Params, Projection, Query, ResourcePage, User, write_list};
 
-use crate::api::Site;
-use gate::{access::Access, body::scim_text, errors::ScimProblem, permissions::ScimRead};
+use crate::api::Call;
+use gate::{
+    body::scim_text,
+    errors::ScimProblem,
+    permissions::{Permission, ScimRead},
+};
 
 pub(crate) type Answer = Result<HttpResponse, ScimProblem>;
 
@@ -21,27 +27,27 @@ pub(crate) fn one(status: StatusCode, location: &str, resource: String) -> HttpR
     answer
 }
 
+/// The `{id}` of the path. An id that cannot be one is as unknown as any other.
+pub(crate) fn resource_id<P: Permission, T: FromStr>(call: &Call<P>) -> Result<T, Error> {
+    call.id().map_err(|_| Error::NotFound)
+}
+
 /// What was asked for, with a cursor that we have handed out to this tenant, if any.
-pub(crate) fn unsealed(
-    site: &Site,
-    access: &Access<ScimRead>,
-    params: Params,
-) -> Result<Params, ScimProblem> {
-    Ok(params
-        .unsealed(|sealed| site.pipeline.keys.open_cursor(access.tenant(), sealed).map(str::to_owned))?)
+pub(crate) fn unsealed(call: &Call<ScimRead>, params: Params) -> Result<Params, ScimProblem> {
+    let open = |sealed: &str| call.site.pipeline.keys.open_cursor(call.tenant(), sealed).map(str::to_owned);
+    Ok(params.unsealed(open)?)
 }
 
 /// A page; `write` writes each of its resources.
 pub(crate) fn list<T>(
-    site: &Site,
-    access: &Access<ScimRead>,
+    call: &Call<ScimRead>,
     query: &Query,
     found: ResourcePage<T>,
     id: impl Fn(&T) -> &str,
     write: impl FnMut(T, &mut String),
 ) -> HttpResponse {
     let next = found.next_cursor(query, id);
-    let next = next.and_then(|cursor| site.pipeline.keys.seal_cursor(access.tenant(), &cursor));
+    let next = next.and_then(|cursor| call.site.pipeline.keys.seal_cursor(call.tenant(), &cursor));
     scim_text(StatusCode::OK, write_list(found.total, &query.page.start, next, found.resources, write))
 }
 

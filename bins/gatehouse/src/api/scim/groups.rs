@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put, web};
+use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put};
 use audit::{Audited, Event};
 use kernel::{Ctx, GroupId, UserId};
 use scim_core::{
@@ -14,15 +14,14 @@ use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    answers::{Answer, list, no_content, one, unsealed, write_group},
+    answers::{Answer, list, no_content, one, resource_id, unsealed, write_group},
     parameters::{GroupProjectionQuery, PageQuery, ProjectionQuery},
     root::root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
 };
-use crate::api::Site;
+use crate::api::{Call, Site};
 use crate::events;
 use gate::{
-    access::Access,
     body::ScimJson,
     permissions::{ScimRead, ScimWrite},
 };
@@ -38,60 +37,55 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(delete_group);
 }
 
-/// List or find groups
+/// List groups
 ///
-/// A page of the tenant's groups, oldest first, each with all its members: ask with
-/// `excludedAttributes=members` when groups are large. 400 tooMany when the groups of one page have more
-/// than 50,000 members.
+/// A page of the tenant's groups, oldest first, with all members. Use `excludedAttributes=members` for large groups.
+/// 400 tooMany if the groups of one page have more than 50,000 members.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(
-        ("filter" = Option<String>, Query, description = "RFC 7644 §3.4.2.2.", example = "displayName eq \"Engineering\""),
+        ("filter" = Option<String>, Query, description = "RFC 7644, section 3.4.2.2.", example = "displayName eq \"Engineering\""),
         PageQuery,
         GroupProjectionQuery,
     ),
     responses(
-        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList),
+        (status = 200, description = "RFC 7644, section 3.4.2.", body = ScimGroupList),
         (status = 400, description = "invalidFilter, invalidValue, invalidCursor or tooMany."),
     )
 )]
 #[get("/api/scim/v2/Groups")]
-async fn list_groups(site: web::Data<Site>, access: Access<ScimRead>, request: HttpRequest) -> Answer {
-    answer_list(&site, &access, Params::of_query(request.query_string())).await
+async fn list_groups(call: Call<ScimRead>) -> Answer {
+    answer_list(&call, Params::of_query(call.request.query_string())).await
 }
 
-/// Find groups by a body
+/// Search groups
 ///
-/// RFC 7644 §3.4.3: the same as the list.
+/// RFC 7644, section 3.4.3: like the list.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     request_body = ScimSearch,
     responses(
-        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimGroupList),
+        (status = 200, description = "RFC 7644, section 3.4.2.", body = ScimGroupList),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
     )
 )]
 #[post("/api/scim/v2/Groups/.search")]
-async fn search_groups(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
-    answer_list(&site, &access, Params::of_search(&body.0)?).await
+async fn search_groups(call: Call<ScimRead>, body: ScimJson) -> Answer {
+    answer_list(&call, Params::of_search(&body.0)?).await
 }
 
-async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> Answer {
-    let params = unsealed(site, access, params)?;
+async fn answer_list(call: &Call<ScimRead>, params: Params) -> Answer {
+    let params = unsealed(call, params)?;
     let (query, projection) = (params.query(&GROUPS)?, params.projection(&GROUPS));
     let (members, asked) = (projection.wants("members"), query.clone());
     let cost = Cost::of_groups(&query, members);
     let find = async move |_: &Ctx, tx: &mut Tx| groups::list(tx, &asked, members).await;
-    let (found, members) = access.search(cost, find).await?;
+    let (found, members) = call.search(cost, find).await?;
     let mut of = by_group(members);
-    let root = root(site);
+    let root = root(&call.site);
     let write = |group: Group, out: &mut String| {
         let members = of.remove(&group.id).unwrap_or_default();
         write_group(&group, &members, &projection, &root, out);
     };
-    Ok(list(site, access, &query, found, |group| group.id.as_str(), write))
+    Ok(list(call, &query, found, |group| group.id.as_str(), write))
 }
 
 pub(crate) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec<UserId>> {
@@ -104,11 +98,9 @@ pub(crate) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec
 
 /// Create a group
 ///
-/// `members` are users of the tenant, by their id. 409 when the tenant has a group of this `displayName`, in
-/// any case.
+/// `members` are IDs of users of the tenant. 409 if the tenant has a group with this `displayName`
+/// (case-insensitive).
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(ProjectionQuery),
     request_body(content(
         (ScimGroupBody = "application/scim+json", example = json!({
@@ -117,96 +109,68 @@ pub(crate) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec
             "members": []
         })),
     )),
-    responses(
-        (status = 201, description = "The new group.", body = ScimGroup),
-    )
+    responses((status = 201, description = "The new group.", body = ScimGroup))
 )]
 #[post("/api/scim/v2/Groups")]
-async fn create_group(
-    site: web::Data<Site>,
-    access: Access<ScimWrite>,
-    request: HttpRequest,
-    body: ScimJson,
-) -> Answer {
+async fn create_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let draft = GroupDraft::read(&body.0)?;
     draft.require_display_name()?;
-    let projection = projection(&request);
+    let projection = projection(&call.request);
     let wants = projection.wants("members");
-    let created = access.write_large(async move |ctx, tx| {
+    let created = call.write_large(async move |ctx, tx| {
         let created = groups::create(ctx, tx, draft).await?;
         let events = events::group_created(&created);
         with_members(tx, created.group, wants, events).await
     });
     let (group, members) = created.await?;
-    Ok(group_answer(StatusCode::CREATED, &group, &members, &site, &projection))
+    Ok(group_answer(StatusCode::CREATED, &group, &members, &call.site, &projection))
 }
 
-/// Read a group
+/// Get a group
 ///
-/// With all its members, unless `excludedAttributes=members`.
+/// With all members, unless `excludedAttributes=members`.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(GroupProjectionQuery),
-    responses(
-        (status = 200, description = "The group.", body = ScimGroup),
-    )
+    responses((status = 200, description = "The group.", body = ScimGroup))
 )]
 #[get("/api/scim/v2/Groups/{id}")]
-async fn get_group(
-    site: web::Data<Site>,
-    access: Access<ScimRead>,
-    request: HttpRequest,
-    id: web::Path<String>,
-) -> Answer {
-    let id = group_id(&id)?;
-    let projection = projection(&request);
+async fn get_group(call: Call<ScimRead>) -> Answer {
+    let id: GroupId = resource_id(&call)?;
+    let projection = projection(&call.request);
     let wants = projection.wants("members");
     // A group has as many members as the tenant has users.
     let cost = if wants { Cost::Scan } else { Cost::Indexed };
-    let read = access.search(cost, async move |_: &Ctx, tx: &mut Tx| {
+    let read = call.search(cost, async move |_: &Ctx, tx: &mut Tx| {
         let group = groups::get(tx, &id).await?;
         let members = members_of(tx, &id, wants).await?;
         Ok::<_, Error>((group, members))
     });
     let (group, members) = read.await?;
-    Ok(group_answer(StatusCode::OK, &group, &members, &site, &projection))
+    Ok(group_answer(StatusCode::OK, &group, &members, &call.site, &projection))
 }
 
 /// Replace a group
 ///
-/// RFC 7644 §3.5.1: who is not among `members` leaves.
+/// RFC 7644, section 3.5.1: removes members that are not sent.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(ProjectionQuery),
     request_body = ScimGroupBody,
-    responses(
-        (status = 200, description = "The group as it is now.", body = ScimGroup),
-    )
+    responses((status = 200, description = "The updated group.", body = ScimGroup))
 )]
 #[put("/api/scim/v2/Groups/{id}")]
-async fn replace_group(
-    site: web::Data<Site>,
-    access: Access<ScimWrite>,
-    request: HttpRequest,
-    id: web::Path<String>,
-    body: ScimJson,
-) -> Answer {
+async fn replace_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let draft = GroupDraft::read(&body.0)?;
     draft.require_display_name()?;
-    let id = group_id(&id)?;
+    let id: GroupId = resource_id(&call)?;
     let replace = async move |ctx: &Ctx, tx: &mut Tx| groups::replace(ctx, tx, &id, draft).await;
-    change_group(&site, &access, &request, replace).await
+    change_group(&call, replace).await
 }
 
-/// Change a group
+/// Update a group
 ///
-/// RFC 7644 §3.5.2: all operations, or none of them. Thousands of members may join or leave by one request;
-/// ask with `excludedAttributes=members` unless all members are to be answered.
+/// RFC 7644, section 3.5.2: applies all operations or none. One request can add or remove thousands of members; use
+/// `excludedAttributes=members` unless the response needs all members.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(GroupProjectionQuery),
     request_body(content(
         (ScimPatch = "application/scim+json", example = json!({
@@ -217,66 +181,45 @@ async fn replace_group(
             ]
         })),
     )),
-    responses(
-        (status = 200, description = "The group as it is now.", body = ScimGroup),
-    )
+    responses((status = 200, description = "The updated group.", body = ScimGroup))
 )]
 #[patch("/api/scim/v2/Groups/{id}")]
-async fn patch_group(
-    site: web::Data<Site>,
-    access: Access<ScimWrite>,
-    request: HttpRequest,
-    id: web::Path<String>,
-    body: ScimJson,
-) -> Answer {
+async fn patch_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let patch = Patch::read(&GROUPS, &body.0)?;
-    let id = group_id(&id)?;
+    let id: GroupId = resource_id(&call)?;
     let apply = async move |ctx: &Ctx, tx: &mut Tx| groups::patch(ctx, tx, &id, &patch).await;
-    change_group(&site, &access, &request, apply).await
+    change_group(&call, apply).await
 }
 
 /// Changes a group with an audit entry, and answers the group as it is then.
 async fn change_group(
-    site: &Site,
-    access: &Access<ScimWrite>,
-    request: &HttpRequest,
+    call: &Call<ScimWrite>,
     change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<ChangedGroup, Error> + Send + 'static,
 ) -> Answer {
-    let projection = projection(request);
+    let projection = projection(&call.request);
     let wants = projection.wants("members");
-    let changed = access.write_large(async move |ctx: &Ctx, tx: &mut Tx| {
+    let changed = call.write_large(async move |ctx: &Ctx, tx: &mut Tx| {
         let changed = change(ctx, tx).await?;
         let events = events::group_changed(&changed);
         with_members(tx, changed.group, wants, events).await
     });
     let (group, members) = changed.await?;
-    Ok(group_answer(StatusCode::OK, &group, &members, site, &projection))
+    Ok(group_answer(StatusCode::OK, &group, &members, &call.site, &projection))
 }
 
 /// Delete a group
 ///
-/// Its members stay who they are.
-#[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
-    responses(
-        (status = 204, description = "It is gone."),
-    )
-)]
+/// The members stay users of the tenant.
+#[utoipa::path(responses((status = 204, description = "Deleted.")))]
 #[delete("/api/scim/v2/Groups/{id}")]
-async fn delete_group(access: Access<ScimWrite>, id: web::Path<String>) -> Answer {
-    let id = group_id(&id)?;
-    let deleted = access.write_large(async move |_, tx| {
+async fn delete_group(call: Call<ScimWrite>) -> Answer {
+    let id: GroupId = resource_id(&call)?;
+    let deleted = call.write_large(async move |_, tx| {
         let group = groups::delete(tx, &id).await?;
         Ok::<_, Error>(Audited::new((), events::group_deleted(&group)))
     });
     deleted.await?;
     Ok(no_content())
-}
-
-/// An id that cannot be one is as unknown as any other.
-fn group_id(text: &str) -> Result<GroupId, Error> {
-    text.parse().map_err(|_| Error::NotFound)
 }
 
 fn projection(request: &HttpRequest) -> Projection {

@@ -7,12 +7,12 @@ use utoipa::IntoParams;
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
-    /// Position of the first one, from 1; less is 1.
+    /// Index of the first result, from 1. Smaller values are 1.
     #[param(rename = "startIndex")]
     start_index: Option<i64>,
-    /// How many, 100 by default; more than 200 is 200, less than 0 is 0.
+    /// Page size: 100 by default, at most 200.
     count: Option<i64>,
-    /// Empty for the first page, then `nextCursor` of the page before.
+    /// Empty for the first page, then `nextCursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -20,9 +20,9 @@ pub(super) struct PageQuery {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ProjectionQuery {
-    /// Names to answer alone, separated by commas.
+    /// Attributes to return, separated by commas.
     attributes: Option<String>,
-    /// Names not to answer, separated by commas.
+    /// Attributes to omit, separated by commas.
     #[param(rename = "excludedAttributes")]
     excluded_attributes: Option<String>,
 }
@@ -31,10 +31,10 @@ pub(super) struct ProjectionQuery {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct UserListProjectionQuery {
-    /// Names to answer alone, separated by commas.
+    /// Attributes to return, separated by commas.
     #[param(example = "userName,emails.value")]
     attributes: Option<String>,
-    /// Names not to answer, separated by commas.
+    /// Attributes to omit, separated by commas.
     #[param(rename = "excludedAttributes")]
     excluded_attributes: Option<String>,
 }
@@ -43,9 +43,9 @@ pub(super) struct UserListProjectionQuery {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct GroupProjectionQuery {
-    /// Names to answer alone, separated by commas.
+    /// Attributes to return, separated by commas.
     attributes: Option<String>,
-    /// Names not to answer, separated by commas.
+    /// Attributes to omit, separated by commas.
     #[param(rename = "excludedAttributes", example = "members")]
     excluded_attributes: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! `/.search`: users and groups at once.
 
-use actix_web::{post, web};
+use actix_web::post;
 use kernel::Ctx;
 use scim_core::{
     Error, Group, Page, Params, Query, ResourcePage, Start, User, groups,
@@ -16,29 +16,27 @@ use super::{
     root::root,
     shapes::{ScimList, ScimSearch},
 };
-use crate::api::Site;
-use gate::{access::Access, body::ScimJson, permissions::ScimRead};
+use crate::api::Call;
+use gate::{body::ScimJson, permissions::ScimRead};
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config.service(search_all);
 }
 
-/// Find users and groups
+/// Search users and groups
 ///
-/// RFC 7644 §3.4.3 over both: groups first, then users, oldest first. An attribute that a kind of resource
-/// does not have is absent there.
+/// RFC 7644, section 3.4.3 over both resource types: groups first, then users, oldest first. A resource omits
+/// attributes that its type does not have.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     request_body = ScimSearch,
     responses(
-        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimList),
+        (status = 200, description = "RFC 7644, section 3.4.2.", body = ScimList),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
     )
 )]
 #[post("/api/scim/v2/.search")]
-async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
-    let params = unsealed(&site, &access, Params::of_search(&body.0)?)?;
+async fn search_all(call: Call<ScimRead>, body: ScimJson) -> Answer {
+    let params = unsealed(&call, Params::of_search(&body.0)?)?;
     let of_groups = params.query_among(&GROUPS, &RESOURCE_TYPES)?;
     let of_users = params.query_among(&USERS, &RESOURCE_TYPES)?;
     let shown = (params.projection(&GROUPS), params.projection(&USERS));
@@ -46,13 +44,13 @@ async fn search_all(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJ
     let query = Query { filter: None, ..of_users.clone() };
     let cost = Cost::of_groups(&of_groups, members).and(Cost::of_users(&of_users));
     let find = async move |_: &Ctx, tx: &mut Tx| both(tx, of_groups, of_users, members, memberships).await;
-    let found = access.search(cost, find);
-    let root = root(&site);
+    let found = call.search(cost, find);
+    let root = root(&call.site);
     let write = |one: SearchResult, out: &mut String| match one {
         SearchResult::Group(group, members) => write_group(&group, &members, &shown.0, &root, out),
         SearchResult::User(user) => write_user(*user, &shown.1, &root, out),
     };
-    Ok(list(&site, &access, &query, found.await?, SearchResult::id, write))
+    Ok(list(&call, &query, found.await?, SearchResult::id, write))
 }
 
 enum SearchResult {

@@ -67,7 +67,7 @@ fn patch() -> Value {
                 "description": "`add`, `replace` or `remove`, in upper or lower case.",
                 "examples": ["replace"],
             },
-            "path": { "type": "string", "description": "Such as emails[type eq \"work\"].value; without one, `value` is an object of attributes." },
+            "path": { "type": "string", "description": "Path such as emails[type eq \"work\"].value. Without it, `value` is an object of attributes." },
         },
     });
     json!({
@@ -105,7 +105,7 @@ fn list(resource: &Value) -> Value {
             "schemas": { "type": "array", "items": { "type": "string" } },
             "totalResults": { "type": "integer", "minimum": 0 },
             "startIndex": { "type": "integer", "minimum": 1 },
-            "nextCursor": { "type": "string", "description": "Of a page by cursor, unless it is the last." },
+            "nextCursor": { "type": "string", "description": "Cursor of the next page, for pages by cursor; absent on the last page." },
             "itemsPerPage": { "type": "integer", "minimum": 0 },
             "Resources": { "type": "array", "items": resource },
         },

@@ -1,6 +1,6 @@
 //! `/Users`
 
-use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put, web};
+use actix_web::{HttpResponse, delete, get, http::StatusCode, patch, post, put};
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, UserId};
 use scim_core::{
@@ -12,17 +12,16 @@ use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    answers::{Answer, list, no_content, one, unsealed, write_user},
+    answers::{Answer, list, no_content, one, resource_id, unsealed, write_user},
     parameters::{PageQuery, ProjectionQuery, UserListProjectionQuery},
     root::root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
 };
-use crate::api::Site;
+use crate::api::Call;
 use crate::events;
 use gate::{
-    access::Access,
     body::ScimJson,
-    permissions::{ScimRead, ScimWrite},
+    permissions::{Permission, ScimRead, ScimWrite},
 };
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
@@ -36,22 +35,20 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(delete_user);
 }
 
-/// List or find users
+/// List users
 ///
-/// A page of the tenant's users, oldest first: by position (`startIndex`), or by cursor (RFC 9865), which
-/// costs the same however far into the list it is. `filter` takes the whole language of RFC 7644 §3.4.2.2.
+/// A page of the tenant's users, oldest first. Pages by index (`startIndex`) or by cursor (RFC 9865); a cursor costs
+/// the same at any depth. `filter` supports all of RFC 7644, section 3.4.2.2.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(
-        ("filter" = Option<String>, Query, description = "RFC 7644 §3.4.2.2.", example = "userName eq \"ada@example.com\""),
+        ("filter" = Option<String>, Query, description = "RFC 7644, section 3.4.2.2.", example = "userName eq \"ada@example.com\""),
         PageQuery,
         UserListProjectionQuery,
     ),
     responses(
         (
             status = 200,
-            description = "RFC 7644 §3.4.2.",
+            description = "RFC 7644, section 3.4.2.",
             body = ScimUserList,
             content_type = "application/scim+json",
             example = json!({
@@ -63,37 +60,34 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     )
 )]
 #[get("/api/scim/v2/Users")]
-async fn list_users(site: web::Data<Site>, access: Access<ScimRead>, request: HttpRequest) -> Answer {
-    answer_list(&site, &access, Params::of_query(request.query_string())).await
+async fn list_users(call: Call<ScimRead>) -> Answer {
+    answer_list(&call, Params::of_query(call.request.query_string())).await
 }
 
-/// Find users by a body
+/// Search users
 ///
-/// RFC 7644 §3.4.3: the same as the list, for filters that are too long or too private for an address.
+/// RFC 7644, section 3.4.3: like the list, for filters that are too long or too sensitive for a URL.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     request_body = ScimSearch,
     responses(
-        (status = 200, description = "RFC 7644 §3.4.2.", body = ScimUserList),
+        (status = 200, description = "RFC 7644, section 3.4.2.", body = ScimUserList),
         (status = 400, description = "invalidFilter, invalidSyntax, invalidValue, invalidCursor or tooMany."),
     )
 )]
 #[post("/api/scim/v2/Users/.search")]
-async fn search_users(site: web::Data<Site>, access: Access<ScimRead>, body: ScimJson) -> Answer {
-    answer_list(&site, &access, Params::of_search(&body.0)?).await
+async fn search_users(call: Call<ScimRead>, body: ScimJson) -> Answer {
+    answer_list(&call, Params::of_search(&body.0)?).await
 }
 
-async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> Answer {
-    let params = unsealed(site, access, params)?;
+async fn answer_list(call: &Call<ScimRead>, params: Params) -> Answer {
+    let params = unsealed(call, params)?;
     let (query, projection) = (params.query(&USERS)?, params.projection(&USERS));
     let (groups, asked) = (projection.wants("groups"), query.clone());
     let find = async move |_: &Ctx, tx: &mut Tx| users::list(tx, &asked, groups).await;
-    let found = access.search(Cost::of_users(&query), find).await?;
-    let root = root(site);
+    let found = call.search(Cost::of_users(&query), find).await?;
+    let root = root(&call.site);
     Ok(list(
-        site,
-        access,
+        call,
         &query,
         found,
         |user| user.id.as_str(),
@@ -103,11 +97,9 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> 
 
 /// Create a user
 ///
-/// 201 with the new user. When the tenant has one of this `userName`, in any case, 200 with that one,
-/// unchanged; with a token minted for it, 409 instead. Unknown attributes are ignored.
+/// 201 with the new user. If the tenant has a user with this `userName` (case-insensitive), 200 with that user,
+/// unchanged; a token can be set to answer 409 instead. Unknown attributes are ignored.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(ProjectionQuery),
     request_body(content(
         (ScimUserBody = "application/scim+json", example = json!({
@@ -123,16 +115,11 @@ async fn answer_list(site: &Site, access: &Access<ScimRead>, params: Params) -> 
     )
 )]
 #[post("/api/scim/v2/Users")]
-async fn create_user(
-    site: web::Data<Site>,
-    access: Access<ScimWrite>,
-    request: HttpRequest,
-    body: ScimJson,
-) -> Answer {
+async fn create_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let draft = UserDraft::read(&body.0)?;
-    let refuse = access.caller().create_conflict;
+    let refuse = call.caller().create_conflict;
     let on_existing = if refuse { OnExisting::Refuse } else { OnExisting::Answer };
-    let created = access.write(async move |ctx, tx| {
+    let created = call.write(async move |ctx, tx| {
         let created = users::create(ctx, tx, draft, on_existing).await?;
         Ok::<_, Error>(match &created {
             CreatedUser::New(user) => {
@@ -146,66 +133,45 @@ async fn create_user(
         CreatedUser::New(user) => (StatusCode::CREATED, user),
         CreatedUser::Existing(user) => (StatusCode::OK, user),
     };
-    Ok(user_answer(status, user, &site, &request))
+    Ok(user_answer(status, user, &call))
 }
 
-/// Read a user
+/// Get a user
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(ProjectionQuery),
-    responses(
-        (status = 200, description = "The user.", body = ScimUser),
-    )
+    responses((status = 200, description = "The user.", body = ScimUser))
 )]
 #[get("/api/scim/v2/Users/{id}")]
-async fn get_user(
-    site: web::Data<Site>,
-    access: Access<ScimRead>,
-    request: HttpRequest,
-    id: web::Path<String>,
-) -> Answer {
-    let id = user_id(&id)?;
-    let user = access.read(async move |_, tx| users::get(tx, &id).await).await?;
-    Ok(user_answer(StatusCode::OK, user, &site, &request))
+async fn get_user(call: Call<ScimRead>) -> Answer {
+    let id: UserId = resource_id(&call)?;
+    let user = call.read(async move |_, tx| users::get(tx, &id).await).await?;
+    Ok(user_answer(StatusCode::OK, user, &call))
 }
 
 /// Replace a user
 ///
-/// RFC 7644 §3.5.1: attributes that are not sent are removed, `active` aside, which stays as it is. One
-/// that changes nothing leaves `meta.lastModified` alone.
+/// RFC 7644, section 3.5.1: removes attributes that are not sent, except `active`. A request that changes nothing
+/// keeps `meta.lastModified`.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(ProjectionQuery),
     request_body = ScimUserBody,
-    responses(
-        (status = 200, description = "The user as it is now.", body = ScimUser),
-    )
+    responses((status = 200, description = "The updated user.", body = ScimUser))
 )]
 #[put("/api/scim/v2/Users/{id}")]
-async fn replace_user(
-    site: web::Data<Site>,
-    access: Access<ScimWrite>,
-    request: HttpRequest,
-    id: web::Path<String>,
-    body: ScimJson,
-) -> Answer {
+async fn replace_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let draft = UserDraft::read(&body.0)?;
     draft.require_user_name()?;
-    let id = user_id(&id)?;
+    let id: UserId = resource_id(&call)?;
     let replace = async move |ctx: &Ctx, tx: &mut Tx| users::replace(ctx, tx, &id, draft).await;
-    change_user(&site, &access, &request, replace).await
+    change_user(&call, replace).await
 }
 
-/// Change a user
+/// Update a user
 ///
-/// RFC 7644 §3.5.2: all operations, or none of them. A replace through a filter of nothing but `eq` that
-/// matches no value makes that value; any other such filter is 400 noTarget. Removing what is not there
-/// succeeds. A patch that changes nothing leaves `meta.lastModified` alone.
+/// RFC 7644, section 3.5.2: applies all operations or none. A `replace` whose value filter consists only of `eq`
+/// comparisons and matches nothing adds that value; any other filter without a match is 400 noTarget. Removing an
+/// absent attribute succeeds. A request that changes nothing keeps `meta.lastModified`.
 #[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
     params(ProjectionQuery),
     request_body(content(
         (ScimPatch = "application/scim+json", example = json!({
@@ -216,54 +182,38 @@ async fn replace_user(
             ]
         })),
     )),
-    responses(
-        (status = 200, description = "The user as it is now.", body = ScimUser),
-    )
+    responses((status = 200, description = "The updated user.", body = ScimUser))
 )]
 #[patch("/api/scim/v2/Users/{id}")]
-async fn patch_user(
-    site: web::Data<Site>,
-    access: Access<ScimWrite>,
-    request: HttpRequest,
-    id: web::Path<String>,
-    body: ScimJson,
-) -> Answer {
+async fn patch_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let patch = Patch::read(&USERS, &body.0)?;
-    let id = user_id(&id)?;
+    let id: UserId = resource_id(&call)?;
     let apply = async move |ctx: &Ctx, tx: &mut Tx| users::patch(ctx, tx, &id, &patch).await;
-    change_user(&site, &access, &request, apply).await
+    change_user(&call, apply).await
 }
 
 /// Changes a user with an audit entry, and answers the user as it is then.
 async fn change_user(
-    site: &Site,
-    access: &Access<ScimWrite>,
-    request: &HttpRequest,
+    call: &Call<ScimWrite>,
     change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<ChangedUser, Error> + Send + 'static,
 ) -> Answer {
-    let changed = access.write(async move |ctx: &Ctx, tx: &mut Tx| {
+    let changed = call.write(async move |ctx: &Ctx, tx: &mut Tx| {
         let changed = change(ctx, tx).await?;
         let events = events::user_changed(&changed);
         Ok::<_, Error>(Audited::of_changes(changed.user, events))
     });
-    Ok(user_answer(StatusCode::OK, changed.await?, site, request))
+    Ok(user_answer(StatusCode::OK, changed.await?, call))
 }
 
 /// Delete a user
 ///
-/// RFC 7644 §3.6: gone from every answer, shut out, out of all groups. Its names are free again; who is
-/// created with them gets another id.
-#[utoipa::path(
-    tag = "SCIM",
-    security(("scimToken" = [])),
-    responses(
-        (status = 204, description = "It is gone."),
-    )
-)]
+/// RFC 7644, section 3.6: removes the user from all responses and groups and ends all access. The user name is free
+/// again; a user created with it gets another ID.
+#[utoipa::path(responses((status = 204, description = "Deleted.")))]
 #[delete("/api/scim/v2/Users/{id}")]
-async fn delete_user(access: Access<ScimWrite>, id: web::Path<String>) -> Answer {
-    let id = user_id(&id)?;
-    let deleted = access.write(async move |ctx, tx| {
+async fn delete_user(call: Call<ScimWrite>) -> Answer {
+    let id: UserId = resource_id(&call)?;
+    let deleted = call.write(async move |ctx, tx| {
         let user = users::delete(ctx, tx, &id).await?;
         Ok::<_, Error>(Audited::new((), events::user_deleted(&user)))
     });
@@ -271,14 +221,9 @@ async fn delete_user(access: Access<ScimWrite>, id: web::Path<String>) -> Answer
     Ok(no_content())
 }
 
-/// An id that cannot be one is as unknown as any other.
-fn user_id(text: &str) -> Result<UserId, Error> {
-    text.parse().map_err(|_| Error::NotFound)
-}
-
-fn user_answer(status: StatusCode, user: User, site: &Site, request: &HttpRequest) -> HttpResponse {
-    let root = root(site);
-    let projection = Params::of_query(request.query_string()).projection(&USERS);
+fn user_answer<P: Permission>(status: StatusCode, user: User, call: &Call<P>) -> HttpResponse {
+    let root = root(&call.site);
+    let projection = Params::of_query(call.request.query_string()).projection(&USERS);
     let location = user.location(&root);
     let mut text = String::with_capacity(1024);
     write_user(user, &projection, &root, &mut text);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use actix_web::{HttpResponse, delete, get, post, web};
+use actix_web::{delete, get, post, web};
 use audit::{
     Audited, Event,
     events::saml::{DomainRemoved, DomainVerified},
@@ -15,38 +15,37 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Site, me::factors::Deleted, openapi::values},
+    api::{Answer, Call, Site, me::factors::Deleted, openapi::values},
     dns,
 };
 use gate::{
-    access::Access,
     body::answer,
     errors::{Code, Problem},
     permissions::{Administer, AdministerInPerson},
     step_up::{SsoProviderChange, StepUp},
 };
 
-/// What proves a domain.
+/// The DNS record that verifies a domain.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DomainRecord)]
 struct ShownRecord {
-    /// `_gatehouse.` and the domain.
+    /// `_gatehouse.` followed by the domain.
     name: String,
     /// `TXT`
     #[serde(rename = "type")]
     #[schema(value_type = values::DnsRecordType)]
     kind: &'static str,
-    /// The same as long as this installation has the key that it was made with.
+    /// Stays the same until the installation's master key is retired.
     value: String,
 }
 
-/// A domain of e-mail addresses.
+/// An email domain.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Domain)]
 struct ShownDomain {
     domain: String,
-    /// `VERIFIED`: people with its addresses are led to the tenant's identity provider. `UNVERIFIED`: not yet.
+    /// `VERIFIED`: the sign-in page sends users of the domain to the tenant's identity provider. `UNVERIFIED`: not yet.
     #[schema(value_type = values::DomainStatus)]
     status: &'static str,
     /// `DNS` or `OPERATOR`.
@@ -56,16 +55,16 @@ struct ShownDomain {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     verified_at: Option<Timestamp>,
-    /// Identity providers of the tenant that speak for it.
+    /// SSO connections of the tenant with this domain.
     providers: Vec<String>,
-    /// The record of the DNS that proves it.
+    /// The DNS record that verifies it.
     record: ShownRecord,
 }
 
 /// The tenant's domains.
 #[derive(Serialize, ToSchema)]
 struct DomainList {
-    /// Those of its identity providers and those that it has proved, by name.
+    /// Domains of SSO connections and verified domains, by name.
     domains: Vec<ShownDomain>,
 }
 
@@ -77,7 +76,7 @@ struct DomainUse {
 }
 
 /// All domains that the tenant has to do with.
-async fn ties(tx: &mut Tx) -> Result<BTreeMap<EmailDomain, DomainUse>, kernel::StoreError> {
+async fn ties(tx: &mut Tx) -> kernel::StoreResult<BTreeMap<EmailDomain, DomainUse>> {
     let mut ties: BTreeMap<EmailDomain, DomainUse> = BTreeMap::new();
     for provider in tx.providers().await? {
         for domain in provider.email_domains {
@@ -116,59 +115,53 @@ fn domain_of(text: &str) -> Result<EmailDomain, Problem> {
 
 /// List domains
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses((status = 200, description = "Those of identity providers, and those that were proved.", body = DomainList))
+    responses((status = 200, description = "Domains of SSO connections and verified domains.", body = DomainList))
 )]
 #[get("/api/settings/domains")]
-pub(crate) async fn list_domains(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-) -> Result<HttpResponse, Problem> {
-    let ties = access.read(async |_: &Ctx, tx: &mut Tx| ties(tx).await).await?;
-    let domains = ties.iter().map(|(domain, tie)| shown_domain(&site, access.tenant(), domain, tie));
+pub(crate) async fn list_domains(call: Call<Administer>) -> Answer {
+    let ties = call.read(async |_: &Ctx, tx: &mut Tx| ties(tx).await).await?;
+    let domains = ties.iter().map(|(domain, tie)| shown_domain(&call.site, call.tenant(), domain, tie));
     Ok(answer(&DomainList { domains: domains.collect::<Result<_, _>>()? }))
 }
 
-/// Prove a domain
+/// Verify a domain
 ///
-/// Looks for the record in the DNS, now. Keep it: it is read again every 30 days. A domain has one owner. Needs a fresh proof
-/// (`SSO_PROVIDER_CHANGE`).
+/// Looks up the DNS record now. Keep the record: the server checks it again every 30 days. A domain belongs to one
+/// tenant. Requires a step-up (`SSO_PROVIDER_CHANGE`).
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = [])),
-    params(("domain" = String, Path, description = "A domain of one of the tenant's identity providers.")),
+    params(("domain" = String, Path, description = "Domain of one of the tenant's SSO connections.")),
     responses(
-        (status = 200, description = "The domain, which is the tenant's.", body = ShownDomain),
+        (status = 200, description = "The verified domain.", body = ShownDomain),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no identity provider for this domain."),
-        (status = 409, description = "CONFLICT, reason DNS_RECORD_MISSING; DNS_UNAVAILABLE: there was no answer; DOMAIN_TAKEN: another tenant has proved it."),
+        (status = 404, description = "The tenant has no SSO connection with this domain."),
+        (status = 409, description = "CONFLICT with reason DNS_RECORD_MISSING, DNS_UNAVAILABLE (no response from DNS) or DOMAIN_TAKEN (another tenant verified the domain)."),
         (status = 429, description = "RATE_LIMITED, with header Retry-After."),
     )
 )]
 #[post("/api/settings/domains/{domain}/verify")]
 pub(crate) async fn verify_domain(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     proof: StepUp<SsoProviderChange>,
     domain: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let domain = domain_of(&domain)?;
-    let known = access.read(async |_: &Ctx, tx: &mut Tx| ties(tx).await).await?;
+    let known = call.read(async |_: &Ctx, tx: &mut Tx| ties(tx).await).await?;
     let tie = known.get(&domain).ok_or_else(Problem::not_found)?;
     let was_proved = tie.verified.is_some();
     if !was_proved {
-        access.attempt(attempts::look_up(access.tenant())).await?;
-        let found = access.aside(site.dns.proofs(&domain)).await?;
-        proved(&site, access.tenant(), &domain, found)?;
+        call.attempt(attempts::look_up(call.tenant())).await?;
+        let found = call.aside(call.site.dns.proofs(&domain)).await?;
+        proved(&call.site, call.tenant(), &domain, found)?;
     }
     let wanted = domain.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
         Ok::<_, Problem>(own(ctx, tx, &wanted, was_proved).await?.with(spending.events()?))
     };
-    let tie = access.write(work).await?;
-    Ok(answer(&shown_domain(&site, access.tenant(), &domain, &tie)?))
+    let tie = call.write(work).await?;
+    Ok(answer(&shown_domain(&call.site, call.tenant(), &domain, &tie)?))
 }
 
 /// Makes the tenant the owner of a domain whose record was found just now, or `was_proved` before.
@@ -216,26 +209,25 @@ fn proved(
     Err(Problem::new(Code::Conflict, problem).reason("DNS_RECORD_MISSING"))
 }
 
-/// Give up a domain
+/// Release a domain
 ///
-/// From now on nobody is led to this tenant by it, and another tenant may prove it. Identity providers keep it. Needs a fresh proof
-/// (`SSO_PROVIDER_CHANGE`).
+/// Users of the domain are no longer sent to this tenant's identity provider, and another tenant can verify the
+/// domain. SSO connections keep it. Requires a step-up (`SSO_PROVIDER_CHANGE`).
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = [])),
-    params(("domain" = String, Path, description = "A domain that the tenant has proved.")),
+    params(("domain" = String, Path, description = "Domain that the tenant verified.")),
     responses(
-        (status = 200, description = "It is the tenant's no more.", body = Deleted),
+        (status = 200, description = "Released.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has not proved this domain."),
+        (status = 404, description = "The tenant has not verified this domain."),
     )
 )]
 #[delete("/api/settings/domains/{domain}")]
 pub(crate) async fn delete_domain(
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     proof: StepUp<SsoProviderChange>,
     domain: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let domain = domain_of(&domain)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
@@ -243,6 +235,6 @@ pub(crate) async fn delete_domain(
         let event = Event::new(domain.as_str(), &DomainRemoved {});
         Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))
     };
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }

@@ -1,4 +1,4 @@
-//! The keys of checkpoints of this installation.
+//! Checkpoint keys of this installation.
 
 use audit::log::CheckpointKeys;
 

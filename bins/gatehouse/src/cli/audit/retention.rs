@@ -1,4 +1,4 @@
-//! How long entries are kept, and the removal of those whose time is over.
+//! Retention of audit entries, and purging of entries past it.
 
 use audit::{
     Audited, EntryKeys, Event, EventData, StoredEntry, Unaudited,
@@ -25,12 +25,12 @@ use crate::{
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// Findings that a refusal names.
+/// Findings that an error message lists.
 const NAMED: usize = 5;
 
-const NO_KEY: StoreError = StoreError::Aborted("there is no key to sign with: set GATEHOUSE_MASTER_KEY");
+const NO_KEY: StoreError = StoreError::Aborted("No key to sign with: set GATEHOUSE_MASTER_KEY");
 const NOT_LATER: StoreError = StoreError::Aborted(
-    "the clock says that it is not later than the retention that was set last: set it right first",
+    "The clock is behind the time of the last retention setting: correct the clock first",
 );
 
 pub(crate) async fn retain(
@@ -57,32 +57,32 @@ pub(crate) async fn retain(
     };
     office.write(&tenant.id, set).await?;
     let said = match days {
-        None => format!("entries of {} are kept for ever", tenant.slug),
+        None => format!("Entries of {} are kept forever", tenant.slug),
         Some(days) => format!(
-            "entries of {} are kept for {days} days; gatehouse audit drop drops older ones",
+            "Entries of {} are kept for {days} days. Purge older ones with gatehouse audit purge",
             tenant.slug
         ),
     };
     Ok(Report::new(json!({ "days": days }), said))
 }
 
-/// The keys that verify a log before something of it is removed.
+/// Keys that verify a log before entries are purged.
 struct Keys<'k> {
     checkpoints: &'k [CheckpointKey],
     entries: &'k EntryKeys,
     retired: &'k [String],
 }
 
-/// What may be removed.
+/// Entries that may be purged.
 struct RetentionPlan {
     days: u32,
-    /// The first place that no removal before has removed.
+    /// First position that no earlier purge removed.
     from: u64,
     old: Option<Removable>,
 }
 
-/// Declares first what is dropped, in the log and signed; then removes it piece by piece. What a run before has left is
-/// removed too. Nothing is removed from a log that is not what was sealed: the rest would prove less.
+/// Records and signs what will be purged, then removes it in batches. Also removes what an interrupted run left. Purges
+/// nothing from a log that was changed after sealing, because the rest would prove less.
 pub(crate) async fn purge_old(
     tenant: &str,
     retired: &[String],
@@ -114,7 +114,7 @@ pub(crate) async fn purge_old(
             some => removed += some,
         }
     }
-    let said = format!("{removed} entries of {} dropped; the log begins at {before}", tenant.slug);
+    let said = format!("Purged {removed} entries of {}. The log begins at {before}", tenant.slug);
     Ok(Report::new(json!({ "dropped": removed, "beforeSequence": before }), said))
 }
 
@@ -137,7 +137,7 @@ async fn declare(
     Ok(office.write(&tenant.id, declare).await?)
 }
 
-/// What may be removed, or why nothing may be: seen at one moment.
+/// Decides in one snapshot which entries may be purged.
 async fn plan(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>, now: Timestamp) -> Result<RetentionPlan> {
     let id = tenant.id.as_str();
     let days = signed_retention(tx, tenant, keys).await?;
@@ -155,13 +155,13 @@ async fn plan(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>, now: Timestamp) -> 
 fn not_what_was_sealed(slug: &str, count: usize, findings: &[Finding]) -> String {
     let named: Vec<_> = findings.iter().take(NAMED).map(ToString::to_string).collect();
     format!(
-        "the log of {slug} is not what was sealed, and nothing is dropped from it; {count} findings (gatehouse audit verify \
-         names them): {}",
+        "The log of {slug} was changed after it was sealed, so nothing is purged. {count} findings (list them with \
+         gatehouse audit verify): {}",
         named.join("; ")
     )
 }
 
-/// Days that entries are kept, as a signed statement says. A database that says something else was changed.
+/// Returns the retention in days from the newest signed statement. Fails if the database disagrees with it.
 async fn signed_retention(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>) -> Result<u32> {
     let (id, slug) = (tenant.id.as_str(), &tenant.slug);
     let days = tx.audit_days().await?;
@@ -171,30 +171,34 @@ async fn signed_retention(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>) -> Resu
     let entry = tx.newest_of_action(AuditRetentionChanged::CODE).await?;
     let refusal = if newest_number.is_none() {
         match days {
-            None => format!("entries of {slug} are kept for ever: say gatehouse audit retain first"),
+            None => {
+                format!("Entries of {slug} are kept forever. Set a retention first: gatehouse audit retain")
+            }
             Some(_) => format!(
-                "the retention of {slug} is not signed: look whether it is right, and say gatehouse audit retain again"
+                "The retention of {slug} is not signed. Check it and set it again: gatehouse audit retain"
             ),
         }
     } else if settings.unsigned().last() == newest_number.as_ref() {
         format!(
-            "the retention of {slug}: no known key has signed it; look whether it is right, and say gatehouse audit retain again"
+            "The retention of {slug} is signed by an unknown key. Check it and set it again: gatehouse audit retain"
         )
     } else if let Some(number) = settings.misplaced().first() {
         format!(
-            "the retention of {slug}: retention setting {number} is older than one before it, so somebody has brought it back; \
-             nothing is dropped while it is there"
+            "The retention of {slug}: setting {number} is older than the one before it, so somebody restored it. Nothing is \
+             purged while it exists."
         )
     } else {
         match settings.newest() {
-            None => format!("entries of {slug} are kept for ever: say gatehouse audit retain first"),
+            None => {
+                format!("Entries of {slug} are kept forever. Set a retention first: gatehouse audit retain")
+            }
             Some(stated) => return Ok(in_force(tenant, stated, days, entry.as_ref(), keys.entries)?),
         }
     };
     Err(refusal.into())
 }
 
-/// The days of the newest statement, unless the log or the database says otherwise.
+/// Returns the days of the newest statement. Fails if the log or the database disagrees.
 fn in_force(
     tenant: &Tenant,
     stated: &Retention,
@@ -209,24 +213,25 @@ fn in_force(
     };
     if let Some(forged) = entry.filter(|entry| !is_authentic(entry)) {
         return Err(format!(
-            "the retention of {slug}: {} says that it was changed, and its MAC does not prove who wrote that; nothing is \
-             dropped while it is there",
+            "The retention of {slug}: entry {} records a change but has no valid MAC. Nothing is purged while it exists.",
             forged.id
         ));
     }
     if let Some(newer) = entry.filter(|entry| entry.timestamp > stated.at) {
         return Err(format!(
-            "the retention of {slug} was set at {}, and the statement that says so is gone: nothing is dropped before \
-             gatehouse audit retain has said it again",
+            "The retention of {slug} was set at {}, but its signed statement is missing. Set it again: gatehouse audit \
+             retain",
             newer.timestamp
         ));
     }
     if stated.days != days {
         return Err(format!(
-            "the retention of {slug} was changed in the database: it is {days:?} days there, and {:?} were set at {}; \
-             nothing is dropped before gatehouse audit retain has said it again",
+            "The retention of {slug} was changed in the database to {days:?} days; {:?} were set at {}. Set it again: \
+             gatehouse audit retain",
             stated.days, stated.at
         ));
     }
-    days.ok_or_else(|| format!("entries of {slug} are kept for ever: say gatehouse audit retain first"))
+    days.ok_or_else(|| {
+        format!("Entries of {slug} are kept forever. Set a retention first: gatehouse audit retain")
+    })
 }

@@ -1,10 +1,10 @@
-//! Looks for audit entries that wait to be sealed and should not.
+//! Finds audit entries that should have been sealed.
 
 use audit::{
     EntryKeys,
     log::{AT_ONCE, SealStore},
 };
-use kernel::{Env, StoreError, TenantId, Timestamp};
+use kernel::{Env, StoreError, StoreResult, TenantId, Timestamp};
 use store::{Across, DatabaseUrl, Store, Tx};
 use tokio::time::timeout;
 
@@ -12,17 +12,17 @@ use super::findings::{Findings, PATIENCE};
 use crate::config::Settings;
 
 const CHECK: &str = "audit log";
-/// Tenants whose waiting audit entries are looked at.
+/// Tenants that are checked.
 const MAX_TENANTS: usize = 1000;
-/// How long an entry may wait, in milliseconds: a server seals it after a second.
+/// Milliseconds after which an unsealed entry is a problem; a server seals within about a second.
 const LONG: i64 = 60_000;
 
-/// Entries that are not sealed yet.
+/// Unsealed entries.
 #[derive(Default)]
 struct UnsealedEntries {
-    /// Entries whose MAC does not prove who wrote them: they are never sealed.
+    /// Entries without a valid MAC, which are never sealed.
     unauthenticated: usize,
-    /// When the oldest was written, of those that wait first in their logs.
+    /// Time of the oldest entry among the first unsealed ones of each log.
     oldest: Option<Timestamp>,
 }
 
@@ -37,15 +37,15 @@ pub(crate) async fn examine(findings: &mut Findings, settings: &Settings, env: &
         return;
     }
     let Ok(store) = Store::open(&settings.database_url, 1, EntryKeys::none()) else { return };
-    // An error was said by the check of the database already.
+    // The check of the database reports errors.
     let Ok(Ok(waiting)) = timeout(PATIENCE, waiting(&store, &keys)).await else { return };
     match waiting.unauthenticated {
-        0 => findings.ok(CHECK, "all entries that wait to be sealed are authentic"),
+        0 => findings.ok(CHECK, "all unsealed entries have a valid MAC"),
         count => findings.fail(
             CHECK,
             format!(
-                "{count} entries that wait to be sealed have no valid MAC: a server of a version before wrote them, or \
-                 somebody forged them; gatehouse audit verify names them"
+                "{count} unsealed entries have no valid MAC: an older version of the server wrote them, or somebody forged \
+                 them. List them with gatehouse audit verify"
             ),
         ),
     }
@@ -54,14 +54,14 @@ pub(crate) async fn examine(findings: &mut Findings, settings: &Settings, env: &
         findings.warn(
             CHECK,
             format!(
-                "entries have waited for {} s to be sealed: no server runs, or somebody stops it from sealing",
+                "entries have been unsealed for {} s: no server is running, or something prevents it from sealing",
                 age / 1000
             ),
         );
     }
 }
 
-async fn waiting(store: &Store, keys: &EntryKeys) -> Result<UnsealedEntries, StoreError> {
+async fn waiting(store: &Store, keys: &EntryKeys) -> StoreResult<UnsealedEntries> {
     let (mut all, mut after): (UnsealedEntries, Option<TenantId>) = Default::default();
     for _ in 0..MAX_TENANTS {
         let last = after.take();
@@ -76,7 +76,7 @@ async fn waiting(store: &Store, keys: &EntryKeys) -> Result<UnsealedEntries, Sto
             all.unauthenticated += usize::from(!is_valid);
         }
         let look = async move |tx: &mut Tx| tx.entry(&waiting.first).await;
-        // One that cannot be read is for `gatehouse audit verify` to tell.
+        // `gatehouse audit verify` reports entries that cannot be read.
         let first = store.read::<_, StoreError>(tenant.clone(), look).await.ok().flatten();
         all.oldest = [all.oldest, first.map(|first| first.timestamp)].into_iter().flatten().min();
         after = Some(tenant);

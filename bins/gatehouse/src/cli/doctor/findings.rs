@@ -1,4 +1,4 @@
-//! What the checks of an installation find.
+//! Findings of the checks.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use crate::cli::report::Report;
 
-/// How long the database may take to say what it is.
+/// Time limit of each database check.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Status {
     Ok,
-    /// It works, and will or may do harm.
+    /// Works, but may do harm.
     Warn,
-    /// It does not work.
+    /// Does not work.
     Fail,
 }
 
@@ -45,7 +45,7 @@ impl Findings {
         self.0.push((check, Status::Fail, says.into()));
     }
 
-    /// Warns of each problem, or says that all is well.
+    /// Adds a warning per problem, or `well` if there are none.
     pub(super) fn unless(&mut self, check: &'static str, problems: Vec<String>, well: impl Into<String>) {
         if problems.is_empty() {
             self.ok(check, well);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use audit::{Audited, Unaudited};
-use kernel::{Ctx, StoreError, TenantId};
+use kernel::{Ctx, StoreError, StoreResult, TenantId};
 use store::{Across, Tx};
 use tokio::time::{MissedTickBehavior, interval};
 use webhooks::Key;
@@ -41,7 +41,7 @@ impl Deliveries {
     }
 
     /// After an upgrade there may be types of events that filters match and that nobody knew of.
-    async fn route_again(&self) -> Result<(), StoreError> {
+    async fn route_again(&self) -> StoreResult<()> {
         let mut after: Option<TenantId> = None;
         loop {
             let last = after.clone();
@@ -57,7 +57,7 @@ impl Deliveries {
     }
 
     /// Takes away attempts that are older than 30 days, and those of subscriptions that were removed.
-    async fn purge_expired(&self) -> Result<(), StoreError> {
+    async fn purge_expired(&self) -> StoreResult<()> {
         let mut after: Option<Key> = None;
         loop {
             let last = after.clone();
@@ -74,7 +74,7 @@ impl Deliveries {
     }
 
     /// All of one that has to go, at a pace that leaves room for others.
-    async fn purge_one(&self, key: &Key) -> Result<(), StoreError> {
+    async fn purge_one(&self, key: &Key) -> StoreResult<()> {
         loop {
             let id = key.subscription.clone();
             let work = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -89,7 +89,7 @@ impl Deliveries {
     }
 
     /// Tells the newest checkpoints of logs that have grown, once an hour at most.
-    async fn publish(&self) -> Result<(), StoreError> {
+    async fn publish(&self) -> StoreResult<()> {
         let due_since = self.env.now().plus_millis(-HOUR);
         let mut after: Option<TenantId> = None;
         loop {
@@ -107,7 +107,7 @@ impl Deliveries {
     }
 }
 
-fn log_problem(problem: &'static str, done: Result<(), StoreError>) {
+fn log_problem(problem: &'static str, done: StoreResult<()>) {
     if let Err(error) = done {
         tracing::warn!(%error, "{problem}");
     }

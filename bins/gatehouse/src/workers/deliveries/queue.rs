@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use audit::{Audited, Event, EventData, Unaudited, events::webhooks::WebhookDisabled};
-use kernel::{Ctx, Env, StoreError, TenantId, Timestamp};
+use kernel::{Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
 use store::{Across, Store, Tx};
 use webhooks::{Batch, Key, Lease, LeaseOutcome, Queue};
 
@@ -46,7 +46,7 @@ impl StoreQueue {
 
 #[async_trait]
 impl Queue for StoreQueue {
-    async fn due(&self, lease: &Lease) -> Result<Vec<Key>, StoreError> {
+    async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>> {
         let ResumePoints { fresh: mut after, retries } = self.after();
         let look = async |across: &mut Across| across.with_retries(lease, retries.as_ref(), RETRIES).await;
         let found = self.store.across(look).await?;
@@ -67,13 +67,7 @@ impl Queue for StoreQueue {
         Ok(due)
     }
 
-    async fn take(
-        &self,
-        key: &Key,
-        lease: &Lease,
-        is_held: bool,
-        most: usize,
-    ) -> Result<LeaseOutcome, StoreError> {
+    async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome> {
         let (id, lease) = (key.subscription.clone(), lease.clone());
         if is_held {
             let read = async move |tx: &mut Tx| tx.take_webhook(&id, &lease, most).await;
@@ -88,7 +82,7 @@ impl Queue for StoreQueue {
         self.store.write(ctx(&self.env, &key.tenant), work).await
     }
 
-    async fn record(&self, batch: &Batch) -> Result<(), StoreError> {
+    async fn record(&self, batch: &Batch) -> StoreResult<()> {
         let kept = batch.clone();
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             let (mut events, mut disabled) = (Vec::new(), Vec::new());
@@ -114,7 +108,7 @@ impl Queue for StoreQueue {
         Ok(())
     }
 
-    async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> Result<(), StoreError> {
+    async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> StoreResult<()> {
         let mut tenants: BTreeMap<&TenantId, Vec<_>> = BTreeMap::new();
         for key in keys {
             tenants.entry(&key.tenant).or_default().push(key.subscription.clone());

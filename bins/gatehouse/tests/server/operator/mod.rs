@@ -5,6 +5,8 @@ mod burst;
 mod doctor;
 mod draining;
 mod keys;
+mod listings;
+mod manual;
 mod overload;
 mod roles;
 mod tls;

@@ -337,7 +337,7 @@ impl Server {
     pub(crate) fn write<T: Send + 'static>(
         &self,
         tenant: &TenantId,
-        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, kernel::StoreError> + Send + 'static,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> kernel::StoreResult<T> + Send + 'static,
     ) -> T {
         let unit = async move |ctx: &Ctx, tx: &mut Tx| {
             let done = work(ctx, tx).await?;

@@ -9,7 +9,7 @@ mod waiting;
 
 use std::collections::{HashMap, HashSet};
 
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreError, StoreResult, Timestamp};
 
 use self::erasures::Erasures;
 use super::{
@@ -97,7 +97,7 @@ pub async fn verify<S: VerifyStore + ?Sized>(
     tenant: &str,
     keys: VerifyKeys<'_>,
     mut known: Vec<Checkpoint>,
-) -> Result<Verified, StoreError> {
+) -> StoreResult<Verified> {
     known.sort_by_key(|checkpoint| checkpoint.size);
     let mut verifier = Verifier {
         store,
@@ -131,7 +131,7 @@ pub async fn verify<S: VerifyStore + ?Sized>(
 }
 
 impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
-    async fn run(&mut self) -> Result<(), StoreError> {
+    async fn run(&mut self) -> StoreResult<()> {
         let said = self.store.log().await;
         let said = self.readable(said, "audit_logs", "")?;
         let size = said.as_ref().map_or(0, Frontier::size);
@@ -175,12 +175,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// What was read; a finding where it is there and cannot be read.
-    fn readable<T>(
-        &mut self,
-        read: Result<T, StoreError>,
-        table: &'static str,
-        at: &str,
-    ) -> Result<Option<T>, StoreError> {
+    fn readable<T>(&mut self, read: StoreResult<T>, table: &'static str, at: &str) -> StoreResult<Option<T>> {
         match read {
             Err(StoreError::Corrupt(_)) => {
                 self.result.found(Finding::Unreadable { table, at: at.to_string() });
@@ -192,7 +187,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
 
     /// From where on entries must have a MAC. Unless somebody has signed that, all sealed ones may be of a version that made
     /// none: they are protected by the checkpoints.
-    async fn read_mac_start(&mut self) -> Result<(), StoreError> {
+    async fn read_mac_start(&mut self) -> StoreResult<()> {
         let note = self.store.mac_start().await;
         let Some(note) = self.readable(note, "audit_logs", "mac_start")?.flatten() else { return Ok(()) };
         match MacStart::verified(&note, self.tenant, self.keys.checkpoints) {
@@ -203,7 +198,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// The size of the newest checkpoint that is signed, from this size on. No other one says how long the log is.
-    async fn newest_signed(&mut self, size: u64) -> Result<Option<u64>, StoreError> {
+    async fn newest_signed(&mut self, size: u64) -> StoreResult<Option<u64>> {
         let (mut after, mut newest, mut unsigned) = (size.saturating_sub(1), None, None);
         loop {
             let some = self.store.checkpoints(after, MOST).await;

@@ -1,6 +1,6 @@
 //! What was removed: only what a signed declaration covers, and only when its retention was over.
 
-use kernel::StoreError;
+use kernel::StoreResult;
 
 use super::Verifier;
 use crate::log::{
@@ -16,7 +16,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     /// Reads what was removed, and answers before which place a version removed entries that signed no removals. That is
     /// believed only if a sealed entry of that version says so, or if a later signed removal begins there.
-    pub(super) async fn read_removals(&mut self) -> Result<u64, StoreError> {
+    pub(super) async fn read_removals(&mut self) -> StoreResult<u64> {
         self.read_retention().await?;
         let removals = self.store.removals().await;
         let removals = self.readable(removals, "audit_drops", "")?.unwrap_or_default();
@@ -60,7 +60,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// How long entries were kept, and from when on. A statement that is out of order was brought back by somebody.
-    async fn read_retention(&mut self) -> Result<(), StoreError> {
+    async fn read_retention(&mut self) -> StoreResult<()> {
         let notes = self.store.statements(Retention::KIND).await;
         let notes = self.readable(notes, "audit_statements", Retention::KIND)?.unwrap_or_default();
         self.retention = RetentionSettings::read(notes, self.tenant, self.keys.checkpoints);
@@ -84,7 +84,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         }
     }
 
-    async fn read_statements<T: Statement>(&mut self, name: &str) -> Result<Vec<(u64, T)>, StoreError> {
+    async fn read_statements<T: Statement>(&mut self, name: &str) -> StoreResult<Vec<(u64, T)>> {
         let notes = self.store.statements(T::KIND).await;
         let notes = self.readable(notes, "audit_statements", T::KIND)?.unwrap_or_default();
         let mut statements = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use data_encoding::BASE64;
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use super::{MOST, SealedRow, Verifier};
 use crate::log::{
@@ -18,7 +18,7 @@ const GROUPS_AT_ONCE: u64 = 16;
 
 impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     /// The places of a range. Where they cannot be read together, each is read by itself, so that the others are verified.
-    pub(super) async fn rows(&mut self, from: u64, to: u64) -> Result<Vec<SealedRow>, StoreError> {
+    pub(super) async fn rows(&mut self, from: u64, to: u64) -> StoreResult<Vec<SealedRow>> {
         let (mut rows, mut ranges) = (Vec::new(), vec![(from, to)]);
         while let Some((from, to)) = ranges.pop() {
             match self.store.sealed(from, to).await {
@@ -34,7 +34,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// A place whose entry cannot be read, with its hash if that can.
-    async fn unreadable_row(&mut self, sequence: u64) -> Result<Option<SealedRow>, StoreError> {
+    async fn unreadable_row(&mut self, sequence: u64) -> StoreResult<Option<SealedRow>> {
         self.result.found(Finding::Unreadable { table: "audit_entries", at: sequence.to_string() });
         let leaf = self.hashes(0, sequence, sequence + 1).await?.remove(&sequence);
         self.unreadable.extend(leaf.map(|_| sequence));
@@ -42,7 +42,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// Hashes of subtrees by their numbers; those that cannot be read are findings.
-    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> Result<HashMap<u64, Hash>, StoreError> {
+    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<HashMap<u64, Hash>> {
         let table = if level == 0 { "audit_sealed" } else { "audit_subtrees" };
         match self.store.hashes(level, from, to).await {
             Err(StoreError::Corrupt(_)) => {}
@@ -66,7 +66,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
 
     /// Looks at some groups. Of one that was dropped the hash is kept; one of which something is left is looked at like any
     /// other, as it was not removed yet.
-    pub(super) async fn groups(&mut self, size: u64) -> Result<(), StoreError> {
+    pub(super) async fn groups(&mut self, size: u64) -> StoreResult<()> {
         let from = self.log.size();
         let to = size.min(from - from % GROUP + GROUPS_AT_ONCE * GROUP);
         let hashes = self.hashes(1, from / GROUP, to / GROUP).await?;
@@ -92,7 +92,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// Goes on at the next place of which something is left: a size that somebody made up costs no walk over it.
-    async fn nothing_left(&mut self, from: u64, to: u64, size: u64) -> Result<(), StoreError> {
+    async fn nothing_left(&mut self, from: u64, to: u64, size: u64) -> StoreResult<()> {
         let next = self.store.next_place(to, size).await;
         let next = self.readable(next, "audit_sealed", &format!("after {to}"))?.flatten();
         let next = next.map_or(size, |next| (next - next % GROUP).max(to));
@@ -108,7 +108,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         end: u64,
         rows: Vec<SealedRow>,
         hash: Option<Hash>,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let before = self.log.clone();
         let (mut expected, mut is_whole, mut complete) = (first, true, None);
         for row in rows {
@@ -156,7 +156,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// A group by the hash that was kept of it.
-    async fn push_group(&mut self, hash: Hash) -> Result<(), StoreError> {
+    async fn push_group(&mut self, hash: Hash) -> StoreResult<()> {
         let mut completed = Vec::new();
         self.log.push_subtree(1, hash, |place, hash| completed.push((place, hash)));
         for (place, hash) in completed {
@@ -166,7 +166,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// Whether a larger subtree has the hash that was kept of it.
-    async fn subtree(&mut self, place: NodePosition, hash: Hash) -> Result<(), StoreError> {
+    async fn subtree(&mut self, place: NodePosition, hash: Hash) -> StoreResult<()> {
         if place.level < 2 || !self.is_known {
             return Ok(());
         }
@@ -180,7 +180,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 
     /// Compares the log with the checkpoints of its size.
-    async fn compare(&mut self) -> Result<(), StoreError> {
+    async fn compare(&mut self) -> StoreResult<()> {
         let size = self.log.size();
         if self.ahead.is_empty() && self.read < size {
             let some = self.store.checkpoints(size - 1, MOST).await;

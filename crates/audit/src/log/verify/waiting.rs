@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 
 use super::{MOST, Verifier};
 use crate::store::VerifyStore;
@@ -10,7 +10,7 @@ use crate::{MacProblem, StoredEntry, log::finding::Finding};
 
 impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     /// Looks at all entries that wait.
-    pub(super) async fn waiting(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn waiting(&mut self) -> StoreResult<()> {
         let mut after = String::new();
         loop {
             let ids = self.store.waiting(&after, MOST).await;
@@ -22,7 +22,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         }
     }
 
-    async fn check_waiting(&mut self, ids: Vec<String>) -> Result<(), StoreError> {
+    async fn check_waiting(&mut self, ids: Vec<String>) -> StoreResult<()> {
         let read = match self.store.entries_of(&ids).await {
             Err(StoreError::Corrupt(_)) => None,
             read => Some(read?),

@@ -8,7 +8,7 @@ use credentials::TicketStore;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::LinkStore;
-use kernel::{StoreError, Timestamp, UserId};
+use kernel::{StoreError, StoreResult, Timestamp, UserId};
 use scim_core::{MAX_MEMBERSHIPS, Membership, Query, ResourcePage, User, UserStore, fold};
 use stepup::StepUpStore;
 
@@ -33,11 +33,7 @@ pub(crate) use rows::{UserRow, json_text};
 
 impl Tx {
     /// Keeps a new user in this role; `false` when its name or sign-in address is taken.
-    pub(crate) async fn insert_user_as(
-        &mut self,
-        user: &User,
-        role: &'static str,
-    ) -> Result<bool, StoreError> {
+    pub(crate) async fn insert_user_as(&mut self, user: &User, role: &'static str) -> StoreResult<bool> {
         let tenant = self.tenant.clone();
         let row = NewUserRow::of(&tenant, user, role)?;
         let query = diesel::insert_into(users::table).values(row).on_conflict_do_nothing();
@@ -49,7 +45,7 @@ impl Tx {
         Ok(inserted)
     }
 
-    fn index_sign_in_name(&mut self, user: &User) -> Result<(), StoreError> {
+    fn index_sign_in_name(&mut self, user: &User) -> StoreResult<()> {
         if let Some(email_key) = sign_in_email_key(user) {
             let row =
                 SignInNameRow { email_key, tenant_id: self.tenant.to_string(), user_id: user.id.to_string() };
@@ -58,7 +54,7 @@ impl Tx {
         Ok(())
     }
 
-    async fn unindex_sign_in_name(&mut self, user: &User) -> Result<(), StoreError> {
+    async fn unindex_sign_in_name(&mut self, user: &User) -> StoreResult<()> {
         if let Some(key) = sign_in_email_key(user) {
             let row = sign_in_names::table.find((key, self.tenant.as_str()));
             change_unaudited!(self, Unaudited::PartOfChange, c => diesel::delete(row).execute(c).await)?;
@@ -67,19 +63,19 @@ impl Tx {
     }
 
     /// Shuts a person out: sessions end, and what was about to become one.
-    pub(crate) async fn shut_out(&mut self, user: &UserId, at: Timestamp) -> Result<(), StoreError> {
+    pub(crate) async fn shut_out(&mut self, user: &UserId, at: Timestamp) -> StoreResult<()> {
         self.end_sessions(user, at, None).await?;
         self.revoke_grants(user, at).await?;
         self.void_invitations(user).await
     }
 
     /// Voids what was issued for the address and role that a user had: links, and sign-ins between two steps.
-    pub(crate) async fn void_invitations(&mut self, user: &UserId) -> Result<(), StoreError> {
+    pub(crate) async fn void_invitations(&mut self, user: &UserId) -> StoreResult<()> {
         self.drop_tickets(user).await?;
         self.drop_links(user).await
     }
 
-    fn index_emails(&mut self, user: &User) -> Result<(), StoreError> {
+    fn index_emails(&mut self, user: &User) -> StoreResult<()> {
         for (position, email) in (0..).zip(user.emails()) {
             let row = EmailRow {
                 tenant_id: self.tenant.to_string(),
@@ -92,7 +88,7 @@ impl Tx {
         Ok(())
     }
 
-    async fn unindex_emails(&mut self, user: &UserId) -> Result<(), StoreError> {
+    async fn unindex_emails(&mut self, user: &UserId) -> StoreResult<()> {
         let emails = user_emails::table
             .filter(user_emails::tenant_id.eq(self.tenant.as_str()))
             .filter(user_emails::user_id.eq(user.as_str()));
@@ -101,7 +97,7 @@ impl Tx {
     }
 
     /// The user of a row, with its groups.
-    async fn with_groups(&mut self, row: Option<UserRow>) -> Result<Option<User>, StoreError> {
+    async fn with_groups(&mut self, row: Option<UserRow>) -> StoreResult<Option<User>> {
         let Some(row) = row else { return Ok(None) };
         let has_groups = row.has_groups;
         let mut user = User::try_from(row)?;
@@ -113,7 +109,7 @@ impl Tx {
 
     /// Reads the groups of these users, however many, by one statement; `false` when those of several are
     /// too many to be read.
-    async fn add_groups(&mut self, users: &mut [User]) -> Result<bool, StoreError> {
+    async fn add_groups(&mut self, users: &mut [User]) -> StoreResult<bool> {
         let ids: Vec<_> = users.iter().map(|user| user.id.to_string()).collect();
         let most = if users.len() > 1 { i64::from(MAX_MEMBERSHIPS) } else { i64::from(u32::MAX) };
         let query = group_members::table
@@ -143,7 +139,7 @@ impl Tx {
 
 #[async_trait]
 impl UserStore for Tx {
-    async fn user(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
+    async fn user(&mut self, id: &UserId) -> StoreResult<Option<User>> {
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> =
@@ -151,7 +147,7 @@ impl UserStore for Tx {
         self.with_groups(row).await
     }
 
-    async fn user_for_update(&mut self, id: &UserId) -> Result<Option<User>, StoreError> {
+    async fn user_for_update(&mut self, id: &UserId) -> StoreResult<Option<User>> {
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> = lock!(self, for_update, first, query.select(UserRow::as_select()))?;
@@ -159,7 +155,7 @@ impl UserStore for Tx {
         self.with_groups(row).await
     }
 
-    async fn user_of_name(&mut self, key: &str) -> Result<Option<User>, StoreError> {
+    async fn user_of_name(&mut self, key: &str) -> StoreResult<Option<User>> {
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             .filter(users::user_name_key.eq(key))
@@ -169,7 +165,7 @@ impl UserStore for Tx {
         self.with_groups(row).await
     }
 
-    async fn user_of_sign_in_email(&mut self, key: &str) -> Result<Option<UserId>, StoreError> {
+    async fn user_of_sign_in_email(&mut self, key: &str) -> StoreResult<Option<UserId>> {
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             .filter(users::sign_in_email_key.eq(key))
@@ -178,7 +174,7 @@ impl UserStore for Tx {
         id.map(|id| id.parse().map_err(|error| corrupt("users.id", error))).transpose()
     }
 
-    async fn find_users(&mut self, query: &Query, groups: bool) -> Result<ResourcePage<User>, StoreError> {
+    async fn find_users(&mut self, query: &Query, groups: bool) -> StoreResult<ResourcePage<User>> {
         let slice = Slice::of(query);
         let of = FilterScope { kind: Kind::Users, dialect: self.db.dialect(), tenant: &self.tenant };
         let count = users::table.filter(of.matching(query.filter.as_ref())).count();
@@ -195,11 +191,11 @@ impl UserStore for Tx {
         Ok(found)
     }
 
-    async fn insert_user(&mut self, user: &User) -> Result<bool, StoreError> {
+    async fn insert_user(&mut self, user: &User) -> StoreResult<bool> {
         self.insert_user_as(user, directory::Role::Member.as_str()).await
     }
 
-    async fn update_user(&mut self, before: &User, after: &User) -> Result<(), StoreError> {
+    async fn update_user(&mut self, before: &User, after: &User) -> StoreResult<()> {
         let update = UserUpdate {
             tenant_id: self.tenant.to_string(),
             id: after.id.to_string(),
@@ -229,7 +225,7 @@ impl UserStore for Tx {
         Ok(())
     }
 
-    async fn delete_user(&mut self, user: &User, at: Timestamp) -> Result<(), StoreError> {
+    async fn delete_user(&mut self, user: &User, at: Timestamp) -> StoreResult<()> {
         let row =
             users::table.find((self.tenant.as_str(), user.id.as_str())).filter(users::deleted_at.is_null());
         self.held = None;

@@ -2,7 +2,7 @@
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
-use kernel::{StoreError, TenantId, Timestamp};
+use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 use scim_core::{Attributes, User};
 use serde_json::{Map, Value};
 
@@ -121,7 +121,7 @@ pub(crate) use insert_email;
 
 impl<'a> NewUserRow<'a> {
     /// The row of a new user in this role.
-    pub(crate) fn of(tenant: &'a TenantId, user: &'a User, role: &'static str) -> Result<Self, StoreError> {
+    pub(crate) fn of(tenant: &'a TenantId, user: &'a User, role: &'static str) -> StoreResult<Self> {
         Ok(Self {
             tenant_id: tenant.as_str(),
             id: user.id.as_str(),
@@ -141,7 +141,7 @@ impl<'a> NewUserRow<'a> {
 
 impl UserChanges {
     /// What makes one of the other.
-    pub(crate) fn between(before: &User, after: &User) -> Result<Self, StoreError> {
+    pub(crate) fn between(before: &User, after: &User) -> StoreResult<Self> {
         let renamed = before.user_name != after.user_name;
         let changed = before.attributes != after.attributes;
         let address = sign_in_email_key(after);
@@ -163,7 +163,7 @@ pub(crate) fn sign_in_email_key(user: &User) -> Option<String> {
     user.sign_in_email().map(|email| email.key())
 }
 
-pub(crate) fn json_text(members: &Map<String, Value>) -> Result<JsonText, StoreError> {
+pub(crate) fn json_text(members: &Map<String, Value>) -> StoreResult<JsonText> {
     let text = serde_json::to_string(members).map_err(|error| corrupt("users.attributes", error))?;
     Ok(JsonText(text))
 }
@@ -171,7 +171,7 @@ pub(crate) fn json_text(members: &Map<String, Value>) -> Result<JsonText, StoreE
 impl TryFrom<UserRow> for User {
     type Error = StoreError;
 
-    fn try_from(row: UserRow) -> Result<Self, StoreError> {
+    fn try_from(row: UserRow) -> StoreResult<Self> {
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("users.id", error))?,
             user_name: row.user_name,

@@ -147,9 +147,6 @@ async fn what_is_claimed_is_kept_with_the_unit_of_work_or_not_at_all() {
     .await;
 }
 
-async fn wanted_is_kept(
-    store: &mut dyn Saml,
-    request: &::saml_sp::Request,
-) -> Result<(), kernel::StoreError> {
+async fn wanted_is_kept(store: &mut dyn Saml, request: &::saml_sp::Request) -> kernel::StoreResult<()> {
     store.insert_request(request).await
 }

@@ -14,7 +14,7 @@ use ::saml_sp::{
     RequestId, RequestStore, Source, VerifiedDomain, memory::MemoryStore,
 };
 use audit::{Audited, Unaudited};
-use kernel::{Ctx, Env, Id, StoreError, TenantId, Timestamp};
+use kernel::{Ctx, Env, Id, StoreError, StoreResult, TenantId, Timestamp};
 use store::{Tx, testing::Kind};
 
 use crate::support::{World, world};
@@ -55,8 +55,8 @@ impl Place {
     async fn of<T: Send + 'static>(
         &self,
         tenant: &TenantId,
-        work: impl AsyncFnOnce(&mut dyn Saml) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl AsyncFnOnce(&mut dyn Saml) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         match &self.at {
             At::Database(world) => {
                 Box::pin(world.change(tenant, async move |_, tx: &mut Tx| work(tx).await)).await
@@ -68,7 +68,7 @@ impl Place {
     /// One of the tenant that the place is about.
     async fn work<T: Send + 'static>(
         &self,
-        work: impl AsyncFnOnce(&mut dyn Saml) -> Result<T, StoreError> + Send + 'static,
+        work: impl AsyncFnOnce(&mut dyn Saml) -> StoreResult<T> + Send + 'static,
     ) -> T {
         self.of(&self.tenant, work).await.unwrap()
     }
@@ -173,8 +173,8 @@ fn verified(env: &dyn Env, text: &str, method: Method) -> VerifiedDomain {
 /// A unit of work that leaves no entry.
 async fn unaudited<T: Send + 'static>(
     world: &World,
-    work: impl AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
+    work: impl AsyncFnOnce(&mut Tx) -> StoreResult<T> + Send + 'static,
+) -> StoreResult<T> {
     let unit = async move |_: &Ctx, tx: &mut Tx| {
         Ok::<_, StoreError>(Audited::without(work(tx).await?, Unaudited::StepTaken))
     };

@@ -2,7 +2,7 @@
 
 use ::saml_sp::{ClaimedRequest, Provider, ProviderStore, Refresh};
 use directory::{NewTenant, Tenant, TenantStore, Tier};
-use kernel::StoreError;
+use kernel::{StoreError, StoreResult};
 use store::Tx;
 
 use super::{Saml, connection_test, domain, everywhere, kept, provider, unaudited, until_2027};
@@ -171,7 +171,7 @@ async fn who_counts_to_add_one_waits_for_the_others() {
 async fn what_an_administrator_changes_asks_for_an_entry() {
     on_both(async |world: World| {
         let one = provider(&*world.env, &world.ctx().tenant, &["a.example"]);
-        let silent = |result: Result<(), StoreError>| matches!(result, Err(StoreError::Aborted(_)));
+        let silent = |result: StoreResult<()>| matches!(result, Err(StoreError::Aborted(_)));
         let made = one.clone();
         assert!(silent(unaudited(&world, async move |tx| tx.insert_provider(&made).await).await));
         kept(&world, &one).await;

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::post;
 use attestation::{Aaguid, Policy, Reason, find};
 use kernel::Ctx;
 use serde::Serialize;
 use store::{EnrolledPasskey, Tx};
 use utoipa::ToSchema;
 
-use super::shapes::{KnownAuthenticator, PolicyShape};
-use crate::api::{Site, attestation::asked_today, openapi::values};
+use super::shapes::KnownAuthenticator;
+use crate::api::{Answer, Call, attestation::asked_today, openapi::values};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::{Administer, Permission},
@@ -23,25 +22,25 @@ const MAX_LISTED: usize = 1_000;
 /// Passkeys that are read at once.
 const AT_ONCE: i64 = 1_000;
 
-/// What a policy would do to the passkeys that are enrolled, if they were enrolled today.
+/// Impact of an attestation policy on enrolled passkeys, as if they were enrolled today.
 #[derive(Default, Serialize, ToSchema)]
 pub(crate) struct AttestationImpact {
-    /// How many passkeys there are.
+    /// Number of enrolled passkeys.
     pub(crate) enrolled: usize,
-    /// How many of them it would refuse.
+    /// Number of passkeys that the policy would refuse.
     pub(crate) refused: usize,
-    /// The same by make.
+    /// Numbers per authenticator model.
     pub(crate) makes: Vec<EnrolledMake>,
-    /// Those that it would refuse, oldest first; 1,000 at most.
+    /// Passkeys that the policy would refuse, oldest first, at most 1,000.
     passkeys: Vec<RefusedPasskey>,
 }
 
-/// The passkeys of one make.
+/// Passkeys of one authenticator model.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct EnrolledMake {
     #[schema(value_type = String, format = "uuid")]
     pub(crate) aaguid: Aaguid,
-    /// `null` where the catalog does not know it.
+    /// `null` if the catalog does not contain the model.
     #[schema(required)]
     authenticator: Option<KnownAuthenticator>,
     pub(crate) enrolled: usize,
@@ -56,45 +55,39 @@ pub(crate) struct RefusedPasskey {
     id: String,
     user_id: String,
     user_name: String,
-    /// What its person calls it.
+    /// Name given by the user.
     name: String,
     #[schema(value_type = String, format = "uuid")]
     aaguid: Aaguid,
-    /// How far its make is known: `claimed`, `self`, `signed` or `trusted`.
+    /// How its model is attested: `claimed`, `self`, `signed` or `trusted`.
     #[schema(value_type = values::AuthenticatorTrust)]
     trust: &'static str,
-    /// The first of the reasons.
-    #[schema(value_type = values::AttestationReason)]
+    /// First of `reasons`.
+    #[schema(value_type = attestation::Reason)]
     reason: Reason,
-    #[schema(value_type = Vec<values::AttestationReason>)]
+    #[schema(value_type = Vec<attestation::Reason>)]
     reasons: Vec<Reason>,
 }
 
-/// Ask which passkeys an attestation policy would refuse
+/// Preview the impact of an attestation policy
 ///
-/// Of those that are enrolled, if they were enrolled today; by the policy that is sent. Nothing is changed.
+/// Lists the enrolled passkeys that the draft would refuse if they were enrolled today. Changes nothing.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    request_body = PolicyShape,
+    request_body = Policy,
     responses(
-        (status = 200, description = "What there is, and what would be refused.", body = AttestationImpact),
+        (status = 200, description = "Enrolled passkeys, and those that would be refused.", body = AttestationImpact),
         (status = 400, description = "A field is missing, unknown or malformed."),
     )
 )]
 #[post("/api/settings/attestation-policy/impact")]
-pub(crate) async fn attestation_policy_impact(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    body: Json<Policy>,
-) -> Result<HttpResponse, Problem> {
-    Ok(answer(&impact_of(&site, &access, &body.0).await?))
+pub(crate) async fn attestation_policy_impact(call: Call<Administer>, body: Json<Policy>) -> Answer {
+    Ok(answer(&impact_of(&call, &body.0).await?))
 }
 
 /// Looks at every passkey of the tenant, some at a time: however many there are, nobody waits for all of them.
 pub(crate) async fn impact_of<P: Permission>(
-    site: &Site,
-    access: &Access<P>,
+    call: &Call<P>,
     policy: &Policy,
 ) -> Result<AttestationImpact, Problem> {
     let mut impact = AttestationImpact::default();
@@ -103,11 +96,11 @@ pub(crate) async fn impact_of<P: Permission>(
     loop {
         let after = last.clone();
         let read = async move |_: &Ctx, tx: &mut Tx| tx.enrolled_passkeys(after.as_ref(), AT_ONCE).await;
-        let some = access.scan(read).await?;
+        let some = call.scan(read).await?;
         let Some(newest) = some.last() else { break };
         last = Some(newest.id.clone());
         for enrolled in some {
-            let asked = asked_today(&enrolled, &site.makers);
+            let asked = asked_today(&enrolled, &call.site.makers);
             let reasons = policy.decide(&asked).reasons;
             let (of_make, refused) = makes.entry(asked.aaguid).or_default();
             *of_make += 1;

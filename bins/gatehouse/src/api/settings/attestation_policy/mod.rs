@@ -3,7 +3,7 @@
 pub(crate) mod impact;
 pub(crate) mod shapes;
 
-use actix_web::{HttpResponse, get, post, put, web};
+use actix_web::{get, post, put};
 use attestation::{Aaguid, AttestationPolicyStore, Candidate, Policy, Reason, catalog};
 use audit::{Audited, Event, Unaudited, events::policies::AttestationPolicyChanged};
 use kernel::Ctx;
@@ -13,30 +13,27 @@ use utoipa::ToSchema;
 
 use self::{
     impact::{AttestationImpact, impact_of},
-    shapes::{KnownAuthenticator, PolicyShape},
+    shapes::KnownAuthenticator,
 };
-use crate::api::{Site, lockout::Lockout, openapi::values};
+use crate::api::{Answer, Call, lockout::Lockout};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::{Administer, ReadSettings},
     step_up::{AttestationPolicyChange, StepUp},
 };
 
-/// The policy, and the makes that are known.
+/// The policy and the catalog of authenticator models.
 #[derive(Serialize, ToSchema)]
 struct PolicyAndCatalog {
-    #[schema(value_type = PolicyShape)]
     policy: Policy,
-    /// By group, vendor and name.
+    /// Sorted by group, vendor and name.
     catalog: Vec<KnownAuthenticator>,
 }
 
-/// The policy, and what it does to the passkeys that are enrolled.
+/// The policy and its impact on enrolled passkeys.
 #[derive(Serialize, ToSchema)]
 struct PolicyAndImpact {
-    #[schema(value_type = PolicyShape)]
     policy: Policy,
     #[serde(flatten)]
     impact: AttestationImpact,
@@ -49,75 +46,72 @@ struct AttestationTestBody {
     /// A UUID.
     #[schema(value_type = String, format = "uuid")]
     aaguid: Aaguid,
-    /// By default as the catalog has it, else false.
+    /// Default: the value of the catalog, else false.
     is_platform_authenticator: Option<bool>,
-    /// By default as the catalog has it, else false.
+    /// Default: the value of the catalog, else false.
     backup_eligible: Option<bool>,
 }
 
-/// What is decided.
+/// A decision.
 #[derive(Serialize, ToSchema)]
 struct AttestationDecision {
     /// `ALLOW` or `DENY`.
-    #[schema(value_type = values::PolicyDecision)]
+    #[schema(value_type = netpolicy::Decision)]
     decision: &'static str,
-    /// The first of the reasons.
-    #[schema(nullable = false, value_type = Option<values::AttestationReason>)]
+    /// First of `reasons`.
+    #[schema(nullable = false, value_type = Option<attestation::Reason>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
-    /// All that speaks against it, in this order: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`,
+    /// All reasons for the refusal, in this order: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`,
     /// `PLATFORM_AUTHENTICATOR_DENIED`.
-    #[schema(value_type = Vec<values::AttestationReason>)]
+    #[schema(value_type = Vec<attestation::Reason>)]
     reasons: Vec<Reason>,
-    /// `null` where the catalog does not know it.
+    /// `null` if the catalog does not contain the model.
     #[schema(required)]
     authenticator: Option<KnownAuthenticator>,
 }
 
-/// Read the attestation policy
+/// Get the attestation policy
 ///
-/// And the catalog of makes that are known.
+/// Includes the catalog of known authenticator models.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses((status = 200, description = "The policy and the catalog.", body = PolicyAndCatalog))
 )]
 #[get("/api/settings/attestation-policy")]
-pub(crate) async fn get_attestation_policy(access: Access<ReadSettings>) -> Result<HttpResponse, Problem> {
-    let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
+pub(crate) async fn get_attestation_policy(call: Call<ReadSettings>) -> Answer {
+    let policy = call.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
     let catalog = catalog().iter().map(KnownAuthenticator::from).collect();
     Ok(answer(&PolicyAndCatalog { policy, catalog }))
 }
 
-/// Set the attestation policy
+/// Replace the attestation policy
 ///
-/// Needs a fresh proof (`ATTESTATION_POLICY_CHANGE`). In force from the next enrolment on: passkeys that are enrolled
-/// stay good. The answer counts and lists those that would be refused today.
+/// Requires a step-up (`ATTESTATION_POLICY_CHANGE`). Takes effect with the next enrolment; enrolled passkeys stay
+/// valid. The response counts and lists the passkeys that the policy would refuse today.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    request_body = PolicyShape,
+    request_body = Policy,
     responses(
-        (status = 200, description = "The policy as it is now, and the passkeys that it would refuse.", body = PolicyAndImpact),
+        (status = 200, description = "The updated policy, and the enrolled passkeys that it would refuse.", body = PolicyAndImpact),
         (status = 400, description = "A field is missing, unknown or malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in afterwards."),
     )
 )]
 #[put("/api/settings/attestation-policy")]
 pub(crate) async fn put_attestation_policy(
-    site: web::Data<Site>,
-    access: Access<Administer>,
+    call: Call<Administer>,
     proof: StepUp<AttestationPolicyChange>,
     body: Json<Policy>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let policy = body.0.in_order();
     // Before the change: what cannot be counted is not changed without being told.
-    let impact = impact_of(&site, &access, &policy).await?;
-    let place = site.clone();
+    let impact = impact_of(&call, &policy).await?;
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
-        let lockout = Lockout::before(&place, ctx, tx).await?;
+        let lockout = Lockout::before(&site, ctx, tx).await?;
         let changed = attestation::set(tx, policy).await?;
         lockout.after(ctx, tx).await?;
         let settings: Vec<_> = changed.settings.into_iter().map(str::to_owned).collect();
@@ -129,15 +123,14 @@ pub(crate) async fn put_attestation_policy(
         };
         Ok::<_, Problem>(audited.with(spending.events()?))
     };
-    let policy = access.write(work).await?;
+    let policy = call.write(work).await?;
     Ok(answer(&PolicyAndImpact { policy, impact }))
 }
 
-/// Ask what the attestation policy decides
+/// Test an authenticator against the attestation policy
 ///
-/// About an authenticator whose make is proved. The policy stays as it is.
+/// Assumes that the model of the authenticator is verified. Changes nothing.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     request_body = AttestationTestBody,
     responses(
@@ -147,11 +140,11 @@ pub(crate) async fn put_attestation_policy(
 )]
 #[post("/api/settings/attestation-policy/test")]
 pub(crate) async fn test_attestation_policy(
-    access: Access<ReadSettings>,
+    call: Call<ReadSettings>,
     body: Json<AttestationTestBody>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let AttestationTestBody { aaguid, is_platform_authenticator, backup_eligible } = body.0;
-    let policy = access.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
+    let policy = call.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
     let asked = Candidate { aaguid, is_platform: is_platform_authenticator, backup_eligible, proved: true };
     let verdict = policy.decide(&asked);
     Ok(answer(&AttestationDecision {

@@ -4,32 +4,7 @@ use attestation::{Aaguid, Authenticator, Group};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::openapi::values;
-
-/// Which authenticators may be enrolled.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase", as = AttestationPolicy)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes attestation::Policy")]
-pub(crate) struct PolicyShape {
-    /// `OFF` or `ALLOWLIST`.
-    #[schema(value_type = values::AttestationMode)]
-    mode: String,
-    /// Groups of the catalog: `FIPS_HARDWARE`, `HARDWARE`, `PLATFORM`, `SYNCED`.
-    #[schema(value_type = Vec<values::AuthenticatorGroup>)]
-    allowed_groups: Vec<String>,
-    /// Makes beside them; 1,000 at most.
-    #[schema(value_type = Vec<values::AuthenticatorMake>, max_items = 1000)]
-    allowed_aaguids: Vec<String>,
-    /// Whether those may be that can be copied to other devices.
-    allow_synced_passkeys: bool,
-    /// Whether those may be that are built into a device.
-    allow_platform_authenticators: bool,
-    /// Whether what they are has to be proved by their maker.
-    require_verified_attestation: bool,
-}
-
-/// A make of authenticators that is known.
+/// An authenticator model of the catalog.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct KnownAuthenticator {
     /// A UUID.
@@ -38,7 +13,6 @@ pub(crate) struct KnownAuthenticator {
     name: &'static str,
     vendor: &'static str,
     /// `FIPS_HARDWARE`, `HARDWARE`, `PLATFORM` or `SYNCED`.
-    #[schema(value_type = values::AuthenticatorGroup)]
     group: Group,
 }
 

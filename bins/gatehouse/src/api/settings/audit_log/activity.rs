@@ -1,14 +1,14 @@
 //! `GET /api/settings/audit-log/activity`: how much has happened, day by day.
 
-use actix_web::{HttpRequest, HttpResponse, get};
+use actix_web::get;
 use audit::AuditQueryStore;
 use kernel::{Ctx, StoreError, Timestamp};
 use serde::Serialize;
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::api::query::query;
-use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
+use crate::api::{Answer, Call, query::query};
+use gate::{body::answer, errors::Problem, permissions::Administer};
 
 /// Entries that are counted of a day at most.
 const MOST: usize = 10_000;
@@ -23,7 +23,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what the operation reads")]
 struct ActivityQuery {
-    /// Up to and with today; 30 by default, 90 at most.
+    /// Number of days including today: 30 by default, at most 90.
     #[param(minimum = 1, maximum = 90)]
     days: Option<i64>,
 }
@@ -31,48 +31,44 @@ struct ActivityQuery {
 /// Number of entries on one day.
 #[derive(Serialize, ToSchema)]
 struct ShownDay {
-    /// Its beginning (UTC).
+    /// Start of the day (UTC).
     #[schema(value_type = String, format = "date-time")]
     from: Timestamp,
-    /// The beginning of the next.
+    /// Start of the next day.
     #[schema(value_type = String, format = "date-time")]
     to: Timestamp,
-    /// Entries; 10,000 stands for that many and more.
+    /// Number of entries; 10,000 means 10,000 or more.
     count: usize,
 }
 
-/// What has happened, day by day.
+/// Audit entries per day.
 #[derive(Serialize, ToSchema)]
 struct Activity {
-    /// The oldest first.
+    /// Oldest first.
     days: Vec<ShownDay>,
 }
 
-/// Read how much has happened
+/// Count audit entries per day
 ///
-/// Entries of each day (UTC), the oldest first. Of a day 10,000 are counted at most.
+/// Entries per day (UTC), oldest first. Counts at most 10,000 per day.
 #[utoipa::path(
-    tag = "Audit log",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(ActivityQuery),
     responses(
-        (status = 200, description = "The days.", body = Activity),
+        (status = 200, description = "Entries per day.", body = Activity),
         (status = 400, description = "The parameter is malformed."),
     )
 )]
 #[get("/api/settings/audit-log/activity")]
-pub(crate) async fn get_audit_activity(
-    access: Access<Administer>,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn get_audit_activity(call: Call<Administer>) -> Answer {
     let malformed = || Problem::invalid_request(format!("days: write a number from 1 to {LONGEST}"));
-    let days = match query(&request, "days").filter(|value| !value.is_empty()) {
+    let days = match query(&call.request, "days").filter(|value| !value.is_empty()) {
         None => USUAL,
         Some(value) => {
             value.parse().ok().filter(|days| (1..=LONGEST).contains(days)).ok_or_else(malformed)?
         }
     };
-    let now = access.ctx().now.unix_millis();
+    let now = call.ctx().now.unix_millis();
     let first = now - now.rem_euclid(DAY) - (days - 1) * DAY;
     let count = async move |_: &Ctx, tx: &mut Tx| {
         let mut shown = Vec::new();
@@ -82,5 +78,5 @@ pub(crate) async fn get_audit_activity(
         }
         Ok::<_, StoreError>(shown)
     };
-    Ok(answer(&Activity { days: access.scan(count).await? }))
+    Ok(answer(&Activity { days: call.scan(count).await? }))
 }

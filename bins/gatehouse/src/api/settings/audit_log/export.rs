@@ -20,7 +20,7 @@ use super::{
     AuditFilter, ShownEntry, by_sequence, filter,
     proofs::{commitment, encoded},
 };
-use crate::api::{Site, openapi::values, query::query};
+use crate::api::{Answer, Call, Site, openapi::values, query::query};
 use gate::{
     access::{Access, Gate, record},
     errors::Problem,
@@ -42,10 +42,10 @@ const ESCAPING: HeaderName = HeaderName::from_static("x-export-formula-escaping"
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what `Format` reads")]
 struct ExportQuery {
-    /// `csv`, which it is by default, or `ndjson`.
+    /// `csv` (default) or `ndjson`.
     #[param(value_type = Option<values::ExportFormat>, inline)]
     format: Option<String>,
-    /// `true`, with `ndjson`: the first line is the checkpoint, and each entry has its proof, for `gatehouse audit verify`.
+    /// `true`, with `ndjson`: the first line is the checkpoint and each entry has its inclusion proof, for `gatehouse audit verify`.
     proofs: Option<bool>,
 }
 
@@ -240,56 +240,52 @@ fn names(request: &HttpRequest) -> Vec<String> {
 
 /// Export the audit log
 ///
-/// Newest first, 50,000 entries at most, as they are at one moment. That it began is entered before the first byte, and
-/// its end when it ends. One at a time for each person, two for each tenant.
+/// A snapshot of at most 50,000 entries, newest first. An audit entry records the start of the export before its
+/// first byte, and another its end. One export at a time per user, two per tenant.
 #[utoipa::path(
-    tag = "Audit log",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(AuditFilter, ExportQuery),
     responses(
         (
             status = 200,
-            description = "The file. `X-Export-Truncated: true` where there is more. In CSV an apostrophe stands before what \
-                           a spreadsheet would take for a formula: `X-Export-Formula-Escaping: apostrophe`.",
+            description = "The file. `X-Export-Truncated: true` if there are more entries. In CSV an apostrophe precedes values \
+                           that a spreadsheet would read as a formula (`X-Export-Formula-Escaping: apostrophe`).",
             content((String = "text/csv"), (String = "application/x-ndjson"))
         ),
         (status = 400, description = "A parameter is malformed."),
-        (status = 429, description = "RATE_LIMITED: another export is under way."),
+        (status = 429, description = "RATE_LIMITED: another export is running."),
     )
 )]
 #[get("/api/settings/audit-log/export")]
-pub(crate) async fn export_audit_log(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let (filter, format) = (filter(&request)?, Format::of(&request)?);
-    let with_proofs = with_proofs(&request, format)?;
-    if by_sequence(&request)? {
+pub(crate) async fn export_audit_log(call: Call<Administer>) -> Answer {
+    let (filter, format) = (filter(&call.request)?, Format::of(&call.request)?);
+    let with_proofs = with_proofs(&call.request, format)?;
+    if by_sequence(&call.request)? {
         return Err(Problem::invalid_request("order: an export is newest first"));
     }
-    let user = access.caller().holder().user.clone();
-    let Some(slot) = site.audit.exports.take(access.tenant(), user.as_str()) else {
+    let user = call.caller().holder().user.clone();
+    let Some(slot) = call.site.audit.exports.take(call.tenant(), user.as_str()) else {
         return Err(Problem::busy("an export of the audit log is under way", LATER));
     };
-    let data = AuditLogExported { format: format.as_str(), filters: names(&request) };
+    let data = AuditLogExported { format: format.as_str(), filters: names(&call.request) };
     let began = async move |ctx: &Ctx, _: &mut Tx| {
         Ok::<_, Problem>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
     };
-    access.write(began).await?;
+    call.write(began).await?;
     let (send_end, end) = oneshot::channel();
-    record_end(&site, access.gate(), access.ctx().clone(), end);
+    record_end(&call.site, call.gate(), call.ctx().clone(), end);
     let ended = move |ending, rows| {
         drop(slot);
         let _gone = send_end.send((ending, rows));
     };
-    let export = access.export(filter, MOST, with_proofs, site.audit.export_limit, ended).await?;
-    let mut answer = format.answer(access.ctx().now, export.is_cut);
+    let export = call.export(filter, MOST, with_proofs, call.site.audit.export_limit, ended).await?;
+    let mut answer = format.answer(call.ctx().now, export.is_cut);
     let mut buffer = format.head();
     if with_proofs {
         json_line(&mut buffer, &serde_json::json!({ "checkpoint": export.checkpoint }))?;
     }
-    let running = RunningExport { export, access, format, with_proofs, buffer, has_ended: false };
+    let running =
+        RunningExport { export, access: call.into_access(), format, with_proofs, buffer, has_ended: false };
     let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
     Ok(answer.streaming(Box::pin(body)))
 }

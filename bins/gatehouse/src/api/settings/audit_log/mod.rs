@@ -5,7 +5,7 @@ pub(crate) mod area;
 pub(crate) mod export;
 pub(crate) mod proofs;
 
-use actix_web::{HttpRequest, HttpResponse, get, web};
+use actix_web::{HttpRequest, get};
 use audit::{Filter, FilterError, ListedEntry, Position};
 use data_encoding::HEXLOWER;
 use kernel::{Ctx, Timestamp};
@@ -14,30 +14,30 @@ use serde_json::value::RawValue;
 use store::{Cost, Tx};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::api::{Site, digest::sha256, openapi::values, paging::Page, query::query};
-use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
+use crate::api::{Answer, Call, digest::sha256, openapi::values, paging::Page, query::query};
+use gate::{body::answer, errors::Problem, permissions::Administer};
 
 /// What entries are looked for; all that is said applies.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes what `filter` reads")]
 pub(crate) struct AuditFilter {
-    /// The id of who acted: `usr_…`, or `sct_…` of a SCIM token.
+    /// ID of the actor: `usr_…`, or `sct_…` of a SCIM token.
     user_id: Option<String>,
-    /// Codes, or beginnings of codes with `*` at their end, separated by commas.
+    /// Event types, or prefixes of event types followed by `*`, separated by commas.
     #[param(pattern = r"^(\s*([A-Za-z0-9_.]+\*?|\*)\s*(,\s*([A-Za-z0-9_.]+\*?|\*)\s*)*)?$")]
     action: Option<String>,
-    /// The type of the resource, such as `user`.
+    /// Type of the resource, such as `user`.
     resource_type: Option<String>,
-    /// The id of the resource.
+    /// ID of the resource.
     resource_id: Option<String>,
-    /// In action, resource or metadata; 200 characters at most.
+    /// Text in action, resource or metadata: at most 200 characters.
     #[param(max_length = 200)]
     q: Option<String>,
-    /// From this time on (RFC 3339).
+    /// Start of the time range, inclusive (RFC 3339).
     #[param(format = "date-time")]
     from: Option<String>,
-    /// Before this time (RFC 3339).
+    /// End of the time range, exclusive (RFC 3339).
     #[param(format = "date-time")]
     to: Option<String>,
 }
@@ -45,19 +45,19 @@ pub(crate) struct AuditFilter {
 /// The actor of an entry.
 #[derive(Serialize, ToSchema)]
 struct ShownActor {
-    /// `usr_…`, `sct_…`, or the command of the operator.
+    /// `usr_…`, `sct_…`, or the name of an operator's command.
     id: String,
     /// `USER`, `SCIM`, `SYSTEM` or `SAML`.
     #[serde(rename = "type")]
     #[schema(value_type = values::ActorType)]
     kind: String,
-    /// What they are called today, where they are known.
+    /// Current name, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     name: Option<String>,
 }
 
-/// What has happened.
+/// An audit entry.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShownEntry {
@@ -70,14 +70,14 @@ pub(crate) struct ShownEntry {
     action: String,
     resource_type: String,
     resource_id: String,
-    /// From where, where that is known.
+    /// Client address, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     ip: Option<String>,
-    /// Ids, and names of what changed.
+    /// IDs, and names of changed fields.
     #[schema(value_type = Object)]
     metadata: Box<RawValue>,
-    /// With `order=sequence`: its place in the log, from 0.
+    /// With `order=sequence`: index in the log, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     sequence: Option<u64>,
@@ -101,16 +101,16 @@ impl TryFrom<ListedEntry> for ShownEntry {
     }
 }
 
-/// A page of the ledger.
+/// A page of audit entries.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct AuditPage {
     /// Newest first, or in the order of the log.
     entries: Vec<ShownEntry>,
-    /// Where the next page begins; `null` on the last one. In the order of the log there is always one.
+    /// Cursor of the next page; `null` on the last page. With `order=sequence` it is never `null`.
     #[schema(required)]
     next_cursor: Option<String>,
-    /// With `q`: up to the entries of this time was looked, in 50,000 of them, and the next page goes on there.
+    /// With `q`: time of the oldest entry scanned. A page scans at most 50,000 entries; the next page continues from here.
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     #[serde(skip_serializing_if = "Option::is_none")]
     scan_stopped_at: Option<Timestamp>,
@@ -157,7 +157,7 @@ pub(crate) fn filter(request: &HttpRequest) -> Result<Filter, Problem> {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what `by_sequence` reads")]
 struct OrderQuery {
-    /// `sequence`: what is sealed, in the order of the log, without an end. Newest first by default.
+    /// `sequence`: sealed entries in the order of the log, with a cursor that never ends. Default: newest first.
     #[param(value_type = Option<values::AuditOrder>, inline)]
     order: Option<String>,
 }
@@ -190,13 +190,7 @@ fn opened(cursor: &str, filter: &Filter) -> Option<Position> {
 }
 
 /// A page of the log itself: what a consumer pulls misses nothing and comes once.
-async fn follow(
-    site: &Site,
-    access: &Access<Administer>,
-    filter: Filter,
-    cursor: Option<&str>,
-    limit: usize,
-) -> Result<HttpResponse, Problem> {
+async fn follow(call: &Call<Administer>, filter: Filter, cursor: Option<&str>, limit: usize) -> Answer {
     // A place is the same whatever is looked for.
     let from = match cursor {
         None => 0,
@@ -207,41 +201,36 @@ async fn follow(
     };
     let cost = if filter == Filter::default() { Cost::Indexed } else { Cost::Scan };
     let follow = async move |_: &Ctx, tx: &mut Tx| audit::follow(tx, &filter, from, limit).await;
-    let page = access.search(cost, follow).await?;
+    let page = call.search(cost, follow).await?;
     let shown =
         |(sequence, listed)| Ok(ShownEntry { sequence: Some(sequence), ..ShownEntry::try_from(listed)? });
     Ok(answer(&AuditPage {
         entries: page.entries.into_iter().map(shown).collect::<Result<_, Problem>>()?,
-        next_cursor: site.pipeline.keys.seal_cursor(access.tenant(), &format!("seq-{}", page.next)),
+        next_cursor: call.site.pipeline.keys.seal_cursor(call.tenant(), &format!("seq-{}", page.next)),
         scan_stopped_at: None,
     }))
 }
 
-/// Look into the audit log
+/// List audit entries
 ///
-/// Newest first. Pages neither repeat nor leave out what was there when the first of them was read. With `order=sequence` what
-/// is sealed, in the order of the log: whoever goes on with `nextCursor`, which never ends, misses nothing.
+/// Newest first. Pages neither repeat nor skip entries that existed when the first page was read. With
+/// `order=sequence`: sealed entries in the order of the log, with a `nextCursor` that never ends, so a client that
+/// follows it misses nothing.
 #[utoipa::path(
-    tag = "Audit log",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(AuditFilter, OrderQuery, crate::api::paging::PageQuery),
     responses(
-        (status = 200, description = "A page of entries.", body = AuditPage),
+        (status = 200, description = "A page of audit entries.", body = AuditPage),
         (status = 400, description = "INVALID_CURSOR, or a parameter is malformed."),
     )
 )]
 #[get("/api/settings/audit-log")]
-pub(crate) async fn get_audit_log(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    request: HttpRequest,
-    page: Page,
-) -> Result<HttpResponse, Problem> {
-    let filter = filter(&request)?;
+pub(crate) async fn get_audit_log(call: Call<Administer>, page: Page) -> Answer {
+    let filter = filter(&call.request)?;
     let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
-    let cursor_of_page = page.opened(&site, access.tenant())?;
-    if by_sequence(&request)? {
-        return follow(&site, &access, filter, cursor_of_page, limit).await;
+    let cursor_of_page = page.opened(&call.site, call.tenant())?;
+    if by_sequence(&call.request)? {
+        return follow(&call, filter, cursor_of_page, limit).await;
     }
     let after = match cursor_of_page {
         None => None,
@@ -250,11 +239,11 @@ pub(crate) async fn get_audit_log(
     let looked = filter.clone();
     let find = async move |_: &Ctx, tx: &mut Tx| audit::find(tx, &looked, after, limit).await;
     let cost = if filter.is_indexed() || filter.is_of_few_codes() { Cost::Indexed } else { Cost::Scan };
-    let found = access.search(cost, find).await?;
+    let found = call.search(cost, find).await?;
     let next = found.next.map(|position| cursor(&position, &filter));
     Ok(answer(&AuditPage {
         entries: found.entries.into_iter().map(ShownEntry::try_from).collect::<Result<_, _>>()?,
-        next_cursor: next.and_then(|cursor| site.pipeline.keys.seal_cursor(access.tenant(), &cursor)),
+        next_cursor: next.and_then(|cursor| call.site.pipeline.keys.seal_cursor(call.tenant(), &cursor)),
         scan_stopped_at: found.scan_stopped_at,
     }))
 }

@@ -1,9 +1,8 @@
 //! What proves that the audit log is what it was: its signed checkpoint, and proofs against it.
 
 use actix_web::{
-    HttpRequest, HttpResponse, get,
+    HttpResponse, get,
     http::header::{ACCEPT, VARY},
-    web,
 };
 use audit::{
     StoredEntry,
@@ -15,9 +14,8 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::api::{Site, query::query};
+use crate::api::{Answer, Call, query::query};
 use gate::{
-    access::Access,
     body::answer,
     errors::{Code, Problem},
     permissions::Administer,
@@ -27,55 +25,55 @@ use gate::{
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ShownCheckpoint {
-    /// Which log: `gatehouse/audit/` and the tenant's id.
+    /// Origin of the log: `gatehouse/audit/` and the tenant ID.
     origin: String,
-    /// Entries in it.
+    /// Number of entries.
     size: u64,
-    /// The root of the tree over them (RFC 6962), in base64.
+    /// Root hash of the Merkle tree (RFC 6962) in base64.
     root_hash: String,
-    /// When it was made.
+    /// When it was signed.
     #[schema(value_type = String, format = "date-time")]
     sealed_at: Timestamp,
-    /// The same as a signed note (C2SP tlog-checkpoint).
+    /// The checkpoint as a signed note (C2SP tlog-checkpoint).
     note: String,
     /// Keys that verify such notes, newest first (C2SP verifier keys).
     keys: Vec<String>,
 }
 
-/// That an entry stands in the log.
+/// An inclusion proof.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ShownProof {
     /// `aud_…`
     id: String,
-    /// Its place in the log, from 0.
+    /// Index in the log, from 0.
     sequence: u64,
-    /// Its hash, in base64.
+    /// Leaf hash in base64.
     leaf_hash: String,
-    /// The key of the commitment to the entry's address, in base64; where there is an address.
+    /// Key of the commitment to the address in base64, if the entry has an address.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     ip_salt: Option<String>,
-    /// What an address that was erased is committed to, in base64.
+    /// Commitment to the address, if it was erased, in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     ip_commitment: Option<String>,
-    /// Entries in the log of the checkpoint.
+    /// Size of the log of the checkpoint.
     size: u64,
-    /// The hashes beside it, from the leaf upwards (RFC 6962 §2.1.1), in base64.
+    /// Hashes of the proof, from leaf to root (RFC 6962, section 2.1.1), in base64.
     path: Vec<String>,
-    /// The checkpoint that it is proved against, as a signed note.
+    /// The checkpoint as a signed note.
     checkpoint: String,
 }
 
-/// That a log is the beginning of another.
+/// A consistency proof.
 #[derive(Serialize, ToSchema)]
 struct ShownConsistency {
-    /// Entries of the earlier log.
+    /// Size of the earlier log.
     from: u64,
-    /// Entries of the later one.
+    /// Size of the later log.
     to: u64,
-    /// The hashes that prove it (RFC 6962 §2.1.2), in base64.
+    /// Hashes of the proof (RFC 6962, section 2.1.2) in base64.
     path: Vec<String>,
 }
 
@@ -95,8 +93,8 @@ pub(crate) fn commitment(entry: &StoredEntry) -> (Option<String>, Option<String>
 }
 
 /// What verifies the checkpoints of the caller's tenant.
-fn keys(site: &Site, access: &Access<Administer>) -> Vec<CheckpointKey> {
-    site.pipeline.keys.checkpoints().of(access.tenant().as_str())
+fn keys(call: &Call<Administer>) -> Vec<CheckpointKey> {
+    call.site.pipeline.keys.checkpoints().of(call.tenant().as_str())
 }
 
 /// The newest checkpoint; nothing is sealed before there is one. One that is not signed is somebody else's, and not answered.
@@ -108,12 +106,11 @@ async fn newest(tx: &mut Tx, keys: &[CheckpointKey]) -> Result<(Checkpoint, Stri
     Ok((Checkpoint::verified(&note, keys).map_err(unsigned)?, note, at))
 }
 
-/// Read the audit log's checkpoint
+/// Get the checkpoint of the audit log
 ///
-/// What the log is at the moment, signed: keep it elsewhere, and nobody can change what was entered before without being found
-/// out. A note as `text/plain`, or JSON where that is asked for.
+/// The signed state of the log. Keep a copy elsewhere: any later change of earlier entries becomes detectable.
+/// Returns a note as `text/plain`, or JSON on request.
 #[utoipa::path(
-    tag = "Audit log",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
         (
@@ -121,20 +118,16 @@ async fn newest(tx: &mut Tx, keys: &[CheckpointKey]) -> Result<(Checkpoint, Stri
             description = "The checkpoint.",
             content((String = "text/plain"), (ShownCheckpoint = "application/json"))
         ),
-        (status = 404, description = "Nothing is sealed yet."),
+        (status = 404, description = "No entry is sealed yet."),
     )
 )]
 #[get("/api/settings/audit-log/checkpoint")]
-pub(crate) async fn get_audit_checkpoint(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let keys = keys(&site, &access);
+pub(crate) async fn get_audit_checkpoint(call: Call<Administer>) -> Answer {
+    let keys = keys(&call);
     let shown: Vec<_> = keys.iter().map(ToString::to_string).collect();
     let look = async move |_: &Ctx, tx: &mut Tx| newest(tx, &keys).await;
-    let (checkpoint, note, sealed_at) = access.read(look).await?;
-    let accepted = request.headers().get_all(ACCEPT).filter_map(|value| value.to_str().ok());
+    let (checkpoint, note, sealed_at) = call.read(look).await?;
+    let accepted = call.request.headers().get_all(ACCEPT).filter_map(|value| value.to_str().ok());
     let mut answer = if accepted.into_iter().any(|value| value.contains("json")) {
         answer(&ShownCheckpoint {
             origin: checkpoint.origin,
@@ -151,27 +144,22 @@ pub(crate) async fn get_audit_checkpoint(
     Ok(answer)
 }
 
-/// Prove an entry of the audit log
+/// Get an inclusion proof
 ///
-/// A proof that the entry stands in the log of the newest checkpoint: hash the entry again, follow the path, and compare with the
-/// root that was signed.
+/// Proves that the log of the newest checkpoint contains the entry. To verify it, hash the entry, follow the path and
+/// compare the result with the signed root hash.
 #[utoipa::path(
-    tag = "Audit log",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(("id" = String, Path, description = "`aud_…`")),
     responses(
         (status = 200, description = "The proof.", body = ShownProof),
-        (status = 404, description = "The tenant's log has no such entry, or no longer."),
-        (status = 409, description = "NOT_SEALED: it was written a moment ago; ask again in a second."),
+        (status = 404, description = "The audit log has no such entry, or it was purged."),
+        (status = 409, description = "NOT_SEALED: the entry is not sealed yet; repeat the request after a second."),
     )
 )]
 #[get("/api/settings/audit-log/{id}/proof")]
-pub(crate) async fn get_audit_proof(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let (id, keys) = (id.into_inner(), keys(&site, &access));
+pub(crate) async fn get_audit_proof(call: Call<Administer>) -> Answer {
+    let (id, keys): (String, _) = (call.id()?, keys(&call));
     let prove = async move |_: &Ctx, tx: &mut Tx| {
         let none = || Problem::missing("no such entry in this tenant's audit log");
         let entry = tx.entry(&id).await?.ok_or_else(none)?;
@@ -191,7 +179,7 @@ pub(crate) async fn get_audit_proof(
             checkpoint: note,
         })
     };
-    Ok(answer(&access.read(prove).await?))
+    Ok(answer(&call.read(prove).await?))
 }
 
 /// Between which logs.
@@ -199,32 +187,27 @@ pub(crate) async fn get_audit_proof(
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what the operation reads")]
 struct ConsistencyQuery {
-    /// Entries of the earlier log: the size of a checkpoint that you have.
+    /// Size of the earlier log, from a checkpoint that you kept.
     from: u64,
-    /// Entries of the later one; that of the newest checkpoint by default.
+    /// Size of the later log. Default: the newest checkpoint.
     to: Option<u64>,
 }
 
-/// Prove that the audit log has only grown
+/// Get a consistency proof
 ///
-/// A proof that the log of one size is the beginning of the log of another.
+/// Proves that the log at one size is a prefix of the log at a larger size.
 #[utoipa::path(
-    tag = "Audit log",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(ConsistencyQuery),
     responses(
         (status = 200, description = "The proof.", body = ShownConsistency),
-        (status = 400, description = "A size is malformed, or the log is not as long."),
-        (status = 404, description = "Nothing is sealed yet, or too little is kept of entries that were dropped."),
+        (status = 400, description = "A size is malformed or larger than the log."),
+        (status = 404, description = "No entry is sealed yet, or the hashes of purged entries do not suffice for the proof."),
     )
 )]
 #[get("/api/settings/audit-log/consistency")]
-pub(crate) async fn get_audit_consistency(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
-    let size = |name: &str| match query(&request, name).filter(|value| !value.is_empty()) {
+pub(crate) async fn get_audit_consistency(call: Call<Administer>) -> Answer {
+    let size = |name: &str| match query(&call.request, name).filter(|value| !value.is_empty()) {
         None => Ok(None),
         Some(value) => value.parse::<u64>().map(Some).map_err(|_| {
             Problem::invalid_request(format!("{name}: write the size of a checkpoint, such as 1024"))
@@ -232,7 +215,7 @@ pub(crate) async fn get_audit_consistency(
     };
     let from =
         size("from")?.ok_or_else(|| Problem::invalid_request("from: write the size of a checkpoint"))?;
-    let (to, keys) = (size("to")?, keys(&site, &access));
+    let (to, keys) = (size("to")?, keys(&call));
     let prove = async move |_: &Ctx, tx: &mut Tx| {
         let (checkpoint, _, _) = newest(tx, &keys).await?;
         let to = to.unwrap_or(checkpoint.size);
@@ -246,5 +229,5 @@ pub(crate) async fn get_audit_consistency(
         let path = consistency(tx, from, to).await?.ok_or_else(gone)?;
         Ok(ShownConsistency { from, to, path: encoded(&path) })
     };
-    Ok(answer(&access.read(prove).await?))
+    Ok(answer(&call.read(prove).await?))
 }

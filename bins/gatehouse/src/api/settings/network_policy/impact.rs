@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use actix_web::{HttpResponse, post};
+use actix_web::post;
 use credentials::SignInStore;
 use directory::Role;
 use kernel::Ctx;
@@ -11,10 +11,9 @@ use serde::{Deserialize, Serialize};
 use store::{CredentialType, RecentUse, Tx};
 use utoipa::ToSchema;
 
-use super::EnforcementShape;
-use crate::api::openapi::values;
+use crate::api::{Answer, Call, openapi::values};
 use gate::{
-    access::{Access, lifetime},
+    access::lifetime,
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::Administer,
@@ -23,43 +22,41 @@ use gate::{
 /// How long ago a credential may have been used to be looked at.
 const RECENT: i64 = 30 * 24 * 60 * 60_000;
 
-/// A policy that somebody thinks about.
+/// A draft policy.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ImpactBody {
     /// `OFF` or `ALLOWLIST`.
-    #[schema(value_type = values::NetworkMode)]
     mode: Mode,
-    #[schema(value_type = EnforcementShape)]
     enforcement: Enforcement,
     admin_bypass: bool,
-    /// Ranges; those that are kept are not looked at.
+    /// CIDR ranges of the draft; the saved rules are ignored.
     #[schema(value_type = Vec<values::IpRange>)]
     rules: Vec<String>,
 }
 
-/// Who would be shut out, by what was used in the last 30 days from where it was used last.
+/// Sessions and tokens of the last 30 days that would be blocked, by the address of their last use.
 #[derive(Serialize, ToSchema)]
 struct Impact {
-    /// On `DASHBOARD`; 10,000 are looked at.
+    /// Checked on surface `DASHBOARD`; at most 10,000 are examined.
     sessions: Vec<SessionShutOut>,
-    /// On `API`; 10,000 of each kind are looked at.
+    /// Checked on surface `API`; at most 10,000 of each kind are examined.
     tokens: Vec<TokenShutOut>,
 }
 
-/// A session that would be refused.
+/// A session that would be blocked.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SessionShutOut {
     /// `ses_…`
     id: String,
     user_id: String,
-    /// `null` where it is not known: then it would be refused.
+    /// `null` if unknown; then it would be blocked.
     #[schema(required, value_type = Option<String>)]
     ip: Option<IpAddr>,
 }
 
-/// A token that would be refused.
+/// A token that would be blocked.
 #[derive(Serialize, ToSchema)]
 struct TokenShutOut {
     /// `ptk_…` or `sct_…`
@@ -67,34 +64,31 @@ struct TokenShutOut {
     /// `PAT` or `SCIM`.
     #[schema(value_type = values::TokenType)]
     kind: &'static str,
-    /// `null` where it is not known: then it would be refused.
+    /// `null` if unknown; then it would be blocked.
     #[schema(required, value_type = Option<String>)]
     ip: Option<IpAddr>,
 }
 
-/// Ask whom a network policy would shut out
+/// Preview the impact of a network policy
 ///
-/// Of those with sessions and tokens used in the last 30 days, by the address of their last use. Nothing is changed.
+/// Lists the sessions and tokens of the last 30 days that the draft would block, by the address of their last use.
+/// Changes nothing.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     request_body = ImpactBody,
     responses(
-        (status = 200, description = "Who would be shut out.", body = Impact),
-        (status = 400, description = "INVALID_CIDR; or a field is missing, unknown or malformed."),
+        (status = 200, description = "Sessions and tokens that would be blocked.", body = Impact),
+        (status = 400, description = "INVALID_CIDR, or a field is missing, unknown or malformed."),
     )
 )]
 #[post("/api/settings/network-policy/impact")]
-pub(crate) async fn network_policy_impact(
-    access: Access<Administer>,
-    body: Json<ImpactBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn network_policy_impact(call: Call<Administer>, body: Json<ImpactBody>) -> Answer {
     let policy = body.0.read()?;
     let find = async |ctx: &Ctx, tx: &mut Tx| {
         let lifetime = lifetime(&tx.sign_in_policy().await?);
         tx.recent(ctx.now.plus_millis(-RECENT), ctx.now, lifetime).await
     };
-    let mut recent = access.scan(find).await?;
+    let mut recent = call.scan(find).await?;
     recent.retain(|one| is_shut_out(&policy, one));
     let (mut sessions, mut tokens) = (Vec::new(), Vec::new());
     for RecentUse { of, id, holder, ip } in recent {

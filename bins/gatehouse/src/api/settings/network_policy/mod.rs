@@ -5,7 +5,7 @@ pub(crate) mod rules;
 
 use std::net::IpAddr;
 
-use actix_web::{HttpRequest, HttpResponse, get, post, put};
+use actix_web::{HttpRequest, get, post, put};
 use audit::{Audited, Event, Unaudited, events::policies::NetworkPolicyChanged};
 use kernel::{Ctx, Timestamp};
 use netpolicy::{
@@ -15,9 +15,8 @@ use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::api::{openapi::values, query::query};
+use crate::api::{Answer, Call, openapi::values, query::query};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::{Administer, ReadSettings},
@@ -29,27 +28,13 @@ const MAX_ADDRESSES: usize = 1_000;
 /// What whoever shuts themselves out says.
 const CALLER_NOT_COVERED: &str = "CALLER_NOT_COVERED";
 
-/// On which surfaces addresses are looked at.
-#[derive(ToSchema)]
-#[schema(rename_all = "SCREAMING_SNAKE_CASE", as = NetworkEnforcement)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes netpolicy::Enforcement")]
-pub(crate) struct EnforcementShape {
-    /// When the first factor is proved.
-    sign_in: bool,
-    /// What a session cookie opens, pages included.
-    dashboard: bool,
-    /// What personal access tokens and SCIM tokens open.
-    api: bool,
-}
-
 /// A CIDR rule.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShownRule {
     /// `nrl_…`
     id: String,
-    /// In canonical form, with the length of its prefix.
+    /// Canonical form with prefix length.
     cidr: String,
     label: String,
     #[schema(value_type = String, format = "date-time")]
@@ -67,16 +52,14 @@ impl From<&Rule> for ShownRule {
     }
 }
 
-/// What the tenant has set.
+/// The network policy.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ShownPolicy {
     /// `OFF` or `ALLOWLIST`.
-    #[schema(value_type = values::NetworkMode)]
     mode: Mode,
-    #[schema(value_type = EnforcementShape)]
     enforcement: Enforcement,
-    /// Whether administrators may come from everywhere.
+    /// Whether administrators bypass the policy.
     admin_bypass: bool,
     /// For administrators: the rules, oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,14 +75,12 @@ impl ShownPolicy {
     }
 }
 
-/// What the tenant is to set.
+/// The new policy.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PolicyBody {
     /// `OFF` or `ALLOWLIST`.
-    #[schema(value_type = values::NetworkMode)]
     mode: Mode,
-    #[schema(value_type = EnforcementShape)]
     enforcement: Enforcement,
     admin_bypass: bool,
     /// `CALLER_NOT_COVERED`: make the change even if it blocks the caller's own address.
@@ -112,31 +93,30 @@ struct PolicyBody {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct TestBody {
-    /// An address; or `ips`.
+    /// One address; alternative to `ips`.
     #[schema(value_type = Option<values::IpAddress>)]
     ip: Option<String>,
     /// At most 1,000 addresses.
     #[schema(value_type = Option<Vec<values::IpAddress>>, max_items = 1000)]
     ips: Option<Vec<String>>,
-    /// `SIGN_IN`, `DASHBOARD` or `API`, which it is by default.
-    #[schema(value_type = Option<values::NetworkSurface>)]
+    /// `SIGN_IN`, `DASHBOARD` or `API` (default).
     surface: Option<Surface>,
-    /// Whether an administrator asks to come in.
+    /// Whether to decide for an administrator.
     #[serde(default)]
     as_admin: bool,
 }
 
-/// What is decided.
+/// A decision.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct NetworkDecision {
     /// `ALLOW` or `DENY`.
-    #[schema(value_type = values::PolicyDecision)]
+    #[schema(value_type = netpolicy::Decision)]
     decision: Decision,
     /// `MODE_OFF`, `SURFACE_NOT_ENFORCED`, `RULE_MATCH`, `ADMIN_BYPASS` or `NO_RULE_MATCH`.
-    #[schema(value_type = values::NetworkReason)]
+    #[schema(value_type = netpolicy::Reason)]
     reason: Reason,
-    /// For administrators: the rule that has the address, of several the one with the smallest range.
+    /// For administrators: the matching rule with the smallest range.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     matched_rule: Option<MatchedRule>,
@@ -150,24 +130,24 @@ struct MatchedRule {
     label: String,
 }
 
-/// What is decided, about one address or about several.
+/// The decision for one address or for several.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 enum NetworkTest {
-    /// With `ip`.
+    /// The decision, if the request has `ip`.
     One(NetworkDecision),
-    /// With `ips`.
+    /// The decisions, if the request has `ips`.
     Several { decisions: Vec<DecisionOf> },
 }
 
-/// What is decided about one of several.
+/// The decision for one of several addresses.
 #[derive(Serialize, ToSchema)]
 struct DecisionOf {
-    /// As it was asked about.
+    /// The address as sent.
     ip: String,
-    #[schema(value_type = values::PolicyDecision)]
+    #[schema(value_type = netpolicy::Decision)]
     decision: Decision,
-    #[schema(value_type = values::NetworkReason)]
+    #[schema(value_type = netpolicy::Reason)]
     reason: Reason,
 }
 
@@ -181,50 +161,48 @@ pub(crate) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<Ed
     Ok(Editor { address: ctx.ip, acknowledged: !said.is_empty() || asked.is_some() })
 }
 
-/// Read the network policy
+/// Get the network policy
 ///
-/// Rules are for administrators alone.
+/// Only administrators see the rules.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses((status = 200, description = "The policy.", body = ShownPolicy))
 )]
 #[get("/api/settings/network-policy")]
-pub(crate) async fn get_network_policy(access: Access<ReadSettings>) -> Result<HttpResponse, Problem> {
-    let admin = access.caller().is_administrator();
+pub(crate) async fn get_network_policy(call: Call<ReadSettings>) -> Answer {
+    let admin = call.caller().is_administrator();
     let find = async move |_: &Ctx, tx: &mut Tx| {
         let (settings, rules) = tx.network_policy().await?;
         Ok::<_, Problem>((settings, Some(rules).filter(|_| admin)))
     };
-    let (settings, rules) = access.read(find).await?;
+    let (settings, rules) = call.read(find).await?;
     Ok(answer(&ShownPolicy::of(settings, rules.as_deref())))
 }
 
-/// Set the network policy
+/// Replace the network policy
 ///
-/// Everything but the rules. Needs a fresh proof (`NETWORK_POLICY_CHANGE`). In force from the next request on. What
-/// would leave no way in is refused, and what would shut out the caller's own address unless that is acknowledged.
+/// Replaces everything but the rules. Requires a step-up (`NETWORK_POLICY_CHANGE`). Takes effect with the next
+/// request. Refuses a policy that would block everyone, and one that would block the caller's address unless the
+/// request acknowledges it.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(("acknowledge" = Option<values::Acknowledgement>, Query, description = "CALLER_NOT_COVERED, as in the body.")),
+    params(("acknowledge" = Option<values::Acknowledgement>, Query, description = "`CALLER_NOT_COVERED`: like the member of the body.")),
     request_body = PolicyBody,
     responses(
-        (status = 200, description = "The policy as it is now.", body = ShownPolicy),
+        (status = 200, description = "The updated policy.", body = ShownPolicy),
         (status = 400, description = "A field is missing, unknown or malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "LOCKOUT_PROTECTION; or CONFLICT, reason CALLER_NOT_COVERED."),
+        (status = 409, description = "LOCKOUT_PROTECTION; CONFLICT with reason CALLER_NOT_COVERED."),
     )
 )]
 #[put("/api/settings/network-policy")]
 pub(crate) async fn put_network_policy(
-    access: Access<Administer>,
+    call: Call<Administer>,
     proof: StepUp<NetworkPolicyChange>,
-    request: HttpRequest,
     body: Json<PolicyBody>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let PolicyBody { mode, enforcement, admin_bypass, acknowledge } = body.0;
-    let by = by(access.ctx(), &request, &acknowledge)?;
+    let by = by(call.ctx(), &call.request, &acknowledge)?;
     let settings = Settings { mode, enforcement, admin_bypass };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
@@ -232,7 +210,7 @@ pub(crate) async fn put_network_policy(
         let rules = tx.network_rules().await?;
         Ok::<_, Problem>(changed.with(spending.events()?).map(|settings| (settings, rules)))
     };
-    let (settings, rules) = access.write(work).await?;
+    let (settings, rules) = call.write(work).await?;
     Ok(answer(&ShownPolicy::of(settings, Some(&rules))))
 }
 
@@ -251,25 +229,21 @@ pub(crate) async fn change(
     Ok(Audited::new(settings, Event::new(ctx.tenant.as_str(), &NetworkPolicyChanged { changed })))
 }
 
-/// Ask what the network policy decides
+/// Test addresses against the network policy
 ///
-/// About one address or up to 1,000, as it is kept now; nothing is changed.
+/// Tests one address or up to 1,000 against the saved policy. Changes nothing.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     request_body = TestBody,
     responses(
-        (status = 200, description = "The decision; with `ips`, `{decisions}`.", body = NetworkTest),
-        (status = 400, description = "An address or the surface is malformed, or there are both or none of ip and ips."),
+        (status = 200, description = "The decision; `{decisions}` if the request has `ips`.", body = NetworkTest),
+        (status = 400, description = "An address or the surface is malformed, or the request has both or neither of `ip` and `ips`."),
     )
 )]
 #[post("/api/settings/network-policy/test")]
-pub(crate) async fn test_network_policy(
-    access: Access<ReadSettings>,
-    body: Json<TestBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn test_network_policy(call: Call<ReadSettings>, body: Json<TestBody>) -> Answer {
     let addresses = body.0.addresses()?;
-    let (settings, rules) = access.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
+    let (settings, rules) = call.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
     let policy = Policy::new(settings, &rules);
     let surface = body.0.surface.unwrap_or(Surface::Api);
     let decide = |address| policy.decide(Some(address), surface, body.0.as_admin);
@@ -277,7 +251,7 @@ pub(crate) async fn test_network_policy(
         Addresses::One(address) => {
             let verdict = decide(address);
             let rule = verdict.rule.and_then(|index| rules.get(index));
-            let matched_rule = rule.filter(|_| access.caller().is_administrator()).map(MatchedRule::from);
+            let matched_rule = rule.filter(|_| call.caller().is_administrator()).map(MatchedRule::from);
             NetworkTest::One(NetworkDecision {
                 decision: verdict.decision,
                 reason: verdict.reason,

@@ -1,6 +1,6 @@
 //! `/api/settings/network-policy/rules`: the ranges that the tenant may be reached from.
 
-use actix_web::{HttpRequest, HttpResponse, delete, patch, post, web};
+use actix_web::{delete, patch, post};
 use audit::{
     Audited, Event,
     events::policies::{NetworkRuleAdded, NetworkRuleChanged, NetworkRuleRemoved},
@@ -12,9 +12,8 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::{ShownRule, by};
-use crate::api::{me::factors::Deleted, openapi::values};
+use crate::api::{Answer, Call, me::factors::Deleted, openapi::values};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::Administer,
@@ -25,7 +24,7 @@ use gate::{
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RuleBody {
-    /// A range of IPv4 or IPv6 addresses, or an address by itself.
+    /// CIDR range of IPv4 or IPv6 addresses, or one address.
     #[schema(value_type = values::IpRange)]
     cidr: String,
     /// 1 to 100 printable characters.
@@ -33,7 +32,7 @@ struct RuleBody {
     label: String,
 }
 
-/// What a rule is to be called.
+/// The new label of a rule.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct LabelBody {
@@ -42,25 +41,25 @@ struct LabelBody {
     label: String,
 }
 
-/// Add a rule
+/// Add a CIDR rule
 ///
-/// Needs a fresh proof (`NETWORK_POLICY_CHANGE`). In force from the next request on. 5,000 at most.
+/// Requires a step-up (`NETWORK_POLICY_CHANGE`). Takes effect with the next request. A tenant has at most 5,000
+/// rules.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
         (status = 200, description = "The rule.", body = ShownRule),
-        (status = 400, description = "INVALID_CIDR, naming the canonical form where bits of a host are set; DUPLICATE_CIDR; or a field is malformed."),
+        (status = 400, description = "INVALID_CIDR, with the canonical form if host bits are set; DUPLICATE_CIDR; or a field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "CONFLICT: there are 5,000."),
+        (status = 409, description = "CONFLICT: the tenant has 5,000 rules."),
     )
 )]
 #[post("/api/settings/network-policy/rules")]
 pub(crate) async fn add_network_rule(
-    access: Access<Administer>,
+    call: Call<Administer>,
     proof: StepUp<NetworkPolicyChange>,
     body: Json<RuleBody>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let RuleBody { cidr, label } = body.0;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
@@ -68,15 +67,14 @@ pub(crate) async fn add_network_rule(
         let event = Event::new(rule.id.as_str(), &NetworkRuleAdded { cidr: rule.cidr.to_string() });
         Ok::<_, Problem>(Audited::new(rule, event).with(spending.events()?))
     };
-    let rule = access.write(work).await?;
+    let rule = call.write(work).await?;
     Ok(answer(&ShownRule::from(&rule)))
 }
 
-/// Give a rule another label
+/// Rename a CIDR rule
 ///
-/// Its range stays: remove the rule and add another to change that. Needs a fresh proof (`NETWORK_POLICY_CHANGE`).
+/// The range cannot be changed: remove the rule and add another. Requires a step-up (`NETWORK_POLICY_CHANGE`).
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
         (status = 200, description = "The rule.", body = ShownRule),
@@ -86,12 +84,11 @@ pub(crate) async fn add_network_rule(
 )]
 #[patch("/api/settings/network-policy/rules/{id}")]
 pub(crate) async fn rename_network_rule(
-    access: Access<Administer>,
+    call: Call<Administer>,
     proof: StepUp<NetworkPolicyChange>,
-    id: web::Path<String>,
     body: Json<LabelBody>,
-) -> Result<HttpResponse, Problem> {
-    let id: RuleId = id.parse().map_err(|_| Problem::not_found())?;
+) -> Answer {
+    let id: RuleId = call.id()?;
     let label = body.0.label;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
@@ -103,42 +100,40 @@ pub(crate) async fn rename_network_rule(
         }
         Ok::<_, Problem>(Audited::of_changes(rule, events))
     };
-    let rule = access.write(work).await?;
+    let rule = call.write(work).await?;
     Ok(answer(&ShownRule::from(&rule)))
 }
 
-/// Remove a rule
+/// Remove a CIDR rule
 ///
-/// Needs a fresh proof (`NETWORK_POLICY_CHANGE`). In force from the next request on. The last one stays while nobody
-/// could come in without it, and so does the caller's own unless that is acknowledged.
+/// Requires a step-up (`NETWORK_POLICY_CHANGE`). Takes effect with the next request. Refuses to remove the last rule
+/// if the policy would then block everyone, and the rule that covers the caller's address unless the request
+/// acknowledges it.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
         ("acknowledge" = Option<values::Acknowledgement>, Query, description = "CALLER_NOT_COVERED: make the change even if it blocks the caller's own address."),
     ),
     responses(
-        (status = 200, description = "It is gone.", body = Deleted),
-        (status = 400, description = "acknowledge: is something else than CALLER_NOT_COVERED."),
+        (status = 200, description = "Deleted.", body = Deleted),
+        (status = 400, description = "`acknowledge` is not CALLER_NOT_COVERED."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "LOCKOUT_PROTECTION; or CONFLICT, reason CALLER_NOT_COVERED."),
+        (status = 409, description = "LOCKOUT_PROTECTION; CONFLICT with reason CALLER_NOT_COVERED."),
     )
 )]
 #[delete("/api/settings/network-policy/rules/{id}")]
 pub(crate) async fn remove_network_rule(
-    access: Access<Administer>,
+    call: Call<Administer>,
     proof: StepUp<NetworkPolicyChange>,
-    request: HttpRequest,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let by = by(access.ctx(), &request, &[])?;
-    let id: RuleId = id.parse().map_err(|_| Problem::not_found())?;
+) -> Answer {
+    let by = by(call.ctx(), &call.request, &[])?;
+    let id: RuleId = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
         let rule = netpolicy::remove(tx, by, &id).await?;
         let event = Event::new(rule.id.as_str(), &NetworkRuleRemoved { cidr: rule.cidr.to_string() });
         Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))
     };
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::shown::Mapping;
-use crate::api::settings::webhooks::some;
+use crate::api::{Call, settings::webhooks::some};
 use crate::{
-    api::{Site, openapi::values, saml::service_of},
+    api::{openapi::values, saml::service_of},
     metadata,
 };
-use gate::{access::Access, errors::Problem, permissions::AdministerInPerson};
+use gate::{errors::Problem, permissions::AdministerInPerson};
 
-/// What a provider is to be. The other side is given by `metadataXml`, by `metadataUrl`, or by `entityId`, `ssoUrl` and
+/// Settings of an SSO connection. The identity provider is given by `metadataXml`, by `metadataUrl`, or by `entityId`, `ssoUrl` and
 /// `certificates`.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -22,14 +22,14 @@ pub(crate) struct ProviderBody {
     /// 1 to 100 printable characters.
     #[schema(value_type = values::TrimmedName)]
     name: String,
-    /// 1 to 100 domains, those behind the @ of people's addresses. No other provider of the tenant may have them.
+    /// 1 to 100 e-mail domains. No other SSO connection of the tenant can have them.
     #[schema(value_type = Vec<values::EmailDomain>, min_items = 1, max_items = 100)]
     email_domains: Vec<String>,
-    /// Metadata: an EntityDescriptor of 512 KiB at most.
+    /// SAML metadata: an EntityDescriptor of at most 512 KiB.
     #[serde(default, deserialize_with = "some")]
     #[schema(nullable = false)]
     metadata_xml: Option<String>,
-    /// Where metadata is read, now and every six hours: https, at a public address.
+    /// URL of the metadata, fetched now and every six hours. `https`, at a public address.
     #[serde(default, deserialize_with = "some")]
     #[schema(nullable = false, format = "uri")]
     metadata_url: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct ProviderBody {
     #[serde(default, deserialize_with = "some")]
     #[schema(nullable = false, min_length = 1, max_length = 1024)]
     entity_id: Option<String>,
-    /// Its single sign-on service with the HTTP-POST binding: https.
+    /// Single sign-on URL (HTTP-POST binding). `https`.
     #[serde(default, deserialize_with = "some")]
     #[schema(nullable = false, format = "uri")]
     sso_url: Option<String>,
@@ -47,14 +47,14 @@ pub(crate) struct ProviderBody {
     certificates: Option<Vec<String>>,
     #[serde(default)]
     attribute_mapping: Mapping,
-    /// Whether requests are signed.
+    /// Whether to sign requests.
     #[serde(default = "yes")]
     #[schema(default = true)]
     sign_requests: bool,
-    /// Whether people have to prove anew who they are, each time.
+    /// Whether users must authenticate again at each sign-in (`ForceAuthn`).
     #[serde(default)]
     force_authn: bool,
-    /// Which ways of signing in are asked for, exactly: 10 URIs at most. Any without.
+    /// Requested authentication contexts (exact comparison): at most 10 URIs. Default: any.
     #[serde(default)]
     #[schema(max_items = 10)]
     authn_contexts: Vec<String>,
@@ -124,32 +124,27 @@ pub(crate) fn no_other_side() -> Problem {
 
 /// The other side, checked. Metadata at an address is read while the request holds nobody up.
 pub(crate) async fn known(
-    site: &Site,
-    access: &Access<AdministerInPerson>,
+    call: &Call<AdministerInPerson>,
     given: MetadataSource,
 ) -> Result<ResolvedMetadata, Problem> {
     let other = match given {
         MetadataSource::Here(other) => other,
         MetadataSource::At(url) => {
-            let client = &site.webhooks.client;
+            let client = &call.site.webhooks.client;
             let problem = |problem: String| Problem::invalid_request(format!("metadataUrl: {problem}"));
             let target = metadata::target(client, &url).map_err(problem)?;
-            access.attempt(attempts::look_up(access.tenant())).await?;
-            let read = access.aside(metadata::read(client, target.as_str())).await?;
+            call.attempt(attempts::look_up(call.tenant())).await?;
+            let read = call.aside(metadata::read(client, target.as_str())).await?;
             OtherSide::MetadataUrl { url: target.as_str().to_owned(), text: read.map_err(problem)? }
         }
     };
-    Ok(other.checked(access.ctx().now)?)
+    Ok(other.checked(call.ctx().now)?)
 }
 
 /// A new key for a provider, made where no request waits for it.
-pub(crate) async fn new_key(
-    site: &Site,
-    access: &Access<AdministerInPerson>,
-    id: &ProviderId,
-) -> Result<KeptKey, Problem> {
-    let (seal, entity_id) = (site.pipeline.keys.saml(), service_of(site, id).entity_id);
-    let (id, now) = (id.clone(), access.ctx().now);
+pub(crate) async fn new_key(call: &Call<AdministerInPerson>, id: &ProviderId) -> Result<KeptKey, Problem> {
+    let (seal, entity_id) = (call.site.pipeline.keys.saml(), service_of(&call.site, id).entity_id);
+    let (id, now) = (id.clone(), call.ctx().now);
     let work = move || KeptKey::generate(&seal, &id, &entity_id, now);
-    access.aside(site.saml.compute(work)).await??.map_err(Problem::unforeseen)
+    call.aside(call.site.saml.compute(work)).await??.map_err(Problem::unforeseen)
 }

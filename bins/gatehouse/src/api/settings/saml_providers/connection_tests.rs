@@ -1,6 +1,6 @@
 //! `/api/settings/saml-providers/{id}/test`: a sign-in that is looked at instead of let in.
 
-use actix_web::{HttpResponse, get, post, web};
+use actix_web::{get, post, web};
 use audit::{Audited, Event, events::saml::SamlProviderTested};
 use credentials::attempts;
 use kernel::{Ctx, Timestamp, UserId};
@@ -12,12 +12,11 @@ use utoipa::ToSchema;
 
 use super::{
     findings::{Finding, findings},
-    found, id_of,
+    found,
     shown::login_url,
 };
-use crate::api::{Site, openapi::values};
+use crate::api::{Answer, Call, openapi::values};
 use gate::{
-    access::Access,
     body::answer,
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
@@ -26,43 +25,43 @@ use gate::{
 /// Minutes that a test waits for somebody to go through it.
 const TEST_MINUTES: i64 = 15;
 
-/// A test that has begun.
+/// A connection test, waiting for a response.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlTestBegun)]
 struct Begun {
     /// `try_…`
     id: String,
-    /// To be opened in a browser: it leads to the identity provider and back, and signs nobody in.
+    /// URL to open in a browser. Leads to the identity provider and back without signing in.
     #[schema(format = "uri")]
     login_url: String,
-    /// Until when that can be done.
+    /// Expiry of the connection test.
     #[schema(value_type = String, format = "date-time")]
     expires_at: Timestamp,
-    /// What can be said before.
+    /// Findings before the sign-in.
     checks: Vec<Finding>,
 }
 
-/// What came of a test.
+/// Result of a webhook test.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = SamlTest)]
 #[expect(dead_code, reason = "describes what is kept as JSON")]
 struct TestShape {
     /// `try_…`
     id: String,
-    /// `WAITING` for somebody to go through it, `PASSED`, `FAILED`, or `EXPIRED`: nobody did in time.
+    /// `WAITING` for a response, `PASSED`, `FAILED`, or `EXPIRED` without a response.
     #[schema(value_type = values::SamlTestStatus)]
     status: String,
-    /// In the order in which they are made.
+    /// In the order in which they run.
     checks: Vec<CheckShape>,
-    /// What the identity provider said of the person.
+    /// Attributes that the identity provider sent.
     attributes: Vec<AttributeShape>,
     name_id: Option<NameIdShape>,
-    /// The address that was found, if there was one.
+    /// Email address found in the assertion, if any.
     email: Option<String>,
-    /// How they signed in there.
+    /// Authentication context class of the sign-in at the identity provider.
     authn_context: Option<String>,
-    /// Who would have been signed in.
+    /// User who would have been signed in.
     user: Option<UserShape>,
     #[schema(format = "date-time")]
     created_at: String,
@@ -84,7 +83,7 @@ struct CheckShape {
     /// Why it failed.
     #[schema(value_type = Option<values::SamlRefusalReason>)]
     reason: Option<String>,
-    /// What was found, and what was expected.
+    /// Actual and expected value.
     detail: Option<String>,
 }
 
@@ -115,30 +114,25 @@ struct UserShape {
     active: bool,
 }
 
-/// Test an identity provider
+/// Start a connection test
 ///
-/// Says what is odd about how it is set up, and makes an address that leads through a whole sign-in for nothing but a
-/// report. Good for 15 minutes and one answer.
+/// Checks the configuration and returns a URL for a complete SAML sign-in that only produces a report. Valid for 15
+/// minutes and one response.
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The test, which waits.", body = Begun),
+        (status = 200, description = "The connection test, waiting for a response.", body = Begun),
         (status = 429, description = "RATE_LIMITED, with header Retry-After."),
     )
 )]
 #[post("/api/settings/saml-providers/{id}/test")]
-pub(crate) async fn test_saml_provider(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
+pub(crate) async fn test_saml_provider(call: Call<AdministerInPerson>) -> Answer {
+    let id: ProviderId = call.id()?;
     let wanted = id.clone();
-    let there = access.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;
+    let there = call.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;
     there.ok_or_else(Problem::not_found)?;
-    access.attempt(attempts::look_up(access.tenant())).await?;
-    let user = access.caller().session.user.clone();
+    call.attempt(attempts::look_up(call.tenant())).await?;
+    let user = call.caller().session.user.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (provider, around) = found(tx, &id).await?;
         let trial = new_connection_test(ctx, id, user);
@@ -147,9 +141,9 @@ pub(crate) async fn test_saml_provider(
             Event::new(provider.id.as_str(), &SamlProviderTested { test: trial.id.as_str().to_owned() });
         Ok::<_, Problem>(Audited::new((provider, around, trial), event))
     };
-    let (provider, around, trial) = access.write(work).await?;
-    let login_url = format!("{}?test={}", login_url(&site.pipeline.base_url, &provider), trial.id);
-    let checks = findings(&provider, &around, access.ctx().now);
+    let (provider, around, trial) = call.write(work).await?;
+    let login_url = format!("{}?test={}", login_url(&call.site.pipeline.base_url, &provider), trial.id);
+    let checks = findings(&provider, &around, call.ctx().now);
     Ok(answer(&Begun { id: trial.id.to_string(), login_url, expires_at: trial.expires_at, checks }))
 }
 
@@ -164,30 +158,26 @@ fn new_connection_test(ctx: &Ctx, provider: ProviderId, user: UserId) -> Connect
     }
 }
 
-/// Read what came of a test
+/// Get the result of a connection test
 ///
-/// With what the identity provider said, for a day.
+/// Includes what the identity provider sent. Kept for one day.
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
         ("tryId" = String, Path, description = "try_…"),
     ),
     responses(
-        (status = 200, description = "The test, whatever came of it.", body = TestShape),
-        (status = 404, description = "The tenant has no such provider, or that no such test."),
+        (status = 200, description = "The connection test, with its result.", body = TestShape),
+        (status = 404, description = "Unknown SSO connection or connection test."),
     )
 )]
 #[get("/api/settings/saml-providers/{id}/tests/{tryId}")]
-pub(crate) async fn get_saml_test(
-    access: Access<Administer>,
-    ids: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
-    let provider = id_of(&ids.0)?;
+pub(crate) async fn get_saml_test(call: Call<Administer>, ids: web::Path<(String, String)>) -> Answer {
+    let provider: ProviderId = ids.0.parse().map_err(|_| Problem::not_found())?;
     let id: ConnectionTestId = ids.1.parse().map_err(|_| Problem::not_found())?;
-    let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.connection_test(&id).await).await?;
+    let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.connection_test(&id).await).await?;
     let found = found.filter(|trial| trial.provider == provider).ok_or_else(Problem::not_found)?;
-    Ok(answer(&report_json(found, access.ctx().now)))
+    Ok(answer(&report_json(found, call.ctx().now)))
 }
 
 /// The report of a test together with what is known without one.

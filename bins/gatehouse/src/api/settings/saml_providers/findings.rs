@@ -4,7 +4,7 @@ use crate::api::openapi::values;
 use std::collections::BTreeSet;
 
 use credentials::{SignInMode, SignInStore};
-use kernel::{StoreError, Timestamp};
+use kernel::{StoreResult, Timestamp};
 use saml_sp::{Certificate, DomainStore, EmailDomain, Provider, Source};
 use serde::Serialize;
 use store::Tx;
@@ -26,13 +26,13 @@ pub(crate) struct ProviderContext {
 impl ProviderContext {
     /// As it is in this unit of work. In one that changes, before a provider is held: whoever holds the tenant's policy
     /// and a provider takes them in this order.
-    pub(crate) async fn of(tx: &mut Tx) -> Result<Self, StoreError> {
+    pub(crate) async fn of(tx: &mut Tx) -> StoreResult<Self> {
         let verified = tx.verified_domains().await?.into_iter().map(|domain| domain.domain).collect();
         Ok(Self { verified, mode: tx.sign_in_policy().await?.sign_in_mode })
     }
 }
 
-/// How it is with something.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 #[schema(as = SamlCheckOutcome)]
@@ -44,7 +44,7 @@ pub(crate) enum Outcome {
     Failed,
 }
 
-/// A check of how a provider is set up.
+/// A check of the configuration.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SamlSetupCheck)]
 pub(crate) struct Finding {
@@ -52,11 +52,11 @@ pub(crate) struct Finding {
     #[schema(value_type = values::SamlSetupCheckName)]
     pub(crate) check: &'static str,
     pub(crate) outcome: Outcome,
-    /// What there is, and what to do about it.
+    /// The finding and how to fix it.
     pub(crate) detail: String,
 }
 
-/// How long something is good.
+/// Validity of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schema(as = SamlCertificateStatus)]

@@ -1,53 +1,49 @@
 //! `/api/settings/saml-providers/{id}/rotate-certificate`: this service's key for a provider is replaced.
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::post;
 use audit::Audited;
 use kernel::Ctx;
-use saml_sp::{ProviderError, ProviderStore};
+use saml_sp::{ProviderError, ProviderId, ProviderStore};
 use store::Tx;
 
-use super::{body::new_key, findings::ProviderContext, id_of, shown::ShownProvider};
+use super::{body::new_key, findings::ProviderContext, shown::ShownProvider};
 use crate::{
-    api::Site,
+    api::{Answer, Call},
     events::{rotation_completed, rotation_started},
 };
 use gate::{
-    access::Access,
     body::answer,
     errors::Problem,
     permissions::AdministerInPerson,
     step_up::{SsoProviderChange, StepUp},
 };
 
-/// Replace this service's certificate
+/// Start rotating the service provider's certificate
 ///
-/// Makes the next key. Both certificates stand in this service's metadata and both keys decrypt, while the one before
-/// signs. Give the identity provider the new metadata, then complete the rotation. Needs a fresh proof
+/// Generates the next key. The service provider metadata lists both certificates; both keys decrypt, and the previous
+/// key signs. Import the new metadata at the identity provider, then complete the rotation. Requires a step-up
 /// (`SSO_PROVIDER_CHANGE`).
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The provider, with both certificates.", body = ShownProvider),
+        (status = 200, description = "The SSO connection, with both certificates.", body = ShownProvider),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "CONFLICT, reason ROTATION_UNDER_WAY."),
+        (status = 409, description = "CONFLICT with reason ROTATION_UNDER_WAY."),
     )
 )]
 #[post("/api/settings/saml-providers/{id}/rotate-certificate")]
 pub(crate) async fn rotate_saml_certificate(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     proof: StepUp<SsoProviderChange>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
+) -> Answer {
+    let id: ProviderId = call.id()?;
     let wanted = id.clone();
-    let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;
+    let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;
     // A key that is for nothing is not made.
     if found.ok_or(ProviderError::NotFound)?.keys.next.is_some() {
         return Err(ProviderError::RotationUnderWay.into());
     }
-    let key = new_key(&site, &access, &id).await?;
+    let key = new_key(&call, &id).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
         let around = ProviderContext::of(tx).await?;
@@ -55,31 +51,28 @@ pub(crate) async fn rotate_saml_certificate(
         let event = rotation_started(&provider);
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
     };
-    let (provider, around) = access.write(work).await?;
-    Ok(answer(&ShownProvider::of(&site.pipeline.base_url, &provider, &around, access.ctx().now)))
+    let (provider, around) = call.write(work).await?;
+    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, &provider, &around, call.ctx().now)))
 }
 
-/// Complete a rotation
+/// Complete the rotation of the certificate
 ///
-/// From now on the next key signs, and the one before is gone: what was encrypted for it cannot be read any more. Needs a
-/// fresh proof (`SSO_PROVIDER_CHANGE`).
+/// The next key signs from now on. The previous key is deleted; assertions encrypted for it can no longer be
+/// decrypted. Requires a step-up (`SSO_PROVIDER_CHANGE`).
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The provider.", body = ShownProvider),
+        (status = 200, description = "The SSO connection.", body = ShownProvider),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "CONFLICT, reason NO_ROTATION."),
+        (status = 409, description = "CONFLICT with reason NO_ROTATION."),
     )
 )]
 #[post("/api/settings/saml-providers/{id}/rotate-certificate/complete")]
 pub(crate) async fn complete_saml_rotation(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     proof: StepUp<SsoProviderChange>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
+) -> Answer {
+    let id = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
         let around = ProviderContext::of(tx).await?;
@@ -87,6 +80,6 @@ pub(crate) async fn complete_saml_rotation(
         let event = rotation_completed(&provider);
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
     };
-    let (provider, around) = access.write(work).await?;
-    Ok(answer(&ShownProvider::of(&site.pipeline.base_url, &provider, &around, access.ctx().now)))
+    let (provider, around) = call.write(work).await?;
+    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, &provider, &around, call.ctx().now)))
 }

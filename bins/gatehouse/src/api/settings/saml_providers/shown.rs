@@ -8,21 +8,21 @@ use utoipa::ToSchema;
 
 use super::findings::{ProviderContext, Status, warnings};
 
-/// A certificate, of either side.
+/// A certificate of the identity provider or the service provider.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlCertificate)]
 pub(crate) struct ShownCertificate {
     /// SHA-256 of its DER form, in lower-case hexadecimal.
     fingerprint: String,
-    /// Whose it says it is.
+    /// Subject of the certificate.
     subject: String,
     #[schema(value_type = String, format = "date-time")]
     not_before: Timestamp,
     #[schema(value_type = String, format = "date-time")]
     not_after: Timestamp,
     status: Status,
-    /// Of this service's own: `ACTIVE` signs, `NEXT` will once a rotation is completed. Both decrypt.
+    /// For certificates of the service provider: `ACTIVE` signs; `NEXT` signs once the rotation is completed. Both decrypt.
     #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<values::SamlKeyUse>)]
     used: Option<&'static str>,
@@ -43,15 +43,15 @@ impl ShownCertificate {
     }
 }
 
-/// How metadata is doing.
+/// State of the metadata.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlMetadataState)]
 pub(crate) struct ShownMetadata {
-    /// When it was last read.
+    /// When it was last fetched.
     #[schema(required, value_type = Option<String>, format = "date-time")]
     read_at: Option<Timestamp>,
-    /// When it was last looked at in vain, if that is later.
+    /// When fetching last failed, if that is later.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     failed_at: Option<Timestamp>,
@@ -59,11 +59,11 @@ pub(crate) struct ShownMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     error: Option<String>,
-    /// When it is looked at next.
+    /// When it is fetched next.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     next_at: Option<Timestamp>,
-    /// Until when it says it is good.
+    /// `validUntil` of the metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     valid_until: Option<Timestamp>,
@@ -83,13 +83,12 @@ impl ShownMetadata {
     }
 }
 
-/// Where claims are found.
+/// Which attributes contain claims.
 #[derive(Serialize, serde::Deserialize, Default, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = SamlAttributeMapping)]
 pub(crate) struct Mapping {
-    /// Name of the attribute that holds the e-mail address. Without it: the NameID where its format is that of addresses, else the
-    /// attributes that are usually called so.
+    /// Attribute with the email address. Default: the NameID if its format is emailAddress, else commonly used attribute names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<values::TrimmedWord>)]
     email: Option<String>,
@@ -101,23 +100,23 @@ impl From<Mapping> for AttributeMapping {
     }
 }
 
-/// What an identity provider has to know of this side.
+/// Values to enter at the identity provider.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlServiceProvider)]
 pub(crate) struct ShownService {
-    /// Also called audience, or identifier.
+    /// Also called audience or identifier.
     entity_id: String,
-    /// The assertion consumer service (HTTP-POST): also called reply address, or single sign-on address.
+    /// Assertion consumer service (HTTP-POST). Also called reply URL or single sign-on URL.
     #[schema(format = "uri")]
     acs_url: String,
-    /// All of this as metadata.
+    /// Service provider metadata.
     #[schema(format = "uri")]
     metadata_url: String,
-    /// Where a sign-in through this provider begins.
+    /// URL that starts a sign-in through this connection.
     #[schema(format = "uri")]
     login_url: String,
-    /// Those of all keys in use: two during a rotation.
+    /// Certificates of all keys in use; two during a rotation.
     certificates: Vec<ShownCertificate>,
 }
 
@@ -142,7 +141,7 @@ impl ShownService {
     }
 }
 
-/// An identity provider.
+/// An SSO connection.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlProvider)]
@@ -150,21 +149,21 @@ pub(crate) struct ShownProvider {
     /// `sso_…`
     id: String,
     name: String,
-    /// Addresses of these domains it may speak for.
+    /// Domains whose users it may sign in.
     email_domains: Vec<String>,
-    /// Those of them that the tenant has proved: people of them are led here from the e-mail field.
+    /// Those of them that are verified: the sign-in page sends their users to this identity provider.
     verified_domains: Vec<String>,
     /// The issuer of its assertions.
     entity_id: String,
-    /// Its single sign-on service with the HTTP-POST binding.
+    /// Single sign-on URL (HTTP-POST binding).
     #[schema(format = "uri")]
     sso_url: String,
-    /// Its signing certificates, pinned: what one of them has signed is believed, and nothing else.
+    /// Pinned signing certificates. Only signatures of their keys are accepted.
     certificates: Vec<ShownCertificate>,
     /// `METADATA_XML`, `METADATA_URL` or `FIELDS`.
     #[schema(value_type = values::SamlSource)]
     source: &'static str,
-    /// Read again every six hours.
+    /// Fetched every six hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = "uri")]
     metadata_url: Option<String>,
@@ -180,7 +179,7 @@ pub(crate) struct ShownProvider {
     created_at: Timestamp,
     #[schema(value_type = String, format = "date-time")]
     updated_at: Timestamp,
-    /// What may not be meant, or not for long.
+    /// Problems that the configuration has or will have soon.
     warnings: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod saml_subjects;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 
-use actix_web::{HttpResponse, delete, get, patch, post, web};
+use actix_web::{delete, get, patch, post};
 use audit::{
     Audited, Event,
     events::users::{
@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 
 use crate::{
     api::{
-        Site,
+        Answer, Call,
         lockout::Lockout,
         me::factors::Deleted,
         openapi::values,
@@ -30,14 +30,13 @@ use crate::{
     people,
 };
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
     step_up::{ConsumedStepUp, IfAsked, StepUp, UserAdminChange},
 };
 
-/// A person as administrators see them.
+/// A user, as administrators see them.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ShownUser {
@@ -55,11 +54,11 @@ struct ShownUser {
     /// `ADMIN` or `MEMBER`.
     #[schema(value_type = values::UserRole)]
     role: &'static str,
-    /// Whether they may sign in.
+    /// Whether the user may sign in.
     active: bool,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
-    /// Where the person sets a password; shown once, and only where it was not sent by mail.
+    /// Link to set a password. Shown once, and only if it was not sent by mail.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     link: Option<String>,
@@ -82,41 +81,41 @@ impl ShownUser {
     }
 }
 
-/// A page of people.
+/// A page of users.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct UserPage {
     users: Vec<ShownUser>,
-    /// Where the next page begins, if there is one.
+    /// Cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     next_cursor: Option<String>,
 }
 
-/// Whom to invite.
+/// The user to invite.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct InviteBody {
     #[schema(value_type = values::EmailAddress)]
     email: String,
-    /// `ADMIN` or `MEMBER`, which is the default.
+    /// `ADMIN` or `MEMBER` (default).
     #[schema(value_type = Option<values::UserRole>)]
     role: Option<Role>,
     #[schema(value_type = Option<values::PersonText>)]
     display_name: Option<String>,
 }
 
-/// What administrators decide of a person.
+/// Changes of a user.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct UserBody {
     /// `ADMIN` or `MEMBER`.
     #[schema(value_type = Option<values::UserRole>)]
     role: Option<Role>,
-    /// The sign-in address.
+    /// Email address of the user.
     #[schema(value_type = Option<values::EmailAddress>)]
     email: Option<String>,
-    /// Whether they may sign in. Who may not loses every session at once.
+    /// Whether the user may sign in. Deactivating revokes all sessions.
     active: Option<bool>,
 }
 
@@ -124,52 +123,45 @@ fn email_of(text: &str) -> Result<Email, Problem> {
     text.trim().parse().map_err(|error| Problem::invalid_request(format!("email: {error}")))
 }
 
-/// List people
+/// List users
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(PageQuery),
     responses(
-        (status = 200, description = "In the order in which they came.", body = UserPage),
+        (status = 200, description = "Oldest first.", body = UserPage),
         (status = 400, description = "INVALID_CURSOR, or a malformed limit."),
     )
 )]
 #[get("/api/settings/users")]
-pub(crate) async fn list_settings_users(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    query: Page,
-) -> Result<HttpResponse, Problem> {
-    let (people, next_cursor) = page(&site, &access, &query).await?;
+pub(crate) async fn list_settings_users(call: Call<Administer>, query: Page) -> Answer {
+    let (people, next_cursor) = page(&call, &query).await?;
     let users = people.into_iter().map(|person| ShownUser::of(person, None)).collect();
     Ok(answer(&UserPage { users, next_cursor }))
 }
 
-/// Invite a person
+/// Invite a user
 ///
-/// The person is there at once and may sign in when they have set a password by the link, within 72 hours. It is
-/// sent by mail where that is configured; otherwise it is in this answer and nowhere else. A personal access token never
-/// receives a link: without mail it is refused. An administrator is invited by an administrator with a session and a
-/// fresh proof (`USER_ADMIN_CHANGE`).
+/// Creates the user, who can sign in after setting a password with the link, within 72 hours. The link is sent by
+/// mail if mail is configured; otherwise only this response contains it. A personal access token never receives a
+/// link and is refused if mail is not configured. Inviting an administrator requires a session and a step-up
+/// (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "The person.", body = ShownUser),
+        (status = 200, description = "The user.", body = ShownUser),
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 403, description = "CREDENTIAL_KIND: a personal access token that invites an administrator, or anybody where mail is not configured."),
-        (status = 409, description = "uniqueness: the address is another person's."),
+        (status = 403, description = "CREDENTIAL_KIND: a personal access token cannot invite an administrator, and no user at all if mail is not configured."),
+        (status = 409, description = "uniqueness: another user has this address."),
     )
 )]
 #[post("/api/settings/users")]
 pub(crate) async fn invite_user(
-    site: web::Data<Site>,
-    access: Access<Administer>,
+    call: Call<Administer>,
     proof: IfAsked<UserAdminChange>,
     body: Result<Json<InviteBody>, Problem>,
-) -> Result<HttpResponse, Problem> {
-    if site.mail.is_none() && !access.caller().has_session() {
+) -> Answer {
+    if call.site.mail.is_none() && !call.caller().has_session() {
         let message = "a personal access token never receives an invitation's link: configure mail (smtp_url), or invite \
                        with a session";
         return Err(Problem::forbidden("CREDENTIAL_KIND", message));
@@ -177,10 +169,10 @@ pub(crate) async fn invite_user(
     let InviteBody { email, role, display_name } = body?.0;
     let (email, role) = (email_of(&email)?, role.unwrap_or(Role::Member));
     if role == Role::Admin {
-        in_person(access.caller().has_session())?;
+        in_person(call.caller().has_session())?;
         proof.require()?;
     }
-    let sent = site.mail.is_some();
+    let sent = call.site.mail.is_some();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending =
             if role == Role::Admin { proof.consume_alone(ctx, tx).await? } else { ConsumedStepUp::none() };
@@ -190,8 +182,8 @@ pub(crate) async fn invite_user(
         events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
         Ok::<_, Problem>(Audited::of_changes((person, link), events))
     };
-    let (person, link) = access.write(work).await?;
-    let link = people::deliver(&site, &person, LinkKind::Invitation, link).await?;
+    let (person, link) = call.write(work).await?;
+    let link = people::deliver(&call.site, &person, LinkKind::Invitation, link).await?;
     Ok(answer(&ShownUser::of(person, link)))
 }
 
@@ -200,55 +192,47 @@ fn in_person(has_session: bool) -> Result<(), Problem> {
     if has_session { Ok(()) } else { Err(Problem::credential_kind()) }
 }
 
-/// Read a person
+/// Get a user
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses(
-        (status = 200, description = "The person.", body = ShownUser),
-    )
+    responses((status = 200, description = "The user.", body = ShownUser))
 )]
 #[get("/api/settings/users/{id}")]
-pub(crate) async fn get_settings_user(
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
-    let person = access.read(async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &id).await).await?;
+pub(crate) async fn get_settings_user(call: Call<Administer>) -> Answer {
+    let id: UserId = call.id()?;
+    let person = call.read(async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &id).await).await?;
     Ok(answer(&ShownUser::of(person, None)))
 }
 
-/// Change a person
+/// Update a user
 ///
-/// Role and address by an administrator with a session and a fresh proof (`USER_ADMIN_CHANGE`), and so is whether an
-/// administrator may sign in. The last active administrator stays one. One that changes nothing is accepted and leaves no
-/// entry.
+/// Changing the role or the address, or deactivating or reactivating an administrator, requires a session and a
+/// step-up (`USER_ADMIN_CHANGE`). The last active administrator keeps the role. A request that changes nothing
+/// succeeds and writes no audit entry.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "The person as they are now.", body = ShownUser),
+        (status = 200, description = "The updated user.", body = ShownUser),
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "uniqueness, CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
+        (status = 409, description = "uniqueness; CONFLICT with reason LAST_ADMIN; LOCKOUT_PROTECTION if no administrator could sign in afterwards."),
     )
 )]
 #[patch("/api/settings/users/{id}")]
 pub(crate) async fn patch_settings_user(
-    site: web::Data<Site>,
-    access: Access<Administer>,
+    call: Call<Administer>,
     proof: IfAsked<UserAdminChange>,
-    id: web::Path<String>,
     body: Json<UserBody>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let changes = body.0.read()?;
-    let has_session = access.caller().has_session();
+    let has_session = call.caller().has_session();
     let needs_step_up = changes.role.is_some() || changes.email.is_some();
     if needs_step_up {
         in_person(has_session)?;
         proof.require()?;
     }
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let id: UserId = call.id()?;
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         proof.lock_both(tx, &id).await?;
         let before = directory::find_person(tx, &id).await?;
@@ -266,7 +250,7 @@ pub(crate) async fn patch_settings_user(
         events.extend(change_events(&before, &after));
         Ok::<_, Problem>(Audited::of_changes(after, events))
     };
-    Ok(answer(&ShownUser::of(access.write(work).await?, None)))
+    Ok(answer(&ShownUser::of(call.write(work).await?, None)))
 }
 
 impl UserBody {
@@ -296,26 +280,24 @@ fn change_events(before: &Person, after: &Person) -> Vec<Event> {
     events
 }
 
-/// Delete a person
+/// Delete a user
 ///
-/// By an administrator with a session and a fresh proof (`USER_ADMIN_CHANGE`).
+/// Requires a session and a step-up (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The person is gone.", body = Deleted),
+        (status = 200, description = "Deleted.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "CONFLICT with reason LAST_ADMIN, or LOCKOUT_PROTECTION: no administrator could sign in any more."),
+        (status = 409, description = "CONFLICT with reason LAST_ADMIN; LOCKOUT_PROTECTION if no administrator could sign in afterwards."),
     )
 )]
 #[delete("/api/settings/users/{id}")]
 pub(crate) async fn delete_settings_user(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     proof: StepUp<UserAdminChange>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+) -> Answer {
+    let id: UserId = call.id()?;
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
@@ -326,6 +308,6 @@ pub(crate) async fn delete_settings_user(
         events.push(Event::new(id.as_str(), &UserDeleted {}));
         Ok::<_, Problem>(Audited::of_changes((), events))
     };
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }

@@ -1,6 +1,6 @@
 //! `POST /api/settings/users/{id}/reset-password` and `…/reset-factors`
 
-use actix_web::{HttpResponse, post, web};
+use actix_web::post;
 use kernel::{Ctx, UserId};
 use serde::Serialize;
 use sign_in::reset;
@@ -8,110 +8,105 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Site, lockout::Lockout},
+    api::{Answer, Call, lockout::Lockout},
     people,
 };
 use gate::{
-    access::Access,
     body::answer,
     errors::Problem,
     permissions::AdministerInPerson,
     step_up::{StepUp, UserAdminChange},
 };
 
-/// A reset has begun.
+/// The reset.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PasswordReset {
     /// Whether the link was sent by mail.
     sent: bool,
-    /// Where the person sets a password; shown once, and only where it was not sent.
+    /// Link to set a password. Shown once, and only if it was not sent by mail.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     link: Option<String>,
-    /// How many personal access tokens of the person were revoked.
+    /// Number of personal access tokens revoked.
     revoked_tokens: usize,
 }
 
-/// Factors are gone.
+/// The factors are removed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct FactorsReset {
-    /// How many there were.
+    /// Number of factors removed.
     removed: usize,
-    /// How many personal access tokens of the person were revoked.
+    /// Number of personal access tokens revoked.
     revoked_tokens: usize,
 }
 
-/// Let a person set a new password
+/// Reset a user's password
 ///
-/// The old password, the person's sessions and personal access tokens end at once. The link sets a new password: it is good
-/// for an hour, or 72 hours for who never had one. A factor is still asked for. Needs a fresh proof (`USER_ADMIN_CHANGE`).
+/// Revokes the password, the sessions and the personal access tokens of the user at once. The link sets a new
+/// password; it is valid for one hour, or for 72 hours if the user never had a password. Factors stay required.
+/// Requires a step-up (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The link was made.", body = PasswordReset),
+        (status = 200, description = "The link to set a new password.", body = PasswordReset),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The tenant has no active person of this id."),
-        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
+        (status = 404, description = "The tenant has no active user with this ID."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in afterwards."),
     )
 )]
 #[post("/api/settings/users/{id}/reset-password")]
 pub(crate) async fn reset_user_password(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     proof: StepUp<UserAdminChange>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
-    let sent = site.mail.is_some();
-    let place = site.clone();
+) -> Answer {
+    let id: UserId = call.id()?;
+    let sent = call.site.mail.is_some();
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
-        let lockout = Lockout::before_act_on(&person, &place, ctx, tx).await?;
+        let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
         let done = reset::reset_password(ctx, tx, &id, sent).await?;
         lockout.after(ctx, tx).await?;
         Ok::<_, Problem>(done.with(spending.events()?))
     };
-    let reset::PasswordReset { person, kind, link, revoked_tokens } = access.write(work).await?;
-    let link = people::deliver(&site, &person, kind, link).await?;
+    let reset::PasswordReset { person, kind, link, revoked_tokens } = call.write(work).await?;
+    let link = people::deliver(&call.site, &person, kind, link).await?;
     Ok(answer(&PasswordReset { sent: link.is_none(), link, revoked_tokens }))
 }
 
-/// Take a person's factors away
+/// Reset a user's factors
 ///
-/// All factors and recovery codes, for somebody who has lost every one; the person's sessions and personal access tokens end.
-/// The person is told by mail, where that is configured, and at the next sign-in. Needs a fresh proof (`USER_ADMIN_CHANGE`).
+/// Removes all factors and recovery codes of a user who lost them, and revokes the user's sessions and personal
+/// access tokens. The user is notified by mail, if configured, and at the next sign-in. Requires a step-up
+/// (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "They are gone.", body = FactorsReset),
+        (status = 200, description = "The factors are removed.", body = FactorsReset),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in any more."),
+        (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in afterwards."),
     )
 )]
 #[post("/api/settings/users/{id}/reset-factors")]
 pub(crate) async fn reset_user_factors(
-    site: web::Data<Site>,
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     proof: StepUp<UserAdminChange>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
-    let place = site.clone();
+) -> Answer {
+    let id: UserId = call.id()?;
+    let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_about(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
-        let lockout = Lockout::before_act_on(&person, &place, ctx, tx).await?;
+        let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
         let done = reset::reset_factors(ctx, tx, &id).await?;
         lockout.after(ctx, tx).await?;
         Ok::<_, Problem>(done.with(spending.events()?))
     };
-    let reset::FactorsReset { person, removed, revoked_tokens } = access.write(work).await?;
-    if let (Some(mail), Some(email)) = (&site.mail, &person.email)
+    let reset::FactorsReset { person, removed, revoked_tokens } = call.write(work).await?;
+    if let (Some(mail), Some(email)) = (&call.site.mail, &person.email)
         && let Err(error) = mail.send_factors_reset(email).await
     {
         // It is done, and told at the next sign-in in any case.

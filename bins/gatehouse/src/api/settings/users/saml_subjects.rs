@@ -1,6 +1,6 @@
 //! `/api/settings/users/{id}/saml-subjects`: persistent NameIDs that are pinned to a user.
 
-use actix_web::{HttpResponse, delete, get, web};
+use actix_web::{delete, get, web};
 use audit::{Audited, Event, events::saml::SamlSubjectUnpinned};
 use kernel::{Ctx, Timestamp, UserId};
 use saml_sp::{PinnedSubject, ProviderId, SubjectStore};
@@ -8,9 +8,8 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::api::me::factors::Deleted;
+use crate::api::{Answer, Call, me::factors::Deleted};
 use gate::{
-    access::Access,
     body::answer,
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
@@ -24,7 +23,7 @@ use gate::{
 struct ShownSubject {
     /// `sso_…`
     provider_id: String,
-    /// The beginning of the NameID's SHA-256, as in audit entries.
+    /// First characters of the SHA-256 of the NameID, as in audit entries.
     subject: String,
     /// When the user first signed in with it.
     #[schema(value_type = String, format = "date-time")]
@@ -41,7 +40,7 @@ impl From<PinnedSubject> for ShownSubject {
     }
 }
 
-/// What is pinned to a user.
+/// NameIDs pinned to a user.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SamlSubjectList)]
 struct SubjectList {
@@ -51,49 +50,44 @@ struct SubjectList {
 
 /// List the persistent NameIDs of a user
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "One for each identity provider that sent one.", body = SubjectList),
-        (status = 404, description = "The tenant has no user of this id."),
+        (status = 200, description = "One NameID per identity provider.", body = SubjectList),
+        (status = 404, description = "The tenant has no user with this ID."),
     )
 )]
 #[get("/api/settings/users/{id}/saml-subjects")]
-pub(crate) async fn list_saml_subjects(
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+pub(crate) async fn list_saml_subjects(call: Call<Administer>) -> Answer {
+    let id: UserId = call.id()?;
     let work = async move |_: &Ctx, tx: &mut Tx| {
         directory::find_person(tx, &id).await?;
         Ok::<_, Problem>(tx.pinned_subjects(&id).await?)
     };
-    let subjects = access.read(work).await?.into_iter().map(ShownSubject::from).collect();
+    let subjects = call.read(work).await?.into_iter().map(ShownSubject::from).collect();
     Ok(answer(&SubjectList { subjects }))
 }
 
-/// Remove the persistent NameID that is pinned to a user
+/// Remove the pinned NameID of a user
 ///
-/// Confirms that the identity provider has renamed the user (`SUBJECT_CHANGED`): the next sign-in through it pins the
-/// NameID that it then sends. Needs a step-up (`USER_ADMIN_CHANGE`).
+/// Use it after the identity provider renamed the user (`SUBJECT_CHANGED`): the next sign-in pins the NameID that the
+/// identity provider then sends. Requires a step-up (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
-    tag = "Single sign-on",
     security(("sessionCookie" = [])),
     params(
         ("ssoId" = String, Path, description = "sso_…"),
     ),
     responses(
-        (status = 200, description = "It is removed.", body = Deleted),
+        (status = 200, description = "Removed.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "Nothing is pinned to a user of this id at this identity provider."),
+        (status = 404, description = "The user has no pinned NameID for this SSO connection."),
     )
 )]
 #[delete("/api/settings/users/{id}/saml-subjects/{ssoId}")]
 pub(crate) async fn delete_saml_subject(
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     proof: StepUp<UserAdminChange>,
     ids: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let (user, provider) = ids.into_inner();
     let user: UserId = user.parse().map_err(|_| Problem::not_found())?;
     let provider: ProviderId = provider.parse().map_err(|_| Problem::not_found())?;
@@ -108,6 +102,6 @@ pub(crate) async fn delete_saml_subject(
             SamlSubjectUnpinned { provider: provider.to_string(), subject: pinned.subject.to_string() };
         Ok(Audited::new((), Event::new(user.as_str(), &data)).with(spending.events()?))
     };
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }

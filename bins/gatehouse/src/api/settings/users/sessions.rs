@@ -1,6 +1,6 @@
 //! `/api/settings/users/{id}/sessions`
 
-use actix_web::{HttpResponse, delete, get, web};
+use actix_web::{delete, get, web};
 use audit::{Audited, Event, events::sign_in::SessionsRevoked};
 use kernel::{Ctx, UserId};
 use serde::Serialize;
@@ -9,66 +9,55 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::api::{
+    Answer, Call,
     auth::Revoked,
     me::sessions::{SessionList, ShownSession},
 };
 use gate::{
-    access::{Access, lifetime},
+    access::lifetime,
     body::answer,
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
 };
 
-/// List a person's sessions
+/// List a user's sessions
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses(
-        (status = 200, description = "Those in force.", body = SessionList),
-    )
+    responses((status = 200, description = "All active ones.", body = SessionList))
 )]
 #[get("/api/settings/users/{id}/sessions")]
-pub(crate) async fn list_user_sessions(
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
-    let lifetime = lifetime(access.caller().policy());
+pub(crate) async fn list_user_sessions(call: Call<Administer>) -> Answer {
+    let id: UserId = call.id()?;
+    let lifetime = lifetime(call.caller().policy());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let person = directory::find_person(tx, &id).await?;
         Ok::<_, Problem>(sessions::list(ctx, tx, &person.id, lifetime).await?)
     };
-    let found = access.read(work).await?;
+    let found = call.read(work).await?;
     let sessions = found.iter().map(|session| ShownSession::of(session, None)).collect();
     Ok(answer(&SessionList { sessions }))
 }
 
-/// All of a person's sessions are over.
+/// The user's sessions are revoked.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct AllRevoked {
     revoked: bool,
-    /// How many personal access tokens of the person were revoked with them.
+    /// Number of personal access tokens revoked.
     revoked_tokens: usize,
 }
 
-/// Revoke all of a person's sessions
+/// Revoke all sessions of a user
 ///
-/// Also revokes the person's personal access tokens and says how many, and refuses tokens of neighbouring services that were
-/// issued until now. Repeated, it answers the same, with `revokedTokens` 0.
+/// Also revokes the user's personal access tokens and returns their number, and refuses tokens of neighbouring
+/// services issued before. Idempotent: repeated, `revokedTokens` is 0.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = [])),
-    responses(
-        (status = 200, description = "They are over.", body = AllRevoked),
-    )
+    responses((status = 200, description = "Revoked.", body = AllRevoked))
 )]
 #[delete("/api/settings/users/{id}/sessions")]
-pub(crate) async fn revoke_user_sessions(
-    access: Access<AdministerInPerson>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+pub(crate) async fn revoke_user_sessions(call: Call<AdministerInPerson>) -> Answer {
+    let id: UserId = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let person = directory::find_person(tx, &id).await?;
         let count = tx.revoke_sessions(&person.id, ctx.now, None).await?;
@@ -76,31 +65,30 @@ pub(crate) async fn revoke_user_sessions(
         let tokens = sign_in::reset::revoke_tokens(ctx, tx, &person.id).await?;
         Ok::<_, Problem>(Audited::new(tokens.len(), event).with(tokens))
     };
-    let revoked_tokens = access.write(work).await?;
+    let revoked_tokens = call.write(work).await?;
     Ok(answer(&AllRevoked { revoked: true, revoked_tokens }))
 }
 
-/// Revoke one of a person's sessions
+/// Revoke a session of a user
 ///
-/// Repeated, it answers the same.
+/// Idempotent.
 #[utoipa::path(
-    tag = "Settings",
     security(("sessionCookie" = [])),
     params(("sid" = String, Path, description = "ses_…")),
     responses(
-        (status = 200, description = "It is over.", body = Revoked),
-        (status = 404, description = "The person has no session of this id."),
+        (status = 200, description = "Revoked.", body = Revoked),
+        (status = 404, description = "The user has no session with this ID."),
     )
 )]
 #[delete("/api/settings/users/{id}/sessions/{sid}")]
 pub(crate) async fn revoke_user_session(
-    access: Access<AdministerInPerson>,
+    call: Call<AdministerInPerson>,
     path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let (id, sid) = path.into_inner();
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let sid: SessionId = sid.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| sign_in::end_session(ctx, tx, &id, &sid, "REVOKED").await;
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Revoked { revoked: true, sign_out: None }))
 }

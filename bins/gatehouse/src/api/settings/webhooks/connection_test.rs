@@ -4,7 +4,7 @@ use ::webhooks::{
     Attempt, AttemptError, DeliveryId, EventId, Outcome, Payload, PayloadActor, PayloadResource,
     SubscriptionId, SubscriptionStore, TEST,
 };
-use actix_web::{HttpResponse, post, web};
+use actix_web::post;
 use credentials::attempts;
 use kernel::{Ctx, Timestamp};
 use serde::Serialize;
@@ -12,22 +12,21 @@ use serde_json::value::RawValue;
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::id_of;
-use crate::api::{Site, openapi::values};
-use gate::{access::Access, body::answer, errors::Problem, permissions::Administer};
+use crate::api::{Answer, Call, openapi::values};
+use gate::{body::answer, errors::Problem, permissions::Administer};
 
-/// What came of a test.
+/// Result of a webhook test.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct TestResult {
-    /// What the receiver answered; null where it did not.
+    /// Status of the response; null without a response.
     #[schema(required)]
     http_status: Option<u16>,
-    /// The beginning of the answer: 4 KiB at most.
+    /// First 4 KiB of the response.
     #[schema(required)]
     body: Option<String>,
     elapsed_ms: i64,
-    /// `TIMEOUT`, `CONNECT`, `TLS` or `BLOCKED`, where there was no answer.
+    /// `TIMEOUT`, `CONNECT`, `TLS` or `BLOCKED`, if there was no response.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<values::WebhookTestError>)]
     error: Option<&'static str>,
@@ -45,36 +44,31 @@ impl From<Outcome> for TestResult {
     }
 }
 
-/// Test a subscription
+/// Test a webhook
 ///
-/// Sends an event of type `service.webhook.test`, signed like any other, and answers what came of it. It is no delivery, and is
-/// tried once. Also while the subscription is disabled. Ten a minute in each tenant.
+/// Sends a signed event of type `service.webhook.test` once and returns the result. It is not listed as a delivery.
+/// Works for disabled webhooks. Ten per minute and tenant.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "What came of it, whatever that is.", body = TestResult),
+        (status = 200, description = "The result, also if the test failed.", body = TestResult),
         (status = 429, description = "RATE_LIMITED, with header Retry-After."),
     )
 )]
 #[post("/api/settings/webhooks/{id}/test")]
-pub(crate) async fn test_webhook(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
-    access.attempt(attempts::webhook_test(access.tenant())).await?;
+pub(crate) async fn test_webhook(call: Call<Administer>) -> Answer {
+    let id: SubscriptionId = call.id()?;
+    call.attempt(attempts::webhook_test(call.tenant())).await?;
     let wanted = id.clone();
-    let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.subscription(&wanted).await).await?;
+    let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.subscription(&wanted).await).await?;
     let found = found.ok_or_else(Problem::not_found)?;
-    let now = access.env().now();
-    let signers = site.pipeline.keys.webhooks().signers((access.tenant(), &id), &found.secrets, now);
+    let now = call.env().now();
+    let signers = call.site.pipeline.keys.webhooks().signers((call.tenant(), &id), &found.secrets, now);
     let signers = signers.map_err(Problem::unforeseen)?;
-    let attempt = test_attempt(access.ctx(), &id, now)?;
-    let client = &site.webhooks.client;
-    let sent = webhooks::sent(client, &found.url, &signers, &attempt, (now, site.webhooks.user_agent));
-    let outcome = access.aside(sent).await?;
+    let attempt = test_attempt(call.ctx(), &id, now)?;
+    let client = &call.site.webhooks.client;
+    let sent = webhooks::sent(client, &found.url, &signers, &attempt, (now, call.site.webhooks.user_agent));
+    let outcome = call.aside(sent).await?;
     tracing::info!(
         subscription = id.as_str(),
         status = outcome.status,

@@ -1,7 +1,7 @@
 //! `/api/settings/webhooks/{id}/deliveries`, `…/replay`, `…/activity`: what was sent, and sending it again.
 
 use ::webhooks::{Subscription, SubscriptionId, SubscriptionStore};
-use actix_web::{HttpResponse, get, post, web};
+use actix_web::{get, post, web};
 use audit::{
     Audited, Event,
     events::webhooks::{WebhookDeliveryRetried, WebhookReplayed},
@@ -11,10 +11,8 @@ use serde::{Deserialize, Serialize};
 use store::{Delivered, DeliveryStatus, Tx};
 use utoipa::ToSchema;
 
-use super::id_of;
-use crate::api::openapi::values;
+use crate::api::{Answer, Call, openapi::values};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::Administer,
@@ -26,14 +24,14 @@ const LISTED: i64 = 100;
 const HOURS: i64 = 24;
 const HOUR: i64 = 3_600_000;
 
-/// One attempt to deliver an event. A retry is another.
+/// An attempt to deliver an event. Each retry is a separate attempt.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = WebhookDelivery)]
 struct ShownDelivery {
     /// `dlv_…`
     id: String,
-    /// `evt_…`, the same in all attempts.
+    /// `evt_…`. The same for all attempts.
     event_id: String,
     event_type: String,
     /// Number of the attempt, from 1.
@@ -41,27 +39,27 @@ struct ShownDelivery {
     /// `PENDING`, `SUCCEEDED` or `FAILED`.
     #[schema(value_type = values::DeliveryStatus)]
     status: &'static str,
-    /// Whether no other attempt follows by itself.
+    /// Whether no automatic attempt follows.
     r#final: bool,
-    /// What the receiver answered.
+    /// Status of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     http_status: Option<i64>,
-    /// Why it did not: `TIMEOUT`, `CONNECT`, `TLS`, `BLOCKED`, or `EVENT_DROPPED` where the event is not kept any more.
+    /// Why there was no response: `TIMEOUT`, `CONNECT`, `TLS`, `BLOCKED`, or `EVENT_DROPPED` if the event was purged.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<values::DeliveryError>)]
     error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     duration_ms: Option<i64>,
-    /// The beginning of the answer: 4 KiB at most.
+    /// First 4 KiB of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     response_body: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     attempted_at: Option<Timestamp>,
-    /// When it will be sent; of one that failed, when the next one will.
+    /// When it will be sent; for a failed attempt, when the next one will be.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     next_attempt_at: Option<Timestamp>,
@@ -90,59 +88,59 @@ impl From<Delivered> for ShownDelivery {
     }
 }
 
-/// Attempts of a subscription.
+/// Delivery attempts of a webhook.
 #[derive(Serialize, ToSchema)]
 struct DeliveryList {
-    /// The 100 newest, the newest first.
+    /// The 100 newest, newest first.
     deliveries: Vec<ShownDelivery>,
 }
 
-/// What is sent by an attempt.
+/// The payload of an attempt.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct DeliveryPayload {
-    /// The body, as it is signed.
+    /// The body as signed.
     payload: String,
 }
 
-/// What is to be told again.
+/// The events to replay.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ReplayBody {
-    /// The first moment.
+    /// Start of the time range, inclusive.
     #[schema(value_type = String, format = "date-time")]
     from: Timestamp,
-    /// The first moment that is not in it any more; now without it.
+    /// End of the time range, exclusive. Default: now.
     #[schema(value_type = Option<String>, format = "date-time")]
     to: Option<Timestamp>,
 }
 
-/// What is told again.
+/// A replay.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ShownReplay {
-    /// Events that are delivered again: 1,000 at most.
+    /// Number of events that are delivered again: at most 1,000.
     replayed: usize,
-    /// Where to go on, if there were more.
+    /// Where to continue, if there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     next_from: Option<Timestamp>,
 }
 
-/// Attempts within an hour.
+/// Attempts of one hour.
 #[derive(Serialize, ToSchema)]
 struct ActiveHour {
-    /// When it begins.
+    /// Start of the hour.
     #[schema(value_type = String, format = "date-time")]
     hour: Timestamp,
     succeeded: i64,
     failed: i64,
 }
 
-/// Attempts by the hour.
+/// Attempts per hour.
 #[derive(Serialize, ToSchema)]
 struct WebhookActivity {
-    /// The last 24, the oldest first, those without attempts too.
+    /// The last 24 hours, oldest first, including hours without attempts.
     hours: Vec<ActiveHour>,
 }
 
@@ -150,87 +148,77 @@ async fn found(tx: &mut Tx, id: &SubscriptionId) -> Result<Subscription, Problem
     tx.subscription(id).await?.ok_or_else(Problem::not_found)
 }
 
-/// List deliveries
+/// List delivery attempts
 ///
 /// The 100 newest attempts. Attempts are kept for 30 days.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses(
-        (status = 200, description = "Attempts, the newest first.", body = DeliveryList),
-    )
+    responses((status = 200, description = "Attempts, newest first.", body = DeliveryList))
 )]
 #[get("/api/settings/webhooks/{id}/deliveries")]
-pub(crate) async fn list_webhook_deliveries(
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
+pub(crate) async fn list_webhook_deliveries(call: Call<Administer>) -> Answer {
+    let id: SubscriptionId = call.id()?;
     let work = async move |_: &Ctx, tx: &mut Tx| {
         found(tx, &id).await?;
         Ok::<_, Problem>(tx.deliveries(&id, LISTED).await?)
     };
-    let deliveries = access.read(work).await?.into_iter().map(ShownDelivery::from).collect();
+    let deliveries = call.read(work).await?.into_iter().map(ShownDelivery::from).collect();
     Ok(answer(&DeliveryList { deliveries }))
 }
 
-/// Read what a delivery sends
+/// Get the payload of a delivery
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
         ("deliveryId" = String, Path, description = "dlv_…"),
     ),
     responses(
-        (status = 200, description = "Its body.", body = DeliveryPayload),
-        (status = 404, description = "The tenant has no subscription, or this no attempt, of this id; or the event is not kept any more."),
+        (status = 200, description = "The body.", body = DeliveryPayload),
+        (status = 404, description = "Unknown webhook or attempt, or the event was purged."),
     )
 )]
 #[get("/api/settings/webhooks/{id}/deliveries/{deliveryId}/payload")]
-pub(crate) async fn get_webhook_payload(
-    access: Access<Administer>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn get_webhook_payload(call: Call<Administer>, path: web::Path<(String, String)>) -> Answer {
     let (id, delivery) = path.into_inner();
-    let id = id_of(&id)?;
+    let id: SubscriptionId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |_: &Ctx, tx: &mut Tx| {
         found(tx, &id).await?;
         let body = tx.delivery_body(&id, &delivery).await?.ok_or_else(Problem::not_found)?;
         Ok::<_, Problem>(body)
     };
-    let body = access.read(work).await?;
+    let body = call.read(work).await?;
     Ok(answer(&DeliveryPayload { payload: String::from_utf8_lossy(&body).into_owned() }))
 }
 
-/// Send a delivery again
+/// Retry a delivery
 ///
-/// As soon as can be: the attempt that is to come is brought forward, or there is a new one. The event's id stays.
+/// Sends the event as soon as possible: brings the scheduled attempt forward, or adds a new one. The event ID stays
+/// the same.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(
         ("deliveryId" = String, Path, description = "dlv_…"),
     ),
     responses(
-        (status = 200, description = "The attempt that is to come.", body = ShownDelivery),
-        (status = 404, description = "The tenant has no subscription, or this no attempt, of this id."),
-        (status = 409, description = "CONFLICT, reason DISABLED: the subscription is."),
+        (status = 200, description = "The scheduled attempt.", body = ShownDelivery),
+        (status = 404, description = "Unknown webhook or attempt."),
+        (status = 409, description = "CONFLICT with reason DISABLED: the webhook is disabled."),
     )
 )]
 #[post("/api/settings/webhooks/{id}/deliveries/{deliveryId}/retry")]
 pub(crate) async fn retry_webhook_delivery(
-    access: Access<Administer>,
+    call: Call<Administer>,
     path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let (id, delivery) = path.into_inner();
-    let id = id_of(&id)?;
+    let id: SubscriptionId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         enabled(&found(tx, &id).await?)?;
         let retried = tx.retry_delivery(ctx, &id, &delivery).await?.ok_or_else(Problem::not_found)?;
         let data = WebhookDeliveryRetried { delivery: retried.id.clone(), event: retried.event_id.clone() };
         Ok::<_, Problem>(Audited::new(retried, Event::new(id.as_str(), &data)))
     };
-    Ok(answer(&ShownDelivery::from(access.write(work).await?)))
+    Ok(answer(&ShownDelivery::from(call.write(work).await?)))
 }
 
 /// What is disabled sends nothing.
@@ -240,28 +228,24 @@ fn enabled(subscription: &Subscription) -> Result<(), Problem> {
     if subscription.enabled { Ok(()) } else { Err(conflict()) }
 }
 
-/// Tell a subscription again of the past
+/// Replay events
 ///
-/// Of every event from then on, or until then, that its filters want today, whether it was delivered before or not. 1,000 at
-/// most, the oldest first; `nextFrom` says where to go on. Event ids stay, so a receiver knows what it has seen.
+/// Delivers all events of a time range that match the current filters again, whether they were delivered before or
+/// not. At most 1,000 per request, oldest first; `nextFrom` is where to continue. Event IDs stay the same, so a
+/// receiver can recognize duplicates.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "How much is told again.", body = ShownReplay),
+        (status = 200, description = "Number of events to be delivered again.", body = ShownReplay),
         (status = 400, description = "A time is malformed, or the end is not after the beginning."),
-        (status = 409, description = "CONFLICT, reason DISABLED: the subscription is."),
+        (status = 409, description = "CONFLICT with reason DISABLED: the webhook is disabled."),
     )
 )]
 #[post("/api/settings/webhooks/{id}/replay")]
-pub(crate) async fn replay_webhook(
-    access: Access<Administer>,
-    id: web::Path<String>,
-    body: Json<ReplayBody>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
+pub(crate) async fn replay_webhook(call: Call<Administer>, body: Json<ReplayBody>) -> Answer {
+    let id: SubscriptionId = call.id()?;
     let ReplayBody { from, to } = body.0;
-    let to = to.unwrap_or(access.ctx().now);
+    let to = to.unwrap_or(call.ctx().now);
     if from >= to {
         return Err(Problem::invalid_request("from: it has to be before to, and before now".to_owned()));
     }
@@ -271,7 +255,7 @@ pub(crate) async fn replay_webhook(
         enabled(&subscription)?;
         Ok::<_, Problem>(tx.wanted_of_the_past(&subscription, (from, to)).await?)
     };
-    let past = access.scan(past).await?;
+    let past = call.scan(past).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         enabled(&found(tx, &id).await?)?;
         let replayed = tx.replay_webhook(ctx, &id, past)?;
@@ -280,34 +264,28 @@ pub(crate) async fn replay_webhook(
         let event = (events > 0).then(|| Event::new(id.as_str(), &data));
         Ok::<_, Problem>(Audited::of_changes(replayed, event.into_iter().collect()))
     };
-    let replayed = access.write(work).await?;
+    let replayed = call.write(work).await?;
     Ok(answer(&ShownReplay { replayed: replayed.count, next_from: replayed.next_from }))
 }
 
-/// Count deliveries
+/// Count delivery attempts per hour
 ///
-/// Attempts of the last 24 hours, by the hour.
+/// Attempts of the last 24 hours.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses(
-        (status = 200, description = "Attempts by the hour.", body = WebhookActivity),
-    )
+    responses((status = 200, description = "Attempts per hour.", body = WebhookActivity))
 )]
 #[get("/api/settings/webhooks/{id}/activity")]
-pub(crate) async fn get_webhook_activity(
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
-    let present = access.ctx().now.unix_millis().div_euclid(HOUR);
+pub(crate) async fn get_webhook_activity(call: Call<Administer>) -> Answer {
+    let id: SubscriptionId = call.id()?;
+    let present = call.ctx().now.unix_millis().div_euclid(HOUR);
     let at = |hour: i64| Timestamp::from_unix_millis(hour * HOUR);
     let from = at(present - HOURS + 1);
     let work = async move |_: &Ctx, tx: &mut Tx| {
         found(tx, &id).await?;
         Ok::<_, Problem>(tx.hours_of_deliveries(&id, from).await?)
     };
-    let counted = access.scan(work).await?;
+    let counted = call.scan(work).await?;
     let hours = (present - HOURS + 1..=present).map(at).map(|hour| {
         let known = counted.iter().find(|known| known.hour == hour);
         let (succeeded, failed) = known.map_or((0, 0), |known| (known.succeeded, known.failed));

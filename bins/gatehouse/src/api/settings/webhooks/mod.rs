@@ -4,10 +4,8 @@ pub(crate) mod connection_test;
 pub(crate) mod deliveries;
 pub(crate) mod rotate_secret;
 
-use ::webhooks::{
-    EventFilter, New, SigningSecret, Subscription, SubscriptionChange, SubscriptionId, SubscriptionStore,
-};
-use actix_web::{HttpResponse, delete, get, patch, post, web};
+use ::webhooks::{EventFilter, New, SigningSecret, Subscription, SubscriptionChange, SubscriptionStore};
+use actix_web::{delete, get, patch, post};
 use audit::{
     Audited, Event,
     events::webhooks::{WebhookCreated, WebhookDeleted, WebhookUpdated},
@@ -17,15 +15,14 @@ use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::api::{Site, me::factors::Deleted, openapi::values};
+use crate::api::{Answer, Call, me::factors::Deleted, openapi::values};
 use gate::{
-    access::Access,
     body::{Json, answer},
     errors::Problem,
     permissions::Administer,
 };
 
-/// A URL that is told of events.
+/// A webhook.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = WebhookSubscription)]
@@ -35,11 +32,11 @@ pub(crate) struct ShownSubscription {
     name: String,
     #[schema(format = "uri")]
     url: String,
-    /// Globs over event types: `*` stands for any characters.
+    /// Patterns of event types; `*` matches any characters.
     event_filters: Vec<String>,
-    /// Whether anything is sent. What there is to deliver waits while it is not.
+    /// Whether events are delivered. Pending deliveries wait while it is disabled.
     enabled: bool,
-    /// Why not, where the service decided so: `GONE` (the receiver answered 410) or `FAILING` (nothing succeeded for five days).
+    /// Why the server disabled it: `GONE` (the receiver answered 410) or `FAILING` (no success for five days).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<values::WebhookDisabledReason>)]
     disabled_reason: Option<&'static str>,
@@ -47,15 +44,15 @@ pub(crate) struct ShownSubscription {
     created_at: Timestamp,
     #[schema(value_type = String, format = "date-time")]
     updated_at: Timestamp,
-    /// Until when the secret before signs beside the new one, while that is so.
+    /// End of the overlap in which the previous secret also signs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, format = "date-time")]
     rotating_until: Option<Timestamp>,
-    /// `whsec_…`, in the answer to its creation or rotation and nowhere else.
+    /// `whsec_…`. Only in the response to its creation or rotation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     secret: Option<String>,
-    /// What may not be meant: filters that match no type of event there is today.
+    /// Filters that match no existing event type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -81,30 +78,30 @@ impl ShownSubscription {
     }
 }
 
-/// The tenant's subscriptions.
+/// The webhooks of the tenant.
 #[derive(Serialize, ToSchema)]
 struct WebhookList {
-    /// The oldest first.
+    /// Oldest first.
     subscriptions: Vec<ShownSubscription>,
 }
 
-/// What a subscription is to be.
+/// The webhook to add.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WebhookBody {
     /// 1 to 100 printable characters.
     #[schema(value_type = values::TrimmedName)]
     name: String,
-    /// https, of a public address.
+    /// `https` URL at a public address.
     #[schema(format = "uri")]
     url: String,
-    /// Up to 50 globs of up to 128 characters each; all events without any.
+    /// Up to 50 patterns of event types, each up to 128 characters. Default: all events.
     #[serde(default)]
     #[schema(value_type = Vec<values::EventFilter>, max_items = 50)]
     event_filters: Vec<String>,
 }
 
-/// What is to be different.
+/// Changes of a webhook.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WebhookChange {
@@ -112,15 +109,15 @@ struct WebhookChange {
     #[serde(default, deserialize_with = "some")]
     #[schema(nullable = false, value_type = Option<values::TrimmedName>)]
     name: Option<String>,
-    /// https, of a public address.
+    /// `https` URL at a public address.
     #[serde(default, deserialize_with = "some")]
     #[schema(nullable = false, format = "uri")]
     url: Option<String>,
-    /// Up to 50 globs of up to 128 characters each; all events with none.
+    /// Up to 50 patterns of event types, each up to 128 characters. Empty: all events.
     #[serde(default, deserialize_with = "some")]
     #[schema(value_type = Option<Vec<values::EventFilter>>, nullable = false, max_items = 50)]
     event_filters: Option<Vec<String>>,
-    /// Whether anything is sent.
+    /// Whether events are delivered.
     #[serde(default, deserialize_with = "some")]
     #[schema(nullable = false)]
     enabled: Option<bool>,
@@ -133,42 +130,36 @@ pub(crate) fn some<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
     T::deserialize(deserializer).map(Some)
 }
 
-/// List subscriptions
+/// List webhooks
 ///
-/// Without their secrets, which are shown once.
+/// Without signing secrets.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses((status = 200, description = "All of them.", body = WebhookList))
+    responses((status = 200, description = "All SSO connections of the tenant.", body = WebhookList))
 )]
 #[get("/api/settings/webhooks")]
-pub(crate) async fn list_webhooks(access: Access<Administer>) -> Result<HttpResponse, Problem> {
-    let found = access.read(async |_: &Ctx, tx: &mut Tx| tx.subscriptions().await).await?;
-    let now = access.ctx().now;
+pub(crate) async fn list_webhooks(call: Call<Administer>) -> Answer {
+    let found = call.read(async |_: &Ctx, tx: &mut Tx| tx.subscriptions().await).await?;
+    let now = call.ctx().now;
     let subscriptions = found.iter().map(|one| ShownSubscription::of(one, now, None)).collect();
     Ok(answer(&WebhookList { subscriptions }))
 }
 
-/// Add a subscription
+/// Add a webhook
 ///
-/// Its secret is in this answer and nowhere else. 100 at most.
+/// The response contains the signing secret; it is not shown again. A tenant has at most 100 webhooks.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "The subscription, with its secret this once.", body = ShownSubscription),
-        (status = 400, description = "A field is malformed, or the URL is not one that is delivered to."),
-        (status = 409, description = "CONFLICT: there are 100."),
+        (status = 200, description = "The webhook, with its signing secret, shown once.", body = ShownSubscription),
+        (status = 400, description = "A field is malformed, or the URL is not allowed."),
+        (status = 409, description = "CONFLICT: the tenant has 100 webhooks."),
     )
 )]
 #[post("/api/settings/webhooks")]
-pub(crate) async fn create_webhook(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    body: Json<WebhookBody>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn create_webhook(call: Call<Administer>, body: Json<WebhookBody>) -> Answer {
     let WebhookBody { name, url, event_filters } = body.0;
-    let (guard, keys) = (site.webhooks.client.guard().clone(), site.pipeline.keys.webhooks());
+    let (guard, keys) = (call.site.webhooks.client.guard().clone(), call.site.pipeline.keys.webhooks());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let new = New { name, url, event_filters };
         let (made, secret) = webhooks::create(ctx, tx, (&guard, &keys), new).await?;
@@ -176,56 +167,39 @@ pub(crate) async fn create_webhook(
         let event = Event::new(made.id.as_str(), &WebhookCreated { event_filters });
         Ok::<_, Problem>(Audited::new((made, secret), event))
     };
-    let (made, secret) = access.write(work).await?;
-    Ok(answer(&ShownSubscription::of(&made, access.ctx().now, Some(&secret))))
+    let (made, secret) = call.write(work).await?;
+    Ok(answer(&ShownSubscription::of(&made, call.ctx().now, Some(&secret))))
 }
 
-/// The id in a path.
-pub(crate) fn id_of(id: &str) -> Result<SubscriptionId, Problem> {
-    id.parse().map_err(|_| Problem::not_found())
-}
-
-/// Read a subscription
+/// Get a webhook
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses(
-        (status = 200, description = "The subscription.", body = ShownSubscription),
-    )
+    responses((status = 200, description = "The webhook.", body = ShownSubscription))
 )]
 #[get("/api/settings/webhooks/{id}")]
-pub(crate) async fn get_webhook(
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
-    let found = access.read(async move |_: &Ctx, tx: &mut Tx| tx.subscription(&id).await).await?;
+pub(crate) async fn get_webhook(call: Call<Administer>) -> Answer {
+    let id = call.id()?;
+    let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.subscription(&id).await).await?;
     let found = found.ok_or_else(Problem::not_found)?;
-    Ok(answer(&ShownSubscription::of(&found, access.ctx().now, None)))
+    Ok(answer(&ShownSubscription::of(&found, call.ctx().now, None)))
 }
 
-/// Change a subscription
+/// Update a webhook
 ///
-/// In force at once; what is being sent is not called back. While it is disabled nothing new is delivered to it, and what was to
-/// be delivered waits. Enabled again, it goes on.
+/// Takes effect immediately; attempts in flight are not cancelled. Events that occur while the webhook is disabled
+/// are not delivered to it. Pending deliveries wait and continue once it is enabled.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "The subscription.", body = ShownSubscription),
-        (status = 400, description = "A field is malformed, or the URL is not one that is delivered to."),
+        (status = 200, description = "The webhook.", body = ShownSubscription),
+        (status = 400, description = "A field is malformed, or the URL is not allowed."),
     )
 )]
 #[patch("/api/settings/webhooks/{id}")]
-pub(crate) async fn change_webhook(
-    site: web::Data<Site>,
-    access: Access<Administer>,
-    id: web::Path<String>,
-    body: Json<WebhookChange>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
+pub(crate) async fn change_webhook(call: Call<Administer>, body: Json<WebhookChange>) -> Answer {
+    let id = call.id()?;
     let WebhookChange { name, url, event_filters, enabled } = body.0;
-    let guard = site.webhooks.client.guard().clone();
+    let guard = call.site.webhooks.client.guard().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let change = SubscriptionChange { name, url, event_filters, enabled };
         let (changed, names) = webhooks::change(ctx, tx, &guard, &id, change).await?;
@@ -233,30 +207,24 @@ pub(crate) async fn change_webhook(
         let event = (!data.changed.is_empty()).then(|| Event::new(id.as_str(), &data));
         Ok::<_, Problem>(Audited::of_changes(changed, event.into_iter().collect()))
     };
-    let changed = access.write(work).await?;
-    Ok(answer(&ShownSubscription::of(&changed, access.ctx().now, None)))
+    let changed = call.write(work).await?;
+    Ok(answer(&ShownSubscription::of(&changed, call.ctx().now, None)))
 }
 
-/// Remove a subscription
+/// Remove a webhook
 ///
-/// With its deliveries, those to come too.
+/// Also removes its deliveries, including pending ones.
 #[utoipa::path(
-    tag = "Webhooks",
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses(
-        (status = 200, description = "It is gone.", body = Deleted),
-    )
+    responses((status = 200, description = "Deleted.", body = Deleted))
 )]
 #[delete("/api/settings/webhooks/{id}")]
-pub(crate) async fn delete_webhook(
-    access: Access<Administer>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let id = id_of(&id)?;
+pub(crate) async fn delete_webhook(call: Call<Administer>) -> Answer {
+    let id = call.id()?;
     let work = async move |_: &Ctx, tx: &mut Tx| {
         webhooks::remove(tx, &id).await?;
         Ok::<_, Problem>(Audited::new((), Event::new(id.as_str(), &WebhookDeleted {})))
     };
-    access.write(work).await?;
+    call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }

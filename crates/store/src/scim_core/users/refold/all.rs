@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use kernel::StoreError;
+use kernel::StoreResult;
 use scim_core::User;
 
 use super::Connection;
@@ -12,7 +12,7 @@ use crate::{error::store_error, schema::users, scim_core::users::UserRow};
 const BATCH: i64 = 500;
 
 /// Fills the column where it is missing; how often.
-pub(crate) async fn refold(conn: &mut Connection) -> Result<usize, StoreError> {
+pub(crate) async fn refold(conn: &mut Connection) -> StoreResult<usize> {
     let mut done = 0;
     loop {
         let missing = users::table.filter(users::folded.is_null()).limit(BATCH);

@@ -1,0 +1,64 @@
+//! The first parameter of a handler: the permission, and what else it answers with.
+
+use std::{
+    future::{Ready, ready},
+    ops::Deref,
+    str::FromStr,
+};
+
+use actix_web::{FromRequest, HttpRequest, HttpResponse, dev::Payload, web};
+use gate::{access::Access, errors::Problem, permissions::Permission, shape::AreaProblem};
+
+use super::Site;
+
+/// What a handler of the plain API answers. Those of SCIM have [errors of their own shape](super::scim).
+pub(crate) type Answer = Result<HttpResponse, Problem>;
+
+/// A request whose caller has the permission `P`, with what the server shares.
+///
+/// It is an [`Access<P>`], so the only way to the caller's data. Extracting it waits for nothing: who may not call is
+/// refused before any other parameter of the handler is read.
+pub(crate) struct Call<P: Permission> {
+    access: Access<P>,
+    pub(crate) site: web::Data<Site>,
+    pub(crate) request: HttpRequest,
+}
+
+impl<P: Permission> FromRequest for Call<P> {
+    type Error = <Access<P> as FromRequest>::Error;
+    type Future = Ready<Result<Self, Self::Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let access = Access::from_request(request, payload).into_inner();
+        ready(access.and_then(|access| {
+            let site = request.app_data::<web::Data<Site>>().cloned();
+            let site = site.ok_or_else(|| AreaProblem::of(request, Problem::internal()))?;
+            Ok(Self { access, site, request: request.clone() })
+        }))
+    }
+}
+
+impl<P: Permission> Deref for Call<P> {
+    type Target = Access<P>;
+
+    fn deref(&self) -> &Access<P> {
+        &self.access
+    }
+}
+
+impl<P: Permission> Call<P> {
+    /// The permission alone, for an answer that goes on after the request has ended.
+    pub(crate) fn into_access(self) -> Access<P> {
+        self.access
+    }
+
+    /// The `{id}` of the path.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::NotFound`](gate::errors::Code::NotFound): an id that cannot be one is as unknown as any other.
+    pub(crate) fn id<T: FromStr>(&self) -> Result<T, Problem> {
+        let id = web::Path::<String>::from_request(&self.request, &mut Payload::None).into_inner();
+        id.ok().and_then(|id| id.parse().ok()).ok_or_else(Problem::not_found)
+    }
+}

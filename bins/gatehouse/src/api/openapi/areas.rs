@@ -1,0 +1,27 @@
+//! The area of each operation, which is its tag.
+
+/// Paths begin with the first; of several that fit, the first of this list counts.
+const AREAS: [(&str, &str); 17] = [
+    ("/api/auth/step-up", "Step-up"),
+    ("/api/auth", "Sign-in"),
+    ("/api/developers", "Discovery"),
+    ("/api/me/factors", "Factors"),
+    ("/api/me/recovery-codes", "Factors"),
+    ("/api/me/sessions", "Sessions"),
+    ("/api/me/tokens", "Tokens"),
+    ("/api/me", "Profile"),
+    ("/api/people", "People"),
+    ("/api/saml", "SAML"),
+    ("/api/scim", "SCIM"),
+    ("/api/settings/audit-log", "Audit log"),
+    ("/api/settings/domains", "Single sign-on"),
+    ("/api/settings/saml-providers", "Single sign-on"),
+    ("/api/settings/users/{id}/saml-subjects", "Single sign-on"),
+    ("/api/settings/webhooks", "Webhooks"),
+    ("/api/settings", "Settings"),
+];
+
+/// The tag of the operations at this path.
+pub(super) fn tag(path: &str) -> Option<&'static str> {
+    AREAS.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, tag)| *tag)
+}
