@@ -1,4 +1,4 @@
-//! The sentences of the threat model in `docs/step-up.md`, as far as they need no server.
+//! The sentences of the threat model in `docs/design/threat-model.md`, as far as they need no server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
 
 use std::{net::IpAddr, sync::Arc};

@@ -1,6 +1,6 @@
-//! What `docs/webhooks-receivers.md` shows is what is run.
+//! What `docs/guides/receive-webhooks.md` shows is what is run.
 
-const PAGE: &str = include_str!("../../../docs/webhooks-receivers.md");
+const PAGE: &str = include_str!("../../../docs/guides/receive-webhooks.md");
 
 const SHOWN: [(&str, &str); 3] = [
     ("js", include_str!("../../../docs/receivers/receiver.mjs")),
@@ -25,7 +25,7 @@ fn the_numbers_are_those_of_the_crate() {
     let (most, usual) = (webhooks::MAX_OVERLAP_HOURS, webhooks::OVERLAP_HOURS);
     for told in [
         format!("at most {} seconds away", webhooks::verify::TOLERANCE),
-        format!("up to {most}, {usual} unless told otherwise"),
+        format!("up to {most} hours (default: {usual})"),
         "comes again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours".to_owned(),
     ] {
         assert!(page.contains(&told), "{told}");

@@ -155,9 +155,9 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Serve(_) | Command::Webhooks(_) => return Ok(None),
         Command::Openapi => inspect::document(&crate::api::document()),
         Command::Events => inspect::document(&crate::api::events()),
-        Command::Reference { page } => reference::run(page),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { directory } => manual::write(&directory)?,
+        Command::Reference { page } => reference::run(page, command()),
+        Command::Completions { shell } => manual::completions(command(), shell),
+        Command::Man { directory } => manual::write(command(), &directory)?,
         Command::Config(command) => inspect::run(&command, &mut raw)?,
         Command::Migrate => migrate(&raw.settings()?).await?,
         Command::Tenant(command) => tenants::run(command, &Operator::open(&mut raw, env).await?).await?,
@@ -187,7 +187,22 @@ async fn migrate(settings: &Settings) -> Result<Report> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{reference::Page, *};
+
+    #[test]
+    fn checked_in_reference_pages_are_the_generated_ones() {
+        let pages = [
+            (Page::Settings, "settings", include_str!("../../../../docs/reference/settings.md")),
+            (Page::Cli, "cli", include_str!("../../../../docs/reference/cli.md")),
+            (Page::Errors, "errors", include_str!("../../../../docs/reference/errors.md")),
+            (Page::Events, "events", include_str!("../../../../docs/reference/events.md")),
+            (Page::Metrics, "metrics", include_str!("../../../../docs/reference/metrics.md")),
+        ];
+        for (page, name, kept) in pages {
+            let generate = format!("run: gatehouse reference {name} > docs/reference/{name}.md");
+            assert_eq!(reference::run(page, command()).lines.trim_end(), kept.trim_end(), "{generate}");
+        }
+    }
 
     fn leaves<'c>(command: &'c clap::Command, found: &mut Vec<&'c clap::Command>) {
         let mut subcommands = command.get_subcommands().filter(|one| one.get_name() != "help").peekable();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::audit::{Audited, EntryKeys};
 use directory::Tenant;
-use kernel::{Actor, Ctx, Env, TenantId};
+use kernel::{Actor, Ctx, Email, Env, TenantId, UserId};
 use store::{Failure, Store, Tx};
 
 use super::report::Result;
@@ -60,6 +60,21 @@ impl Operator {
         found.ok_or_else(|| {
             format!("--tenant: unknown tenant {slug}. List tenants with: gatehouse tenant list").into()
         })
+    }
+
+    /// Returns the tenant and the ID of its user with this address.
+    pub(super) async fn user(&self, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
+        let tenant = self.tenant(tenant).await?;
+        let (id, key) = (tenant.id.clone(), email.key());
+        let look = async move |tx: &mut Tx| directory::PeopleStore::user_of_email(tx, &key).await;
+        let found = self.store.read::<_, kernel::StoreError>(id, look).await?;
+        let user = found.ok_or_else(|| {
+            format!(
+                "--email: tenant {0} has no user {email}. List users with: gatehouse user list --tenant {0}",
+                tenant.slug
+            )
+        })?;
+        Ok((tenant, user))
     }
 
     pub(super) async fn write<T: Send + 'static, E: Failure>(

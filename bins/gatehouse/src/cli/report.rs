@@ -26,7 +26,8 @@ pub(super) fn table(header: &[&str], rows: Vec<Vec<String>>, empty: &str) -> Str
     }
     let mut table = Table::new();
     table.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header).add_rows(rows);
+    let printable = |row: Vec<String>| row.iter().map(|cell| escaped(cell)).collect::<Vec<_>>();
+    table.set_header(header).add_rows(rows.into_iter().map(printable));
     let lines = table.lines().map(|line| line.trim().to_owned());
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -34,8 +35,18 @@ pub(super) fn table(header: &[&str], rows: Vec<Vec<String>>, empty: &str) -> Str
 /// Formats names and values as two columns.
 pub(super) fn details(values: &[(&str, String)]) -> String {
     let width = values.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let line = |(name, value): &(&str, String)| format!("{name:width$}  {value}").trim_end().to_owned();
+    let line =
+        |(name, value): &(&str, String)| format!("{name:width$}  {}", escaped(value)).trim_end().to_owned();
     values.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Escapes control characters, so that a name that somebody chose cannot change the terminal or break a line.
+fn escaped(text: &str) -> String {
+    let escape = |character: char| match character {
+        control if control.is_control() => control.escape_default().to_string(),
+        other => other.to_string(),
+    };
+    text.chars().map(escape).collect()
 }
 
 /// Formats an optional value, with a hyphen for none.

@@ -210,8 +210,7 @@ impl ProviderOperator {
             vec![one.name.clone(), domains.join(","), or_hyphen(one.expires_at()), one.id.to_string()]
         };
         let rows = found.iter().map(row).collect();
-        let empty =
-            "No SSO connections. Add one with gatehouse saml add, or at /settings/identity-providers/saml";
+        let empty = "No SSO connections. Add one with gatehouse saml add, or at /settings/sso";
         let lines = table(&["NAME", "DOMAINS", "CERTIFICATES EXPIRE", "ID"], rows, empty);
         Ok(Report::new(json!({ "providers": shown.collect::<Vec<_>>() }), lines))
     }

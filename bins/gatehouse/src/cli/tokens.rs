@@ -17,7 +17,7 @@ use kernel::{Email, Env};
 use serde_json::json;
 use tokens::{NewScimToken, PatId, PatStore, RawToken, ScimTokenId, Scope, pat::NewPat};
 
-use super::{operator::Operator, report::Report, report::Result, users::find};
+use super::{operator::Operator, report::Report, report::Result};
 use crate::{api::pat_created, config::Raw};
 
 #[derive(Subcommand)]
@@ -126,7 +126,7 @@ async fn mint(office: &Operator, tenant: &str, new: NewScimToken) -> Result<Repo
 }
 
 async fn mint_pat(office: &Operator, tenant: &str, email: &Email, new: NewPat) -> Result<Report> {
-    let (tenant, user) = find(office, tenant, email).await?;
+    let (tenant, user) = office.user(tenant, email).await?;
     let write = office.write(&tenant.id, async move |ctx, tx| {
         let new = new.within(&store::pat_limits(&tx.sign_in_policy().await?))?;
         let (pat, raw) = tokens::pat::mint(ctx, tx, &user, new).await?;

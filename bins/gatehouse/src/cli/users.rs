@@ -13,8 +13,8 @@ use audit::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use credentials::{PasswordContext, Passwords, Salt, SignInStore, check_new_password};
-use directory::{NewPerson, PeopleStore, Person, Role, Tenant};
-use kernel::{Ctx, Email, Secret, UserId};
+use directory::{NewPerson, PeopleStore, Person, Role};
+use kernel::{Ctx, Email, Secret};
 use serde_json::json;
 use sign_in::reset;
 use store::Tx;
@@ -107,16 +107,6 @@ pub(crate) enum Toggle {
     Off,
 }
 
-/// Returns the tenant and the ID of its user with this address.
-pub(crate) async fn find(office: &Operator, tenant: &str, email: &Email) -> Result<(Tenant, UserId)> {
-    let tenant = office.tenant(tenant).await?;
-    let (id, key) = (tenant.id.clone(), email.key());
-    let look = async move |tx: &mut Tx| directory::PeopleStore::user_of_email(tx, &key).await;
-    let found = office.store.read::<_, kernel::StoreError>(id, look).await?;
-    let user = found.ok_or_else(|| format!("--email: tenant {} has no user {email}", tenant.slug))?;
-    Ok((tenant, user))
-}
-
 pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings) -> Result<Report> {
     match command {
         Command::Create { who, role, password_stdin } => {
@@ -124,7 +114,7 @@ pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings
             create(office, settings, who, role, password).await
         }
         Command::List { tenant } => listing::list(&tenant, office).await,
-        Command::Show { who } => listing::show(&who, office).await,
+        Command::Show { who } => listing::show(&who.tenant, &who.email, office).await,
         Command::Role { who, role } => set_role(office, &who, role).await,
         Command::Reset { who, factors: false } => reset_password(office, settings, &who).await,
         Command::Reset { who, factors: true } => reset_factors(office, &who).await,
@@ -187,7 +177,7 @@ async fn create(
 }
 
 async fn set_role(office: &Operator, who: &UserSelection, role: Role) -> Result<Report> {
-    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let (tenant, id) = office.user(&who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         let before = directory::find_person(tx, &id).await?;
         if before.role == role {
@@ -204,7 +194,7 @@ async fn set_role(office: &Operator, who: &UserSelection, role: Role) -> Result<
 }
 
 async fn reset_password(office: &Operator, settings: &Settings, who: &UserSelection) -> Result<Report> {
-    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let (tenant, id) = office.user(&who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         reset::reset_password(ctx, tx, &id, false).await
     });
@@ -221,7 +211,7 @@ async fn reset_password(office: &Operator, settings: &Settings, who: &UserSelect
 }
 
 async fn reset_factors(office: &Operator, who: &UserSelection) -> Result<Report> {
-    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let (tenant, id) = office.user(&who.tenant, &who.email).await?;
     let user = id.clone();
     let write = office
         .write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| reset::reset_factors(ctx, tx, &user).await);
@@ -236,7 +226,7 @@ async fn reset_factors(office: &Operator, who: &UserSelection) -> Result<Report>
 }
 
 async fn break_glass(office: &Operator, who: &UserSelection, on: bool) -> Result<Report> {
-    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let (tenant, id) = office.user(&who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         let before = directory::find_person(tx, &id).await?;
         if before.break_glass == on {
@@ -256,7 +246,7 @@ async fn break_glass(office: &Operator, who: &UserSelection, on: bool) -> Result
 }
 
 async fn delete(office: &Operator, who: &UserSelection) -> Result<Report> {
-    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+    let (tenant, id) = office.user(&who.tenant, &who.email).await?;
     let gone = id.clone();
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         let person = directory::find_person(tx, &gone).await?;

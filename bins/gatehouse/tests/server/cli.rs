@@ -59,7 +59,7 @@ fn refusals_say_what_to_write() {
     insta::assert_debug_snapshot!(process.refused(&["token", "scim", "--tenant", "nobody", "--name", "x"]), @r#"
 (
     1,
-    "gatehouse: --tenant: there is no tenant nobody",
+    "gatehouse: --tenant: unknown tenant nobody. List tenants with: gatehouse tenant list",
 )
 "#);
     insta::assert_debug_snapshot!(process.refused(&["token", "scim", "--tenant", "acme", "--name", ""]), @r#"
@@ -94,21 +94,21 @@ fn settings_are_checked_before_anything_starts() {
     insta::assert_debug_snapshot!(process.refused(&["serve"]), @r#"
 (
     1,
-    "gatehouse: bnid (GATEHOUSE_BNID): no such setting; did you mean bind?",
+    "gatehouse: bnid (GATEHOUSE_BNID): unknown setting. Did you mean bind?",
 )
 "#);
     let process = Process::new(&[("GATEHOUSE_AUTH_SECRET", "please-changeme-please-changeme-please")]);
     insta::assert_debug_snapshot!(process.refused(&["config", "check"]), @r#"
 (
     1,
-    "gatehouse: auth_secret (GATEHOUSE_AUTH_SECRET): a secret that contains \"changeme\" comes from an example; make one with: openssl rand -base64 48",
+    "gatehouse: auth_secret (GATEHOUSE_AUTH_SECRET): a secret that contains \"changeme\" comes from an example; generate one with: openssl rand -base64 48",
 )
 "#);
     let process = Process::new(&[("GATEHOUSE_DATABASE_URL", "postgres://gate:hunter2@127.0.0.1:1/gate")]);
     insta::assert_debug_snapshot!(process.refused(&["serve"]), @r#"
 (
     1,
-    "gatehouse: GATEHOUSE_AUTH_SECRET is not set: on PostgreSQL all machines need the same one; make one with: openssl rand -base64 48",
+    "gatehouse: GATEHOUSE_AUTH_SECRET is not set. On PostgreSQL all instances need the same value; generate one with: openssl rand -base64 48",
 )
 "#);
 

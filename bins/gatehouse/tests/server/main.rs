@@ -12,6 +12,7 @@ mod architecture;
 mod attacks;
 mod cli;
 mod coverage;
+mod docs;
 mod handlers;
 mod hostile;
 mod limits;
@@ -21,7 +22,7 @@ mod pages;
 mod parallel;
 mod people_cli;
 mod probes;
-mod readme;
+
 mod saml_cli;
 mod secrets;
 mod sso_pages;

@@ -92,7 +92,7 @@ fn what_the_operator_does_counts_on_the_next_request() {
         refused(
             &process,
             &[&["user", "role", "--role", "ADMIN"], &who[..]].concat(),
-            "there is no ada@example.com",
+            "has no user ada@example.com",
         );
         refused(&process, &["token", "revoke", "--id", "nonsense"], "sct_");
     }

@@ -98,7 +98,10 @@ fn metadata_comes_from_an_address_or_standard_input() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let by_input: Value = serde_json::from_slice(&output.stdout).unwrap();
     let (status, told) = process.refused(&["saml", "refresh", "--id", by_input["id"].as_str().unwrap()]);
-    assert_eq!((status, told.as_str()), (1, "gatehouse: this provider's metadata has no address"));
+    assert_eq!(
+        (status, told.as_str()),
+        (1, "gatehouse: This connection has no metadata URL. Set one to refresh its metadata.")
+    );
 
     let refused = |words: &[&str]| process.refused(&[&add[..], words].concat());
     let told = [

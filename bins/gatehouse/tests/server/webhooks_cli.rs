@@ -49,7 +49,7 @@ fn what_happens_is_forwarded_signed_to_a_program_on_this_machine() {
     assert_eq!(sink.received("/in").len(), 1, "groups were not asked for");
     for (words, problem) in [
         (&["--forward", "localhost:3000"][..], "--forward: "),
-        (&["--forward", "http://localhost:1", "--tenant", "nobody"], "--tenant: there is no tenant nobody"),
+        (&["--forward", "http://localhost:1", "--tenant", "nobody"], "--tenant: unknown tenant nobody"),
         (&["--forward", "http://localhost:1", "--secret", "whsec_x"], "--secret: write whsec_"),
     ] {
         let (status, told) = process.refused(&[&["webhooks", "listen"], words].concat());

@@ -1,5 +1,5 @@
 //! What may be done to entries that were written: their addresses are erased, and they are dropped when their time to be
-//! kept is over. On PostgreSQL by a role of its own (docs/audit-log.md).
+//! kept is over. On PostgreSQL by a role of its own (docs/design/audit-log.md).
 
 use audit::{
     StoredEntry, Unaudited,

@@ -226,12 +226,17 @@ fn in_force(
     }
     if stated.days != days {
         return Err(format!(
-            "The retention of {slug} was changed in the database to {days:?} days; {:?} were set at {}. Set it again: \
-             gatehouse audit retain",
-            stated.days, stated.at
+            "The retention of {slug} was changed in the database to {}; {} was set at {}. Set it again: gatehouse audit retain",
+            in_words(days),
+            in_words(stated.days),
+            stated.at
         ));
     }
     days.ok_or_else(|| {
         format!("Entries of {slug} are kept forever. Set a retention first: gatehouse audit retain")
     })
+}
+
+fn in_words(days: Option<u32>) -> String {
+    days.map_or_else(|| "forever".to_owned(), |days| format!("{days} days"))
 }

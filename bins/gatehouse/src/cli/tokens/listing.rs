@@ -8,7 +8,6 @@ use tokens::{Pat, PatStore, ScimToken, ScimTokenStore, Scope};
 use crate::cli::{
     operator::Operator,
     report::{Report, Result, or_hyphen, table},
-    users::find,
 };
 
 pub(super) async fn scim_tokens(tenant: &str, office: &Operator) -> Result<Report> {
@@ -44,7 +43,7 @@ pub(super) async fn scim_tokens(tenant: &str, office: &Operator) -> Result<Repor
 }
 
 pub(super) async fn personal_tokens(tenant: &str, email: &Email, office: &Operator) -> Result<Report> {
-    let (tenant, user) = find(office, tenant, email).await?;
+    let (tenant, user) = office.user(tenant, email).await?;
     let read = async move |tx: &mut Tx| tx.pats_of(&user).await;
     let tokens = office.store.read::<_, StoreError>(tenant.id, read).await?;
     let now = office.env.now();

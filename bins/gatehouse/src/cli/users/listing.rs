@@ -6,7 +6,6 @@ use kernel::{Email, StoreError};
 use serde_json::{Value, json};
 use store::Tx;
 
-use super::{UserSelection, find};
 use crate::cli::{
     operator::Operator,
     report::{Report, Result, details, or_hyphen, table},
@@ -64,8 +63,8 @@ pub(super) async fn list(tenant: &str, office: &Operator) -> Result<Report> {
     Ok(Report::new(json!({ "users": people.iter().map(json_of).collect::<Vec<_>>() }), lines))
 }
 
-pub(super) async fn show(who: &UserSelection, office: &Operator) -> Result<Report> {
-    let (tenant, id) = find(office, &who.tenant, &who.email).await?;
+pub(super) async fn show(tenant: &str, email: &Email, office: &Operator) -> Result<Report> {
+    let (tenant, id) = office.user(tenant, email).await?;
     let read = async move |tx: &mut Tx| {
         let person = directory::find_person(tx, &id).await?;
         let factors = FactorStore::factors(tx, &id).await?;

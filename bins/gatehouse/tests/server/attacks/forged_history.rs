@@ -168,7 +168,7 @@ fn a_retention_that_is_changed_in_the_database_removes_nothing() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.busy("a", 3);
-        let drop_old = ["audit", "drop", "--tenant", "acme"];
+        let drop_old = ["audit", "purge", "--tenant", "acme"];
         // Never set by the operator, and set once to something else.
         world.process.sql("UPDATE tenants SET audit_days = 1");
         assert!(world.process.refused(&drop_old).1.contains("is not signed"));
@@ -183,7 +183,7 @@ fn a_retention_that_is_changed_in_the_database_removes_nothing() {
             world.process.sql("DROP TRIGGER audit_statements_stay");
         }
         world.process.sql("DELETE FROM audit_statements WHERE number = 2; UPDATE tenants SET audit_days = 1");
-        assert!(world.process.refused(&drop_old).1.contains("the statement that says so is gone"));
+        assert!(world.process.refused(&drop_old).1.contains("its signed statement is missing"));
         world.busy("b", 1);
         let found = world.findings(&world.checkpoint());
         assert!(

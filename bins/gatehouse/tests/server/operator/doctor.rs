@@ -50,7 +50,9 @@ fn what_is_wrong_is_said_with_what_to_do() {
     std::fs::set_permissions(&secrets, std::fs::Permissions::from_mode(0o644)).unwrap();
     let (code, bad) = sickness(&process);
     assert_eq!((code, bad.len()), (0, 2), "{bad:?}");
-    assert!(bad[0].2.ends_with("secrets.toml is open to everybody on this machine (644): chmod 600"));
+    assert!(
+        bad[0].2.ends_with("secrets.toml is accessible to all users of this machine (644). Run chmod 600")
+    );
     assert!(bad[1].2.contains("trusted_proxies is not set"), "{bad:?}");
 
     process.set("GATEHOUSE_TLS_CERT", "none.pem");
@@ -96,7 +98,7 @@ fn a_database_that_is_away_or_behind_is_seen() {
     assert!(code == 1 && bad[0].0 == "database", "{bad:?}");
     process.set("GATEHOUSE_DATABASE_URL", &store::testing::cluster());
     let (code, bad) = sickness(&process);
-    assert!(code == 1 && bad[0].2.contains("run gatehouse migrate"), "{bad:?}");
+    assert!(code == 1 && bad[0].2.contains("Run gatehouse migrate"), "{bad:?}");
 }
 
 /// The script that makes the audit log append-only on PostgreSQL, without what is for `psql` alone.

@@ -84,7 +84,7 @@ fn a_rotation_touches_nothing_else() {
     // One rotation at a time.
     std::fs::write(process.path().join("data/secrets.toml.new"), "").unwrap();
     let (_, said) = process.refused(&["keys", "rotate", "--only", "master-key"]);
-    assert!(said.contains("another rotation is under way"), "{said}");
+    assert!(said.contains("another rotation is running"), "{said}");
 }
 
 #[test]
@@ -137,11 +137,11 @@ fn what_the_program_cannot_write_is_said_and_printed_when_asked() {
     process.set("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
     let (code, said) = process.refused(&["keys", "rotate"]);
     assert_eq!(code, 1);
-    assert!(said.contains("auth_secret is a variable") && said.contains("--print"), "{said}");
+    assert!(said.contains("auth_secret is set by a variable") && said.contains("--print"), "{said}");
     let printed = process.json(&["keys", "rotate", "--print"]);
     assert!(printed["authSecret"].as_str().unwrap().ends_with(",q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi"));
     let (_, said) = process.refused(&["keys", "retire", "--print"]);
-    insta::assert_snapshot!(said, @"gatehouse: auth_secret: there is only one");
+    insta::assert_snapshot!(said, @"gatehouse: auth_secret: has only one key");
     let listed = process.run(&["keys", "list"]);
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(!listed.contains("q3LZ8F") && !listed.contains("AAECAw"), "{listed}");

@@ -58,12 +58,12 @@ fn tenants_users_and_tokens_are_listed_and_shown() {
     let personal = process.json(&[&["token", "list"][..], &ada].concat());
     assert_eq!(personal["tokens"][0]["id"], pat["id"]);
     process.json(&["token", "revoke", "--id", pat["id"].as_str().unwrap()]);
-    assert!(text(&process, &[&["token", "list"][..], &ada].concat()).contains("revoked"));
+    assert!(text(&process, &[&["token", "list"][..], &ada].concat()).contains("no personal access tokens"));
     // Tokens and users of another tenant stay invisible.
     assert_eq!(process.json(&["user", "list", "--tenant", "other"]), json!({ "users": [] }));
     assert_eq!(process.json(&["token", "list", "--tenant", "other"]), json!({ "tokens": [] }));
 
     let policy = process.json(&["policy", "show", "--tenant", "acme"]);
-    assert_eq!(policy["signIn"]["signInMode"], "PASSWORD_AND_SSO");
+    assert_eq!(policy["signIn"]["signInMode"], "SSO_ALLOWED");
     assert_eq!(policy["network"]["settings"]["mode"], "OFF");
 }

@@ -62,7 +62,7 @@ fn a_certificate_that_cannot_be_used_stops_the_start() {
     let mut process = Process::on(Kind::Sqlite, &[]);
     put_certificate(process.path());
     process.set("GATEHOUSE_TLS_CERT", "cert.pem");
-    assert!(process.refused(&["serve"]).1.contains("tls_cert is set, so set this too"));
+    assert!(process.refused(&["serve"]).1.contains("must be set too, because tls_cert is set"));
     process.set("GATEHOUSE_TLS_KEY", "other.pem");
     assert!(process.refused(&["serve"]).1.contains("other.pem"));
     std::fs::write(process.path().join("other.pem"), server_certificate().1).unwrap();

@@ -260,8 +260,8 @@ fn the_operator_verifies_the_database_and_anybody_an_export() {
         assert!(process.json(&erase)["erased"].as_u64().unwrap() >= 4);
         let clean = process.json(&with_kept);
         assert!(clean["count"] == 0 && clean["erased"].as_u64().unwrap() >= 4, "{clean}");
-        let forever = ["audit", "drop", "--tenant", "acme"];
-        assert!(process.refused(&forever).1.contains("kept for ever"));
+        let forever = ["audit", "purge", "--tenant", "acme"];
+        assert!(process.refused(&forever).1.contains("are kept forever"));
         assert_eq!(process.json(&["audit", "retain", "--tenant", "acme", "--days", "30"])["days"], 30);
         assert_eq!(process.json(&forever)["dropped"], 0, "nothing is that old");
         assert_eq!(process.json(&["audit", "retain", "--tenant", "acme", "--forever"])["days"], Value::Null);

@@ -1,4 +1,4 @@
-//! Each sentence of the threat model in `docs/step-up.md`, from outside.
+//! Each sentence of the threat model in `docs/design/threat-model.md`, from outside.
 
 use std::time::Duration;
 
