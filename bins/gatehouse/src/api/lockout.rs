@@ -129,7 +129,7 @@ async fn what_is_missing(
 }
 
 /// Returns whether the administrator can sign in through SSO: with a working provider for the domain of the e-mail
-/// address, or through a neighbouring service that shares our secret.
+/// address, or with a session of a neighbouring service that shares our secret.
 fn has_sso(administrator: &Administrator, providers: &[Provider], now: Timestamp) -> bool {
     let domain = administrator.email_key.as_deref().and_then(EmailDomain::of);
     let speaks = |provider: &Provider| {
