@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::{Error, Page, Projection, Query, filter::Filter, input::member, schema::ResourceType};
 
-/// Unvalidated query parameters. `sortBy` and `sortOrder` are ignored, because sorting is not supported
-/// (RFC 7644 §3.4.2.3).
+/// Unvalidated query parameters. Sorting is not supported, so `sortBy` and `sortOrder` are ignored, as RFC 7644
+/// permits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params {
     filter: Option<String>,
