@@ -73,8 +73,8 @@ impl Enforcement {
     }
 }
 
-/// A tenant's settings, without the rules. The default is off. Once on, it applies to all surfaces, and
-/// administrators may bypass it only if that is set.
+/// A tenant's settings, without the rules. By default, the policy is off. Turned on, it protects all surfaces, and
+/// administrators bypass it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Settings {
