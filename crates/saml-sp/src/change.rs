@@ -55,8 +55,7 @@ pub async fn create(ctx: &Ctx, store: &mut dyn ProviderStore, new: New) -> Resul
 }
 
 /// Replaces a provider's settings, and its identity provider if `known` is given. Returns the JSON names of the
-/// changed
-/// fields.
+/// changed fields.
 pub async fn replace(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,

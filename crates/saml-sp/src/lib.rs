@@ -1,16 +1,13 @@
 //! A SAML 2.0 service provider (Web Browser SSO, HTTP-POST binding in both directions): metadata, signed requests,
-//! and
-//! strict validation of responses.
+//! and strict validation of responses.
 //!
 //! The crate depends on neither HTTP nor a database. A host stores [`Provider`]s and [`Request`]s through
 //! [`ProviderStore`] and [`RequestStore`], sends the form that [`begin`] creates, and passes the response to
 //! [`examine`]. The outcome is the answered request's id or a [`Refusal`] that names the step and the reason. Claims
-//! are
-//! read only from [`Verified`] bytes. [`claim`] then ensures that the response counts once.
+//! are read only from [`Verified`] bytes. [`claim`] then ensures that the response counts once.
 //!
 //! Only the signing certificates pinned when the provider was set up are trusted. Nothing else in a response is,
-//! including
-//! its `KeyInfo`. No check can be turned off.
+//! including its `KeyInfo`. No check can be turned off.
 //!
 //! `examples/embed.rs` is a complete service with axum and in-memory storage.
 

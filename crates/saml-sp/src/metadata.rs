@@ -75,8 +75,7 @@ pub(crate) fn entity_id(text: &str) -> Option<String> {
 
 impl IdpMetadata {
     /// Parses an `EntityDescriptor`, or an `EntitiesDescriptor` with one identity provider. The metadata's own
-    /// signature is
-    /// not verified: the administrator or the URL that supplied it is trusted.
+    /// signature is not verified: the administrator or the URL that supplied it is trusted.
     pub fn read(text: &str, now: Timestamp) -> Result<Self, MetadataError> {
         if text.len() > MAX_METADATA {
             return Err(MetadataError::TooLarge);

@@ -105,8 +105,7 @@ pub(crate) fn next_look(ctx: &Ctx) -> Timestamp {
 }
 
 /// Returns when to fetch metadata again after a failure. The delay is twice the time since the previous failure,
-/// within
-/// limits.
+/// within limits.
 fn next_try(before: Option<Timestamp>, now: Timestamp) -> Timestamp {
     let so_long = before.map_or(0, |before| now.unix_millis() - before.unix_millis());
     now.plus_millis(so_long.saturating_mul(2).clamp(RETRY, EVERY))
@@ -123,8 +122,7 @@ impl Provider {
     }
 
     /// Applies the URL and certificates in the metadata and returns the changed fields. Fails if the entity id
-    /// changed,
-    /// because that is another identity provider.
+    /// changed, because that is another identity provider.
     pub fn apply_metadata(&mut self, metadata: IdpMetadata) -> Result<Vec<&'static str>, String> {
         let IdpMetadata { idp, wants_signed_requests, valid_until } = metadata;
         if idp.entity_id != self.idp.entity_id {

@@ -67,8 +67,7 @@ pub trait RequestStore: Send {
     /// Returns a request that can still be answered, without claiming it.
     async fn request(&mut self, id: &RequestId) -> StoreResult<Option<Request>>;
     /// Claims a request for one response; of concurrent calls, only one returns [`ClaimedRequest::Now`]. The request
-    /// must be
-    /// of this provider, started in this browser (SHA-256 of its secret) and not expired.
+    /// must be of this provider, started in this browser (SHA-256 of its secret) and not expired.
     async fn claim_request(
         &mut self,
         id: &RequestId,

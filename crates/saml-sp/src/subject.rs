@@ -1,8 +1,7 @@
 //! Persistent NameIDs: the identity provider's own identifier of a user, pinned at the first sign-in.
 //!
 //! An email address may be reassigned to another person; a persistent NameID (SAML core §8.3.7) may not. A response
-//! with
-//! the right address but another persistent NameID is therefore rejected.
+//! with the right address but another persistent NameID is therefore rejected.
 
 use crate::store::SubjectStore;
 use std::fmt;
@@ -72,8 +71,7 @@ pub enum SubjectMatch {
 /// Compares the NameID of an assertion with the one pinned to the user.
 ///
 /// Once a NameID is pinned, responses without a persistent NameID are rejected too: the browser carries the request
-/// for
-/// the format, so an attacker could change it.
+/// for the format, so an attacker could change it.
 pub async fn recognize(
     store: &mut dyn SubjectStore,
     provider: &ProviderId,

@@ -123,8 +123,7 @@ fn unsigned_signature(xml: &mut Xml, id: &str) -> io::Result<()> {
 
 impl ServiceProvider {
     /// Returns our metadata for one provider: entity id, assertion consumer service, and the certificates of all keys
-    /// (two
-    /// during a rotation).
+    /// (two during a rotation).
     pub fn metadata(&self, keys: &OurKeys, sign_requests: bool) -> Result<String, KeyError> {
         let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
         let declared =

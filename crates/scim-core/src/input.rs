@@ -12,8 +12,8 @@ pub(crate) const MAX_VALUES: usize = 100;
 /// Maximum size of all attributes of a user in bytes, so that a page of users stays small.
 pub(crate) const MAX_SIZE: usize = 64 * 1024;
 
-/// A user as sent by a client: validated against the schemas, with canonical names, and without unknown
-/// and read-only attributes.
+/// A user as sent by a client: validated against the schemas, with canonical names, and without unknown and read-only
+/// attributes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserDraft {
     /// `userName`, if it was sent; never blank.

@@ -1,6 +1,5 @@
 //! SCIM 2.0 (RFC 7643, RFC 7644, RFC 9865) without an HTTP framework or SQL: users, groups, filters, PATCH,
-//! pagination
-//! and the operations on them, over storage traits that you implement.
+//! pagination and the operations on them, over storage traits that you implement.
 //!
 //! One table of attributes ([`schema`]) drives everything: it validates input, resolves filters and paths, generates
 //! `/Schemas`, and names the attribute in every error. Deviations of common clients are accepted where they are

@@ -59,8 +59,7 @@ impl Params {
     }
 
     /// Decrypts the cursor with `open`, for services that seal the cursors they hand out. Fails if `open` returns
-    /// `None`.
-    /// An empty cursor requests the first page and is not sealed.
+    /// `None`. An empty cursor requests the first page and is not sealed.
     pub fn unsealed(self, open: impl FnOnce(&str) -> Option<String>) -> Result<Self, Error> {
         match self.cursor.as_deref() {
             None | Some("") => Ok(self),

@@ -22,8 +22,8 @@ pub trait UserStore: Send {
     /// Returns the id of the user whose sign-in address has this key ([`kernel::Email::key`]).
     async fn user_of_sign_in_email(&mut self, key: &str) -> StoreResult<Option<UserId>>;
     /// Returns a page of matching users, oldest first, with their groups only if `groups` is set. If the page's users
-    /// have
-    /// more than [`MAX_MEMBERSHIPS`] memberships together, the store may stop reading and set [`ResourcePage::cut`].
+    /// have more than [`MAX_MEMBERSHIPS`] memberships together, the store may stop reading and set
+    /// [`ResourcePage::cut`].
     async fn find_users(&mut self, query: &Query, groups: bool) -> StoreResult<ResourcePage<User>>;
     /// Inserts a user; returns `false` without inserting if its name or sign-in address is taken.
     async fn insert_user(&mut self, user: &User) -> StoreResult<bool>;

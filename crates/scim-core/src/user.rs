@@ -96,8 +96,7 @@ impl User {
     }
 
     /// Returns the sign-in address: the primary email, else the first of type `work`, else the first, else the user
-    /// name
-    /// if it is an email address.
+    /// name if it is an email address.
     pub fn sign_in_email(&self) -> Option<Email> {
         let work = |email: &EmailValue<'_>| email.kind.is_some_and(|kind| kind.eq_ignore_ascii_case("work"));
         let chosen = self

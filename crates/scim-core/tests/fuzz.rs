@@ -1,5 +1,5 @@
 //! Runs the fuzz targets on stable Rust: each corpus, then generated input for a limited time.
-//! `cargo xtask fuzz TARGET` runs the same targets with libFuzzer.
+//! libFuzzer runs the same targets with `cargo xtask fuzz TARGET`.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests speak by panicking")]
 
 use std::{

@@ -58,8 +58,7 @@ static FIXED: LazyLock<Fixed> = LazyLock::new(|| {
 });
 
 /// Examines a response, given before base64 encoding. Panics if claims are accepted for another subject than the
-/// signed
-/// one. Returns whether the response was accepted.
+/// signed one. Returns whether the response was accepted.
 pub fn response(input: &[u8]) -> bool {
     let fixed = &*FIXED;
     let against =

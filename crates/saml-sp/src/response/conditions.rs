@@ -21,8 +21,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Runs the checks in order, appends those that pass to `passed`, and returns the answered request's id. If
-/// `is_signed`,
-/// `response` must have been read from the signed bytes.
+/// `is_signed`, `response` must have been read from the signed bytes.
 pub(super) fn check(
     response: &structure::Response<'_, '_>,
     is_signed: bool,

@@ -27,8 +27,7 @@ pub struct CountedResponse {
 }
 
 /// Claims the request, remembers the assertion and reads the email address. Call it in the transaction that starts
-/// the
-/// session. Commit even if the result is a refusal, so that the request stays claimed.
+/// the session. Commit even if the result is a refusal, so that the request stays claimed.
 pub async fn claim<S: RequestStore + DomainStore + ?Sized>(
     ctx: &Ctx,
     store: &mut S,

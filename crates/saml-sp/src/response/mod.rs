@@ -55,8 +55,7 @@ pub struct Examined {
 }
 
 /// Runs all checks of the form field `SAMLResponse` that need no storage. Takes about a millisecond of CPU and calls
-/// C
-/// libraries, so run it outside the async threads.
+/// C libraries, so run it outside the async threads.
 pub fn examine(field: &str, against: &Against<'_>) -> Examined {
     let mut examined = Examined {
         says_it_answers: None,
@@ -106,8 +105,7 @@ struct SignedParts {
 }
 
 /// Returns the canonical bytes that claims are read from, signed by a pinned certificate. If response and assertion
-/// are
-/// both signed, both signatures must be valid.
+/// are both signed, both signatures must be valid.
 fn believed(
     text: &str,
     response: &structure::Response<'_, '_>,

@@ -42,8 +42,7 @@ impl<T> Verified<T> {
 }
 
 /// Verifies the signature of an element of `text` and returns the element's canonical form without the signature.
-/// `text`
-/// must have passed the structure checks, and `parent` must be the element that contains `signature`.
+/// `text` must have passed the structure checks, and `parent` must be the element that contains `signature`.
 pub(crate) fn verify(
     text: &str,
     parent: Node<'_, '_>,

@@ -35,8 +35,7 @@ unsafe extern "C" {
 unsafe extern "C" fn silent(_: *mut c_void, _: *mut c::xmlError) {}
 
 /// Initializes the C libraries once per process. They read files only then. Call it at startup; otherwise the first
-/// use
-/// does it.
+/// use does it.
 pub fn warm_up() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -124,8 +123,7 @@ fn register(document: &Document, element: &Node, id: &str) -> Option<()> {
 /// Restricts the library to the algorithms and transforms that were checked.
 fn restrict(context: &XmlSecSignatureContext, algorithm: Algorithm, digest: Digest) -> Option<()> {
     // SAFETY: the context is alive; the classes are static data of the initialized library; the lists that they are
-    // added to
-    // belong to the context.
+    // added to belong to the context.
     unsafe {
         let context = context.as_ptr();
         (*context).flags |=
@@ -160,8 +158,7 @@ fn restrict(context: &XmlSecSignatureContext, algorithm: Algorithm, digest: Dige
 /// Copies the digested bytes of the only reference, which must have succeeded and refer to this ID.
 fn digested(context: &XmlSecSignatureContext, id: &str) -> Option<Vec<u8>> {
     // SAFETY: the context is alive until this returns and owns the list, its item, and that item's URI and buffer.
-    // All
-    // pointers are checked for null first, and the bytes are copied.
+    // All pointers are checked for null first, and the bytes are copied.
     unsafe {
         let references = &raw mut (*context.as_ptr()).signedInfoReferences;
         if c::xmlSecPtrListGetSize(references) != 1 {

@@ -1,8 +1,7 @@
 //! Finds the signer: verifies a canonical `SignedInfo` with the pinned keys before anything else is computed.
 //!
 //! This is a cheap early rejection, not the trust decision. Without a signature by a pinned key, a document reaches
-//! neither
-//! the C libraries nor work that grows with its size. libxmlsec1 then verifies the whole signature.
+//! neither the C libraries nor work that grows with its size. libxmlsec1 then verifies the whole signature.
 
 use std::{collections::BTreeMap, iter::once};
 

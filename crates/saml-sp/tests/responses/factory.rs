@@ -1,6 +1,5 @@
 //! Builds responses as identity providers write them. A test may change each part as text before it is signed,
-//! encrypted
-//! and sent.
+//! encrypted and sent.
 
 use data_encoding::BASE64;
 

@@ -85,8 +85,7 @@ fn beyond() -> Vec<Hostile> {
 }
 
 /// Documents that reach each limit without exceeding it: signed by a key that is not pinned, or inserted into a
-/// signed
-/// assertion.
+/// signed assertion.
 fn within() -> Vec<Hostile> {
     let mut cases = alone();
     for (name, stuff) in stuffing() {

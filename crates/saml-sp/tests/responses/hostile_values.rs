@@ -1,6 +1,5 @@
 //! Values that could be read differently than they were compared: they contain comments, elements or instructions.
-//! The
-//! canonical form omits comments, so all of these signatures are valid.
+//! The canonical form omits comments, so all of these signatures are valid.
 
 use saml_sp::Reason::{self, Audience, BadEmail, Issuer, MixedText, NoEmail};
 

@@ -1,6 +1,5 @@
 //! A second verifier: bergshamra, in pure Rust, with its own parser and canonical form. It gets documents that have
-//! passed
-//! our structure checks.
+//! passed our structure checks.
 
 use bergshamra::{
     DsigContext, EncContext, KeysManager,
@@ -139,8 +138,7 @@ impl Second {
 }
 
 /// Returns whether a document declares relative or invalid namespace URIs. Canonical XML does not define them:
-/// libxml2
-/// rejects them, the second verifier accepts them.
+/// libxml2 rejects them, the second verifier accepts them.
 pub(crate) fn has_odd_namespace(text: &str) -> bool {
     let odd = |uri: &str| {
         let is_written = uri.chars().all(|c| c.is_ascii_graphic() && !"\"<>\\^`{|}[]%".contains(c));

@@ -1,6 +1,5 @@
 //! Random resources and filters for property tests such as "memory and storage agree". A small vocabulary makes
-//! filters
-//! match resources often. The same seed gives the same sequence.
+//! filters match resources often. The same seed gives the same sequence.
 
 use kernel::Timestamp;
 use serde_json::{Map, Value, json};
@@ -120,8 +119,7 @@ impl Random {
     }
 
     /// Returns a filter over resources of this kind, at most `depth` levels deep. `ids` are the texts to compare ids
-    /// with;
-    /// `now` is a time near the resources' timestamps.
+    /// with; `now` is a time near the resources' timestamps.
     pub fn filter(
         &mut self,
         kind: &'static ResourceType,

@@ -10,8 +10,7 @@ use crate::{fold, schema::AttrPath};
 
 impl Filter {
     /// Returns whether the filter matches a resource as returned to clients, or one value of a complex attribute.
-    /// Members
-    /// must have their canonical names.
+    /// Members must have their canonical names.
     pub fn matches(&self, resource: &Value) -> bool {
         match self {
             Self::And(all) => all.iter().all(|filter| filter.matches(resource)),

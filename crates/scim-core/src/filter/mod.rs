@@ -31,8 +31,7 @@ pub const MAX_DEPTH: usize = 64;
 /// Maximum number of comparisons.
 pub const MAX_TERMS: usize = 64;
 /// Maximum number of comparisons with each value of a multi-valued attribute. A user has up to 100 values per
-/// attribute,
-/// so this bounds the work per user. A bare `eq` with `value` does not count, because an index answers it.
+/// attribute, so this bounds the work per user. A bare `eq` with `value` does not count, because an index answers it.
 pub const MAX_VALUE_TERMS: usize = 16;
 
 /// A filter whose paths are known attributes and whose operands fit them.

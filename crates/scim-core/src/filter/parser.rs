@@ -38,8 +38,7 @@ impl Filter {
     }
 
     /// Parses a filter over several resource types for use on one of them. An attribute that only the other types
-    /// have is
-    /// absent (RFC 7644 §3.4.2.1).
+    /// have is absent (RFC 7644 §3.4.2.1).
     pub fn parse_among(
         kind: &'static ResourceType,
         kinds: &[&'static ResourceType],

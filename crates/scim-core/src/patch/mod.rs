@@ -1,11 +1,9 @@
 //! PATCH (RFC 7644 §3.5.2): parsed and validated before the store is read.
 //!
 //! Deviations of common clients are accepted: names of members and operations in any case, members in any order,
-//! paths
-//! as keys of a value without path (`"name.givenName"`, `"emails[type eq \"work\"].value"`), null for nothing, a
-//! plain
-//! value wrapped as `[{"value": "x"}]`, and values to remove listed in `value`. Unknown attributes are ignored, as in
-//! any other body.
+//! paths as keys of a value without path (`"name.givenName"`, `"emails[type eq \"work\"].value"`), null for nothing,
+//! a plain value wrapped as `[{"value": "x"}]`, and values to remove listed in `value`. Unknown attributes are
+//! ignored, as in any other body.
 
 mod apply;
 mod members;
@@ -28,8 +26,7 @@ pub use path::Target;
 /// applies to it.
 const MAX_CHANGES: usize = 256;
 /// Maximum number of comparisons in all paths of one request. Each runs on every value of its attribute while the
-/// user
-/// is locked.
+/// user is locked.
 const MAX_COMPARISONS: usize = 256;
 
 /// A validated PATCH request, applied completely or not at all.
@@ -48,8 +45,7 @@ struct Change {
     /// The new value; `None` for null.
     value: Option<Value>,
     /// Whether the client named the attribute in a path. If so, changing a read-only attribute is an error;
-    /// otherwise, such
-    /// as `id` in a whole resource, it is ignored.
+    /// otherwise, such as `id` in a whole resource, it is ignored.
     named: bool,
     /// The index of the operation, for errors.
     number: usize,

@@ -39,8 +39,7 @@ pub struct Answer {
 }
 
 /// A SCIM endpoint over your own storage. Run each request in one transaction: commit if the status is below 400,
-/// roll
-/// back otherwise.
+/// roll back otherwise.
 pub struct Service<'s> {
     /// The URL of the SCIM root without a trailing slash.
     pub base: &'s str,

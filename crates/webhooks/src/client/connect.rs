@@ -108,8 +108,7 @@ impl ConnectContext {
     }
 
     /// Resolves a host and checks all its addresses. One blocked address blocks the host: a name with both a public
-    /// and a
-    /// private address is suspicious, and which one is used would be random.
+    /// and a private address is suspicious, and which one is used would be random.
     async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, ConnectError> {
         let found = match literal(host) {
             Some(address) => vec![address],

@@ -29,8 +29,7 @@ pub enum Failure {
 
 impl Failure {
     /// Returns the code that clients see. A broken connection has the same code as a failed one, because the remedy
-    /// is the
-    /// same.
+    /// is the same.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Timeout => "TIMEOUT",

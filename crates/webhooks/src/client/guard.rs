@@ -55,9 +55,8 @@ impl AddressGuard {
     ///
     /// An IPv4-mapped address is judged as its IPv4 address, because packets go there. An exception for `127.0.0.0/8`
     /// therefore also covers `::ffff:127.0.0.1`. A NAT64 address needs an exception for its prefix, and the embedded
-    /// IPv4
-    /// address must be allowed too: using a translator to reach the Internet must not expose the cloud's metadata
-    /// service.
+    /// IPv4 address must be allowed too: using a translator to reach the Internet must not expose the cloud's
+    /// metadata service.
     pub fn admits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         if !is_global(address) && !self.allow.iter().any(|range| range.contains(&address)) {

@@ -1,11 +1,9 @@
 //! An HTTP client for untrusted URLs, hardened against server-side request forgery (SSRF).
 //!
 //! A user who can make a server request any URL can reach its internal network: a database, or the metadata service
-//! of
-//! the cloud. An [`AddressGuard`] decides which addresses may be connected to; by default only those that are
-//! globally
-//! reachable. Connections are established in one place, to exactly the resolved address that was checked. There is no
-//! second DNS lookup between check and connection, no redirect, and no proxy from the environment.
+//! of the cloud. An [`AddressGuard`] decides which addresses may be connected to; by default only those that are
+//! globally reachable. Connections are established in one place, to exactly the resolved address that was checked.
+//! There is no second DNS lookup between check and connection, no redirect, and no proxy from the environment.
 //!
 //! The cost of a response is limited too: time, header fields and body size are bounded, and nothing is decompressed.
 //!

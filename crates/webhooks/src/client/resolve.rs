@@ -6,8 +6,7 @@ use async_trait::async_trait;
 use tokio::{net::lookup_host, sync::Semaphore};
 
 /// Maximum number of concurrent DNS lookups. Each occupies a thread of the runtime until it completes, and other work
-/// needs
-/// threads too. The limit is higher than the number of concurrent deliveries per tenant.
+/// needs threads too. The limit is higher than the number of concurrent deliveries per tenant.
 const AT_A_TIME: usize = 256;
 
 /// Resolves host names. The caller checks the addresses.

@@ -37,8 +37,7 @@ const HEADERS: usize = 100;
 const POSTED: BodyLimit = BodyLimit::Beginning { kept: 4_096, read: 64 * 1024 };
 
 /// Headers of message framing and connection handling, which hyper sets. A `Content-Length` from the caller that
-/// differs
-/// from the body's length would allow request smuggling.
+/// differs from the body's length would allow request smuggling.
 const OURS: [header::HeaderName; 8] = [
     header::HOST,
     header::CONTENT_LENGTH,
@@ -128,8 +127,7 @@ impl Client {
     /// Posts a body and keeps the beginning of the response.
     ///
     /// If the receiver closes a reused connection without a response, the request is sent once more over a new
-    /// connection. A
-    /// receiver can therefore get a request twice and must detect duplicates by event id.
+    /// connection. A receiver can therefore get a request twice and must detect duplicates by event id.
     pub async fn post(&self, target: &Target, headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
         self.request(&Method::POST, target, headers, body, POSTED).await
     }

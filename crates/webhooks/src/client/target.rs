@@ -79,8 +79,7 @@ impl fmt::Debug for Target {
 
 impl AddressGuard {
     /// Parses a URL as browsers do, which normalizes all spellings of an address before it is checked. Rejects URLs
-    /// that are
-    /// invalid in any network.
+    /// that are invalid in any network.
     pub fn target(&self, text: &str) -> Result<Target, UrlError> {
         if text.len() > LONGEST {
             return Err(UrlError::TooLong);
@@ -124,8 +123,7 @@ impl AddressGuard {
     }
 
     /// Returns whether the host is a name or an allowed address, for early feedback. The decisive check happens for
-    /// each
-    /// connection.
+    /// each connection.
     pub fn check_literal(&self, target: &Target) -> bool {
         target.literal.is_none_or(|address| self.admits(address))
     }
