@@ -267,7 +267,7 @@ fn site(
     })
 }
 
-/// Operations with special logging.
+/// Operations that the request pipeline treats differently from all others.
 const MANNERS: [(&str, Logging); 4] = [
     ("/api/auth/sign-in", Logging::Patient),
     ("/api/auth/links/redeem", Logging::Patient),
