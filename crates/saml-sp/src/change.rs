@@ -17,7 +17,7 @@ use crate::{
 pub struct New {
     /// The id, which the sealed key is bound to.
     pub id: ProviderId,
-    /// The key pair that signs requests, generated in advance because that takes a good part of a second of CPU.
+    /// The key pair that signs requests, generated in advance because that takes hundreds of milliseconds of CPU.
     pub key: KeptKey,
     /// The settings.
     pub change: CheckedChange,

@@ -32,7 +32,7 @@ pub struct KeyPair {
 pub struct KeyError(pub &'static str);
 
 impl KeyPair {
-    /// Generates a 2,048-bit RSA key and a certificate valid for ten years. Takes a good part of a second of CPU.
+    /// Generates a 2,048-bit RSA key and a certificate valid for ten years. Takes hundreds of milliseconds of CPU.
     pub fn generate(common_name: &str, now: Timestamp) -> Result<Self, KeyError> {
         Self::generate_key(common_name, now).map_err(|_| KeyError("made"))
     }

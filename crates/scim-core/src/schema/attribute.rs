@@ -66,7 +66,7 @@ pub struct Attribute {
     pub has_default: bool,
     /// Whether comparisons are case-sensitive.
     pub case_exact: bool,
-    /// Who may change it.
+    /// Who may write it.
     pub mutability: Mutability,
     /// When it is returned.
     pub returned: Returned,
