@@ -78,7 +78,7 @@ impl TryFrom<FactorRow> for Factor {
 }
 
 impl Tx {
-    /// Deletes all factors of a deleted user.
+    /// Deletes the sign-in data of a deleted user: password, factors, recovery codes, known origins and tokens.
     pub(crate) async fn forget_credentials(&mut self, user: &UserId, at: Timestamp) -> StoreResult<()> {
         let own = (self.tenant.to_string(), user.to_string());
         let (tenant, user) = (own.0.as_str(), own.1.as_str());
