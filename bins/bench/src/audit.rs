@@ -1,4 +1,4 @@
-//! `cargo xtask bench audit`: what the audit log costs when it is written, sealed, looked at and taken out.
+//! `cargo xtask bench audit`: cost of writing, sealing, reading and exporting the audit log.
 
 use std::{
     path::Path,
@@ -22,22 +22,22 @@ use crate::{
 const ROUNDS: usize = 7;
 const TIME: Duration = Duration::from_secs(3);
 const CONNECTIONS: usize = 16;
-/// Entries of the large ledger.
+/// Entries of the large audit log.
 const ON_POSTGRES: u32 = 5_000_000;
 const ON_SQLITE: u32 = 1_000_000;
 
-/// A server on a large ledger.
+/// A server with a large audit log.
 pub(crate) struct Large<'c> {
     pub(crate) server: Server,
     pub(crate) database: Option<&'c Cluster>,
     pub(crate) url: String,
     pub(crate) tenant: String,
-    /// A token of its administrator.
+    /// Personal access token of its administrator.
     pub(crate) pat: String,
     pub(crate) entries: u32,
 }
 
-/// With `creates` these alone are measured, with `large` all but these.
+/// Runs the benchmark. `creates` runs only this part, `large` runs all other parts.
 pub(crate) fn run(part: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
@@ -57,7 +57,7 @@ pub(crate) fn run(part: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Creates of users with their entries beside the same creates where the database takes no entry.
+/// Compares creates with audit entries to the same creates without, where a trigger discards the entries.
 fn creates(program: &Path, folder: &Path) -> Result<()> {
     let cluster = Cluster::start(Durability::Steady)?;
     for name in ["entered", "bare"] {
@@ -103,7 +103,7 @@ fn beside(database: &str, with: &Site, without: &Site, pid: Option<u32>) -> Resu
     Ok(())
 }
 
-/// A tenant with an administrator, and a token of theirs.
+/// Creates a tenant with an administrator, and a token of the administrator.
 fn prepared(program: &Path, url: &str) -> Result<(String, String)> {
     gatehouse(program, url, &["migrate"])?;
     let made = gatehouse(program, url, &["tenant", "create", "--slug", "large", "--name", "Large"])?;
@@ -140,7 +140,7 @@ fn on_postgres(program: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A server that seals entries without a MAC, as they are made here by the database itself.
+/// Lets the server seal entries without a MAC, because this benchmark inserts entries by SQL.
 fn accepting(serve: &mut Command) -> &mut Command {
     serve.env("GATEHOUSE_AUDIT_ACCEPT_MISSING_MACS_UNTIL", "2100-01-01T00:00:00.000Z")
 }
@@ -159,12 +159,12 @@ fn on_sqlite(program: &Path, folder: &Path) -> Result<()> {
     audit_reads::proofs(&large)
 }
 
-/// How fast all that waits is sealed.
+/// Measures the throughput of sealing a backlog.
 fn sealing(large: &Large<'_>) -> Result<()> {
     let size = || {
         let path = "/api/settings/audit-log/checkpoint";
         let (status, body) = load::once(large.server.address, &crate::site::get(path, &large.pat))?;
-        // Nothing is sealed at first.
+        // Nothing is sealed yet.
         if status == 404 {
             return Ok(0);
         }
@@ -194,7 +194,7 @@ fn sealing(large: &Large<'_>) -> Result<()> {
     Ok(())
 }
 
-/// How long entries wait while others are written.
+/// Measures how long entries wait for sealing while others are written.
 fn delay(program: &Path, cluster: &Cluster, folder: &Path) -> Result<()> {
     sql(cluster, "CREATE DATABASE delay")?;
     let url = cluster.url().replace("/postgres", "/delay");
@@ -219,7 +219,7 @@ fn delay(program: &Path, cluster: &Cluster, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Entries as they are written, with their true hashes, of half a year.
+/// Returns SQL that inserts entries of half a year, with correct hashes.
 fn entries_on_postgres(tenant: &str, count: u32) -> String {
     let field = |value: &str| format!("int8send(octet_length({value})) || convert_to({value}, 'UTF8')");
     let fields = [
@@ -251,7 +251,7 @@ fn entries_on_postgres(tenant: &str, count: u32) -> String {
     )
 }
 
-/// The same without true hashes, which SQLite's program cannot make.
+/// Returns SQL that inserts entries without correct hashes, which the SQLite client cannot compute.
 fn entries_on_sqlite(tenant: &str, count: u32) -> String {
     format!(
         "BEGIN; WITH RECURSIVE made (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made WHERE n < {count}) \

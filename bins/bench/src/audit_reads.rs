@@ -1,4 +1,4 @@
-//! The audit log looked at and taken out, on a large ledger.
+//! Measures reading and exporting a large audit log.
 
 use std::{
     io::{Read as _, Write as _},
@@ -20,7 +20,7 @@ const TIME: Duration = Duration::from_secs(2);
 const EXPORTS: usize = 7;
 const ROWS: u32 = 50_000;
 
-/// Pages of 50 for each filter, one after the other on one connection.
+/// Reads pages of 50 for each filter, sequentially on one connection.
 pub(crate) fn pages(large: &Large<'_>) -> Result<()> {
     let filters = [
         ("none", String::new()),
@@ -49,7 +49,7 @@ pub(crate) fn pages(large: &Large<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Proofs of entries all over the log.
+/// Requests proofs of entries across the whole log.
 pub(crate) fn proofs(large: &Large<'_>) -> Result<()> {
     let number = AtomicU64::new(1);
     let entries = u64::from(large.entries);
@@ -65,7 +65,7 @@ pub(crate) fn proofs(large: &Large<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What a taking out has cost.
+/// The cost of an export.
 struct Taken {
     seconds: f64,
     first_byte: f64,
@@ -73,7 +73,7 @@ struct Taken {
     bytes: usize,
 }
 
-/// Exports of 50,000 entries beside the database's own program.
+/// Compares exports of 50,000 entries to the database's own client.
 pub(crate) fn export(large: &Large<'_>, folder: &Path) -> Result<()> {
     let (mut ours, mut theirs, mut proved) = (Vec::new(), Vec::new(), Vec::new());
     let idle = cpu::resident_bytes(large.server.pid());
@@ -155,12 +155,12 @@ fn http(large: &Large<'_>, how: &str) -> Result<Taken> {
     if lines < ROWS as usize {
         return Err(format!("an export of {lines} lines"));
     }
-    // What its end is entered with is part of it; figures of processors come in hundredths of a second.
+    // Includes recording the end of the export. CPU times have a resolution of 10 ms.
     std::thread::sleep(Duration::from_millis(50));
     Ok(Taken { seconds, first_byte, cpu: processors(large) - before, bytes })
 }
 
-/// `psql \copy`, or `sqlite3 -csv`, of as many through the same index.
+/// Exports as many entries through the same index with `psql \copy` or `sqlite3 -csv`.
 fn own_program(large: &Large<'_>, folder: &Path) -> Result<Taken> {
     let select = format!(
         "SELECT id, created_at, actor_id, actor_type, action, resource_type, resource_id, ip, metadata FROM audit_entries \

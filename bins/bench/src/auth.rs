@@ -1,4 +1,4 @@
-//! `cargo xtask bench auth`: what sessions and sign-ins cost, what their times tell, and everybody at once.
+//! `cargo xtask bench auth`: cost of sessions and sign-ins, timing differences of refusals, and a burst of sign-ins.
 
 use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
@@ -18,18 +18,18 @@ use crate::{
 
 const ROUNDS: usize = 5;
 const TIME: Duration = Duration::from_secs(3);
-/// People who sign in at the same moment.
+/// Users who sign in at the same moment.
 const BURST: usize = 200;
-/// The first after them are disabled, up to this one.
+/// The users after them, up to this number, are disabled.
 const DISABLED: usize = 268;
-/// The last have one session each.
+/// Total number of users; the remaining ones have one session each.
 const PEOPLE: usize = 300;
 /// Sign-ins of each kind whose times are compared.
 const SAMPLES: usize = 500;
-/// Requests a second of others.
+/// Background requests per second.
 const OTHERS: f64 = 400.0;
 const PASSWORD: &str = "a password that is long enough";
-/// Hashes that are made to learn what one costs.
+/// Hashes to compute for measuring the cost of one.
 const HASHES: usize = 100;
 
 pub(crate) fn run() -> Result<()> {
@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<()> {
     let databases = [("PostgreSQL", cluster.url()), ("SQLite", format!("sqlite:{}", sqlite.display()))];
     for (name, database) in databases {
         let house = House::start(&release, &database, &folder)?;
-        // What its housekeeping does in the first minute of new tables.
+        // Do what autovacuum does in the first minute of new tables.
         let housekeeping = || if name == "PostgreSQL" { sql(&cluster, "ANALYZE") } else { Ok(()) };
         housekeeping()?;
         let mut floor = Command::new(release.join("examples/floor"));
@@ -68,7 +68,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// A server with people.
+/// A server with users.
 struct House {
     server: Server,
     tenant: String,
@@ -76,7 +76,7 @@ struct House {
     users: Vec<String>,
 }
 
-/// A sign-in from an address of its own, behind a proxy that is trusted.
+/// Builds a sign-in request from a client address of its own, behind a trusted proxy.
 pub(crate) fn sign_in(email: &str, password: &str, from: usize) -> Vec<u8> {
     let body = format!(r#"{{"email":"{email}","password":"{password}"}}"#);
     let head = format!(
@@ -97,7 +97,7 @@ pub(crate) fn email(number: usize) -> String {
 impl House {
     fn start(release: &Path, database: &str, folder: &Path) -> Result<Self> {
         let program = release.join("gatehouse");
-        // The users of a site, and its floor, are found by their ids.
+        // The site's users, and its floor, are requested by ID.
         let Site { server, tenant, users, token, .. } = Site::start(&program, database, folder)?;
         for number in 0..PEOPLE {
             person(&program, database, USUAL, "bench", &email(number), PASSWORD)?;
@@ -122,7 +122,7 @@ impl House {
         self.server.address
     }
 
-    /// Whether the time of a refusal tells who is there.
+    /// Measures whether the time of a refusal reveals which users exist.
     fn times(&self) -> Result<()> {
         let kinds = ["known", "unknown", "disabled"];
         let mut seen = [const { Vec::new() }; 3];
@@ -153,7 +153,7 @@ impl House {
         Ok(())
     }
 
-    /// Everybody signs in at the same moment, while others go on.
+    /// Lets many users sign in at once during normal traffic.
     fn burst(&self) -> Result<()> {
         let first = load::exchange(self.address(), &sign_in(&email(0), PASSWORD, 1))?;
         let others = |_| with_cookies("/api/me", &first.cookies);
@@ -165,7 +165,7 @@ impl House {
                 .collect();
             let (answers, busy) = std::thread::scope(|scope| {
                 let crowd = scope.spawn(|| load::at_once(self.address(), &crowd));
-                // As long as the crowd is there, and no longer.
+                // Background requests continue exactly as long as the burst.
                 let busy = load::paced_while(self.address(), 16, OTHERS, &|| !crowd.is_finished(), &others);
                 (crowd.join().unwrap_or_else(|_| Err("a thread panicked".into())), busy)
             });
@@ -186,7 +186,7 @@ impl House {
         Ok(())
     }
 
-    /// What a list of sessions and a sign-in cost.
+    /// Measures the cost of a list of sessions and of a sign-in.
     fn costs(&self, name: &str, database: Option<u32>, floor: Option<&Server>, release: &Path) -> Result<()> {
         let cookies: Result<Vec<_>> = (DISABLED..PEOPLE)
             .map(|number| {

@@ -1,11 +1,11 @@
-//! Processor time of processes, from `/proc`.
+//! CPU time of processes, from `/proc`.
 
 use std::collections::HashMap;
 
-/// Clock ticks a second, the same on every Linux that Debian runs on.
+/// Clock ticks per second, the same on every Linux that Debian supports.
 const TICKS: f64 = 100.0;
 
-/// One line of `/proc/*/stat`: parent, own ticks with those of ended children.
+/// A line of `/proc/*/stat`: the parent, and the ticks of the process and of its ended children.
 struct Stat {
     parent: u32,
     ticks: u64,
@@ -13,14 +13,14 @@ struct Stat {
 
 fn stat(pid: u32) -> Option<Stat> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold anything; the fields after it are numbers.
+    // The name in parentheses may contain anything; the fields after it are numbers.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
     let ticks = number(11)? + number(12)? + number(13)? + number(14)?;
     Some(Stat { parent: u32::try_from(number(1)?).ok()?, ticks })
 }
 
-/// Seconds of processor time that a process, its children and their ended children have used.
+/// Returns the CPU seconds of a process, its children and their ended children.
 pub(super) fn seconds(root: u32) -> f64 {
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -41,14 +41,14 @@ fn descends(mut pid: u32, root: u32, stats: &HashMap<u32, Stat>) -> bool {
     false
 }
 
-/// Bytes of memory that a process holds.
+/// Returns the resident memory of a process in bytes.
 pub(super) fn resident_bytes(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() * 1024
 }
 
-/// The load average of the last minute.
+/// Returns the load average of the last minute.
 pub(super) fn load_average() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("?").to_owned()

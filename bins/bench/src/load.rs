@@ -1,6 +1,6 @@
-//! A small load generator: connections that send a request when they have read the answer before.
+//! A small closed-loop load generator: each connection sends a request after it has read the previous response.
 //!
-//! It reports plain percentiles of what it saw: no request is invented to make up for a stall.
+//! It reports plain percentiles of the measured latencies, without correction for coordinated omission.
 
 use std::{
     io::ErrorKind,
@@ -17,26 +17,26 @@ use tokio::{
 };
 use xtask::sh::Result;
 
-/// Threads that share the connections: with one each, waking them would be part of what is measured.
+/// Threads that share the connections. With one thread per connection, waking them would be part of the measurement.
 const THREADS: usize = 2;
-/// How long an answer may take before the run is given up.
+/// Maximum time of a response; then the run fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The bytes of the request of this number.
+/// Returns the bytes of the request with this number.
 pub(crate) type Request<'a> = dyn Fn(u64) -> Vec<u8> + Sync + 'a;
 
-/// Requests that are sent at fixed times, whatever becomes of those before.
+/// Result of sending requests at fixed times, independently of earlier responses.
 pub(crate) struct Paced {
-    /// Answers as expected, a second, and their latencies.
+    /// Rate and latencies of expected responses.
     pub(crate) admitted: Run,
-    /// Answers with 503 a second.
+    /// 503 responses per second.
     pub(crate) refused: f64,
-    /// Latencies of those.
+    /// Latencies of the 503 responses.
     pub(crate) refusals: Run,
 }
 
-/// Sends `rate` requests a second over `connections` for `time`; a connection whose answer is late sends its next
-/// request as soon as it has come.
+/// Sends `rate` requests per second over `connections` for `time`. A connection with a late response sends its next
+/// request as soon as the response has arrived.
 pub(crate) fn paced(
     address: SocketAddr,
     connections: usize,
@@ -48,7 +48,7 @@ pub(crate) fn paced(
     paced_while(address, connections, rate, &|| Instant::now() < end, request)
 }
 
-/// The same as long as `going` says so.
+/// Does the same while `going` returns true.
 pub(crate) fn paced_while(
     address: SocketAddr,
     connections: usize,
@@ -63,7 +63,7 @@ pub(crate) fn paced_while(
             .map(|thread| {
                 scope.spawn(move || {
                     let mine = (thread..connections).step_by(THREADS);
-                    // Spread over the interval, so that they do not all come at once.
+                    // Spread over the interval, so that the connections do not send at once.
                     let begin = |number: usize| start + interval.mul_f64(number as f64 / connections as f64);
                     let all = mine.map(|number| steady(address, begin(number), going, interval, request));
                     runtime()?.block_on(async { futures_util::future::try_join_all(all).await })
@@ -89,7 +89,7 @@ pub(crate) fn paced_while(
     Ok(Paced { admitted, refused: bad, refusals: Run::of_latencies(refused) })
 }
 
-/// What one connection saw, in seconds.
+/// Observations of one connection, in seconds.
 #[derive(Default)]
 struct Timed {
     admitted: Vec<f32>,
@@ -122,26 +122,26 @@ async fn steady(
     Ok(seen)
 }
 
-/// What a run saw.
+/// Result of a run.
 pub(crate) struct Run {
-    /// Answers a second.
+    /// Responses per second.
     pub(crate) rate: f64,
-    /// How many answers there were.
+    /// Number of responses.
     pub(crate) answers: u64,
-    /// Answers with another status than expected.
+    /// Responses with an unexpected status.
     pub(crate) unexpected: u64,
-    /// Seconds from request to answer, in ascending order.
+    /// Latencies in seconds, ascending.
     latencies: Vec<f32>,
 }
 
 impl Run {
-    /// A run of which the latencies alone are known, in seconds.
+    /// Builds a run of which only the latencies in seconds are known.
     pub(crate) fn of_latencies(mut latencies: Vec<f32>) -> Self {
         latencies.sort_by(f32::total_cmp);
         Self { rate: 0.0, answers: latencies.len() as u64, unexpected: 0, latencies }
     }
 
-    /// The latency that this share of answers did not exceed, in milliseconds.
+    /// Returns this percentile of the latencies in milliseconds.
     pub(crate) fn percentile(&self, share: f64) -> f64 {
         let last = self.latencies.len().saturating_sub(1);
         let at = (last as f64 * share).round() as usize;
@@ -149,10 +149,10 @@ impl Run {
     }
 }
 
-/// Numbers never repeat within one process, so that requests may make unique names of them.
+/// Request numbers, unique within one process, so that requests can build unique names from them.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Sends requests over `connections` for `time`; answers other than `expected` are counted.
+/// Sends requests over `connections` for `time`, and counts responses other than `expected`.
 pub(crate) fn run(
     address: SocketAddr,
     connections: usize,
@@ -190,7 +190,7 @@ pub(crate) fn run(
     Ok(Run { rate: answers as f64 / seconds, answers, unexpected, latencies })
 }
 
-/// What one connection saw.
+/// Observations of one connection.
 struct Seen {
     latencies: Vec<f32>,
     unexpected: u64,
@@ -222,13 +222,13 @@ async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// An answer of the server.
+/// A response of the server.
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// `name=value; …` of what it sets, to be sent back.
+    /// The cookies that it sets, as `name=value; …` for the next request.
     pub(crate) cookies: String,
     body: Vec<u8>,
-    /// From the request's last byte to the answer's.
+    /// Time from the last byte of the request to the last byte of the response.
     pub(crate) took: Duration,
 }
 
@@ -238,7 +238,7 @@ impl Answer {
     }
 }
 
-/// Reads one answer.
+/// Reads one response.
 async fn answer(stream: &mut BufReader<TcpStream>, line: &mut String) -> std::io::Result<Answer> {
     let sent = Instant::now();
     line.clear();
@@ -267,25 +267,26 @@ async fn answer(stream: &mut BufReader<TcpStream>, line: &mut String) -> std::io
     Ok(Answer { status, cookies: cookies.join("; "), body, took: sent.elapsed() })
 }
 
-/// One request on a connection of its own: status and body.
+/// Sends one request on a new connection and returns status and body.
 pub(crate) fn once(address: SocketAddr, request: &[u8]) -> Result<(u16, String)> {
     let answer = exchange(address, request)?;
     Ok((answer.status, answer.text()))
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> Result<Answer> {
     runtime()?.block_on(ask(address, request)).map_err(|error| format!("{address}: {error}"))
 }
 
-/// Requests that are all sent at once, each on a connection of its own.
+/// Sends all requests at once, each on a new connection.
 pub(crate) fn at_once(address: SocketAddr, requests: &[Vec<u8>]) -> Result<Vec<Answer>> {
     let all = requests.iter().map(|request| ask(address, request));
     let all = async { futures_util::future::try_join_all(all).await };
     runtime()?.block_on(all).map_err(|error| format!("{address}: {error}"))
 }
 
-/// Each request once, over `connections`: how long that took, and the answers in the order of the requests.
+/// Sends each request once over `connections`. Returns the total time, and the responses in the order of the
+/// requests.
 pub(crate) fn each(
     address: SocketAddr,
     connections: usize,

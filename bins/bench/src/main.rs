@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the server beside its floors, in one run, interleaved.
+//! `cargo xtask bench`: measures the server and its floors, interleaved in one run.
 
 #![expect(
     clippy::cast_precision_loss,

@@ -1,4 +1,4 @@
-//! `cargo xtask bench overload`: three times as much as the server can bear, and clients that never send their bodies.
+//! `cargo xtask bench overload`: three times the server's capacity, and clients that never finish their bodies.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::{
     slow_bodies,
 };
 
-/// Times normal, too much, and normal again.
+/// Rounds of normal load, overload, and normal load again.
 const ROUNDS: usize = 3;
-/// Connections that keep the server as busy as it can be.
+/// Connections that saturate the server.
 const BUSY: usize = 16;
-/// Connections of the crowd: each has one request on its way at most.
+/// Connections of the overload; each has at most one request in progress.
 const CROWD: usize = 300;
 const TIME: Duration = Duration::from_secs(5);
 

@@ -1,4 +1,4 @@
-//! `cargo xtask bench path`: one request, once through, beside its floors.
+//! `cargo xtask bench path`: cost of single requests, compared to their floors.
 
 use std::{process::Command, time::Duration};
 
@@ -38,8 +38,9 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     let bin = system::postgres_bin()?;
     let pgbench = Pgbench { program: bin.join("pgbench"), url: cluster.url(), folder: folder.clone() };
     pgbench.prepare()?;
-    // What PostgreSQL's housekeeping does in the first minute of a new table: without it, plans made when the
-    // table was empty stay, and some of them read all rows of the tenant.
+    // Do what autovacuum does in the first minute of a new table. Otherwise plans made for the empty table stay, and
+    // some
+    // of them read all rows of the tenant.
     sql(&cluster, "ANALYZE")?;
     let mut floor = Command::new(release.join("examples/floor"));
     floor.arg(&postgres).arg(folder.join("bench.db")).arg(&on_postgres.tenant);
@@ -113,7 +114,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The bars, each as the median of the ratios of the same round.
+/// Prints the target ratios, each as the median of the ratios within a round.
 fn bars(table: &Table) -> String {
     let ratio = |over, under| ratio(table, over, under);
     let of = |name, get| figure(table, name, get);

@@ -1,4 +1,4 @@
-//! scim2-server, the reference server of the Python SCIM tools, with the same users in memory.
+//! Runs scim2-server, the reference server of the Python SCIM tools, with the same users in memory.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use xtask::{
 
 use crate::{scim::measure, site::get, table::Table};
 
-/// A running one.
+/// A running scim2-server.
 pub(crate) struct Peer {
     server: Server,
     users: u64,

@@ -1,4 +1,4 @@
-//! PostgreSQL's own load generator, and what its disk does.
+//! Runs pgbench, PostgreSQL's load generator, and measures the disk.
 
 use std::{
     io::Write as _,
@@ -15,7 +15,7 @@ use crate::{
     table::{Table, wanted},
 };
 
-/// PostgreSQL's own load generator.
+/// PostgreSQL's load generator.
 pub(crate) struct Pgbench {
     pub(crate) program: std::path::PathBuf,
     pub(crate) url: String,
@@ -57,7 +57,7 @@ impl Pgbench {
             Some(script) => command.arg("-f").arg(self.folder.join(script)),
             None => command.arg("-S"),
         };
-        // One transaction in four is logged with its latency: enough for percentiles, and hardly a cost.
+        // Log the latency of one in four transactions: enough for percentiles at little cost.
         let log = self.folder.join("pgbench");
         command.args(["--log", "--sampling-rate=0.25"]).arg(format!("--log-prefix={}", log.display()));
         let before = cpu::seconds(database);
@@ -75,7 +75,7 @@ impl Pgbench {
         Ok(())
     }
 
-    /// The latencies in pgbench's logs, in seconds; the logs are removed.
+    /// Reads the latencies in pgbench's logs, in seconds, and deletes the logs.
     fn logged(&self) -> Result<Vec<f32>> {
         let mut latencies = Vec::new();
         for entry in std::fs::read_dir(&self.folder).map_err(|error| error.to_string())?.flatten() {
@@ -91,7 +91,7 @@ impl Pgbench {
     }
 }
 
-/// The statements of an audited create, with values of the same sizes.
+/// Statements of an audited create, with values of the same sizes.
 const CREATE: &str = r#"\set n random(1, 9000000000000000000)
 BEGIN;
 INSERT INTO users (tenant_id, id, role, created_at, user_name, user_name_key, external_id, active, sign_in_email_key, attributes, folded, updated_at) VALUES ('ten_06gzkadrwwt5d9z93ens6801xc', 'usr_0000000' || :n, 'MEMBER', '20260101T000000.123', 'u' || :n || '@example.com', 'u' || :n || '@example.com', 'u' || :n, true, 'u' || :n || '@example.com', '{"name":{"familyName":"Lovelace","givenName":"Ada"},"emails":[{"value":"bench-12345-123456@example.com","type":"work","primary": true},{"value":"bench-12345-123456@home.example","type":"home"}]}', '{"name":{"familyName":"lovelace","givenName":"ada"},"emails":[{"value":"bench-12345-123456@example.com","type":"work","primary": true},{"value":"bench-12345-123456@home.example","type":"home"}]}', '20260101T000000.123') ON CONFLICT DO NOTHING;
@@ -103,7 +103,7 @@ INSERT INTO audit_unsealed (tenant_id, entry_id) VALUES ('ten_06gzkadrwwt5d9z93e
 COMMIT;
 "#;
 
-/// How many small writes a second the disk makes durable, one after the other.
+/// Measures how many small sequential writes the disk syncs per second.
 pub(crate) fn fsyncs(folder: &Path) -> Result<f64> {
     let failed = |error: std::io::Error| error.to_string();
     let mut file = std::fs::File::create(folder.join("fsync")).map_err(failed)?;

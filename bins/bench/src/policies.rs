@@ -1,4 +1,4 @@
-//! `cargo xtask bench policies`: what decisions cost, alone and in a request.
+//! `cargo xtask bench policies`: cost of policy decisions, alone and within requests.
 
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
@@ -18,10 +18,10 @@ use crate::{
 const ROUNDS: usize = 9;
 const TIME: Duration = Duration::from_secs(2);
 const CONNECTIONS: usize = 16;
-/// Ranges of the tenant that has some.
+/// Number of CIDR rules of the tenant that has some.
 const RANGES: u16 = 5_000;
 
-/// With another program, such as an older build, requests to that one are measured in the same run.
+/// Runs the benchmark. With another program, such as an older build, measures its requests in the same run.
 pub(crate) fn run(other: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
@@ -67,7 +67,7 @@ fn on_sqlite(program: &Path, other: Option<&Path>, folder: &Path) -> Result<()> 
     measure("SQLite", &sites)
 }
 
-/// A tenant, and what asks it for one of its users.
+/// A tenant, and the requests for one of its users.
 struct Site {
     server: Arc<Server>,
     name: &'static str,
@@ -102,7 +102,7 @@ fn sites(program: &Path, url: &str, other: Option<(&Path, &str)>, folder: &Path)
         }
     };
     for range in (0..RANGES).map(|number| format!("10.{}.{}.0/24", number >> 8, number & 255)) {
-        // One of them is this machine's.
+        // One of the rules contains this machine.
         let cidr = if range == "10.0.0.0/24" { "127.0.0.0/8".to_owned() } else { range };
         send("POST", "/rules", &on.1, &format!(r#"{{"cidr":"{cidr}","label":"Branch"}}"#))?;
     }
@@ -116,7 +116,7 @@ fn sites(program: &Path, url: &str, other: Option<(&Path, &str)>, folder: &Path)
     Ok(sites)
 }
 
-/// A tenant's SCIM token, and the token of its administrator.
+/// Creates a tenant. Returns its SCIM token and the token of its administrator.
 fn tenant(program: &Path, url: &str, slug: &str) -> Result<(String, String)> {
     gatehouse(program, url, &["tenant", "create", "--slug", slug, "--name", slug])?;
     let email = format!("ada@{slug}.example");
@@ -129,7 +129,7 @@ fn tenant(program: &Path, url: &str, slug: &str) -> Result<(String, String)> {
     Ok((member(&scim, "token")?, member(&pat, "token")?))
 }
 
-/// A user of the tenant, to be asked for.
+/// Creates a user of the tenant, and returns the request for it.
 fn asks(server: &Server, token: &str) -> Result<Vec<u8>> {
     let body = r#"{"userName":"ada","emails":[{"value":"ada@example.com","type":"work","primary":true}]}"#;
     let (status, body) = load::once(server.address, &request("POST", "/api/scim/v2/Users", token, body))?;

@@ -23,10 +23,10 @@ const ROUNDS: usize = 3;
 const TIME: Duration = Duration::from_secs(2);
 /// Users in the large tenant.
 const USERS: u64 = 100_000;
-/// Tenants beside it.
+/// Number of other tenants.
 const OTHERS: u64 = 1_000;
 
-/// A kind of request: its number, its name, the connections it is sent over, the status it answers.
+/// A kind of request: number, name, number of connections, expected status, request.
 type Probe<'a> = (&'static str, &'static str, usize, u16, Box<load::Request<'a>>);
 
 pub(crate) fn run(rows: &[&str]) -> Result<()> {
@@ -54,7 +54,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
         eprintln!("seeded in {:.0} s", started.elapsed().as_secs_f64());
         sites.push((site, pid));
     }
-    // What PostgreSQL's housekeeping does in the minutes after so many writes.
+    // Do what autovacuum does in the minutes after so many writes.
     sql(&cluster, "VACUUM ANALYZE")?;
     sql(&cluster, "CHECKPOINT")?;
     let floors: Vec<_> = sites
@@ -106,7 +106,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What is asked of each of our servers.
+/// Returns the requests to measure on each of our servers.
 fn probes<'s>(site: &'s Site, cursors: &[String]) -> Vec<Probe<'s>> {
     let name = |n: u64| format!("user-{:06}", n.wrapping_mul(2_654_435_761) % USERS);
     let find = move |filter: String| {
@@ -190,7 +190,7 @@ fn probes<'s>(site: &'s Site, cursors: &[String]) -> Vec<Probe<'s>> {
     ]
 }
 
-/// Filters that are meant to hurt, by `.search`: refused, and at once.
+/// Returns expensive filters sent by `.search`, which must be refused at once.
 fn hostile(site: &Site) -> Vec<Probe<'_>> {
     let search = |filter: String| {
         let body = format!("{{\"filter\":\"{}\"}}", filter.replace('"', "\\\""));
@@ -205,7 +205,7 @@ fn hostile(site: &Site) -> Vec<Probe<'_>> {
     ]
 }
 
-/// Sends requests of one kind and adds what was seen to the table.
+/// Sends requests of one kind and adds the result to the table.
 #[expect(clippy::too_many_arguments, reason = "one probe, said in full")]
 pub(crate) fn measure(
     table: &mut Table,

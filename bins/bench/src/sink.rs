@@ -1,4 +1,4 @@
-//! Receivers of webhooks on loopback, which note what came and when.
+//! Webhook receivers on loopback that record what arrived and when.
 
 use std::{
     collections::HashMap,
@@ -17,16 +17,16 @@ use tokio::{
 };
 use xtask::sh::Result;
 
-/// How a receiver behaves.
+/// Behavior of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// It answers at once.
+    /// Responds at once.
     Prompt,
-    /// It answers after ten seconds.
+    /// Responds after ten seconds.
     Slow,
-    /// It answers a byte a second, for ever.
+    /// Sends one byte of its response per second, forever.
     Dripping,
-    /// It answers two gigabytes.
+    /// Responds with two gigabytes.
     Huge,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Sink {
 #[derive(Default)]
 struct Seen {
     count: AtomicU64,
-    /// When something about a resource came first.
+    /// Time of the first event about each resource.
     first: Mutex<HashMap<String, Instant>>,
 }
 
@@ -64,12 +64,12 @@ impl Sink {
         Ok(Self { address, seen })
     }
 
-    /// Requests so far.
+    /// Returns the number of requests so far.
     pub(crate) fn count(&self) -> u64 {
         self.seen.count.load(Ordering::Acquire)
     }
 
-    /// When something about this resource came.
+    /// Returns when the first event about this resource arrived.
     pub(crate) fn came(&self, resource: &str) -> Option<Instant> {
         self.seen.first.lock().unwrap_or_else(PoisonError::into_inner).get(resource).copied()
     }
@@ -95,7 +95,7 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>, manner: Manner) {
     }
 }
 
-/// Bytes of the first request, once all of it is there.
+/// Returns the length of the first request, once it is complete.
 fn whole(bytes: &[u8]) -> Option<usize> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = std::str::from_utf8(bytes.get(..end)?).ok()?;

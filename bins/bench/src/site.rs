@@ -1,4 +1,4 @@
-//! A server of ours to send requests to.
+//! A server to send requests to.
 
 use std::{fmt::Write as _, path::Path, process::Command, time::Duration};
 
@@ -11,10 +11,10 @@ use xtask::{
 
 use crate::{cpu, load};
 
-/// Users that a new site has.
+/// Users of a new site.
 const USERS: usize = 1000;
 
-/// A server of ours with a tenant, a token and users.
+/// A server with a tenant, a token and users.
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) tenant: String,
@@ -45,18 +45,18 @@ impl Site {
         Ok(site)
     }
 
-    /// How long a start on the existing database takes.
+    /// Measures the time to start on the existing database.
     pub(crate) fn restart_time(program: &Path, database: &str, folder: &Path) -> Result<Duration> {
         Ok(Server::start(&mut serve(program, database, folder))?.started_in)
     }
 
     pub(crate) fn user(&self, number: u64) -> &str {
-        // Spread over all users, in no order.
+        // Spread pseudo-randomly over all users.
         let at = usize::try_from(number.wrapping_mul(2_654_435_761) % USERS as u64).unwrap_or(0);
         self.users.get(at).map_or("", String::as_str)
     }
 
-    /// The cursors of all pages but the first, by walking through them.
+    /// Walks through all pages and returns the cursors of all but the first.
     pub(crate) fn cursors(&self) -> Result<Vec<String>> {
         let mut cursors = Vec::new();
         let mut cursor = String::new();

@@ -1,4 +1,4 @@
-//! `cargo xtask bench overload`, second part: clients that begin bodies and never send the rest.
+//! `cargo xtask bench overload`, second part: clients that start bodies and never finish them.
 
 use std::{
     net::SocketAddr,
@@ -25,17 +25,18 @@ use crate::{
 
 const ROUNDS: usize = 3;
 const TIME: Duration = Duration::from_secs(8);
-/// Users who sign in, each from an address of their own: an address has ten attempts at a password in five minutes.
+/// Users who sign in, each from a client address of its own, because an address has ten password attempts per five
+/// minutes.
 const PEOPLE: u64 = 300;
 const RATE: f64 = 25.0;
 const CONNECTIONS: usize = 8;
 const PASSWORD: &str = "a password that is long enough";
-/// How long an attacker waits before it opens a socket again that the server closed.
+/// Pause before an attacker reopens a socket that the server closed.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Addresses of attackers begin here, far from those of users.
+/// First client address of the attackers, far from those of the users.
 const ATTACKERS: usize = 1_000_000;
 
-/// Sockets, and the addresses that they are spread over.
+/// Attacks: name, number of sockets, and number of client addresses.
 const ATTACKS: [(&str, usize, usize); 2] =
     [("520 sockets, one address", 520, 1), ("4000 sockets, 200 addresses", 4000, 200)];
 
@@ -51,7 +52,7 @@ pub(crate) fn run(program: &Path, name: &str, database: &str, folder: &Path) -> 
     for (attack, sockets, addresses) in ATTACKS {
         let mut ratios = Vec::new();
         for round in 1..=ROUNDS {
-            // Attempts at passwords are counted in the database: a new server begins where the last one stopped.
+            // Attempts at passwords are counted in the database, so the counts survive the restart.
             let mut command = serve(program, database, folder);
             command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1/32").env("GATEHOUSE_PASSWORD_COST", CHEAP);
             let server = Server::start(&mut command)?;
@@ -79,7 +80,7 @@ pub(crate) fn run(program: &Path, name: &str, database: &str, folder: &Path) -> 
     Ok(())
 }
 
-/// Runs `work` while the sockets are kept open, once all of them have been.
+/// Runs `work` during the attack, once all sockets are open.
 fn under_attack<T>(
     address: SocketAddr,
     sockets: usize,
@@ -102,7 +103,7 @@ fn under_attack<T>(
     })
 }
 
-/// Begins one body after another, of which one byte comes.
+/// Repeatedly starts a request and sends one byte of its body.
 async fn begin_bodies(to: SocketAddr, from: usize, ends: &AtomicBool) {
     let whole = sign_in("nobody@example.com", PASSWORD, ATTACKERS + from);
     let head = whole.windows(4).position(|end| end == b"\r\n\r\n").map_or(0, |at| at + 5);
@@ -111,7 +112,7 @@ async fn begin_bodies(to: SocketAddr, from: usize, ends: &AtomicBool) {
             && stream.write_all(whole.get(..head).unwrap_or_default()).await.is_ok()
         {
             let begun = Instant::now();
-            // Until the server closes it, or for as long as the attack goes on.
+            // Until the server closes the connection or the attack ends.
             while !ends.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_mins(1) {
                 let read = timeout(Duration::from_millis(500), stream.read(&mut [0; 1024])).await;
                 if matches!(read, Ok(Ok(0) | Err(_))) {

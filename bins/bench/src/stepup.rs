@@ -1,4 +1,5 @@
-//! `cargo xtask bench stepup`: proofs given and used, beside one insert through a handler that does nothing else.
+//! `cargo xtask bench stepup`: cost of issuing and consuming step-up tokens, compared to one insert in a minimal
+//! handler.
 
 use std::{
     net::SocketAddr,
@@ -22,9 +23,9 @@ use crate::{
     table::{Table, figure, median, ratio, render},
 };
 
-/// The first prepares statements on every connection and is not counted.
+/// The first round prepares statements on every connection and is not counted.
 const ROUNDS: usize = 3;
-/// Each gives one proof a round, for a code is good once.
+/// Each user gets one token per round, because a code can be used once.
 const PEOPLE: usize = 1000;
 const CONNECTIONS: usize = 16;
 const TIME: Duration = Duration::from_secs(3);
@@ -62,7 +63,7 @@ pub(crate) fn run() -> Result<()> {
         let mut table = Table::new();
         let mut floor = None;
         if pid.is_some() {
-            // What its housekeeping does in the first minute of new tables.
+            // Do what autovacuum does in the first minute of new tables.
             sql(&cluster, "ANALYZE")?;
             let mut command = Command::new(release.join("examples/floor"));
             floor = Some(Server::start(command.arg(cluster.url()).arg(&sqlite).arg("-"))?);
@@ -77,7 +78,7 @@ pub(crate) fn run() -> Result<()> {
             }
             round(&server, pid, &people, table)?;
             if number == 0 && pid.is_some() {
-                // Plans made while there was no proof yet would stay.
+                // Otherwise plans made while the table was empty would stay.
                 sql(&cluster, "ANALYZE")?;
             }
         }
@@ -97,15 +98,15 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Somebody with a session and an authenticator app.
+/// A user with a session and an authenticator app.
 struct Somebody {
-    /// An address of their own, behind a proxy that is trusted.
+    /// A client address of its own, behind a trusted proxy.
     from: usize,
     cookies: String,
     secret: Vec<u8>,
 }
 
-/// The present step of the apps.
+/// Returns the current TOTP time step.
 fn step() -> u64 {
     now() / 30
 }
@@ -115,7 +116,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// The code that an app shows in this step.
+/// Returns the TOTP code of this time step.
 fn code(secret: &[u8], step: u64) -> String {
     totp_custom::<Sha1>(30, 6, secret, step * 30)
 }
@@ -138,7 +139,7 @@ fn good(answer: &load::Answer) -> Result<String> {
     if answer.status == 200 { Ok(answer.text()) } else { Err(format!("{} {}", answer.status, answer.text())) }
 }
 
-/// A server, and people who are signed in and have an app.
+/// Starts a server and prepares users with a session and an authenticator app.
 fn prepare(release: &Path, database: &str, folder: &Path) -> Result<(Server, Vec<Somebody>)> {
     let program = release.join("gatehouse");
     gatehouse(&program, database, &["migrate"])?;
@@ -163,7 +164,7 @@ fn prepare(release: &Path, database: &str, folder: &Path) -> Result<(Server, Vec
         let setup = good(&ask(&somebody, "/api/me/factors/totp", "{}")?)?;
         let secret = BASE32_NOPAD.decode(member(&setup, "secret")?.as_bytes());
         somebody.secret = secret.map_err(|error| error.to_string())?;
-        // With the code of the step before, so that this one is left.
+        // Use the code of the previous time step, so that the current one remains.
         let body = format!(
             r#"{{"id":"{}","code":"{}"}}"#,
             member(&setup, "id")?,
@@ -171,14 +172,14 @@ fn prepare(release: &Path, database: &str, folder: &Path) -> Result<(Server, Vec
         );
         let answer = ask(&somebody, "/api/me/factors/totp/verify", &body)?;
         good(&answer)?;
-        // A factor was proved on the session, so it has another id.
+        // Proving a factor has changed the session ID.
         somebody.cookies = answer.cookies;
         people.push(somebody);
     }
     Ok((server, people))
 }
 
-/// Everybody asks, answers, and uses the proof.
+/// Lets all users request a challenge, answer it, and consume the token.
 fn round(server: &Server, database: Option<u32>, people: &[Somebody], table: &mut Table) -> Result<()> {
     let mut send = |name: &str, requests: Vec<Vec<u8>>| -> Result<Vec<String>> {
         let address: SocketAddr = server.address;
@@ -191,7 +192,7 @@ fn round(server: &Server, database: Option<u32>, people: &[Somebody], table: &mu
         })?;
         Ok(texts)
     };
-    // A code that nobody has used yet, early in its step.
+    // Wait for an unused code, early in its time step.
     let before = step();
     while step() == before {
         std::thread::sleep(Duration::from_millis(50));

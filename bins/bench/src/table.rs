@@ -1,4 +1,4 @@
-//! What was measured, as a table.
+//! Measurements as a table.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -6,7 +6,7 @@ use xtask::sh::Result;
 
 use crate::{cpu, load};
 
-/// One thing that is measured: a row of the table.
+/// A row of the table: one measured operation.
 #[derive(Default)]
 pub(crate) struct Row {
     pub(crate) rates: Vec<f64>,
@@ -28,7 +28,7 @@ impl Row {
 }
 
 impl Row {
-    /// Adds a run, and the processor time that went into it meanwhile.
+    /// Adds a run, and the CPU time used during it.
     pub(crate) fn measure(
         &mut self,
         server: u32,
@@ -50,22 +50,22 @@ impl Row {
     }
 }
 
-/// Rows by their names, which begin with the number they are ordered by.
+/// Rows by name. Names begin with the number by which rows are ordered.
 pub(crate) type Table = BTreeMap<String, Row>;
 
-/// Whether the row of this name is asked for; without a list all are.
+/// Returns whether the row with this name is selected; an empty list selects all.
 pub(crate) fn wanted(rows: &[&str], name: &str) -> bool {
     rows.is_empty() || rows.iter().any(|row| name.starts_with(row))
 }
 
-/// The middle one.
+/// Returns the median.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// As Markdown, each figure the median of its rounds.
+/// Renders the table as Markdown. Each value is the median of its rounds.
 pub(crate) fn render(table: &Table) -> String {
     let mut text = String::from(
         "| | per s | server µs of CPU | database µs of CPU | p50 ms | p99 ms | p99.9 ms | max ms |\n|---|---|---|---|---|---|---|---|\n",
@@ -87,14 +87,14 @@ pub(crate) fn render(table: &Table) -> String {
     text
 }
 
-/// The median of the ratios of two rows, each of the same round.
+/// Returns the median of the ratios of two rows within the same round.
 pub(crate) fn ratio(table: &Table, over: &str, under: &str) -> f64 {
     let rates = |name: &str| table.iter().find(|(key, _)| key.starts_with(name)).map(|(_, row)| &row.rates);
     let pairs = rates(over).into_iter().flatten().zip(rates(under).into_iter().flatten());
     median(&pairs.map(|(over, under)| over / under).collect::<Vec<_>>())
 }
 
-/// The median of one figure of a row.
+/// Returns the median of one column of a row.
 pub(crate) fn figure(table: &Table, name: &str, get: fn(&Row) -> &Vec<f64>) -> f64 {
     table.iter().find(|(key, _)| key.starts_with(name)).map_or(0.0, |(_, row)| median(get(row)))
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench webhooks`: how fast deliveries go out, how soon, and what a bad receiver costs others.
+//! `cargo xtask bench webhooks`: throughput and latency of deliveries, and the effect of bad receivers on others.
 
 use std::{
     path::PathBuf,
@@ -22,11 +22,11 @@ use crate::{
 const DELIVERIES: u64 = 20_000;
 const CONNECTIONS: usize = 16;
 const ROUNDS: usize = 3;
-/// Changes a second of those that are paced.
+/// Changes per second of the paced measurements.
 const PACE: f64 = 50.0;
 const PACED: Duration = Duration::from_secs(20);
 
-/// With `drain`, `paced` or `bad` only that is measured; `program`: of another build.
+/// Runs the benchmark. `drain`, `paced` or `bad` runs only this part; `program` is another build.
 pub(crate) fn run(part: Option<&str>, program: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
@@ -50,7 +50,7 @@ struct Place {
     folder: PathBuf,
 }
 
-/// A tenant: its tokens for provisioning and for settings.
+/// A tenant with its tokens for provisioning and for settings.
 struct Tenant {
     scim: String,
     pat: String,
@@ -117,8 +117,9 @@ impl Place {
         command
     }
 
-    /// Deliveries a second to so many subscriptions, from a queue that was full before; CPU of ours and of PostgreSQL's in
-    /// microseconds each.
+    /// Measures deliveries per second to this many subscriptions from a full queue, and the CPU microseconds per
+    /// delivery of the
+    /// server and of PostgreSQL.
     fn drain(&self, cluster: &Cluster, name: &str, subscriptions: u64) -> Result<(f64, f64, f64)> {
         let url = self.database(cluster, name)?;
         let tenant = self.tenant(&url, "bench")?;
@@ -155,7 +156,7 @@ impl Place {
         Ok((queued as f64 / took, ours, theirs))
     }
 
-    /// How soon a delivery comes after its change, and after a bad neighbour has come.
+    /// Measures the delay of deliveries, alone and next to a tenant with a slow receiver.
     fn paced(&self, cluster: &Cluster) -> Result<()> {
         let url = self.database(cluster, "paced")?;
         let (one, other) = (self.tenant(&url, "good")?, self.tenant(&url, "bad")?);
@@ -164,7 +165,7 @@ impl Place {
         subscribe(&server, &one, &sink, "in")?;
         let alone = delays(&server, &one, &sink, "a")?;
         println!("paced at {PACE}/s: {} (bars: p50 2.5, p99 7 ms)", alone.shown());
-        // The neighbour's 2,000 wait for a receiver that takes ten seconds.
+        // The other tenant's 2,000 events wait for a receiver that takes ten seconds.
         subscribe(&server, &other, &slow, "in")?;
         changes(&server, &other, 2_000)?;
         let beside = delays(&server, &one, &sink, "c")?;
@@ -173,9 +174,9 @@ impl Place {
         Ok(())
     }
 
-    /// What receivers cost that drip for ever or answer two gigabytes.
+    /// Measures the cost of receivers that send bytes forever or respond with two gigabytes.
     fn bad(&self, cluster: &Cluster) -> Result<()> {
-        // What a hundred deliveries cost at all is seen on one that behaves.
+        // The prompt receiver shows the base cost of a hundred deliveries.
         for (name, manner, database) in [
             ("answers at once", Manner::Prompt, "prompt"),
             ("drips for ever", Manner::Dripping, "dripping"),
@@ -186,7 +187,7 @@ impl Place {
             let (sink, other) = (Sink::start(Manner::Prompt)?, Sink::start(manner)?);
             let server = Server::start(&mut self.serve(&url, "all"))?;
             subscribe(&server, &good, &sink, "in")?;
-            // Warm: what the server needs for deliveries at all is not what the bad receiver costs.
+            // Warm up: the memory that any delivery needs must not count as a cost of the bad receiver.
             delays(&server, &good, &sink, "w")?;
             let before = cpu::resident_bytes(server.pid());
             subscribe(&server, &bad, &other, "in")?;
@@ -206,7 +207,7 @@ impl Place {
     }
 }
 
-/// Delays in seconds, in order: from sending the change, and from its answer.
+/// Delays in seconds, ascending: from sending the change, and from its response.
 struct Delays {
     from_request: Vec<f64>,
     from_answer: Vec<f64>,
@@ -234,7 +235,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(at as usize).copied().unwrap_or_default()
 }
 
-/// Makes changes at a pace, and looks when each is delivered.
+/// Makes changes at a fixed pace, and measures when each is delivered.
 fn delays(server: &Server, tenant: &Tenant, sink: &Sink, prefix: &str) -> Result<Delays> {
     let (start, each) = (Instant::now(), Duration::from_secs_f64(1.0 / PACE));
     let mut made = Vec::new();
@@ -272,7 +273,7 @@ fn create(tenant: &Tenant, name: &str) -> Vec<u8> {
     request("POST", "/api/scim/v2/Users", &tenant.scim, &body)
 }
 
-/// Makes so many changes as fast as they are taken.
+/// Makes this many changes as fast as possible.
 fn changes(server: &Server, tenant: &Tenant, count: u64) -> Result<()> {
     let requests: Vec<_> = (0..count).map(|number| create(tenant, &format!("n{number}"))).collect();
     let (_, answers) = load::each(server.address, CONNECTIONS, &requests)?;

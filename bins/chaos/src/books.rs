@@ -1,4 +1,4 @@
-//! What the database has, read by its own program and not by ours.
+//! Reads the database with its own client program, independently of our code.
 
 use std::{collections::HashSet, path::PathBuf, process::Command};
 
@@ -7,14 +7,14 @@ use xtask::{
     system,
 };
 
-/// Where to look.
+/// The database to check.
 pub(crate) enum Books {
     Postgres(String),
     Sqlite(PathBuf),
 }
 
-/// People without exactly one entry of their creation, or without both of their addresses; entries of a creation
-/// without anybody created.
+/// Users without exactly one audit entry of their creation, or without both of their addresses; audit entries of a
+/// creation without the user.
 const HALF_WRITTEN: &str = "SELECT 'without their entry: ' || u.id FROM users u WHERE (SELECT count(*) FROM audit_entries a \
        WHERE a.tenant_id = u.tenant_id AND a.resource_id = u.id AND a.action = 'ACCOUNT_USER_CREATED') <> 1 \
      UNION ALL SELECT 'without their addresses: ' || u.id FROM users u WHERE (SELECT count(*) FROM user_emails e \
@@ -24,9 +24,9 @@ const HALF_WRITTEN: &str = "SELECT 'without their entry: ' || u.id FROM users u 
          WHERE u.tenant_id = a.tenant_id AND u.id = a.resource_id)";
 
 impl Books {
-    /// Every id is there, and nothing is half-written.
+    /// Checks that every ID exists and that nothing is half-written.
     pub(crate) fn check(&self, ids: &[String]) -> Result<()> {
-        // Without an index on what entries are about, so that the check takes as long as it is large.
+        // Without an index on resource IDs, the check would take minutes.
         let index = "CREATE INDEX IF NOT EXISTS chaos ON audit_entries (tenant_id, resource_id)";
         self.ask(index)?;
         let half = self.ask(HALF_WRITTEN)?;

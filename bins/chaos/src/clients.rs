@@ -1,5 +1,6 @@
-//! Those who use the server while it is hurt: identity providers that create people, and a load balancer that
-//! asks whether it is ready.
+//! Clients that use the server while faults are injected: identity providers that create users, and a load balancer
+//! that
+//! probes readiness.
 
 use std::{
     io::{BufRead, BufReader, Error, ErrorKind, Read, Write},
@@ -14,12 +15,12 @@ use std::{
 
 use xtask::server::member;
 
-/// How long a client waits for an answer.
+/// Timeout of a request.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How long it waits before it tries again.
+/// Pause before a retry.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A connection that is opened when it is needed.
+/// A client whose connection is opened on demand.
 pub(crate) struct Client {
     address: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
@@ -30,7 +31,7 @@ impl Client {
         Self { address, stream: None }
     }
 
-    /// Sends a request: status and body, or that there was no answer.
+    /// Sends a request and returns status and body, or an error if there was no response.
     pub(crate) fn send(&mut self, request: &str) -> Result<(u16, String), Error> {
         let answer = self.ask(request);
         if answer.as_ref().is_err() || answer.as_ref().is_ok_and(|(_, _, kept)| !kept) {
@@ -75,7 +76,7 @@ impl Client {
     }
 }
 
-/// The request that creates a person of this name, who has two addresses.
+/// Builds the request that creates a user with this name and two addresses.
 pub(crate) fn create(token: &str, name: &str) -> String {
     let body = format!(
         r#"{{"userName":"{name}","emails":[{{"value":"{name}@a.example","type":"work"}},{{"value":"{name}@b.example","type":"home"}}]}}"#
@@ -87,21 +88,21 @@ pub(crate) fn create(token: &str, name: &str) -> String {
     )
 }
 
-/// A request without a body.
+/// Builds a request without a body.
 pub(crate) fn get(token: &str, path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n")
 }
 
-/// What all clients saw.
+/// Observations of all clients.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// Ids of people whose creation was answered with 201.
+    /// IDs of users whose creation was answered with 201.
     pub(crate) created: Mutex<Vec<String>>,
     pub(crate) refused: AtomicU64,
     pub(crate) unanswered: AtomicU64,
-    /// Answers that nobody should get.
+    /// Responses that should not occur.
     pub(crate) wrong: Mutex<Vec<String>>,
-    /// When `/readyz` was asked, when it answered, and whether it said yes.
+    /// Readiness probes: start time, end time, and result.
     pub(crate) probes: Mutex<Vec<Probe>>,
     stop: AtomicBool,
 }
@@ -110,11 +111,11 @@ pub(crate) struct Seen {
 pub(crate) struct Probe {
     pub(crate) asked: Instant,
     pub(crate) answered: Instant,
-    /// `None`: nobody answered.
+    /// `None`: no response.
     pub(crate) ready: Option<bool>,
 }
 
-/// Stops everybody, also when something fails.
+/// Stops all clients on drop, including after a failure.
 pub(crate) struct Stop<'s>(pub(crate) &'s Seen);
 
 impl Drop for Stop<'_> {
@@ -132,7 +133,7 @@ impl Seen {
         self.created.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Creates people until told to stop.
+    /// Creates users until stopped.
     pub(crate) fn write(&self, address: SocketAddr, token: &str, writer: &str) {
         let mut client = Client::new(address);
         for number in 0.. {
@@ -164,7 +165,7 @@ impl Seen {
         }
     }
 
-    /// Asks whether it is ready until told to stop.
+    /// Probes readiness until stopped.
     pub(crate) fn probe(&self, address: SocketAddr) {
         let mut client = Client::new(address);
         while !self.stopped() {
@@ -177,13 +178,13 @@ impl Seen {
         }
     }
 
-    /// Probes that were asked and answered while something was so.
+    /// Returns the probes that started and ended within this interval.
     pub(crate) fn within(&self, from: Instant, to: Instant) -> Vec<Probe> {
         let probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
         probes.iter().filter(|probe| probe.asked >= from && probe.answered <= to).copied().collect()
     }
 
-    /// Since when it has been ready, if it was at some time after this moment.
+    /// Returns since when the server has been ready, if it became ready after this time.
     pub(crate) fn ready_after(&self, from: Instant) -> Option<Instant> {
         let probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
         probes

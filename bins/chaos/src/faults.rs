@@ -1,4 +1,4 @@
-//! What is done to the server and its database, and what has to be true afterwards.
+//! Faults in the server and its database, and the checks after each.
 
 use std::{
     io::Write,
@@ -17,17 +17,17 @@ use crate::{
     site::Site,
 };
 
-/// Identity providers at work at the same time.
+/// Concurrent identity providers.
 const WRITERS: usize = 8;
-/// How long the server may take until all is well again.
+/// Maximum time from the end of a fault until the server works again.
 const RECOVERY: Duration = Duration::from_secs(5);
-/// How long to wait for it before it counts as never.
+/// Time to wait for recovery before giving up.
 const NEVER: Duration = Duration::from_secs(30);
 
-/// How long an answer to a probe may be good: a little more than the server has it.
+/// Maximum age of a cached readiness result, plus a margin.
 const FRESH: Duration = Duration::from_millis(150);
 
-/// What came of it.
+/// Result of a fault.
 pub(crate) struct Outcome {
     pub(crate) rounds: usize,
     pub(crate) created: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Outcome {
     pub(crate) recovery: Duration,
 }
 
-/// Runs `hurt` while people are created and readiness is asked for, then looks at the books.
+/// Runs `hurt` while users are created and readiness is probed, then checks the database.
 fn under_load(
     site: &mut Site,
     rounds: usize,
@@ -77,7 +77,7 @@ fn under_load(
     })
 }
 
-/// Waits until so many more people were created.
+/// Waits until this many more users were created.
 fn progress(seen: &Seen, more: usize) -> Result<()> {
     let (before, start) = (seen.count(), Instant::now());
     while seen.count() < before + more {
@@ -89,7 +89,7 @@ fn progress(seen: &Seen, more: usize) -> Result<()> {
     Ok(())
 }
 
-/// How long it took from `healed` until it was ready and people were created.
+/// Returns the time from `healed` until the server was ready and created users.
 fn recovered(seen: &Seen, healed: Instant) -> Result<Duration> {
     progress(seen, 5)?;
     let created = Instant::now();
@@ -104,7 +104,7 @@ fn recovered(seen: &Seen, healed: Instant) -> Result<Duration> {
     }
 }
 
-/// While the database was away from the question to the answer, readiness must not have said yes.
+/// Checks that no probe reported ready if it started and ended while the database was unreachable.
 fn said_no(seen: &Seen, from: Instant, to: Instant, at_least: usize) -> Result<()> {
     let probes = seen.within(from + FRESH, to);
     if probes.iter().any(|probe| probe.ready == Some(true)) {
@@ -117,7 +117,7 @@ fn said_no(seen: &Seen, from: Instant, to: Instant, at_least: usize) -> Result<(
     Ok(())
 }
 
-/// A moment that differs from round to round, and not from run to run.
+/// Returns a delay that differs between rounds but is the same in every run.
 fn moment(round: usize) -> Duration {
     Duration::from_micros(u64::try_from(round * 7919 % 20_000).unwrap_or(0))
 }
@@ -137,7 +137,7 @@ pub(crate) fn kill_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
         thread::sleep(moment(round));
         site.cluster()?.kill();
         let killed = Instant::now();
-        // Long enough to be asked, once; the other rounds go on at once.
+        // In one round, long enough for probes; the other rounds continue at once.
         let asked = if round == 0 { Duration::from_secs(3) } else { Duration::ZERO };
         thread::sleep(asked);
         let back = Instant::now();
@@ -161,7 +161,7 @@ pub(crate) fn restart_database(site: &mut Site, rounds: usize) -> Result<Outcome
     })
 }
 
-/// The network to the database is bad for some time.
+/// Degrades the network to the database for some time.
 pub(crate) fn bad_network(
     site: &mut Site,
     network: Network,
@@ -183,20 +183,21 @@ pub(crate) fn bad_network(
             return Err("it said that it is not ready while its database was slow, but usable".into());
         }
         if !usable {
-            // A probe that was asked before may have been answered by what was on its way.
+            // A probe that started earlier may have been answered by data in transit.
             said_no(seen, from, to, 1)?;
         }
         recovered(seen, healed)
     })
 }
 
-/// The file system of an SQLite database is full for some time.
+/// Fills the file system of an SQLite database for some time.
 pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
     let filler = site.folder.join("filler");
     under_load(site, rounds, |site, seen, _| {
         fill(&filler)?;
         let start = Instant::now();
-        // SQLite finds room in its own log now and then. It is full when for some time nobody is created.
+        // SQLite occasionally finds room in its own log. The disk counts as full when no user is created for some
+        // time.
         let mut full = (start, seen.count());
         while full.0.elapsed() < Duration::from_millis(500) {
             if start.elapsed() > NEVER {
@@ -207,7 +208,7 @@ pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        // The first change that fails tells the server.
+        // The first failed write tells the server.
         let full = full.0 + Duration::from_millis(100);
         let (status, _) = Client::new(site.address)
             .send(&get(&site.token, "/api/scim/v2/Users?count=1"))
@@ -221,7 +222,7 @@ pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
     })
 }
 
-/// Writes until there is no room for another byte.
+/// Writes until the disk is full to the last byte.
 fn fill(path: &std::path::Path) -> Result<()> {
     let mut file = std::fs::File::create(path).map_err(|error| error.to_string())?;
     for size in [64 * 1024, 4096, 1] {
@@ -231,7 +232,7 @@ fn fill(path: &std::path::Path) -> Result<()> {
     Ok(())
 }
 
-/// Clients go away in the middle of a request.
+/// Lets clients disconnect in the middle of a request.
 pub(crate) fn cancelled(site: &mut Site, rounds: usize) -> Result<Outcome> {
     let outcome = under_load(site, rounds, |site, seen, round| {
         for number in 0..100 {
@@ -240,7 +241,7 @@ pub(crate) fn cancelled(site: &mut Site, rounds: usize) -> Result<Outcome> {
         }
         recovered(seen, Instant::now())
     })?;
-    // Nothing is held for those who went.
+    // Nothing remains locked or reserved for the clients that left.
     let start = Instant::now();
     loop {
         let (_, figures) =
@@ -257,7 +258,7 @@ pub(crate) fn cancelled(site: &mut Site, rounds: usize) -> Result<Outcome> {
     }
 }
 
-/// Sends a creation behind a question whose answer is never read, and goes away: that resets the connection.
+/// Sends a creation after another request whose response is never read, and disconnects, which resets the connection.
 fn hang_up(site: &Site, name: &str, after: Duration) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(site.address)?;
     stream.set_read_timeout(Some(NEVER))?;
@@ -268,7 +269,7 @@ fn hang_up(site: &Site, name: &str, after: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A file system in memory, as large as it is told to be; gone when dropped.
+/// An in-memory file system of a fixed size, unmounted on drop.
 pub(crate) struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {

@@ -1,4 +1,4 @@
-//! `cargo xtask chaos`: what is answered stays, whatever happens.
+//! `cargo xtask chaos`: checks that no acknowledged change is lost, whatever fails.
 
 mod books;
 mod clients;
@@ -66,20 +66,20 @@ fn main() -> ExitCode {
     }
 }
 
-/// How much of it.
+/// How much to run.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// Ends of a process.
+    /// Number of kills of a process.
     kills: usize,
-    /// Restarts, full disks, and rounds of clients that hang up.
+    /// Number of restarts, full disks, and rounds of disconnecting clients.
     rounds: usize,
-    /// How long the network is bad.
+    /// Duration of the bad network.
     bad: Duration,
 }
 
-/// What `cargo xtask chaos` does.
+/// Extent of `cargo xtask chaos`.
 const LONG: Extent = Extent { kills: 50, rounds: 10, bad: Duration::from_secs(20) };
-/// What the test command does.
+/// Extent in the test command.
 const SHORT: Extent = Extent { kills: 3, rounds: 1, bad: Duration::from_secs(5) };
 
 type Fault = (&'static str, Kind, fn(&mut Site, Extent) -> Result<Outcome>);
@@ -106,14 +106,14 @@ const FAULTS: [Fault; 11] = [
     ("clients that hang up", Kind::Postgres, |site, extent| faults::cancelled(site, extent.rounds)),
 ];
 
-/// `cargo xtask chaos [NAME]`: all faults and deliveries, or the faults whose names contain this.
+/// Runs `cargo xtask chaos [NAME]`: all faults and deliveries, or the faults whose names contain this text.
 fn run(name: Option<&str>) -> Result<()> {
     build()?;
     all(LONG, name.unwrap_or_default())?;
     if name.is_none() { webhooks::run(None, None) } else { Ok(()) }
 }
 
-/// `cargo xtask chaos webhooks`: deliveries alone. `seed`: of an earlier run; `program`: of another build.
+/// Runs `cargo xtask chaos webhooks`: only deliveries. `seed`: of an earlier run; `program`: of another build.
 fn deliveries(seed: Option<u64>, program: Option<&str>) -> Result<()> {
     if program.is_none() {
         build()?;
@@ -127,7 +127,7 @@ fn build() -> Result<()> {
     sh::run(cargo().args(["build", "--locked", "--package", "gatehouse"]))
 }
 
-/// A short form, with the program that the tests have built.
+/// Runs the short form with the program that the tests have built.
 fn short() -> Result<()> {
     all(SHORT, "")?;
     webhooks::short()
@@ -167,7 +167,7 @@ fn on(
     kind: Kind,
     hurt: impl FnOnce(&mut Site) -> Result<Outcome>,
 ) -> Result<Outcome> {
-    // All of SQLite on a disk of its own, which one of the faults fills.
+    // The SQLite database is on a disk of its own, which one of the faults fills.
     let _disk = (kind == Kind::Sqlite).then(|| SmallDisk::new(folder)).transpose()?;
     let mut site = Site::new(kind, folder)?;
     hurt(&mut site)

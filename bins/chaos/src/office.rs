@@ -1,4 +1,4 @@
-//! Those who create people at a pace, so many as they are told to.
+//! Clients that create users at a limited pace, up to a limit.
 
 use std::{
     net::SocketAddr,
@@ -14,10 +14,10 @@ use xtask::server::member;
 
 use crate::clients::{Client, Seen, create};
 
-/// How long each rests after an answer.
+/// Pause of each client after a response.
 const REST: Duration = Duration::from_millis(8);
 
-/// Who creates people, and how many of them so far may be.
+/// The clients' shared state, and how many users they may create so far.
 #[derive(Default)]
 pub(crate) struct Office {
     pub(crate) seen: Seen,
@@ -26,17 +26,17 @@ pub(crate) struct Office {
 }
 
 impl Office {
-    /// So many more may be created.
+    /// Allows this many more users.
     pub(crate) fn allow(&self, more: usize) {
         self.allowed.fetch_add(more, Ordering::AcqRel);
     }
 
-    /// Whether all that may be created are, or are about to be.
+    /// Returns whether all allowed users are created or being created.
     pub(crate) fn is_done(&self) -> bool {
         self.begun.load(Ordering::Acquire) >= self.allowed.load(Ordering::Acquire)
     }
 
-    /// One of those who create them, until told to stop.
+    /// Creates users until stopped.
     pub(crate) fn write(&self, address: SocketAddr, token: &str, writer: usize) {
         let mut client = Client::new(address);
         for number in 0.. {
@@ -46,7 +46,7 @@ impl Office {
             let allowed = self.allowed.load(Ordering::Acquire);
             let next = |begun| (begun < allowed).then_some(begun + 1);
             if self.begun.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok() {
-                // Each name once: whoever is refused does not ask again, and exists or not.
+                // Each name is used once. After an error the client does not retry, so the user exists or does not.
                 self.note(client.send(&create(token, &format!("w{writer}-{number}"))));
             }
             thread::sleep(REST);

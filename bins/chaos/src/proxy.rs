@@ -1,4 +1,4 @@
-//! Stands between the server and its database, and is as bad a network as it is told to be.
+//! A TCP proxy between the server and its database that simulates network faults.
 
 use std::{
     io::{Read, Write},
@@ -13,18 +13,18 @@ use std::{
 
 use xtask::sh::Result;
 
-/// What becomes of bytes on their way to the database.
+/// How the proxy treats bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Network {
-    /// They arrive so much later.
+    /// It delays them.
     Late(Duration),
-    /// They do not arrive. When it is over, those that were sent meanwhile do.
+    /// It holds them back, and delivers them when the fault ends.
     Held,
-    /// They do not arrive, and connections on which something was lost stay silent for ever.
+    /// It drops them. Connections that lost bytes stay silent forever.
     Lost,
 }
 
-/// As if it were not there.
+/// No fault.
 pub(crate) const GOOD: Network = Network::Late(Duration::ZERO);
 
 /// A running proxy.
@@ -45,7 +45,7 @@ impl Proxy {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let network = Arc::new(Shared { network: Mutex::new(GOOD), changed: Condvar::new() });
         let shared = Arc::clone(&network);
-        // Ends with the process.
+        // Runs until the process ends.
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, to)) else { continue };
@@ -55,7 +55,7 @@ impl Proxy {
         Ok(Self { address, network })
     }
 
-    /// From now on, the network is like this.
+    /// Sets the behavior of the network from now on.
     pub(crate) fn set(&self, network: Network) {
         *self.network.network.lock().unwrap_or_else(PoisonError::into_inner) = network;
         self.network.changed.notify_all();
@@ -67,7 +67,7 @@ impl Shared {
         *self.network.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while bytes are held.
+    /// Blocks while bytes are held back.
     fn pass(&self) {
         let network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.changed.wait_while(network, |network| *network == Network::Held));
@@ -86,7 +86,7 @@ fn forward(client: &TcpStream, server: TcpStream, shared: &Arc<Shared>) {
     thread::spawn(move || copy(from_server, to_client));
 }
 
-/// Bytes, and when they are to arrive.
+/// When to deliver bytes, and the bytes.
 type Due = (Instant, Vec<u8>);
 
 fn read(mut from: TcpStream, late: &Sender<Due>, network: &Shared) {
@@ -102,7 +102,7 @@ fn read(mut from: TcpStream, late: &Sender<Due>, network: &Shared) {
             }
         };
         let bytes = buffer.get(..length).unwrap_or_default().to_vec();
-        // What follows something lost makes no sense any more.
+        // Bytes after a loss would be garbage.
         if !lost && late.send((Instant::now() + delay, bytes)).is_err() {
             return;
         }

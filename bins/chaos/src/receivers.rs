@@ -1,4 +1,4 @@
-//! Receivers of webhooks that keep a book: what came, what came again, and whether it was allowed to.
+//! Webhook receivers that record deliveries, repeated deliveries, and whether a repetition was allowed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,24 +14,24 @@ use std::{
 
 use xtask::{server::member, sh::Result};
 
-/// What the server sends to one subscription at the same time, unless told otherwise.
+/// Default number of concurrent attempts to one subscription.
 const IN_FLIGHT: usize = 4;
-/// What it records at once: so many outcomes at most wait for others, as long as recording works.
+/// Outcomes that the server records in one batch: at most this many are pending while recording works.
 const GROUP: usize = 100;
-/// How long the connections of a dead process may stay.
+/// Time limit for the connections of a killed process to close.
 const GONE: Duration = Duration::from_secs(10);
 
-/// What is killed.
+/// The process that is killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Victim {
-    /// The worker, when it had recorded what came of deliveries as it does.
+    /// The worker, while it records outcomes normally.
     Worker,
-    /// The worker, when PostgreSQL was just back, so that much was not recorded yet.
+    /// The worker, just after PostgreSQL has come back, with many outcomes not recorded yet.
     BusyWorker,
     Database,
 }
 
-/// One receiver. Its threads end with the process.
+/// A receiver. Its threads end with the process.
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
     desk: Arc<Desk>,
@@ -55,30 +55,30 @@ struct Book {
 struct Event {
     user: String,
     body: Vec<u8>,
-    /// Kills before it came last: only a later one lets it come again.
+    /// Number of kills before its last delivery. Only a later kill allows a repetition.
     kills: usize,
 }
 
-/// What a kill meant to one receiver.
+/// The effect of a kill on one receiver.
 struct Kill {
     victim: Victim,
-    /// Events that had come, and of which the database knew no outcome.
+    /// Events that were delivered but have no outcome in the database.
     open: HashSet<String>,
     again: usize,
 }
 
-/// A kill in figures.
+/// Counts of one kill.
 #[derive(Clone, Copy)]
 struct Figures {
     victim: Victim,
-    /// What could come again.
+    /// Deliveries that may be repeated.
     open: usize,
-    /// Deliveries that came again.
+    /// Deliveries that were repeated.
     again: usize,
 }
 
 impl Receiver {
-    /// Listens on loopback, and answers each request after so long.
+    /// Listens on loopback, and responds to each request after this delay.
     pub(crate) fn start(thinks: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -97,14 +97,14 @@ impl Receiver {
         Ok(Self { address, desk })
     }
 
-    /// Requests so far.
+    /// Returns the number of requests so far.
     pub(crate) fn requests(&self) -> usize {
         self.desk.book().requests
     }
 
-    /// Waits until what a dead process has sent is read to its end: all that it sent is in the book then.
+    /// Waits until everything that a killed process sent has been read and recorded.
     pub(crate) fn forsaken(&self) -> Result<()> {
-        // Connections are taken in turn: when this one has been, so have been those before it.
+        // Connections are accepted in order: once this one is accepted, all earlier ones have been.
         let taken = TcpStream::connect(self.address).and_then(|mut last| {
             last.shutdown(Shutdown::Write)?;
             last.read(&mut [0])
@@ -120,21 +120,22 @@ impl Receiver {
         Ok(())
     }
 
-    /// Something was killed, and these events have no outcome in the database: those that came may come again.
+    /// Records a kill. The events without an outcome in the database may be delivered again.
     pub(crate) fn killed(&self, victim: Victim, unrecorded: &HashSet<String>) {
         let mut book = self.desk.book();
         let open = unrecorded.iter().filter(|event| book.events.contains_key(*event)).cloned().collect();
         book.kills.push(Kill { victim, open, again: 0 });
     }
 
-    /// All kills so far.
+    /// Returns the counts of all kills so far.
     fn figures(&self) -> Vec<Figures> {
         let book = self.desk.book();
         let figures = |kill: &Kill| Figures { victim: kill.victim, open: kill.open.len(), again: kill.again };
         book.kills.iter().map(figures).collect()
     }
 
-    /// Exactly one event of each of these people came, and nothing that may not: so many requests.
+    /// Checks that exactly one event arrived for each of these users, apart from allowed repetitions. Returns the
+    /// number of requests.
     pub(crate) fn check(&self, people: &HashSet<&str>) -> Result<usize> {
         let book = self.desk.book();
         if let Some(first) = book.faults.first() {
@@ -196,7 +197,7 @@ impl Book {
         }
         let since = self.kills.get_mut(before.kills..).unwrap_or_default();
         before.kills = kills;
-        // A worker that lives knows what it has sent: so a kill of the database is the last to be blamed.
+        // A live worker knows what it has sent, so a kill of the database is the last possible cause.
         let open = |kill: &&mut Kill| kill.open.contains(event);
         let (workers, databases): (Vec<_>, Vec<_>) =
             since.iter_mut().filter(open).partition(|kill| kill.victim != Victim::Database);
@@ -207,7 +208,7 @@ impl Book {
     }
 }
 
-/// By what was killed: how much could come again and how much did. A worker that lives sends nothing again.
+/// Prints by victim how many deliveries could be repeated and how many were. A live worker repeats none.
 pub(crate) fn report(receivers: &[Receiver]) -> Result<()> {
     println!(
         "| kill -9 of | times | on their way | the most for one | duplicates | the most for one |\n|---|---|---|---|---|---|"
@@ -245,7 +246,7 @@ pub(crate) fn report(receivers: &[Receiver]) -> Result<()> {
     Ok(())
 }
 
-/// The id of the event by the header, and the body.
+/// Reads a request: the event ID of its header, and the body.
 fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
     let (mut event, mut length, mut line) = (String::new(), 0, String::new());
     loop {

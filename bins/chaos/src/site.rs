@@ -1,4 +1,4 @@
-//! A server to be hurt, on a database to be hurt.
+//! A server and its database, both subject to faults.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -30,13 +30,13 @@ impl Kind {
     }
 }
 
-/// A server, its database, and what lies between them.
+/// A server, its database, and the proxy between them.
 pub(crate) struct Site {
     pub(crate) folder: PathBuf,
     pub(crate) address: SocketAddr,
     pub(crate) token: String,
     pub(crate) books: Books,
-    /// In front of PostgreSQL.
+    /// The proxy in front of PostgreSQL.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) cluster: Option<Cluster>,
     server: Option<Server>,
@@ -44,7 +44,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Makes everything new in this folder.
+    /// Creates a server with a new database in this folder.
     pub(crate) fn new(kind: Kind, folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
         let (database, books, proxy, cluster) = match kind {
@@ -74,7 +74,7 @@ impl Site {
         Ok(site)
     }
 
-    /// Starts the server at its address: how long it took until it listened.
+    /// Starts the server at its address. Returns the time until it listened.
     pub(crate) fn start_server(&mut self) -> Result<Duration> {
         let start = Instant::now();
         let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log"));
@@ -85,19 +85,19 @@ impl Site {
         Ok(start.elapsed())
     }
 
-    /// Ends the server as a power cut would.
+    /// Kills the server like a power cut.
     pub(crate) fn kill_server(&mut self) {
         if let Some(server) = self.server.take() {
             server.kill();
         }
     }
 
-    /// The database's cluster, of a site that has one.
+    /// Returns the PostgreSQL cluster, if the site has one.
     pub(crate) fn cluster(&mut self) -> Result<&mut Cluster> {
         self.cluster.as_mut().ok_or_else(|| "no PostgreSQL here".into())
     }
 
-    /// What lies before the database, of a site that has it.
+    /// Returns the proxy in front of the database, if the site has one.
     pub(crate) fn proxy(&self) -> Result<&Proxy> {
         self.proxy.as_ref().ok_or_else(|| "no proxy here".into())
     }

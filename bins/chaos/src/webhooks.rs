@@ -1,4 +1,5 @@
-//! `cargo xtask chaos webhooks`: no event is lost, and none comes again but those that were on their way when the worker died.
+//! `cargo xtask chaos webhooks`: checks that no event is lost, and that only events in transit when the worker died
+//! are repeated.
 
 use std::{
     collections::HashSet,
@@ -25,32 +26,32 @@ use crate::{
     receivers::{Receiver, Victim, report},
 };
 
-/// Kills, of the worker and of PostgreSQL in turn.
+/// Kills, alternating between the worker and PostgreSQL.
 const ROUNDS: usize = 50;
-/// What the test command does.
+/// Kills in the test command.
 const SHORT: usize = 3;
-/// Of so many rounds, one begins when everything is recorded.
+/// One in this many rounds starts when all outcomes are recorded.
 const CALM: usize = 4;
-/// Of so many rounds, one waits until the lease of the dead worker has run out.
+/// One in this many rounds waits until the lease of the dead worker expires.
 const WAITS: usize = 16;
-/// People that are created in a round.
+/// Users created per round.
 const EVENTS: usize = 200;
-/// Connections that create them.
+/// Connections that create users.
 const WRITERS: usize = 3;
-/// How long each receiver takes to answer: one always has something on its way.
+/// Response delay of each receiver; one of them always has a delivery in progress.
 const RECEIVERS: [Duration; 3] = [Duration::ZERO, Duration::ZERO, Duration::from_millis(30)];
-/// How long a lease lasts, and a little.
+/// Duration of a lease, plus a margin.
 const LEASE: Duration = Duration::from_secs(65);
-/// How long it may take until everything is delivered in the end.
+/// Time limit for delivering everything in the end.
 const DRAIN: Duration = Duration::from_secs(150);
 
-/// All rounds. `seed`: the moments of another run; `program`: of another build, which is not made first.
+/// Runs all rounds. `seed`: repeats the timing of another run; `program`: of another build, which is not built first.
 pub(crate) fn run(seed: Option<u64>, program: Option<&str>) -> Result<()> {
     let built = sh::root().join("target/debug/gatehouse");
     all(ROUNDS, seed, program.map_or(built, PathBuf::from))
 }
 
-/// A short form, with the program that the tests have built.
+/// Runs the short form with the program that the tests have built.
 pub(crate) fn short() -> Result<()> {
     all(SHORT, None, sh::root().join("target/debug/gatehouse"))
 }
@@ -69,7 +70,7 @@ fn all(rounds: usize, seed: Option<u64>, program: PathBuf) -> Result<()> {
     Ok(())
 }
 
-/// Moments that differ from run to run unless the seed is the same: splitmix64.
+/// Random delays, reproducible with a seed (splitmix64).
 struct Dice(u64);
 
 impl Dice {
@@ -81,7 +82,7 @@ impl Dice {
     }
 }
 
-/// Servers, their database and those who are told. The worker is the first to end.
+/// The servers, their database and the receivers. Fields are dropped in order, so the worker ends first.
 struct Place {
     worker: Option<Server>,
     api: Server,
@@ -89,9 +90,9 @@ struct Place {
     receivers: Vec<Receiver>,
     program: PathBuf,
     folder: PathBuf,
-    /// Ada, of whom nobody is told.
+    /// The first user, Ada, for whom no event is delivered.
     known: String,
-    /// How long it took in the rounds that waited for a lease.
+    /// Durations of the rounds that waited for a lease.
     waited: Vec<Duration>,
     cluster: Cluster,
 }
@@ -149,7 +150,7 @@ impl Place {
         self.check(rounds, &office.seen)
     }
 
-    /// Waits until the worker is done with what it can be done with soon, and has recorded it.
+    /// Waits until the worker has delivered what it can deliver soon, and has recorded the outcomes.
     fn calm(&self, office: &Office) -> Result<()> {
         let prompt = RECEIVERS.iter().enumerate().filter(|(_, thinks)| thinks.is_zero());
         let prompt: Vec<_> = prompt.map(|(number, _)| number).collect();
@@ -162,7 +163,7 @@ impl Place {
         })
     }
 
-    /// Events that have no outcome in the database for this receiver.
+    /// Returns the events that have no outcome in the database for this receiver.
     fn waiting(&self, receiver: usize) -> Result<HashSet<String>> {
         let query = format!(
             "SELECT DISTINCT event_id FROM webhook_deliveries WHERE due_at IS NOT NULL AND subscription_id = \
@@ -186,7 +187,8 @@ impl Place {
         self.note(if round.is_multiple_of(CALM) { Victim::Worker } else { Victim::BusyWorker })?;
         let is_waited_for = round % WAITS == WAITS * 3 / 4;
         if !is_waited_for {
-            // As an operator may who knows that the worker is dead: without it each round would take a minute.
+            // Expire the leases by hand, as an operator may who knows that the worker is dead. Otherwise each round
+            // would take a minute.
             ask(&self.cluster, "UPDATE webhook_queues SET lease_until = now() AT TIME ZONE 'utc'")?;
         }
         let before: Vec<_> = self.receivers.iter().map(Receiver::requests).collect();
@@ -200,7 +202,7 @@ impl Place {
         Ok(())
     }
 
-    /// What the receivers have and the database has no outcome of may come again.
+    /// Allows repetition of events that the receivers have but whose outcome is not in the database.
     fn note(&self, victim: Victim) -> Result<()> {
         for (number, receiver) in self.receivers.iter().enumerate() {
             receiver.killed(victim, &self.waiting(number)?);
@@ -265,7 +267,7 @@ fn start(program: &Path, cluster: &Cluster, folder: &Path, role: &str) -> Result
     let log = File::options().create(true).append(true).open(folder.join("log"));
     let mut command = serve(program, &cluster.url(), folder);
     command.env("GATEHOUSE_ROLE", role).env("GATEHOUSE_LOG_LEVEL", "warn");
-    // The receivers are on this machine, which tenants may not name otherwise.
+    // The receivers are on this machine, which tenants' webhooks may not address by default.
     command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
     Server::start(command.stderr(log.map_err(|error| error.to_string())?))
 }
@@ -283,7 +285,7 @@ fn subscribe(api: SocketAddr, pat: &str, name: &str, to: SocketAddr) -> Result<(
     }
 }
 
-/// What PostgreSQL's own program answers.
+/// Runs a query with PostgreSQL's own client.
 fn ask(cluster: &Cluster, query: &str) -> Result<String> {
     let psql = system::postgres_bin()?.join("psql");
     sh::output(Command::new(psql).args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", query]).arg(cluster.url()))

@@ -1,4 +1,4 @@
-//! What the areas count beside requests.
+//! Metrics of the areas, in addition to those of the request pipeline.
 
 use kernel::Timestamp;
 use metrics::{Gauge, counter, gauge, histogram};
@@ -51,67 +51,68 @@ gate::metrics! {
         "Refreshes of SAML metadata, by outcome: unchanged, changed or failed.";
 }
 
-/// The same of deliveries, which may take 15.
+/// Buckets in seconds for delivery attempts, which may take up to 15 seconds.
 const ATTEMPT_BUCKETS: [f64; 12] = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 15.0];
 
-/// Histograms of the areas.
+/// Histogram buckets of the areas.
 pub(crate) const HISTOGRAMS: [Buckets; 1] = [(ATTEMPT_DURATION, &ATTEMPT_BUCKETS)];
 
-/// Counts entries that got their place in the log.
+/// Counts sealed entries.
 pub(crate) fn sealed(count_of: usize) {
     counter!(SEALED).increment(count_of as u64);
 }
 
-/// A log could not be sealed.
+/// Counts a failure to seal a log.
 pub(crate) fn sealing_failed() {
     counter!(SEALING_FAILED).increment(1);
 }
 
-/// Audit entries that this instance refused to seal when it looked last.
+/// Sets the number of audit entries that this instance refused to seal in its last pass.
 pub(crate) fn unauthenticated(entries: usize) {
     gauge!(UNAUTHENTICATED).set(count(entries));
 }
 
-/// How long the oldest audit entry has waited to be sealed, in milliseconds.
+/// Sets the age of the oldest unsealed audit entry, in milliseconds.
 #[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
 pub(crate) fn oldest_unsealed(millis: i64) {
     gauge!(OLDEST_UNSEALED).set(millis as f64 / 1000.0);
 }
 
-/// An attempt to deliver, and how long it took in milliseconds.
+/// Counts a delivery attempt and records its duration in milliseconds.
 #[expect(clippy::cast_precision_loss, reason = "15 seconds at most")]
 pub(crate) fn attempted(outcome: &'static str, millis: i64) {
     counter!(ATTEMPTS, "outcome" => outcome).increment(1);
     histogram!(ATTEMPT_DURATION).record(millis as f64 / 1000.0);
 }
 
-/// How many attempts are being sent, and to how many subscriptions this instance delivers.
+/// Sets the number of running attempts, and of subscriptions that this instance delivers to.
 pub(crate) fn delivering(in_flight: usize, subscriptions: usize) {
     gauge!(SENDING).set(count(in_flight));
     gauge!(LANES).set(count(subscriptions));
 }
 
-/// Nothing can be sent as a secret could not be derived.
+/// Counts deliveries that cannot be signed because a secret could not be derived.
 pub(crate) fn unsigned() {
     counter!(UNSIGNED).increment(1);
 }
 
-/// The database did not do what deliveries asked of it.
+/// Counts a database failure of the delivery queue.
 pub(crate) fn queue_failed() {
     counter!(QUEUE_FAILED).increment(1);
 }
 
-/// A sign-in that was begun at an identity provider's.
+/// Counts a sign-in that was sent to an identity provider.
 pub(crate) fn saml_begun() {
     counter!(SAML_BEGUN).increment(1);
 }
 
-/// What a response of an identity provider came to.
+/// Counts a SAML response by outcome.
 pub(crate) fn saml_answered(outcome: &'static str) {
     counter!(SAML_ANSWERED, "outcome" => outcome).increment(1);
 }
 
-/// How long the identity providers of all tenants can go on. Without an end to come the seconds until it are no number.
+/// Sets the metrics about certificate expiry of all SSO connections. Without a certificate to expire, the seconds are
+/// NaN.
 #[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
 pub(crate) fn saml_expiry(expiry: &SamlExpiry, now: Timestamp) {
     gauge!(SAML_PROVIDERS).set(expiry.providers as f64);
@@ -121,27 +122,27 @@ pub(crate) fn saml_expiry(expiry: &SamlExpiry, now: Timestamp) {
     gauge!(SAML_SOONEST).set(expiry.soonest.map_or(f64::NAN, seconds));
 }
 
-/// A look at the metadata of an identity provider.
+/// Counts a metadata refresh by outcome.
 pub(crate) fn saml_read(outcome: &'static str) {
     counter!(SAML_READ, "outcome" => outcome).increment(1);
 }
 
-/// How long one was examined.
+/// Records the time to examine a SAML response.
 pub(crate) fn saml_examined(took: std::time::Duration) {
     histogram!(SAML_EXAMINED).record(took);
 }
 
-/// A passkey that an attestation policy refused.
+/// Counts a passkey that an attestation policy refused.
 pub(crate) fn attestation_denied(reason: &'static str) {
     counter!(ATTESTATION, "reason" => reason).increment(1);
 }
 
-/// How many makes of authenticators can be proved.
+/// Sets the number of authenticator models whose attestation can be verified.
 pub(crate) fn authenticator_models(count_of: usize) {
     gauge!(MAKES).set(count(count_of));
 }
 
-/// How many passwords wait.
+/// Returns the gauge of queued password hashing jobs.
 pub(crate) fn passwords_waiting() -> Gauge {
     gauge!(HASHING)
 }

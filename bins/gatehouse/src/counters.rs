@@ -1,4 +1,4 @@
-//! The counters there are, of the request path and of the areas.
+//! The list of counters, of the request pipeline and of the areas.
 
 use attestation::Reason;
 use gate::counters::KnownCounter;
@@ -13,7 +13,7 @@ use crate::{
     workers::deliveries,
 };
 
-/// All counters but `gatehouse_http_requests_total`, whose labels are the routes of the API description.
+/// Returns all counters except `gatehouse_http_requests_total`, whose labels are the routes of the API description.
 pub fn known_counters() -> Vec<KnownCounter> {
     let outcomes = Step::ALL.map(Step::as_str).into_iter().chain(saml::OUTCOMES).collect();
     let mut counters = gate::counters::known_counters();
@@ -31,7 +31,7 @@ pub fn known_counters() -> Vec<KnownCounter> {
     counters
 }
 
-/// Lets what is counted begin at 0.
+/// Registers all counters, so that they start at 0.
 pub(crate) fn start() {
     area_metrics::unauthenticated(0);
     area_metrics::oldest_unsealed(0);

@@ -1,4 +1,4 @@
-//! Records of the DNS that prove whose a domain is.
+//! DNS lookups that verify domains.
 
 use std::{
     net::SocketAddr,
@@ -14,22 +14,22 @@ use hickory_resolver::{
 use saml_sp::EmailDomain;
 use tokio::time::timeout;
 
-/// How long a look-up may take, all tries together.
+/// Time limit of a lookup with all its attempts.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
-/// How long one try may take: there is time for a second.
+/// Time limit of one attempt; leaves time for a second.
 const TRY: Duration = Duration::from_secs(2);
-/// Records that are looked at.
+/// Maximum records per lookup.
 const MAX_RECORDS: usize = 100;
 
-/// There was no answer that says anything. What exactly was wrong is in the log.
+/// The DNS gave no usable answer. The log has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the DNS gave no answer")]
 pub(crate) struct Unavailable;
 
-/// Looks up records. Nothing is kept of an answer: whoever has just added a record wants it seen.
+/// Looks up TXT records. Nothing is cached, so that a record that was just added is found.
 #[derive(Debug, Clone)]
 pub(crate) struct Dns {
-    /// Empty: those of the system, as they are at that moment.
+    /// DNS servers; if empty, those of the system at the time of the lookup.
     servers: Vec<SocketAddr>,
 }
 
@@ -38,7 +38,7 @@ impl Dns {
         Self { servers }
     }
 
-    /// The texts that are there for a domain; none where there is no such name.
+    /// Returns the TXT records of a domain; none if the name does not exist.
     pub(crate) async fn proofs(&self, domain: &EmailDomain) -> Result<Vec<String>, Unavailable> {
         let name = record_name(domain);
         let started = Instant::now();
@@ -60,7 +60,7 @@ impl Dns {
     }
 
     async fn texts(&self, name: &str) -> Result<Vec<String>, NetError> {
-        // With the dot at its end nothing is looked for below a domain of this machine's.
+        // The trailing dot prevents search domains of this machine.
         let name = Name::from_ascii(format!("{name}."))?;
         match self.resolver()?.txt_lookup(name).await {
             Ok(found) => {
@@ -75,7 +75,7 @@ impl Dns {
         }
     }
 
-    /// A new one each time: it follows the system's settings and remembers nothing.
+    /// Creates a resolver per lookup: it follows changes of the system's settings and caches nothing.
     fn resolver(&self) -> Result<TokioResolver, NetError> {
         let mut builder = if self.servers.is_empty() {
             TokioResolver::builder_tokio()?
@@ -99,20 +99,20 @@ impl Dns {
     }
 }
 
-/// Where the record of a domain is.
+/// Returns the name of a domain's record.
 pub(crate) fn record_name(domain: &EmailDomain) -> String {
     format!("_gatehouse.{domain}")
 }
 
-/// What stands before the token in the record.
+/// Prefix of the token in the record.
 const BEFORE: &str = "gatehouse-domain-verification=";
 
-/// What is to stand in the record.
+/// Returns the expected content of the record.
 pub(crate) fn record_value(token: &str) -> String {
     format!("{BEFORE}{token}")
 }
 
-/// The token of a record, if it is one of these.
+/// Returns the token in a record, if it has the prefix.
 pub(crate) fn token_of(text: &str) -> Option<&str> {
     text.trim().strip_prefix(BEFORE).map(str::trim)
 }
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers each question with these records, or with an error code.
+    /// Starts a DNS server that answers each query with these records, or with an error code.
     fn server(code: u8, texts: &'static [&'static [&'static str]]) -> SocketAddr {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
@@ -140,7 +140,7 @@ mod tests {
                         .iter()
                         .flat_map(|part| [&[byte(part.len())], part.as_bytes()].concat())
                         .collect();
-                    // A pointer to the name, TXT, IN, an hour.
+                    // Compression pointer to the name, TXT, IN, TTL of an hour.
                     answer.extend([0xc0, 12, 0, 16, 0, 1, 0, 0, 0x0e, 0x10, 0, byte(data.len())]);
                     answer.extend(data);
                 }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn records_are_read_whole() {
+    async fn split_txt_records_are_joined() {
         let found =
             query(server(0, &[&["v=spf1"], &["gatehouse-domain-", "verification=abc"]])).await.unwrap();
         assert_eq!(found, ["v=spf1", "gatehouse-domain-verification=abc"]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_such_name_is_an_answer_and_a_failure_is_none() {
+    async fn missing_name_has_no_records_and_server_failure_is_an_error() {
         assert_eq!(query(server(3, &[])).await, Ok(Vec::new()));
         assert_eq!(query(server(0, &[])).await, Ok(Vec::new()));
         assert_eq!(query(server(2, &[])).await, Err(Unavailable));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn silence_is_waited_for_only_so_long() {
+    async fn lookup_of_silent_server_times_out() {
         let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
         let started = Instant::now();
         assert_eq!(query(silent.local_addr().unwrap()).await, Err(Unavailable));

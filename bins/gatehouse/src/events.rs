@@ -1,4 +1,4 @@
-//! From what the areas did to what the ledger says.
+//! Builds audit events from changes in the areas.
 
 use audit::{
     Event,
@@ -13,13 +13,13 @@ use kernel::UserId;
 use saml_sp::{Certificate, KeptKey, Provider};
 use scim_core::{Group, User, groups, users};
 
-/// A user came by provisioning.
+/// Reports a user that was created by provisioning.
 pub(crate) fn user_created(user: &User) -> Event {
     let data = UserCreated { active: user.active, role: Role::Member.as_str(), fields: user.fields() };
     Event::new(user.id.as_str(), &data)
 }
 
-/// What changed of a user: nothing, attributes, whether it is active, or both.
+/// Reports changes of a user: attributes, activation, both, or nothing.
 pub(crate) fn user_changed(changed: &users::ChangedUser) -> Vec<Event> {
     let id = changed.user.id.as_str();
     let updated = (!changed.changed.is_empty())
@@ -30,22 +30,22 @@ pub(crate) fn user_changed(changed: &users::ChangedUser) -> Vec<Event> {
     updated.into_iter().chain(activation).collect()
 }
 
-/// A user was taken away.
+/// Reports a deleted user.
 pub(crate) fn user_deleted(user: &User) -> Event {
     Event::new(user.id.as_str(), &UserDeleted {})
 }
 
-/// Members that one entry names: a group of thousands makes several.
+/// Maximum members per entry; large changes are split into several entries.
 const MEMBERS: usize = 500;
 
-/// A group came, with its first members.
+/// Reports a created group and its first members.
 pub(crate) fn group_created(created: &groups::ChangedGroup) -> Vec<Event> {
     let members = created.members.joined.len();
     let event = Event::new(created.group.id.as_str(), &GroupCreated { members });
     [event].into_iter().chain(memberships(created)).collect()
 }
 
-/// What changed of a group: attributes, who is in it, both, or nothing.
+/// Reports changes of a group: attributes, members, both, or nothing.
 pub(crate) fn group_changed(changed: &groups::ChangedGroup) -> Vec<Event> {
     let data = GroupUpdated { changed: changed.changed.clone(), joined: Vec::new(), left: Vec::new() };
     let updated = (!changed.changed.is_empty()).then(|| Event::new(changed.group.id.as_str(), &data));
@@ -63,7 +63,7 @@ fn memberships(changed: &groups::ChangedGroup) -> Vec<Event> {
     joined.chain(left).map(event).collect()
 }
 
-/// A group was taken away.
+/// Reports a deleted group.
 pub(crate) fn group_deleted(group: &Group) -> Event {
     Event::new(group.id.as_str(), &GroupDeleted {})
 }
@@ -72,7 +72,7 @@ fn fingerprints(provider: &Provider) -> Vec<String> {
     provider.idp.certificates.iter().map(Certificate::fingerprint).collect()
 }
 
-/// An identity provider was set up.
+/// Reports a new SSO connection.
 pub(crate) fn provider_created(provider: &Provider) -> Event {
     let data = SamlProviderCreated {
         entity_id: provider.idp.entity_id.clone(),
@@ -82,7 +82,7 @@ pub(crate) fn provider_created(provider: &Provider) -> Event {
     Event::new(provider.id.as_str(), &data)
 }
 
-/// An identity provider was changed, if anything was.
+/// Reports changes of an SSO connection, if there are any.
 pub(crate) fn provider_changed(provider: &Provider, changed: &[&'static str]) -> Option<Event> {
     let data = SamlProviderUpdated {
         changed: changed.iter().map(ToString::to_string).collect(),
@@ -96,12 +96,12 @@ fn rotated(provider: &Provider, phase: &str, key: &KeptKey) -> Event {
     Event::new(provider.id.as_str(), &data)
 }
 
-/// There is a next key for an identity provider.
+/// Reports that an SSO connection has a next key.
 pub(crate) fn rotation_started(provider: &Provider) -> Event {
     rotated(provider, "STARTED", provider.keys.next.as_ref().unwrap_or(&provider.keys.active))
 }
 
-/// The next key is the one that signs.
+/// Reports that the next key of an SSO connection now signs.
 pub(crate) fn rotation_completed(provider: &Provider) -> Event {
     rotated(provider, "COMPLETED", &provider.keys.active)
 }

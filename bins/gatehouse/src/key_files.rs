@@ -1,4 +1,4 @@
-//! The keys of the settings, read again when a file that holds them changes.
+//! Loads the keys of the settings again when a file that contains them changes.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ struct KeyFiles {
     watch: FileWatch,
 }
 
-/// The keys of these settings, followed where they come from a file.
+/// Returns the keys of these settings. Keys from a file are reloaded when the file changes.
 pub(crate) fn follow(raw: &Raw, settings: &Settings, config: Option<&Path>) -> Keys {
     let files = SECRETS.iter().filter_map(|name| match raw.source(name)? {
         Source::Said => None,

@@ -1,7 +1,7 @@
-//! Gatehouse: the gate of a multi-tenant workforce platform, as one binary.
+//! Gatehouse: identity service of a multi-tenant workforce platform, as one binary.
 //!
-//! The binary is thin: the areas' rules are in crates of their own, [`store`] keeps what they decide,
-//! and here they are composed: [`config`] and [`cli`] for the operator, [`api`] for everybody else.
+//! The binary is thin. The rules of the areas are in crates of their own, and [`store`] persists their data. This
+//! crate composes them: [`config`] and [`cli`] for the operator, [`api`] for everybody else.
 
 pub mod api;
 mod area_metrics;

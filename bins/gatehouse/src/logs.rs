@@ -1,4 +1,4 @@
-//! The log: one line an event, on standard error; standard output belongs to what a command answers.
+//! Logging to standard error, one line per event. Standard output is reserved for the output of commands.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,8 +11,8 @@ use tracing_subscriber::{
 
 use crate::config::LogFormat;
 
-/// Our own crates. The level that is asked for is theirs; libraries say `info` at most, because some of
-/// them write what they were given, values of statements among it, at the levels below.
+/// Our own crates, which use the configured level. Libraries log at `info` at most, because below it some of them log
+/// their input, including the values of SQL parameters.
 const OURS: [&str; 15] = [
     "gatehouse",
     "gate",
@@ -33,25 +33,25 @@ const OURS: [&str; 15] = [
 
 /// Starts the log of a server.
 ///
-/// A line is one `write`, done where it arises: handing it to a thread costs more than writing it, and
-/// loses lines when that thread falls behind.
+/// Each line is one `write` on the calling thread: passing it to another thread costs more than writing it, and loses
+/// lines when that thread falls behind.
 pub fn serve(format: LogFormat, level: Level) {
     start(format, level);
 }
 
-/// Starts the log of a command: warnings and worse.
+/// Starts the log of a command: warnings and errors only.
 pub fn command() {
     start(LogFormat::Pretty, Level::WARN);
 }
 
-/// The part of the HTTP library that reads requests: what it calls an error is a client's, and any client could fill
-/// the log with it.
+/// Part of the HTTP library that reads requests. Its errors are caused by clients, and any client could flood the log
+/// with them.
 const REQUESTS: &str = "actix_http";
-/// The part of the HTTP library that takes connections.
+/// Part of the HTTP library that accepts connections.
 const ACCEPTING: &str = "actix_server::accept";
 static CLOSING: AtomicBool = AtomicBool::new(false);
 
-/// From now on, that no connection can be taken any more is no error worth a line.
+/// Suppresses errors about accepting connections from now on, because the server is shutting down.
 pub fn closing() {
     CLOSING.store(true, Ordering::Relaxed);
 }
@@ -66,7 +66,7 @@ fn start(format: LogFormat, level: Level) {
         dynamic_filter_fn(|about, _| !(about.target() == ACCEPTING && CLOSING.load(Ordering::Relaxed)));
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let registry = tracing_subscriber::registry().with(levels).with(spoken);
-    // A second start in one process, as in tests, keeps the first.
+    // A second start in the same process, as in tests, keeps the first logger.
     let _started = match format {
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
         LogFormat::Pretty => registry.with(lines.with_ansi(false)).try_init(),

@@ -1,4 +1,4 @@
-//! Mail to people: links, by SMTP.
+//! Sends mail with links over SMTP.
 
 use directory::LinkKind;
 use kernel::Email;
@@ -10,21 +10,21 @@ use std::time::Duration;
 
 use crate::config::{self, Settings};
 
-/// How long a mail server may take.
+/// Timeout of the mail server.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A mail server, and who mail is from.
+/// A mail server, and the sender of the mail.
 pub(crate) struct Mail {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
 }
 
 impl Mail {
-    /// Of these settings, if mail is configured.
+    /// Returns the mail server of these settings, if mail is configured.
     pub(crate) fn new(settings: &Settings, base_url: &str) -> Result<Option<Self>, config::Error> {
         let Some(url) = &settings.smtp_url else { return Ok(None) };
         let wrong = |name: &str, problem: &str| config::Error::new(format!("{name}: {problem}"));
-        // Said without the address itself, which may hold a password.
+        // The error omits the URL, which may contain a password.
         let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose())
             .map_err(|_| {
                 wrong("smtp_url", "write smtps://user:password@host or smtp://host:587?tls=required")
@@ -38,7 +38,7 @@ impl Mail {
         Ok(Some(Self { transport, from }))
     }
 
-    /// Sends a link.
+    /// Sends a link to a user.
     pub(crate) async fn send_link(
         &self,
         to: &Email,

@@ -1,13 +1,13 @@
-//! Metadata of identity providers, read at the address that a tenant names.
+//! Fetches metadata of identity providers from URLs that tenants configure.
 
 use ::http::{HeaderValue, header};
 use saml_sp::MAX_METADATA;
 use webhooks::client::{Client, Failure, Target};
 
-/// Who identity providers are told that they are asked by.
+/// `User-Agent` that identity providers see.
 pub(crate) const USER_AGENT: &str = concat!("Gatehouse/", env!("CARGO_PKG_VERSION"));
 
-/// Checks an address before anything is asked of it: it may be talked to, as far as it says so itself.
+/// Checks a metadata URL without a DNS lookup. Rejects literal addresses that are not public.
 pub(crate) fn target(client: &Client, url: &str) -> Result<Target, String> {
     let target = client.guard().target(url).map_err(|error| error.to_string())?;
     if client.guard().check_literal(&target) {
@@ -17,8 +17,9 @@ pub(crate) fn target(client: &Client, url: &str) -> Result<Target, String> {
     }
 }
 
-/// Reads metadata; or a sentence of what to do. A redirect is not followed: what is read later is read at the address
-/// that somebody has seen.
+/// Fetches metadata; an error is a sentence that says what to do. Redirects are not followed, so that later refreshes
+/// use
+/// the URL that the administrator has seen.
 pub(crate) async fn read(client: &Client, url: &str) -> Result<String, String> {
     let target = target(client, url)?;
     let headers = [

@@ -1,4 +1,4 @@
-//! What the API and the command line do for people in the same way: links by mail, and profiles.
+//! User operations that the API and the command line share: sending links and changing profiles.
 
 use audit::{Audited, Event, events::users::UserUpdated};
 use directory::{LinkKind, Person, ProfileChanges};
@@ -10,7 +10,7 @@ use tokens::RawToken;
 use crate::api::Site;
 use gate::errors::Problem;
 
-/// Sends a link by mail; where that is not configured, it is to be told.
+/// Sends a link by mail. Returns the link if mail is not configured.
 pub(crate) async fn deliver(
     site: &Site,
     person: &Person,
@@ -30,7 +30,7 @@ pub(crate) async fn deliver(
     }
 }
 
-/// Changes a person's profile.
+/// Changes a user's profile.
 pub(crate) async fn change_profile(
     ctx: &Ctx,
     tx: &mut Tx,

@@ -1,4 +1,4 @@
-//! The secrets that the server has made where the machine is alone.
+//! Secrets that the server generates for a single-machine installation.
 
 use std::{
     io::Write,
@@ -11,18 +11,18 @@ use kernel::{Env, Secret};
 
 use crate::config::{self, Raw};
 
-/// Makes a folder for data, with all before it; readable by its owner alone.
+/// Creates a data folder with its parents, readable only by its owner.
 pub fn create_folder(folder: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Where the secrets that the server has made are kept.
+/// Returns the path of the generated secrets.
 fn kept_in(folder: &Path) -> PathBuf {
     folder.join("secrets.toml")
 }
 
-/// Adds the secrets kept in the data folder for those that are not set; makes them at the first start.
-/// For a machine that is alone: several machines must be given the same ones.
+/// Fills settings that are not set with the secrets in the data folder, and generates these at the first start.
+/// For a single machine: several machines must be configured with the same secrets.
 pub fn keep_in(folder: &Path, raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
     if raw.has("auth_secret") && raw.has("master_key") {
         return Ok(());
@@ -36,7 +36,7 @@ pub fn keep_in(folder: &Path, raw: &mut Raw, env: &dyn Env) -> Result<(), config
     read_kept(folder, raw)
 }
 
-/// Adds the secrets kept in the data folder, if there are any, for those that are not set.
+/// Fills settings that are not set with the secrets in the data folder, if there are any.
 pub fn read_kept(folder: &Path, raw: &mut Raw) -> Result<(), config::Error> {
     let path = kept_in(folder);
     let named = |error: &dyn std::fmt::Display| config::Error::new(format!("{}: {error}", path.display()));
@@ -54,7 +54,7 @@ fn create_files(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
     create_folder(folder)?;
     let (auth, master) = (random(env, AUTH_BYTES), random(env, MASTER_BYTES));
     let text = kept_text(&[("auth_secret", &auth), ("master_key", &master)]);
-    // Written beside and linked, so that no start ever reads half of it and of two that start at once one wins.
+    // Write a draft and link it: no start reads a partial file, and of two concurrent starts one wins.
     let path = kept_in(folder);
     let draft = folder.join(format!("secrets.{}.tmp", std::process::id()));
     write_private(&draft, &text)?;
@@ -64,19 +64,19 @@ fn create_files(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
     }
 }
 
-/// Bytes of a new `auth_secret`.
+/// Size of a new `auth_secret` in bytes.
 pub const AUTH_BYTES: usize = 48;
-/// Bytes of a new `master_key`.
+/// Size of a new `master_key` in bytes.
 pub const MASTER_BYTES: usize = 32;
 
-/// Random bytes in base64.
+/// Returns random bytes in base64.
 pub fn random(env: &dyn Env, length: usize) -> String {
     let mut bytes = vec![0; length];
     env.fill(&mut bytes);
     BASE64.encode(&bytes)
 }
 
-/// What `secrets.toml` says.
+/// Returns the content of `secrets.toml`.
 pub fn kept_text(secrets: &[(&str, &str)]) -> String {
     let mut text = String::from(
         "# Made by gatehouse. Keep a copy apart from the database: what they protect is lost with them.\n",
@@ -87,7 +87,7 @@ pub fn kept_text(secrets: &[(&str, &str)]) -> String {
     text
 }
 
-/// Writes a new file that its owner alone can read, to the disk.
+/// Creates a file that only its owner can read, and syncs it to disk.
 pub fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file =
         std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_made_once_and_readable_by_their_owner_alone() {
+    fn secrets_are_generated_once_and_readable_only_by_their_owner() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let env = kernel::SystemEnv::default();

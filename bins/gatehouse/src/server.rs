@@ -1,4 +1,4 @@
-//! The server as it is composed: the path of requests, the routes, and what no request waits for.
+//! Composes the server: the request pipeline, the routes, and the background workers.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -46,20 +46,20 @@ use gate::{
     shape::ProblemPage,
 };
 
-/// Requests that a worker answers at the same time unless the settings say otherwise.
+/// Default maximum of concurrent requests per HTTP worker thread.
 const IN_FLIGHT: usize = 64;
-/// The time between two looks at what proves makes of authenticators.
+/// Interval of reloading trust anchors of authenticator models.
 const MAKERS: Duration = Duration::from_secs(15);
-/// How many of them there are between two looks for what has ended.
+/// Purge expired rows in every n-th round.
 const TIDY: u32 = 20;
 
-/// A server that has its address and does not answer yet.
+/// A server that has bound its address and does not serve yet.
 pub struct BoundServer {
-    /// The address really bound.
+    /// The bound address.
     pub address: SocketAddr,
     /// `http` or `https`.
     pub scheme: &'static str,
-    /// The address of the metrics, if they have one of their own.
+    /// Address of the metrics, if they have one of their own.
     pub metrics_address: Option<SocketAddr>,
     server: Server,
     site: web::Data<Site>,
@@ -67,9 +67,9 @@ pub struct BoundServer {
     role: Role,
 }
 
-/// What a server is composed of.
+/// The parts of a server.
 pub struct ServerParts {
-    /// What signs and verifies.
+    /// Keys that sign and verify.
     pub keys: Keys,
     /// The database.
     pub store: Store,
@@ -77,7 +77,7 @@ pub struct ServerParts {
     pub env: Arc<dyn Env>,
 }
 
-/// Takes the address and prepares the workers.
+/// Binds the address and prepares the HTTP worker threads.
 pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> {
     let ServerParts { keys, store, env } = parts;
     let listener = Listener::bind(settings.bind, settings.tls.as_ref(), settings.drain)?;
@@ -122,7 +122,7 @@ pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> 
 }
 
 impl BoundServer {
-    /// Answers requests until SIGTERM or SIGINT, then finishes what is under way.
+    /// Serves requests until SIGTERM or SIGINT, then completes the running ones.
     pub async fn serve(self) -> io::Result<()> {
         let Self { server, site, chores, role, .. } = self;
         let upkeep = tokio::spawn(keep_up(site.clone(), chores.clone()));
@@ -134,23 +134,23 @@ impl BoundServer {
         server.serve(logs::closing, finish).await
     }
 
-    /// What is being entered in the audit log while no answer waits for it.
+    /// Tracks audit entries that are recorded after their response.
     pub fn pending_records(&self) -> TaskTracker {
         self.server.pending_records()
     }
 
-    /// Ends the server from elsewhere in the process.
+    /// Returns a handle that stops the server.
     pub fn handle(&self) -> ServerHandle {
         self.server.handle()
     }
 }
 
-/// What no request waits for, where this instance does it.
+/// The background workers of this instance.
 struct BackgroundWork {
     sealer: Option<(Arc<Sealer>, JoinHandle<()>)>,
     deliveries: Arc<Deliveries>,
     delivering: JoinHandle<()>,
-    /// Looks after identity providers.
+    /// The worker for SSO connections.
     caring: Option<JoinHandle<()>>,
     role: Role,
 }
@@ -178,9 +178,9 @@ impl BackgroundWork {
         Ok(Self { sealer, deliveries, delivering, caring, role })
     }
 
-    /// Ends it: what is under way is finished.
+    /// Stops the workers and completes running deliveries and sealing.
     async fn finish(self) {
-        // What it is about to do is done later, by whoever works then.
+        // Abort: the next worker continues its jobs.
         if let Some(caring) = self.caring {
             caring.abort();
         }
@@ -197,10 +197,10 @@ impl BackgroundWork {
     }
 }
 
-/// What has to be looked at now and then.
+/// Runs the periodic jobs.
 async fn keep_up(site: web::Data<Site>, chores: BackgroundJobs) {
     let mut ticks = interval(MAKERS);
-    // The first look is over when the server starts.
+    // The first tick is immediate; the server has just loaded everything.
     ticks.tick().await;
     let mut looks = 0_u32;
     loop {
@@ -213,7 +213,7 @@ async fn keep_up(site: web::Data<Site>, chores: BackgroundJobs) {
     }
 }
 
-/// What is done besides requests, with connections of its own.
+/// Periodic jobs, with database connections of their own.
 #[derive(Clone)]
 struct BackgroundJobs {
     store: Arc<Store>,
@@ -221,7 +221,7 @@ struct BackgroundJobs {
 }
 
 impl BackgroundJobs {
-    /// Reads again who may prove makes of authenticators: megabytes, so where nobody waits for it.
+    /// Reloads the trust anchors in a blocking thread, because the files have megabytes.
     async fn reread_trust_anchors(&self, site: &Site) {
         let (makers, now) = (Arc::clone(&site.makers), self.env.now());
         if let Ok(count) = tokio::task::spawn_blocking(move || makers.refresh(now)).await {
@@ -229,7 +229,7 @@ impl BackgroundJobs {
         }
     }
 
-    /// Takes away what has ended by itself.
+    /// Purges expired rows.
     async fn purge_expired(&self) {
         let nobody = TenantId::new(&*self.env);
         let ctx = Ctx::new(Arc::clone(&self.env), nobody, Actor::system("tidy"));
@@ -243,7 +243,7 @@ impl BackgroundJobs {
     }
 }
 
-/// Composes what the routes share.
+/// Composes the shared state of the routes.
 fn site(
     settings: &Settings,
     base_url: String,
@@ -267,7 +267,7 @@ fn site(
     })
 }
 
-/// Operations that are unlike the others.
+/// Operations that the request pipeline treats differently from all others.
 const MANNERS: [(&str, Logging); 4] = [
     ("/api/auth/sign-in", Logging::Patient),
     ("/api/auth/links/redeem", Logging::Patient),

@@ -1,8 +1,10 @@
-//! Who is trusted to say of what make an authenticator is: the FIDO Alliance's metadata and certificates in files, read
-//! again when they change.
+//! Trust anchors for the attestation of authenticator models: the FIDO Alliance's metadata (MDS) and certificate
+//! files,
+//! reloaded when they change.
 //!
-//! What cannot be used is said in the log and by `gatehouse doctor`. It never keeps the server from starting: then
-//! nothing proves a make, and policies that want a proof refuse.
+//! Unusable files are reported in the log and by `gatehouse doctor`. They never keep the server from starting: then
+//! no
+//! attestation can be verified, and policies that require one refuse.
 
 use std::{
     io,
@@ -20,10 +22,10 @@ use ring::digest::{Context, SHA256};
 
 use crate::config::AuthenticatorMetadataFiles;
 
-/// How long what could not be used is left alone, in milliseconds.
+/// Milliseconds before unusable files are tried again.
 const REFUSED: i64 = 10 * 60_000;
 
-/// The certificates in use.
+/// The trust anchors in use.
 pub(crate) struct WatchedTrustAnchors {
     files: AuthenticatorMetadataFiles,
     current: RwLock<Arc<Roots>>,
@@ -33,31 +35,32 @@ pub(crate) struct WatchedTrustAnchors {
 #[derive(Default)]
 struct LastRead {
     digest: Vec<u8>,
-    /// What the log was told last.
+    /// The problem in the last log line.
     problem: Option<String>,
-    /// The edition in use, and the day by which there is a newer one.
+    /// Number of the metadata in use, and the date of its next update.
     edition: Option<(u64, String)>,
-    /// Whether the log was told that there is.
+    /// Whether the overdue update was logged.
     said_overdue: bool,
-    /// What could not be used, and until when it is not read again: a certificate may be of later.
+    /// Digest of the unusable files, and when to try them again: a certificate may not be valid yet.
     refused: Option<(Vec<u8>, Timestamp)>,
 }
 
-/// What was read.
+/// The loaded files.
 pub(crate) struct Loaded {
     pub(crate) roots: Roots,
     pub(crate) metadata: Option<Metadata>,
 }
 
 impl WatchedTrustAnchors {
-    /// Reads what there is.
+    /// Loads the files.
     pub(crate) fn new(files: &AuthenticatorMetadataFiles, now: Timestamp) -> Self {
         let makers = Self { files: files.clone(), current: RwLock::default(), seen: Mutex::default() };
         makers.refresh(now);
         makers
     }
 
-    /// Looks whether the files have changed. What cannot be used changes nothing. How many makes can be proved.
+    /// Reloads the files if they have changed, and keeps the previous anchors if the new ones are unusable. Returns
+    /// the number of authenticator models whose attestation can be verified.
     pub(crate) fn refresh(&self, now: Timestamp) -> usize {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let used = seen.edition.as_ref().map(|(number, _)| *number);
@@ -114,17 +117,17 @@ impl WatchedTrustAnchors {
         self.count()
     }
 
-    /// How many makes can be proved.
+    /// Returns the number of authenticator models whose attestation can be verified.
     pub(crate) fn count(&self) -> usize {
         self.current().provable_models()
     }
 
-    /// Whether any can be.
+    /// Returns whether any attestation can be verified.
     pub(crate) fn can_prove_any(&self) -> bool {
         !self.current().is_empty()
     }
 
-    /// Whether this one can be.
+    /// Returns whether the attestation of this model can be verified.
     pub(crate) fn can_prove(&self, aaguid: Aaguid) -> bool {
         self.current().of(attestation::Aaguid(aaguid.0)).next().is_some()
     }
@@ -140,18 +143,18 @@ impl credentials::TrustAnchors for WatchedTrustAnchors {
     }
 }
 
-/// Reads what is set; the problem names the setting and the file.
+/// Loads the configured files. An error names the setting and the file.
 pub(crate) fn load(files: &AuthenticatorMetadataFiles, now: Timestamp) -> Result<Loaded, String> {
     FileContents::gather(files)?.load(now)
 }
 
-/// What is in the files.
+/// The contents of the files.
 #[derive(Default)]
 struct FileContents {
     metadata: Option<(String, Vec<u8>)>,
     metadata_root: Option<(String, Vec<u8>)>,
     signer: Option<String>,
-    /// Names without `.pem`, in order.
+    /// File names without `.pem` and their contents, in order.
     roots: Vec<(String, Vec<u8>)>,
 }
 
@@ -219,7 +222,7 @@ impl FileContents {
 }
 
 impl AuthenticatorMetadataFiles {
-    /// Whether nothing is set.
+    /// Returns whether no file is configured.
     pub(crate) fn is_empty(&self) -> bool {
         self.metadata.is_none() && self.roots.is_none()
     }
@@ -233,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_read_again_and_what_cannot_be_used_changes_nothing() {
+    fn changed_files_are_reloaded_and_unusable_ones_are_ignored() {
         let now: Timestamp = "2026-11-22T12:00:00.000Z".parse().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let place = |name: &str| folder.path().join(name);

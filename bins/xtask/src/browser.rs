@@ -1,4 +1,4 @@
-//! The pages in a real Chromium: people walk through them, and every page is looked at.
+//! Tests the pages in Chromium: scripted users walk through them, and every page is checked.
 
 use std::{net::TcpListener, path::Path, process::Command};
 
@@ -12,14 +12,14 @@ use crate::node;
 
 const PASSWORD: &str = "four tall blue towers";
 
-/// What a tenant asks for that takes passkeys alone.
+/// A sign-in policy that accepts only passkeys as second factors.
 const STRICT: &str = r#"{
     "signInMode": "SSO_ALLOWED",
     "mfa": { "required": true, "acceptedFactors": ["WEBAUTHN"], "trustSsoMfa": false },
     "session": { "idleMinutes": 720, "absoluteDays": 30 }
 }"#;
 
-/// Pictures of every page are left here.
+/// The directory for screenshots of every page.
 const PICTURES: &str = "target/browser";
 
 pub(crate) fn run() -> Result<()> {
@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<()> {
 fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     let program = sh::root().join("target/debug/gatehouse");
     let database = format!("sqlite:{}", folder.join("browser.db").display());
-    // Passkeys belong to the name of a host, so the address has to be known before.
+    // Passkeys are bound to the host name, so the address must be known before the server starts.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let address = free.map_err(|error| error.to_string())?;
     let base = format!("http://localhost:{}", address.port());
@@ -78,7 +78,7 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
 
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_BIND", address.to_string()).env("GATEHOUSE_BASE_URL", &base);
-    // The walks have a receiver of webhooks on this machine.
+    // The tests run a webhook receiver on this machine.
     command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
     let _server = Server::start(command.env("GATEHOUSE_PASSWORD_COST", CHEAP))?;
     let mut node = Command::new("node");

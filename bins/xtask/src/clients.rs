@@ -1,5 +1,5 @@
-//! Clients that tools of others generate from the description: compiled, complete, and used on a real server. And
-//! schemathesis, which makes up requests from the description and sends them as an administrator.
+//! Generates clients from the API description with third-party tools, compiles them, and uses them on a real server.
+//! Also runs schemathesis, which generates requests from the description and sends them as an administrator.
 
 use std::{path::Path, process::Command};
 
@@ -14,7 +14,7 @@ use crate::node;
 const EMAIL: &str = "ada@example.com";
 const PASSWORD: &str = "a password for a neighbour";
 
-/// On SQLite alone: what is described has nothing to do with the database.
+/// Runs only on SQLite, because the API description does not depend on the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let program = root.join("target/debug/gatehouse");
@@ -28,17 +28,17 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
 
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_PASSWORD_COST", CHEAP);
-    // Webhooks are delivered to this machine, where nobody listens.
+    // Webhooks are delivered to this machine, where no receiver listens.
     command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
     let server = Server::start(&mut command)?;
-    // As the server calls itself on a loopback address.
+    // The base URL of a server on a loopback address uses `localhost`.
     let base = format!("http://{}", server.address).replace("127.0.0.1", "localhost");
     let check = |command: &mut Command, tenant: &str, token: &str| {
         command.env("TENANT", tenant).env("EMAIL", EMAIL).env("PASSWORD", PASSWORD);
         sh::run(command.env("SCIM_TOKEN", token))
     };
 
-    // The types are held against the answers that this one reads.
+    // The TypeScript check compares its types with the responses that the Python client receives.
     let read = folder.join("answers.json");
     let peers = sh::peers();
     let mut python = Command::new(python::environment("clients/python")?);
@@ -52,7 +52,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     check(&mut node, "typescript", &for_typescript)
 }
 
-/// Requests that are made up from the description, on SQLite alone.
+/// Sends requests generated from the API description. Runs only on SQLite.
 pub(crate) fn administrator(folder: &Path) -> Result<()> {
     let program = sh::root().join("target/debug/gatehouse");
     let database = format!("sqlite:{}", folder.join("administrator.db").display());
@@ -61,7 +61,7 @@ pub(crate) fn administrator(folder: &Path) -> Result<()> {
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_PASSWORD_COST", CHEAP);
     command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
-    // Sign-ins and proofs are limited by address: the tool calls from many.
+    // Rate limits for sign-ins and step-ups count per address, so the tool sends requests from many.
     command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1");
     let server = Server::start(&mut command)?;
     let mut schemathesis = Command::new(python::environment("schemathesis")?);
@@ -70,7 +70,7 @@ pub(crate) fn administrator(folder: &Path) -> Result<()> {
     sh::run(schemathesis.env("EMAIL", EMAIL).env("PASSWORD", PASSWORD))
 }
 
-/// A tenant with an administrator, and a SCIM token of it.
+/// Creates a tenant with an administrator. Returns a SCIM token of the tenant.
 fn administered(program: &Path, database: &str, tenant: &str) -> Result<String> {
     gatehouse(program, database, &["tenant", "create", "--slug", tenant, "--name", tenant])?;
     person(program, database, CHEAP, tenant, EMAIL, PASSWORD)?;

@@ -1,4 +1,4 @@
-//! A throw-away PostgreSQL cluster on loopback.
+//! A temporary PostgreSQL cluster on loopback.
 
 use std::{
     io::Read,
@@ -14,32 +14,32 @@ use crate::{
     system,
 };
 
-/// How the cluster treats the disk.
+/// The durability settings of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// Fast: for tests.
+    /// No durability, for fast tests.
     None,
-    /// As PostgreSQL comes.
+    /// The defaults of PostgreSQL.
     Full,
-    /// The same but for its housekeeping, which would fall into one measurement and not the next.
+    /// The defaults without background maintenance, which would disturb some measurements and not others.
     Steady,
 }
 
-/// A running cluster; stopped and removed when dropped.
+/// A running cluster. Dropping it stops the server and deletes the data.
 pub struct Cluster {
     folder: PathBuf,
     server: Child,
     port: u16,
     durability: Durability,
-    /// Whether we are root, as which PostgreSQL does not run.
+    /// Whether this process runs as root. PostgreSQL refuses to.
     root: bool,
 }
 
-/// Clusters that this process has made.
+/// The number of clusters that this process has created.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 impl Cluster {
-    /// Makes and starts one. PostgreSQL does not run as root, so as root it runs as its own user.
+    /// Creates and starts a cluster. If this process is root, PostgreSQL runs as the user `postgres`.
     pub fn start(durability: Durability) -> Result<Self> {
         let bin = system::postgres_bin()?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -53,7 +53,7 @@ impl Cluster {
         let mut initdb = as_postgres(root, &bin.join("initdb"));
         initdb.args(["-U", "gatehouse", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]);
         if durability == Durability::None {
-            // Texts are ordered as people order them: what needs the order of code points has to say so.
+            // Use a linguistic collation, so that queries that need code point order have to request it.
             initdb.args(["--locale-provider=icu", "--icu-locale=en-US"]);
         }
         initdb.arg("-D");
@@ -68,7 +68,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Ends all of it without asking, as a power cut would.
+    /// Kills all processes, as a power failure would.
     pub fn kill(&mut self) {
         let parent = self.server.id();
         let children =
@@ -78,19 +78,19 @@ impl Cluster {
         let _ended = self.server.wait();
     }
 
-    /// Ends it as an operator does who does not wait for clients.
+    /// Stops the server without waiting for clients (fast shutdown).
     pub fn stop(&mut self) -> Result<()> {
         sh::run(Command::new("kill").args(["-INT", &self.server.id().to_string()]))?;
         self.server.wait().map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// Starts it again on the data that is there, and waits until it answers.
+    /// Restarts the server on the existing data and waits until it accepts connections.
     pub fn start_again(&mut self) -> Result<()> {
         let bin = system::postgres_bin()?;
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             self.server = spawn(self.durability, self.root, &self.folder, self.port)?;
-            // Processes that were killed hold its memory for a moment longer; then it ends at once.
+            // Killed processes hold the shared memory a moment longer. Until then the new server exits at once.
             match self.wait(&bin) {
                 Err(problem) if Instant::now() > deadline => return Err(problem),
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
@@ -99,23 +99,23 @@ impl Cluster {
         }
     }
 
-    /// Where it listens.
+    /// Returns the port that the server listens on.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// An address with the right to make databases.
+    /// Returns a URL of a role that may create databases.
     pub fn url(&self) -> String {
         format!("postgres://gatehouse@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// What the tests are told of it.
+    /// Returns the environment variables for the tests.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let root = self.folder.join(CERTIFICATE).display().to_string();
         vec![("TEST_POSTGRES_URL", self.url()), ("TEST_POSTGRES_ROOT", root)]
     }
 
-    /// The process id of the server.
+    /// Returns the process id of the server.
     pub fn pid(&self) -> u32 {
         self.server.id()
     }
@@ -144,7 +144,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // SIGQUIT: the data is thrown away, so it need not be written first.
+        // SIGQUIT: the data is deleted, so it does not have to be written first.
         let _gone = Command::new("kill").args(["-QUIT", &self.server.id().to_string()]).status();
         let _ended = self.server.wait();
         let _removed = std::fs::remove_dir_all(&self.folder);
@@ -154,7 +154,7 @@ impl Drop for Cluster {
 const CERTIFICATE: &str = "server.crt";
 const KEY: &str = "server.key";
 
-/// Makes a certificate for this machine, which is its own root.
+/// Creates a self-signed certificate for this machine.
 fn certificate(root: bool, folder: &Path) -> Result<()> {
     let mut openssl = as_postgres(root, Path::new("openssl"));
     openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
@@ -173,7 +173,7 @@ fn spawn(durability: Durability, root: bool, folder: &Path, port: u16) -> Result
         Durability::Full => {}
         Durability::Steady => {
             postgres.args(["-c", "autovacuum=off", "-c", "max_wal_size=16GB", "-c", "checkpoint_timeout=1h"]);
-            // As its documentation advises for a machine of a few gigabytes.
+            // The PostgreSQL documentation recommends this for a machine with a few gigabytes.
             postgres.args(["-c", "shared_buffers=1GB"]);
         }
         Durability::None => {
@@ -189,7 +189,7 @@ fn spawn(durability: Durability, root: bool, folder: &Path, port: u16) -> Result
     started.map_err(|error| format!("postgres does not start: {error}"))
 }
 
-/// A program of PostgreSQL, as the user it wants to be and ending when we do.
+/// Prepares a PostgreSQL program that runs as a permitted user and stops when this process ends.
 fn as_postgres(root: bool, program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "INT"]);
@@ -200,11 +200,11 @@ fn as_postgres(root: bool, program: &Path) -> Command {
     command
 }
 
-/// A port that nobody listens on and that the system gives to nobody, so that it can be listened on again.
+/// Returns a free port outside the ephemeral range, so that it can be reused after a restart.
 pub fn lasting_port() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + u16::try_from(std::process::id() % 8000).unwrap_or(0);
-    // From where the last one was found, as that may not be listened on yet.
+    // Continue after the last result, which may not be bound yet.
     let from = first.max(NEXT.load(Ordering::Relaxed));
     let free = (from..32_000).find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
     let port = free.ok_or("no free port")?;
@@ -212,7 +212,7 @@ pub fn lasting_port() -> Result<u16> {
     Ok(port)
 }
 
-/// `cargo xtask db`
+/// Runs `cargo xtask db`.
 pub fn serve() -> Result<()> {
     system::install(&system::TEST)?;
     let mut cluster = Cluster::start(Durability::None)?;

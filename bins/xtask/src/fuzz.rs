@@ -1,5 +1,5 @@
-//! libFuzzer on stable Rust: the coverage that it wants is a pass of LLVM, asked for by flags that are not
-//! tied to a nightly compiler.
+//! Runs libFuzzer on stable Rust. The coverage instrumentation is an LLVM pass, enabled by flags that do not require
+//! a nightly compiler.
 
 use xtask::sh::{self, Result, cargo};
 
@@ -7,12 +7,12 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions";
 
-/// What can be fed; the crates' `fuzz/Cargo.toml` list the same.
+/// The fuzz targets, as listed in the `fuzz/Cargo.toml` of the crates.
 pub(crate) const TARGETS: [&str; 9] =
     ["filter", "path", "patch", "token", "cidr", "proxies", "mds", "response", "metadata"];
 
-/// Feeds a target for some seconds. What it finds is left in the folder it names; new input goes to
-/// `target/fuzz`, not into the corpus that is checked in.
+/// Fuzzes a target for some seconds. libFuzzer prints where it writes failing input. New input goes to `target/fuzz`,
+/// not to the committed corpus.
 pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let package = match target {
@@ -30,7 +30,7 @@ pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
         .current_dir(&folder)
         .env("RUSTFLAGS", COVERAGE)
         .env("CARGO_TARGET_DIR", root.join("target/fuzz/build"))
-        // With a target of its own, programs that run while building are built without the flags.
+        // An explicit `--target` keeps build scripts and procedural macros free of these flags.
         .args(["run", "--release", "--target", &host()?, "--bin", target, "--"])
         .arg(&found)
         .arg(folder.join("corpus").join(target))
@@ -39,7 +39,7 @@ pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
     sh::run(&mut command)
 }
 
-/// The name that the compiler has for this machine.
+/// Returns the compiler's target triple for this machine.
 fn host() -> Result<String> {
     let said = sh::output(std::process::Command::new("rustc").arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));

@@ -1,4 +1,4 @@
-//! What the programs that start the server share: a throw-away PostgreSQL, the server itself, and other programs.
+//! Shared parts of the programs that start the server: a temporary PostgreSQL, the server, and external programs.
 
 pub mod cluster;
 pub mod python;

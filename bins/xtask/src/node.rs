@@ -1,4 +1,4 @@
-//! Tools from npm: pinned with hashes, installed once into `target/tools`.
+//! Tools from npm, pinned with hashes and installed once into `target/tools`.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -11,7 +11,7 @@ use xtask::{
     system,
 };
 
-/// A folder with the files of this one and the packages that its lock file lists.
+/// Returns a directory with copies of the files in `tool` and the packages in its lock file.
 pub(crate) fn environment(tool: &Path) -> Result<PathBuf> {
     system::install(&system::NODE)?;
     let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! Tools that others made, against the running server on both databases.
+//! Runs third-party tools against the server on both databases.
 
 use std::{path::Path, process::Command};
 
@@ -12,7 +12,7 @@ use xtask::{
 
 use crate::{clients, node, saml, webhooks};
 
-/// Checks that scim2-tester makes of what we say we have.
+/// The number of checks that scim2-tester runs for the supported features.
 const CHECKS: &str = "124";
 
 pub(crate) fn run(postgres: &str) -> Result<()> {
@@ -37,7 +37,7 @@ pub(crate) enum Tools {
     Saml,
 }
 
-/// These alone, or all of them on a PostgreSQL of their own.
+/// Runs the chosen tools, or all of them with a temporary PostgreSQL.
 pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
     match tools {
         Some(Tools::Clients) => within(clients::run),
@@ -47,7 +47,7 @@ pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
     }
 }
 
-/// In a folder that is gone afterwards.
+/// Runs a function with a temporary directory.
 fn within(run: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("gatehouse-outside-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -59,7 +59,7 @@ fn within(run: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
 fn on(database: &str, folder: &Path) -> Result<()> {
     let program = sh::root().join("target/debug/gatehouse");
     gatehouse(&program, database, &["migrate"])?;
-    // Each tool has a tenant of its own, so that none meets what another has made.
+    // Each tool gets its own tenant, so that tools do not see each other's data.
     let tokens = |tenant: &str| -> Result<[(String, String); 2]> {
         gatehouse(&program, database, &["tenant", "create", "--slug", tenant, "--name", tenant])?;
         let mint = || -> Result<(String, String)> {

@@ -1,10 +1,10 @@
-//! Programs of the workspace that have a package of their own: `bench` and `chaos`.
+//! Programs of the workspace in packages of their own: `bench` and `chaos`.
 
 use std::{env, ffi::OsStr, os::unix::process::CommandExt, process::Command};
 
 use xtask::sh::{Result, cargo};
 
-/// Builds one if it is not, and runs it with these words in the folder where we were started.
+/// Prepares a command that builds and runs a package with these arguments, in the current directory.
 pub(crate) fn command(package: &str, words: &[impl AsRef<OsStr>]) -> Result<Command> {
     let folder = env::current_dir().map_err(|error| error.to_string())?;
     let mut command = cargo();
@@ -13,7 +13,7 @@ pub(crate) fn command(package: &str, words: &[impl AsRef<OsStr>]) -> Result<Comm
     Ok(command)
 }
 
-/// The same in place of this process: Ctrl-C and the exit status are its own.
+/// Replaces this process by the program, which then handles Ctrl-C and sets the exit status.
 pub(crate) fn exec(package: &str, words: &[impl AsRef<OsStr>]) -> Result<()> {
     Err(format!("{package} does not start: {}", command(package, words)?.exec()))
 }

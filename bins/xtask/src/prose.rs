@@ -1,7 +1,7 @@
-//! Checks every text that somebody reads against the glossary, with textlint.
+//! Checks all readable texts against the glossary with textlint.
 //!
-//! Markdown and templates are checked as they are. From the API description, scripts and Rust files only the texts are
-//! checked: descriptions, comments and string literals, at the lines of the file they come from.
+//! Markdown and templates are checked whole. The API description contributes its descriptions, scripts and Rust files
+//! their comments and string literals, on the same lines as in the source.
 
 use std::{
     fs,
@@ -13,9 +13,9 @@ use xtask::sh::{self, Result};
 
 use crate::node;
 
-/// Folders whose files are checked, relative to the root of the checkout.
+/// The directories to check, relative to the root of the repository.
 const FOLDERS: [&str; 4] = ["docs", "crates", "bins", ".ci"];
-/// Texts that are not the project's own prose: programs of others, and lists of words.
+/// Directories to skip: third-party programs and word lists.
 const SKIPPED: [&str; 4] = ["node_modules", "target", "corpus", "prose"];
 
 pub(crate) fn run() -> Result<()> {
@@ -45,7 +45,7 @@ fn walk(folder: &Path, root: &Path, texts: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the texts of one file below `texts`, under the name of the file.
+/// Writes the texts of one file below `texts`, under its own name.
 fn collect(path: &Path, root: &Path, texts: &Path) -> Result<()> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let problem = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
@@ -68,7 +68,7 @@ fn collect(path: &Path, root: &Path, texts: &Path) -> Result<()> {
     fs::create_dir_all(folder).and_then(|()| fs::write(&target, text)).map_err(|error| problem(&error))
 }
 
-/// Collects the texts of an OpenAPI description.
+/// Collects the descriptions and summaries of an OpenAPI document.
 fn descriptions<'d>(value: &'d serde_json::Value, found: &mut Vec<&'d str>) {
     match value {
         serde_json::Value::Object(members) => {
@@ -84,7 +84,7 @@ fn descriptions<'d>(value: &'d serde_json::Value, found: &mut Vec<&'d str>) {
     }
 }
 
-/// Returns the comments and the string literals of a source file. Everything else becomes empty lines.
+/// Returns the comments and string literals of a source file. Everything else becomes empty lines.
 fn texts_of(source: &str, quotes: &[char]) -> String {
     let mut texts = String::new();
     let mut rest = source;
@@ -96,7 +96,7 @@ fn texts_of(source: &str, quotes: &[char]) -> String {
             end
         } else if let Some((start, text)) = raw_string(rest).filter(|_| !is_word) {
             texts.push_str(text);
-            // The quote and hashes that close it are as long as what opens it, without the `r`.
+            // The closing delimiter is as long as the opening one without the `r`.
             2 * start - 1 + text.len()
         } else if quotes.contains(&first) {
             let end = string_end(&rest[1..], first) + 1;
@@ -117,7 +117,7 @@ fn texts_of(source: &str, quotes: &[char]) -> String {
     texts
 }
 
-/// Returns the length of what opens a raw string at the start of `rest`, and its text.
+/// Returns the length of the delimiter that opens a raw string at the start of `rest`, and the string's text.
 fn raw_string(rest: &str) -> Option<(usize, &str)> {
     let hashes = rest.strip_prefix('r')?.bytes().take_while(|byte| *byte == b'#').count();
     let start = hashes + 2;

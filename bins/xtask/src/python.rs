@@ -1,4 +1,4 @@
-//! Tools from the Python package index: pinned with hashes, installed once into `target/tools`.
+//! Tools from the Python package index, pinned with hashes and installed once into `target/tools`.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -11,7 +11,7 @@ use crate::{
     system,
 };
 
-/// The `python` of an environment with what `{name}.txt` among the peers lists.
+/// Returns the `python` of an environment with the packages in `{name}.txt`.
 pub fn environment(name: &str) -> Result<PathBuf> {
     system::install(&system::PYTHON)?;
     let list = sh::peers().join(format!("{name}.txt"));

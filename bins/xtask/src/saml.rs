@@ -1,4 +1,4 @@
-//! Identity providers that others made: people sign in through them to a real server.
+//! Tests single sign-on through third-party identity providers on a real server.
 
 use std::{path::Path, process::Command};
 
@@ -10,7 +10,7 @@ use xtask::{
 
 use crate::node;
 
-/// On SQLite alone: what is signed, encrypted and believed has nothing to do with the database.
+/// Runs only on SQLite, because SAML does not depend on the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {
     system::install(&system::SAML)?;
     let simplesamlphp = system::unpacked("simplesamlphp", "1.19.*")?.join("usr/share/simplesamlphp");
@@ -22,11 +22,12 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let server = Server::start(serve(&program, &database, folder).env("GATEHOUSE_PASSWORD_COST", CHEAP))?;
 
     let mut node = Command::new("node");
-    // As the server calls itself on a loopback address.
+    // The base URL of a server on a loopback address uses `localhost`.
     let base = format!("http://{}", server.address).replace("127.0.0.1", "localhost");
     node.current_dir(check).arg("check.mjs").arg(base).arg(folder).arg(&root);
     node.env("PROGRAM", &program).env("SIMPLESAMLPHP", simplesamlphp);
-    // It makes tenants, people and providers itself: metadata is there only once who gives it runs.
+    // The script creates tenants, people and connections itself, because an identity provider's metadata is available
+    // only once it runs.
     node.env("GATEHOUSE_DATABASE_URL", &database).env("GATEHOUSE_DATA_DIR", folder);
     node.env("GATEHOUSE_MASTER_KEY", MASTER_KEY).env("GATEHOUSE_PASSWORD_COST", CHEAP);
     sh::run(&mut node)

@@ -1,4 +1,4 @@
-//! A program that says where it listens.
+//! Starts the server and other programs that print their address.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -10,17 +10,17 @@ use std::{
 
 use crate::sh::{self, Result};
 
-/// A running server; ended when dropped.
+/// A running server. Dropping it stops the process.
 pub struct Server {
     process: Child,
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: SocketAddr,
-    /// How long it took until it said so.
+    /// The time until it printed its address.
     pub started_in: Duration,
 }
 
 impl Server {
-    /// Starts it and waits for `listening on http://…`.
+    /// Starts the program and waits for `listening on http://…`.
     pub fn start(command: &mut Command) -> Result<Self> {
         let start = Instant::now();
         let mut process = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
@@ -34,13 +34,13 @@ impl Server {
         Ok(Self { process, address, started_in: start.elapsed() })
     }
 
-    /// Ends it without asking.
+    /// Kills the process.
     pub fn kill(mut self) {
         let _gone = self.process.kill();
         let _ended = self.process.wait();
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
@@ -56,25 +56,25 @@ impl Drop for Server {
     }
 }
 
-/// Runs the server's program to its end: what it printed.
+/// Runs the server's program to completion and returns its output.
 pub fn gatehouse(program: &Path, database: &str, words: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
     command.args(words).arg("--json").env("GATEHOUSE_DATABASE_URL", database);
     sh::output(command.env("GATEHOUSE_MASTER_KEY", MASTER_KEY))
 }
 
-/// The secret of its sessions.
+/// The secret of session cookies.
 pub const AUTH_SECRET: &str = "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi";
 
-/// What its keys are derived from.
+/// The master key.
 pub const MASTER_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-/// What a password costs to hash where that is not what is looked at.
+/// A cheap password cost, for runs that do not measure it.
 pub const CHEAP: &str = "64,1,1";
-/// What it costs by default.
+/// The default password cost.
 pub const USUAL: &str = "19456,2,1";
 
-/// Makes a person with a password, hashed at this cost.
+/// Creates a person with a password, hashed at this cost.
 pub fn person(
     program: &Path,
     database: &str,
@@ -96,7 +96,7 @@ pub fn person(
     if status.success() { Ok(()) } else { Err(format!("user create: {status}")) }
 }
 
-/// The server on a database, with secrets that everybody knows.
+/// Prepares the server on a database, with publicly known secrets.
 pub fn serve(program: &Path, database: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command
@@ -113,7 +113,7 @@ pub fn serve(program: &Path, database: &str, folder: &Path) -> Command {
     command
 }
 
-/// The text of a member of a flat JSON object.
+/// Returns a string member of a flat JSON object.
 pub fn member(json: &str, name: &str) -> Result<String> {
     let start = format!("\"{name}\":\"");
     let rest = json.split_once(&start).map(|(_, rest)| rest).ok_or(format!("no {name} in {json}"))?;

@@ -1,4 +1,4 @@
-//! Debian packages: what is missing is installed, and said.
+//! Installs missing Debian packages.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,13 +7,13 @@ use std::{
 
 use crate::sh::{self, Result};
 
-/// A package, and how to see that it is there.
+/// A package, and a check whether it is installed.
 pub struct Package {
     name: &'static str,
     there: fn() -> bool,
 }
 
-/// What the build needs: a C compiler for SQLite and ring; and libxmlsec1, with what reads its headers.
+/// Packages for the build: a C compiler for SQLite and ring, and libxmlsec1 with the tools that read its headers.
 pub const BUILD: [Package; 4] = [
     Package { name: "gcc libc6-dev", there: || sh::has("cc") },
     Package { name: "clang libclang-dev", there: has_clang },
@@ -21,7 +21,7 @@ pub const BUILD: [Package; 4] = [
     Package { name: "libxmlsec1-dev", there: has_xmlsec },
 ];
 
-/// What the tests need beside it.
+/// Additional packages for the tests.
 pub const TEST: [Package; 7] = [
     Package { name: "postgresql", there: || postgres_bin().is_ok() },
     Package { name: "procps", there: || sh::has("kill") },
@@ -32,19 +32,19 @@ pub const TEST: [Package; 7] = [
     Package { name: "strace", there: || sh::has("strace") },
 ];
 
-/// What tools from the Python package index need.
+/// Packages for tools from the Python package index.
 pub const PYTHON: [Package; 1] = [Package { name: "python3-venv", there: has_venv }];
 
-/// What looks at the pages.
+/// Packages for the browser tests.
 pub const BROWSER: [Package; 1] = [Package { name: "chromium", there: || sh::has("chromium") }];
 
-/// What tools from npm need.
+/// Packages for tools from npm.
 pub const NODE: [Package; 2] = [
     Package { name: "nodejs", there: || sh::has("node") },
     Package { name: "npm", there: || sh::has("npm") },
 ];
 
-/// What an identity provider in PHP needs.
+/// Packages for an identity provider in PHP.
 pub const SAML: [Package; 1] = [Package { name: "php-cli php-xml", there: has_php }];
 
 fn has_venv() -> bool {
@@ -59,7 +59,7 @@ fn has_xmlsec() -> bool {
     says_yes("pkg-config", &["--exists", "xmlsec1", "xmlsec1-openssl", "libxml-2.0", "openssl"])
 }
 
-/// The compiler, and its library, which bindgen looks for in these folders.
+/// Looks for the compiler and its library, which bindgen searches in these directories.
 fn has_clang() -> bool {
     let folders = ["/usr/lib", "/usr/lib64", "/usr/local/lib"];
     let told = std::env::var_os("LIBCLANG_PATH").is_some() || !cfg!(target_os = "linux");
@@ -81,7 +81,7 @@ fn says_yes(program: &str, words: &[&str]) -> bool {
     asked.is_ok_and(|status| status.success())
 }
 
-/// Installs what is missing.
+/// Installs the missing packages.
 pub fn install(packages: &[Package]) -> Result<()> {
     let missing: Vec<_> = packages.iter().filter(|package| !(package.there)()).collect();
     if missing.is_empty() {
@@ -101,8 +101,8 @@ pub fn install(packages: &[Package]) -> Result<()> {
     }
 }
 
-/// A folder of ours with the files of a package that is not installed, and nothing of what it depends on: so that who
-/// wants PHP alone gets no web server.
+/// Downloads a package and extracts its files without installing it or its dependencies. A PHP application then does
+/// not install a web server.
 pub fn unpacked(name: &str, version: &str) -> Result<PathBuf> {
     let folder = sh::root().join("target/tools").join(format!("{name}-{}", version.trim_end_matches(".*")));
     let done = folder.join("complete");
@@ -116,7 +116,7 @@ pub fn unpacked(name: &str, version: &str) -> Result<PathBuf> {
         if is_root()? {
             apt(&folder, &["update"])?;
         }
-        // Into a folder that the user as whom apt fetches otherwise may not write to.
+        // apt's default user may not write to this directory, so download as root.
         let here = ["-o", "APT::Sandbox::User=root", "download"];
         apt(&folder, &[&here[..], &[&format!("{name}={version}")]].concat())?;
         let files = std::fs::read_dir(&folder).map_err(|error| error.to_string())?;
@@ -138,7 +138,7 @@ fn apt(folder: &Path, arguments: &[&str]) -> Result<()> {
     sh::run(&mut command)
 }
 
-/// The folder with `initdb` and `postgres`, of the newest version installed.
+/// Returns the directory with `initdb` and `postgres` of the newest installed version.
 pub fn postgres_bin() -> Result<PathBuf> {
     let missing = || String::from("no PostgreSQL server: apt-get install postgresql");
     let versions = std::fs::read_dir("/usr/lib/postgresql").map_err(|_| missing())?;

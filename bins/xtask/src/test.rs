@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything CI checks. Each stage is timed; the summary names them.
+//! `cargo xtask test`: runs everything that CI checks and prints the duration of each stage.
 
 use std::{
     process::Command,
@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<()> {
     done
 }
 
-/// What is off unless asked for is tested too.
+/// Optional features are tested too.
 const OTLP: [&str; 2] = ["--features", "gatehouse/otlp"];
 
 /// How long each fuzz target runs on generated input.
@@ -53,15 +53,15 @@ fn all(stages: &mut Stages) -> Result<()> {
         command.args(["test", "--locked", "--workspace"]).args(OTLP).envs(cluster.variables());
         command
     };
-    // The compiler takes the whole machine: nothing that has to be in time runs beside it.
+    // The compiler uses the whole machine, so it does not run next to tests that depend on timing.
     stages.run("tests, doc tests", || {
-        // `cargo test -p` alone gives each fuzz target a moment.
+        // Set the duration of the fuzz targets. Plain `cargo test -p` runs them for 0.3 seconds.
         let mut command = test();
         command.args(["--no-fail-fast", "--", "--skip", COMPILER]).env("FUZZ_SECONDS", FUZZ_SECONDS);
         sh::run(&mut command)
     })?;
     stages.run("must not compile", || {
-        // It asks for the libraries as the tests above were built.
+        // Pass the arguments above, so that the libraries are not built again with others.
         let built = ["--workspace", OTLP[0], OTLP[1]].join(" ");
         sh::run(test().args(["--test", "compile_fail"]).env("CARGO_TEST_ARGUMENTS", built))
     })?;
@@ -71,7 +71,7 @@ fn all(stages: &mut Stages) -> Result<()> {
     stages.run("browser", browser::run)
 }
 
-/// Runs every `examples/*.rs` of the domain crates to its end.
+/// Runs every `examples/*.rs` of the domain crates to completion.
 fn examples() -> Result<()> {
     let crates = std::fs::read_dir(sh::root().join("crates")).map_err(|error| error.to_string())?;
     for package in crates.flatten() {
@@ -83,7 +83,7 @@ fn examples() -> Result<()> {
             else {
                 continue;
             };
-            // Instruments of the measurements, and what serves until it is told to end: a test does that.
+            // Skip benchmarks and servers. Tests run the servers.
             if ["floor", "seed", "decision_cost", "hashmap", "payroll", "receiver", "remote"]
                 .iter()
                 .any(|other| name == *other)
@@ -98,7 +98,7 @@ fn examples() -> Result<()> {
     Ok(())
 }
 
-/// What ran, for how long, and how it ended.
+/// The stages that ran, with duration and success.
 #[derive(Default)]
 struct Stages(Vec<(&'static str, Duration, bool)>);
 

@@ -1,4 +1,4 @@
-//! Receivers of webhooks beside a real server: those of the documentation, and what others made.
+//! Tests webhook receivers with a real server: those in the documentation, and third-party ones.
 
 use std::{path::Path, process::Command};
 
@@ -14,7 +14,7 @@ const TENANT: &str = "webhooks";
 const EMAIL: &str = "ada@webhooks.example";
 const PASSWORD: &str = "a password for receivers";
 
-/// On SQLite alone: what is sent and how it is signed has nothing to do with the database.
+/// Runs only on SQLite, because delivery and signatures do not depend on the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let program = root.join("target/debug/gatehouse");
@@ -30,7 +30,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
 
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_PASSWORD_COST", CHEAP);
-    // The receivers are on this machine, which tenants may not name otherwise.
+    // The receivers run on this machine, which tenants may not use as a target otherwise.
     command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
     let server = Server::start(&mut command)?;
 

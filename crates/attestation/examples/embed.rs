@@ -1,4 +1,4 @@
-//! A program that enrols security keys certified under FIPS 140 and one make beside them: no web, no database.
+//! A program that permits security keys certified under FIPS 140 and one other model. No web server or database.
 //!
 //! `cargo run -p attestation --example embed`
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     assert!(allowed.iter().any(|known| known.name == "Windows Hello (hardware, TPM)"));
 
-    // What only says that it is one of them is none.
+    // A claimed model without proof is refused.
     let Some(first) = allowed.first() else { return Err("the catalog has certified keys".into()) };
     let claimed = Candidate { proved: false, ..Candidate::for_model(first.aaguid) };
     assert_eq!(policy.decide(&claimed).reason(), Some(Reason::AllowlistNoMatch));

@@ -1,10 +1,10 @@
-//! What an authenticator says it is (WebAuthn Level 3, section 6.5.1).
+//! The identifier of an authenticator model (WebAuthn Level 3, section 6.5.1).
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-/// The identifier of a make of authenticators: 128 bits, written as a UUID (RFC 4122, section 3).
+/// The identifier of an authenticator model: 128 bits, written as a UUID (RFC 4122, section 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Aaguid(pub [u8; 16]);
 
@@ -27,18 +27,18 @@ impl utoipa::ToSchema for Aaguid {
     }
 }
 
-/// The text is not written as a UUID.
+/// The text is not a UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a UUID; write it like 73bb0cd4-e502-49b8-9c6f-b59445bf720b")]
 pub struct ParseAaguidError;
 
-/// Where the groups of hexadecimal digits end, in bytes.
+/// The ends of the groups of hexadecimal digits, in bytes.
 const GROUPS: [usize; 5] = [4, 6, 8, 10, 16];
 
 impl FromStr for Aaguid {
     type Err = ParseAaguidError;
 
-    /// In groups of 8, 4, 4, 4 and 12 hexadecimal digits, in any case of letters; no other form.
+    /// Parses groups of 8, 4, 4, 4 and 12 hexadecimal digits in either case. Accepts no other form.
     fn from_str(text: &str) -> Result<Self, ParseAaguidError> {
         let mut bytes = [0; 16];
         let mut digits = text.bytes();

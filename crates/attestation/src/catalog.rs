@@ -1,4 +1,4 @@
-//! Makes of authenticators that are known: a table in this crate, `catalog.tsv`, with where each line is from.
+//! The catalog of known authenticator models: a table in this crate, `catalog.tsv`, with the sources of each line.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -23,10 +23,10 @@ pub enum Group {
 }
 
 impl Group {
-    /// All of them.
+    /// All groups.
     pub const ALL: [Self; 4] = [Self::FipsHardware, Self::Hardware, Self::Platform, Self::Synced];
 
-    /// Its name on the wire.
+    /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FipsHardware => "FIPS_HARDWARE",
@@ -37,16 +37,16 @@ impl Group {
     }
 }
 
-/// A make that is known.
+/// A known authenticator model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Authenticator {
-    /// What it says it is.
+    /// The identifier of the model.
     pub aaguid: Aaguid,
-    /// What it is called.
+    /// The name of the model.
     pub name: &'static str,
-    /// Who makes it.
+    /// The manufacturer.
     pub vendor: &'static str,
-    /// What kind it is.
+    /// The group that the model belongs to.
     pub group: Group,
 }
 
@@ -58,7 +58,7 @@ static CATALOG: LazyLock<Vec<Authenticator>> =
 static PLACES: LazyLock<BTreeMap<Aaguid, usize>> =
     LazyLock::new(|| (0..).zip(catalog()).map(|(place, known)| (known.aaguid, place)).collect());
 
-/// A line of the table: `aaguid group vendor name firmware sources doubt`, separated by tabs.
+/// Parses a line of the table: `aaguid group vendor name firmware sources doubt`, separated by tabs.
 fn read(line: &'static str) -> Option<Authenticator> {
     let mut columns = line.split('\t');
     let aaguid = columns.next()?.parse().ok()?;
@@ -68,12 +68,12 @@ fn read(line: &'static str) -> Option<Authenticator> {
     Some(Authenticator { aaguid, name, vendor, group })
 }
 
-/// All makes that are known, by group, vendor and name.
+/// Returns all known models, ordered by group, vendor and name.
 pub fn catalog() -> &'static [Authenticator] {
     &CATALOG
 }
 
-/// The make with this identifier.
+/// Returns the model with this identifier.
 pub fn find(aaguid: Aaguid) -> Option<&'static Authenticator> {
     PLACES.get(&aaguid).and_then(|place| catalog().get(*place))
 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_read_and_says_where_it_is_from() {
+    fn every_line_is_valid_and_names_its_sources() {
         assert_eq!(catalog().len(), TABLE.lines().count() - 1, "a line that is not understood is missing");
         assert_eq!(PLACES.len(), catalog().len(), "an identifier stands for one make");
         assert!(catalog().len() > 150);

@@ -1,20 +1,20 @@
-//! Changing a policy.
+//! Changes to a policy.
 
 use crate::{error::Error, policy::Policy, store::AttestationPolicyStore};
 
-/// Makes that one policy names at most.
+/// Maximum number of models that a policy names.
 pub const MAX_MODELS: usize = 1_000;
 
-/// What a change has come to.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedPolicy {
-    /// The policy as it is now, each group and make named once and in order.
+    /// The stored policy, with groups and models sorted and without duplicates.
     pub policy: Policy,
-    /// Names of the settings that are others than before; none: nothing was written.
+    /// The names of the changed settings. If empty, nothing was written.
     pub settings: Vec<&'static str>,
 }
 
-/// Sets a policy.
+/// Stores a policy if it differs from the current one.
 pub async fn set(store: &mut dyn AttestationPolicyStore, policy: Policy) -> Result<ChangedPolicy, Error> {
     let policy = policy.in_order();
     if policy.allowed_aaguids.len() > MAX_MODELS {

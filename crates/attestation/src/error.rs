@@ -1,16 +1,16 @@
-//! Why a policy stays as it is.
+//! The reasons for refusing a change to a policy.
 
 use kernel::StoreError;
 
 use crate::change::MAX_MODELS;
 
-/// Why a policy stays as it is.
+/// The reason why a policy was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It names more makes than may be.
+    /// The policy names too many models.
     #[error("{MAX_MODELS} makes at most")]
     TooMany,
-    /// What is stored could not be read or written.
+    /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -1,8 +1,8 @@
 //! Attestation policy: which authenticators may be enrolled as passkeys.
 //!
-//! What an authenticator is, it says by its [`Aaguid`]. The [catalog](catalog()) knows makes by theirs, in four groups; a
-//! [`Policy`] names groups and single makes, and [decides](Policy::decide) about one: without I/O, always. The same
-//! function answers who wants to know beforehand and who enrols.
+//! An authenticator reports its model by its [`Aaguid`]. The [catalog](catalog()) knows models in four groups. A
+//! [`Policy`] names groups and single models, and [decides](Policy::decide) about one without I/O. Enrolments and
+//! previews use the same function.
 //!
 //! ```
 //! use attestation::{Candidate, Group, Mode, Policy, Reason};
@@ -16,10 +16,10 @@
 //! # Ok::<(), attestation::ParseAaguidError>(())
 //! ```
 //!
-//! An AAGUID is the authenticator's own word until its attestation is verified: [`Candidate::proved`] says whether it was.
-//! [`Roots`] are the certificates that may prove a make, from the FIDO Alliance's [metadata](mds) or from files.
+//! An AAGUID is only a claim until an attestation verifies it: see [`Candidate::proved`]. [`Roots`] are the
+//! certificates that can prove a model, from the FIDO Alliance's [metadata](mds) or from files.
 //!
-//! `examples/embed.rs` is a program that decides with it; nothing here knows of HTTP or databases.
+//! `examples/embed.rs` is a program that decides with this crate. The crate does not depend on HTTP or databases.
 
 mod aaguid;
 mod catalog;

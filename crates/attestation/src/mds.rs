@@ -1,9 +1,9 @@
-//! The FIDO Alliance's metadata of authenticators (FIDO Metadata Service 3.x): which certificates prove which make,
-//! and which makes are known to be broken.
+//! The FIDO Alliance's authenticator metadata (FIDO Metadata Service 3.x): which certificates prove which model, and
+//! which models are known to be broken.
 //!
-//! An operator fetches the document and puts it beside the server; here it is verified without a network. It is a JWS
-//! (RFC 7515) with the chain of its signer in the header. What is read of it is little, and one entry that cannot be
-//! read takes away nothing but itself: new kinds of status and new members appear with every revision of the format.
+//! An operator downloads the document, and this module verifies it without network access. It is a JWS (RFC 7515)
+//! with the signer's certificate chain in the header. The parser reads few members and skips entries that it cannot
+//! read, because every revision of the format adds statuses and members.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,18 +16,18 @@ use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert, ring as chains};
 
 use crate::Aaguid;
 
-/// Certificates in a header at most.
+/// Maximum number of certificates in the header.
 const MAX_CHAIN: usize = 8;
 
-/// The root that the FIDO Alliance names for its metadata, in PEM: GlobalSign R3, until March 2029.
+/// The root certificate that the FIDO Alliance names for its metadata, in PEM: GlobalSign R3, valid until March 2029.
 pub const FIDO_ROOT: &[u8] = include_bytes!("../fido-root.pem");
-/// The name of its service, which has to stand in the certificate of the signer.
+/// The host name that the signer's certificate has to contain.
 pub const FIDO_NAME: &str = "mds.fidoalliance.org";
-/// Why a make is broken whose entry could not be read: what stands in it may be just that.
+/// The status of a model with an unreadable entry. It counts as broken, because the entry may say exactly that.
 const UNREADABLE: &str = "UNREADABLE";
 
-/// What is said of makes whose word proves nothing any more: their keys are known to others, who holds them need not
-/// be the person, or they are no longer certified.
+/// Statuses after which an attestation proves nothing: the keys are compromised, user verification can be bypassed,
+/// or the certification was revoked.
 const BROKEN: [&str; 5] = [
     "ATTESTATION_KEY_COMPROMISE",
     "USER_VERIFICATION_BYPASS",
@@ -36,75 +36,75 @@ const BROKEN: [&str; 5] = [
     "REVOKED",
 ];
 
-/// What of the document is of use.
+/// The relevant contents of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
-    /// Which edition it is: counts up.
+    /// The serial number of the document, which increases with each edition.
     pub number: u64,
-    /// The day by which there is a newer one, `YYYY-MM-DD`.
+    /// The day by which a newer edition appears, `YYYY-MM-DD`.
     pub next_update: String,
-    /// What is said of each make.
+    /// The metadata of each model.
     pub makes: BTreeMap<Aaguid, AuthenticatorModel>,
-    /// Entries that could not be read.
+    /// Number of entries that could not be read.
     pub unread: usize,
 }
 
-/// What is said of a make.
+/// The metadata of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuthenticatorModel {
-    /// What it is called.
+    /// The name of the model.
     pub description: Option<String>,
-    /// The certificates, in DER, one of which has signed or is that of its attestation.
+    /// The trusted certificates in DER. One of them has to have signed the attestation certificate, or to be it.
     pub roots: Vec<Vec<u8>>,
-    /// Why its word proves nothing any more.
+    /// The status because of which an attestation proves nothing.
     pub broken: Option<String>,
 }
 
-/// Who has to have signed the document.
+/// The expected signer of the document.
 #[derive(Debug, Clone)]
 pub struct Signer {
     root: CertificateDer<'static>,
     name: Option<String>,
 }
 
-/// Why a document is not believed.
+/// The reason for refusing a document.
 #[derive(Debug, thiserror::Error)]
 pub enum MdsError {
-    /// Not three parts in base64url, or the header says no more than that.
+    /// The document does not consist of three base64url parts, or its header is incomplete.
     #[error("it is not a signed document: {0}")]
     Malformed(&'static str),
-    /// Signed in a way that is not known here.
+    /// The signature algorithm is not supported.
     #[error("it is signed with {0:?}, where RS256 and ES256 are known")]
     Algorithm(String),
-    /// The signer's certificate does not lead to the root, is not of now, or is for something else.
+    /// The signer's certificate does not chain to the root, is not valid now, or has the wrong name or usage.
     #[error("its signer is not trusted: {0}")]
     Signer(#[source] webpki::Error),
-    /// The signature is not of this document.
+    /// The signature does not match the document.
     #[error("its signature is not of this document")]
     Signature,
-    /// What is signed is no metadata.
+    /// The payload is not metadata.
     #[error("it is signed and not understood: {0}")]
     Payload(#[source] serde_json::Error),
-    /// The file of the root holds no certificate.
+    /// The root file contains no valid certificate.
     #[error("no certificate that could be a root: {0}")]
     Root(String),
 }
 
 impl Signer {
-    /// The FIDO Alliance: the name of its service, certified by the public authority that it names as its root. That
-    /// authority certifies others as well, so the name counts.
+    /// Returns the FIDO Alliance as the signer: its host name, certified by the public authority that it names as its
+    /// root. That authority certifies others too, so the name is checked.
     pub fn fido() -> Result<Self, MdsError> {
         Self::new(FIDO_ROOT, Some(FIDO_NAME))
     }
 
-    /// Whoever a root, in PEM, has certified: under this name, or under any.
+    /// Creates a signer that a root in PEM has certified, under this name or, if `None`, under any.
     pub fn new(root: &[u8], name: Option<&str>) -> Result<Self, MdsError> {
         let root = CertificateDer::from_pem_slice(root).map_err(|error| MdsError::Root(error.to_string()))?;
         anchor_from_trusted_cert(&root).map_err(|error| MdsError::Root(error.to_string()))?;
         Ok(Self { root, name: name.map(str::to_owned) })
     }
 
-    /// Whether this chain, the signer's own certificate first, leads to the root now.
+    /// Verifies that a chain, with the signer's certificate first, leads to the root at this time.
     fn certifies(&self, chain: &[CertificateDer<'_>], now: Timestamp) -> Result<(), MdsError> {
         let [own, others @ ..] = chain else {
             return Err(MdsError::Malformed("no certificate of its signer"));
@@ -161,7 +161,7 @@ enum Lenient {
     Other(IgnoredAny),
 }
 
-/// An entry of which can be read what it is about.
+/// An entry of which only the AAGUID is readable.
 #[derive(Deserialize)]
 struct UnusableEntry {
     aaguid: Aaguid,
@@ -170,7 +170,7 @@ struct UnusableEntry {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
-    /// Absent where the authenticator is of an older protocol.
+    /// Absent for authenticators with an older protocol.
     aaguid: Option<Aaguid>,
     metadata_statement: Option<Statement>,
     #[serde(default)]
@@ -190,7 +190,7 @@ struct Report {
     status: String,
 }
 
-/// Reads a document that a signer has signed, at a moment.
+/// Verifies a document as of `now` and parses it.
 pub fn read(document: &[u8], signer: &Signer, now: Timestamp) -> Result<Metadata, MdsError> {
     let document = document.trim_ascii();
     let dot = |from: &[u8]| from.iter().rposition(|byte| *byte == b'.');
@@ -224,13 +224,13 @@ pub fn read(document: &[u8], signer: &Signer, now: Timestamp) -> Result<Metadata
     understand(&part(payload)?)
 }
 
-/// What stands before and behind a dot.
+/// Splits a text at a dot, which is in neither part.
 fn split(text: &[u8], dot: usize) -> (&[u8], &[u8]) {
     let (before, behind) = text.split_at(dot);
     (before, behind.get(1..).unwrap_or_default())
 }
 
-/// Reads what was signed.
+/// Parses the signed payload.
 pub(crate) fn understand(payload: &[u8]) -> Result<Metadata, MdsError> {
     let Payload { no, next_update, entries } = serde_json::from_slice(payload).map_err(MdsError::Payload)?;
     let mut metadata = Metadata { number: no, next_update, makes: BTreeMap::new(), unread: 0 };
@@ -260,7 +260,7 @@ pub(crate) fn understand(payload: &[u8]) -> Result<Metadata, MdsError> {
     Ok(metadata)
 }
 
-/// A certificate in base64, which some makers break into lines.
+/// Decodes a certificate in base64, ignoring line breaks.
 fn certificate(text: &str) -> Option<Vec<u8>> {
     let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let der = BASE64.decode(&text).ok()?;
@@ -268,13 +268,13 @@ fn certificate(text: &str) -> Option<Vec<u8>> {
 }
 
 impl Metadata {
-    /// Whether there has to be a newer one.
+    /// Whether a newer edition should have appeared.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         is_over(&self.next_update, now)
     }
 }
 
-/// Whether a day, `YYYY-MM-DD`, is over.
+/// Whether the day `YYYY-MM-DD` is in the past.
 pub fn is_over(day: &str, now: Timestamp) -> bool {
     now.to_string().get(..10).is_some_and(|today| today > day)
 }

@@ -1,11 +1,11 @@
-//! Storage in memory, for tests and for programs without a database.
+//! In-memory storage for tests and programs without a database.
 
 use async_trait::async_trait;
 use kernel::StoreResult;
 
 use crate::{policy::Policy, store::AttestationPolicyStore};
 
-/// A policy stores itself. A mutex around it keeps concurrent changes apart.
+/// A policy stores itself. A mutex around it serializes changes.
 #[async_trait]
 impl AttestationPolicyStore for Policy {
     async fn attestation_policy(&mut self) -> StoreResult<Policy> {

@@ -1,4 +1,4 @@
-//! What a tenant has set, and the decision.
+//! The attestation policy of a tenant, and the decision.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,21 +38,21 @@ pub struct Policy {
     pub require_verified_attestation: bool,
 }
 
-/// An authenticator that is asked about.
+/// An authenticator that a policy decides about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// What it says it is.
+    /// The model that the authenticator reports.
     pub aaguid: Aaguid,
-    /// Whether it is built into a device; `None`: as the catalog has it, else not.
+    /// Whether it is built into a device. `None`: as in the catalog, otherwise no.
     pub is_platform: Option<bool>,
-    /// Whether it can be copied to other devices; `None`: as the catalog has it, else not.
+    /// Whether its passkeys can be copied to other devices. `None`: as in the catalog, otherwise no.
     pub backup_eligible: Option<bool>,
-    /// Whether what it says it is was proved by its attestation.
+    /// Whether an attestation has proved the model.
     pub proved: bool,
 }
 
 impl Candidate {
-    /// What is known of a make by the catalog, and taken as proved.
+    /// Creates a candidate with the properties in the catalog and a proved model.
     pub fn for_model(aaguid: Aaguid) -> Self {
         Self { aaguid, is_platform: None, backup_eligible: None, proved: true }
     }
@@ -75,18 +75,18 @@ pub enum Reason {
 /// The decision about one authenticator, with all reasons against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// All that speaks against it, in order; nothing: it may be enrolled.
+    /// All reasons against it, in order. If empty, it may be enrolled.
     pub reasons: Vec<Reason>,
-    /// What the catalog knows of it.
+    /// The model in the catalog, if it is known.
     pub authenticator: Option<&'static Authenticator>,
 }
 
 impl Reason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 3] =
         [Self::AllowlistNoMatch, Self::SyncedPasskeyDenied, Self::PlatformAuthenticatorDenied];
 
-    /// Its name on the wire.
+    /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AllowlistNoMatch => "ALLOWLIST_NO_MATCH",
@@ -97,19 +97,19 @@ impl Reason {
 }
 
 impl Verdict {
-    /// Whether it may be enrolled.
+    /// Whether the authenticator may be enrolled.
     pub fn is_allowed(&self) -> bool {
         self.reasons.is_empty()
     }
 
-    /// The first that speaks against it.
+    /// Returns the first reason against it.
     pub fn reason(&self) -> Option<Reason> {
         self.reasons.first().copied()
     }
 }
 
 impl Policy {
-    /// The same with each group and make named once and in order.
+    /// Sorts groups and models and removes duplicates.
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.allowed_groups.sort_unstable();
@@ -119,7 +119,7 @@ impl Policy {
         self
     }
 
-    /// Names of the settings that are others than before, as on the wire.
+    /// Returns the names of the settings that differ from `before`, as in the API.
     pub fn changed_from(&self, before: &Self) -> Vec<&'static str> {
         let settings = [
             ("mode", self.mode != before.mode),
@@ -138,7 +138,7 @@ impl Policy {
         settings.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
     }
 
-    /// Whether an authenticator may be enrolled.
+    /// Decides whether an authenticator may be enrolled.
     pub fn decide(&self, asked: &Candidate) -> Verdict {
         let authenticator = find(asked.aaguid);
         if self.mode == Mode::Off {

@@ -1,4 +1,4 @@
-//! The certificates that may prove what an authenticator says it is.
+//! The certificates that can prove an authenticator model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use rustls_pki_types::{CertificateDer, pem::PemObject};
 
 use crate::{Aaguid, mds::Metadata};
 
-/// Certificates, in DER, by the makes that they prove.
+/// Certificates in DER, by the models that they prove.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roots {
     by_make: BTreeMap<Aaguid, Vec<Vec<u8>>>,
@@ -14,22 +14,22 @@ pub struct Roots {
     broken: BTreeSet<Aaguid>,
 }
 
-/// A file holds no certificates.
+/// The reason why a certificate file was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// None at all.
+    /// The file contains no certificate.
     #[error("there is no certificate in it")]
     Empty,
-    /// The file is neither a certificate nor a list of them in PEM.
+    /// The file is not valid PEM.
     #[error("it is not PEM: {0}")]
     Pem(String),
-    /// What is in it is no certificate.
+    /// A PEM block does not contain a certificate.
     #[error("what is in it is no certificate")]
     Certificate,
 }
 
 impl Roots {
-    /// Takes over what the FIDO Alliance says. What it says is broken is not proved by anybody.
+    /// Adds the certificates of the FIDO Alliance's metadata. Nothing proves a model that it reports as broken.
     pub fn add_metadata(&mut self, metadata: &Metadata) {
         for (aaguid, make) in &metadata.makes {
             if make.broken.is_some() {
@@ -40,8 +40,8 @@ impl Roots {
         }
     }
 
-    /// Takes over the certificates of a file in PEM: `name` is that of the file without its ending. One that is called
-    /// by a make proves that make alone; any other proves whatever an authenticator that it leads to says it is.
+    /// Adds the certificates of a PEM file. If `name`, the file name without extension, is an AAGUID, they prove only
+    /// that model. Otherwise they prove any model.
     pub fn add_file(&mut self, name: &str, pem: &[u8]) -> Result<(), FileError> {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         let found = found.map_err(|error| FileError::Pem(error.to_string()))?;
@@ -59,24 +59,25 @@ impl Roots {
         Ok(())
     }
 
-    /// The certificates one of which has to have signed the attestation of this make, or to be it.
+    /// Returns the trusted certificates of this model. One of them has to have signed the attestation certificate, or
+    /// to be it.
     pub fn of(&self, aaguid: Aaguid) -> impl Iterator<Item = &[u8]> {
         let of_make = self.by_make.get(&aaguid).into_iter().flatten();
         let broken = self.broken.contains(&aaguid);
         of_make.chain(&self.of_all).map(Vec::as_slice).filter(move |_| !broken)
     }
 
-    /// Whether nothing can be proved.
+    /// Whether there are no certificates.
     pub fn is_empty(&self) -> bool {
         self.by_make.is_empty() && self.of_all.is_empty()
     }
 
-    /// How many makes can be proved by certificates of their own.
+    /// Returns the number of models with their own certificates.
     pub fn provable_models(&self) -> usize {
         self.by_make.keys().filter(|make| !self.broken.contains(make)).count()
     }
 
-    /// How many certificates prove any make that is not broken.
+    /// Returns the number of certificates that prove any model that is not broken.
     pub fn of_any(&self) -> usize {
         self.of_all.len()
     }

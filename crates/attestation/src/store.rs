@@ -8,7 +8,7 @@ use crate::Policy;
 /// Storage of one tenant's policy, within one unit of work.
 #[async_trait]
 pub trait AttestationPolicyStore: Send {
-    /// Returns the tenant's policy, or the default where none was set.
+    /// Returns the tenant's policy, or the default if none is stored.
     async fn attestation_policy(&mut self) -> StoreResult<Policy>;
     /// Returns the tenant's policy and locks it until the end of the unit of work.
     async fn attestation_policy_to_change(&mut self) -> StoreResult<Policy>;

@@ -1,9 +1,9 @@
-//! Changing a policy.
+//! Changes to a policy.
 
 use attestation::{Aaguid, Error, Group, MAX_MODELS, Mode, Policy, set};
 
 #[tokio::test]
-async fn a_change_is_kept_in_order_and_named() {
+async fn change_is_stored_sorted_and_lists_changed_settings() {
     let mut kept = Policy::default();
     let wanted = Policy {
         mode: Mode::Allowlist,
@@ -17,7 +17,7 @@ async fn a_change_is_kept_in_order_and_named() {
     assert_eq!(kept, changed.policy);
     assert_eq!(kept.allowed_groups, [Group::FipsHardware, Group::Synced]);
     assert_eq!(kept.allowed_aaguids, [Aaguid([1; 16]), Aaguid([2; 16])]);
-    // The same in another order is the same.
+    // The order does not matter.
     assert!(set(&mut kept, wanted).await.unwrap().settings.is_empty());
     let other = Policy { allow_synced_passkeys: true, allow_platform_authenticators: true, ..kept.clone() };
     let changed = set(&mut kept, other).await.unwrap();
@@ -25,7 +25,7 @@ async fn a_change_is_kept_in_order_and_named() {
 }
 
 #[tokio::test]
-async fn it_names_so_many_makes_and_no_more() {
+async fn too_many_models_are_refused() {
     let policy_with = |count: usize| {
         let make = |number: usize| {
             let mut bytes = [0; 16];

@@ -1,4 +1,4 @@
-//! The decision, in all its cases.
+//! The decision in all its cases, and the text forms of its types.
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use attestation::{Aaguid, Candidate, Group, Mode, Policy, Reason, catalog, find};
@@ -85,7 +85,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_not_written_as_a_uuid_is_none() {
+fn malformed_aaguids_are_refused() {
     for text in [
         "",
         "73bb0cd4e50249b89c6fb59445bf720b",
@@ -103,7 +103,7 @@ fn what_is_not_written_as_a_uuid_is_none() {
 }
 
 #[test]
-fn a_policy_is_whole_and_has_no_more() {
+fn policy_with_missing_or_unknown_members_is_refused() {
     let whole = serde_json::json!({
         "mode": "ALLOWLIST",
         "allowedGroups": ["FIPS_HARDWARE"],

@@ -1,4 +1,4 @@
-//! The FIDO Alliance's metadata: whom it is believed from, and what is read of it.
+//! Verification and parsing of the FIDO Alliance's metadata.
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use std::{
@@ -33,7 +33,7 @@ fn aaguid(first: u8) -> Aaguid {
     Aaguid(bytes)
 }
 
-/// The certificate of a root in PEM as the entries have it.
+/// Returns the base64 of a PEM certificate, as entries contain it.
 fn in_base64(pem: &str) -> String {
     pem.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n")
 }
@@ -42,7 +42,7 @@ fn document(entries: &Value) -> Value {
     json!({ "legalHeader": "…", "no": 12, "nextUpdate": "2026-12-01", "entries": entries })
 }
 
-/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+/// How long generated input runs: `FUZZ_SECONDS`, or 0.3 seconds.
 fn fuzz_time() -> Duration {
     let seconds =
         std::env::var_os("FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0.3);
@@ -50,7 +50,7 @@ fn fuzz_time() -> Duration {
 }
 
 #[test]
-fn what_the_signer_says_is_read_and_the_rest_is_passed_over() {
+fn signed_entries_are_read_and_unknown_ones_are_skipped() {
     let authority = Authority::new(NAME).unwrap();
     let root = in_base64(authority.root());
     let entry = |first: u8, statuses: &[&str]| {
@@ -93,7 +93,7 @@ fn what_the_signer_says_is_read_and_the_rest_is_passed_over() {
     roots.add_metadata(&metadata);
     let proves = |roots: &Roots| (1..=5).map(|first| roots.of(aaguid(first)).count()).collect::<Vec<_>>();
     assert_eq!(proves(&roots), [1, 0, 0, 0, 0]);
-    // A file named by a make proves that one; another file proves all but what is broken.
+    // A file named by an AAGUID proves that model. Another file proves all models that are not broken.
     roots.add_file(&aaguid(4).to_string(), authority.root().as_bytes()).unwrap();
     assert_eq!(proves(&roots), [1, 0, 0, 1, 0]);
     roots.add_file("makers", authority.root().as_bytes()).unwrap();
@@ -108,7 +108,7 @@ fn what_the_signer_says_is_read_and_the_rest_is_passed_over() {
 }
 
 #[test]
-fn rs256_is_believed_as_well() {
+fn rs256_signature_is_accepted() {
     let signer = Signer::new(include_bytes!("data/rs256-root.pem"), Some(NAME)).unwrap();
     let metadata = read(include_bytes!("data/rs256.jwt"), &signer, now()).unwrap();
     let yubikey: Aaguid = "73bb0cd4-e502-49b8-9c6f-b59445bf720b".parse().unwrap();
@@ -116,13 +116,13 @@ fn rs256_is_believed_as_well() {
 }
 
 #[test]
-fn nobody_else_is_believed() {
+fn other_signers_are_refused() {
     let authority = Authority::new(NAME).unwrap();
     let payload = document(&json!([]));
     let signed = authority.sign(&payload).unwrap();
     let own = Signer::new(authority.root().as_bytes(), Some(NAME)).unwrap();
     assert!(read(signed.as_bytes(), &own, now()).is_ok());
-    // Another root, the built-in one, another name under the same root.
+    // Another root, the built-in one, and another name under the same root.
     let other = Authority::new(NAME).unwrap();
     let others = [
         Signer::new(other.root().as_bytes(), None).unwrap(),
@@ -132,7 +132,7 @@ fn nobody_else_is_believed() {
     for signer in others {
         assert!(matches!(read(signed.as_bytes(), &signer, now()), Err(MdsError::Signer(_))), "{signer:?}");
     }
-    // A certificate that has ended.
+    // An expired certificate.
     let mut params = CertificateParams::new(vec![NAME.to_owned()]).unwrap();
     params.not_after = date_time_ymd(2026, 11, 1);
     let ended = Authority::certifying(params).unwrap();
@@ -144,7 +144,7 @@ fn nobody_else_is_believed() {
 }
 
 #[test]
-fn what_was_changed_is_not_believed() {
+fn changed_documents_are_refused() {
     let authority = Authority::new(NAME).unwrap();
     let signer = Signer::new(authority.root().as_bytes(), None).unwrap();
     let signed = authority.sign(&document(&json!([]))).unwrap();
@@ -176,7 +176,8 @@ fn what_was_changed_is_not_believed() {
     }
     let signed = authority.sign(&json!({ "no": "seven" })).unwrap();
     assert!(matches!(read(signed.as_bytes(), &signer, now()), Err(MdsError::Payload(_))));
-    // Every part, with one letter of it another: the last letter of a part may carry no bits.
+    // Change one character of any part. Trailing bits of a base64url part may be unused, so the decoder has to be
+    // strict.
     let signed = authority.sign(&document(&json!([]))).unwrap();
     proptest!(|(at in 0..signed.len(), letter in "[A-Za-z0-9_-]")| {
         let mut other = signed.clone();
@@ -186,7 +187,7 @@ fn what_was_changed_is_not_believed() {
 }
 
 #[test]
-fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
+fn corpus_and_its_mutations_satisfy_the_fuzz_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/mds");
     let mut corpus: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();

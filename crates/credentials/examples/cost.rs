@@ -1,4 +1,4 @@
-//! What it costs to compare a password, and nothing else: `cost [TIMES]`. `cargo xtask bench auth` measures it.
+//! Compares a password the given number of times: `cost [TIMES]`. `cargo xtask bench auth` measures its cost.
 
 use credentials::{Cost, Passwords, Salt, StoredPassword};
 use kernel::{Secret, SystemEnv, TenantId};

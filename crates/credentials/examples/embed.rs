@@ -1,4 +1,4 @@
-//! Passwords, codes and limits inside a service of your own.
+//! Passwords, TOTP codes and rate limits inside your own service.
 //!
 //! `cargo run -p credentials --example embed`
 
@@ -12,7 +12,7 @@ use credentials::{
 };
 use kernel::{Env, Secret, StoreResult, SystemEnv, TenantId, Timestamp};
 
-/// Attempts in a map.
+/// Stores attempts in a map.
 #[derive(Default)]
 struct Attempts(BTreeMap<AttemptKey, Vec<i64>>);
 
@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("kept as {}…", hash.chars().take(30).collect::<String>());
     let stored = [StoredPassword { tenant, hash }];
 
-    // An attempt is taken before it is evaluated.
+    // Count the attempt before evaluating it.
     let mut store = Attempts::default();
     let mut evaluated = 0;
     while attempts::take(&mut store, attempts::password("ada", "203.0.113.1"), env.now()).await?

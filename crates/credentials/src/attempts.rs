@@ -1,8 +1,7 @@
-//! Limits of attempts: sliding, and exact under parallel requests and over instances.
+//! Rate limits for attempts: sliding windows, exact under parallel requests and across instances.
 //!
-//! An attempt is taken from all its limits at once, in one transaction, before it is evaluated; one that is
-//! refused is not evaluated and does not count. What is kept of it has no personal value in it: a limit's
-//! key is a hash.
+//! An attempt counts against all its limits in one transaction, before it is evaluated. A refused attempt is neither
+//! evaluated nor counted. Limits are stored under a hash, so the rows contain no personal data.
 
 use crate::store::AttemptStore;
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,7 +11,7 @@ use ring::digest;
 
 const MINUTE: i64 = 60_000;
 
-/// What an attempt is counted under.
+/// The key under which attempts are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttemptKey([u8; 32]);
 
@@ -24,24 +23,24 @@ impl AttemptKey {
         Self(key)
     }
 
-    /// The 32 bytes it is stored as.
+    /// Returns the 32 bytes to store.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// So many attempts in so long.
+/// A maximum number of attempts in a sliding window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// What they are counted under.
+    /// The key under which attempts are counted.
     pub key: AttemptKey,
     /// Maximum number of attempts in the window.
     pub most: usize,
-    /// In how many milliseconds.
+    /// The length of the window in milliseconds.
     pub window: i64,
 }
 
-/// Where attempts come from, as they are counted: IPv4 by address, IPv6 by its /64.
+/// Returns the client's network as limits count it: the address for IPv4, the /64 for IPv6.
 pub fn origin(address: Option<IpAddr>) -> String {
     match address {
         None => "unknown".into(),
@@ -53,7 +52,7 @@ pub fn origin(address: Option<IpAddr>) -> String {
     }
 }
 
-/// Limits of a password: 10 in 5 minutes by sign-in address and client address, and 100 in 5 minutes by client address.
+/// Limits for passwords: 10 in 5 minutes per sign-in address and client address, 100 in 5 minutes per client address.
 pub fn password(email: &str, origin: &str) -> Vec<Limit> {
     vec![
         Limit { key: AttemptKey::of(&["password", email, origin]), most: 10, window: 5 * MINUTE },
@@ -61,7 +60,7 @@ pub fn password(email: &str, origin: &str) -> Vec<Limit> {
     ]
 }
 
-/// Limits of a password from client addresses that never signed the account in: 50 an hour by sign-in address.
+/// Limit for passwords from client addresses that never signed the account in: 50 per hour and sign-in address.
 pub fn password_by_strangers(email: &str) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["password by strangers", email]), most: 50, window: 60 * MINUTE }]
 }
@@ -71,68 +70,68 @@ fn codes_of(tenant: &TenantId, user: &UserId) -> Limit {
     Limit { key, most: 10, window: 5 * MINUTE }
 }
 
-/// Limits of a code of an authenticator app: 10 in 5 minutes by address, and by account.
+/// Limits for TOTP codes at sign-in: 10 in 5 minutes per client address, and 10 per account.
 pub fn totp(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
     let by_origin = Limit { key: AttemptKey::of(&["totp", origin]), most: 10, window: 5 * MINUTE };
     vec![by_origin, codes_of(tenant, user)]
 }
 
-/// Limits of a code for a step-up: 10 in 5 minutes by session, apart from those at sign-in. Somebody who has taken a
-/// session uses up nothing of its user's.
+/// Limit for TOTP codes at a step-up: 10 in 5 minutes per session, separate from those at sign-in. An attacker with a
+/// stolen session therefore cannot exhaust the user's attempts to sign in.
 pub fn step_up(session: &str) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["step-up", session]), most: 10, window: 5 * MINUTE }]
 }
 
-/// Wrong codes in a row, at sign-in and step-up together, after which an account accepts none: until its user signs in
-/// with a passkey, or an administrator resets the factors.
+/// The number of consecutive wrong codes, at sign-in and step-up together, after which an account accepts no codes. A
+/// sign-in with a passkey or an administrator's reset of the factors ends this.
 pub const MAX_WRONG_CODES: i64 = 100;
 
-/// Limits of a recovery code: 5 in 5 minutes by address, and 10 by account together with other codes.
+/// Limits for recovery codes: 5 in 5 minutes per client address, and 10 per account together with TOTP codes.
 pub fn recovery_code(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
     let by_origin = Limit { key: AttemptKey::of(&["recovery code", origin]), most: 5, window: 5 * MINUTE };
     vec![by_origin, codes_of(tenant, user)]
 }
 
-/// Limits of links, tickets and passkeys, which cannot be guessed: 100 in 5 minutes by address.
+/// Limit for links, tickets and passkeys, which cannot be guessed: 100 in 5 minutes per client address.
 pub fn other(what: &str, origin: &str) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["other", what, origin]), most: 100, window: 5 * MINUTE }]
 }
 
-/// Limits of sign-ins that begin at an identity provider's: 1,000 in 5 minutes by address, as everybody of an office
-/// comes from one and nothing is guessed.
+/// Limit for starting single sign-on: 1,000 in 5 minutes per client address. It is high because an office shares one
+/// address and there is nothing to guess.
 pub fn federated(origin: &str) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["federated", origin]), most: 1000, window: 5 * MINUTE }]
 }
 
-/// Limits of tests of webhooks: 10 in a minute by tenant.
+/// Limit for webhook tests: 10 per minute and tenant.
 pub fn webhook_test(tenant: &TenantId) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["webhook test", tenant.as_str()]), most: 10, window: MINUTE }]
 }
 
-/// Limits of what is looked up at addresses of a tenant's choosing: 20 in a minute by tenant.
+/// Limit for requests to addresses that a tenant chooses: 20 per minute and tenant.
 pub fn look_up(tenant: &TenantId) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["look-up", tenant.as_str()]), most: 20, window: MINUTE }]
 }
 
-/// Whether an attempt may be evaluated.
+/// The decision whether an attempt may be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// The attempt may be evaluated, and was counted.
     Yes,
-    /// It does not, and is not to be evaluated for so many seconds.
+    /// The attempt must not be evaluated.
     No {
-        /// 1 or more.
+        /// Seconds until another attempt may succeed, at least 1.
         retry_after: u64,
     },
 }
 
-/// Takes an attempt from all limits, or from none.
+/// Counts an attempt against all limits, or against none if one is exhausted.
 pub async fn take(
     store: &mut dyn AttemptStore,
     mut limits: Vec<Limit>,
     now: Timestamp,
 ) -> StoreResult<AttemptOutcome> {
-    // In one order everywhere, so that two never wait for each other.
+    // Lock the keys in sorted order, to prevent deadlocks.
     limits.sort_unstable_by_key(|limit| limit.key);
     let present = now.unix_millis();
     let mut wait = 0;
@@ -141,7 +140,7 @@ pub async fn take(
     for (limit, times) in limits.iter().zip(&mut counted) {
         times.retain(|time| *time > present - limit.window);
         if times.len() >= limit.most {
-            // The oldest of the last so many has to leave the window.
+            // Wait until the oldest of the last `limit.most` attempts leaves the window.
             let leaving = times.len().checked_sub(limit.most).and_then(|index| times.get(index)).copied();
             wait = wait.max(leaving.unwrap_or(present) + limit.window - present);
         }
@@ -209,13 +208,13 @@ mod tests {
             take(&mut store, limits(), at(300_000)).await.unwrap(),
             AttemptOutcome::No { retry_after: 1 }
         );
-        // From elsewhere the account is open.
+        // Another client address is not limited.
         let elsewhere = password("ada@example.com", "203.0.113.2");
         assert_eq!(take(&mut store, elsewhere, at(300_000)).await.unwrap(), AttemptOutcome::Yes);
     }
 
     #[tokio::test]
-    async fn strangers_are_counted_together() {
+    async fn unknown_client_addresses_share_one_limit() {
         let mut store = MemoryAttempts::default();
         for i in 0..50 {
             let taken = take(&mut store, password_by_strangers("ada"), at(i)).await.unwrap();
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_of_ipv6_are_one_origin() {
+    fn ipv6_addresses_of_one_64_count_as_one_origin() {
         let of = |text: &str| origin(Some(text.parse().unwrap()));
         assert_eq!(of("2001:db8:1:2:3::4"), of("2001:db8:1:2::ffff"));
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));

@@ -1,30 +1,30 @@
-//! Why a credential or a policy is refused.
+//! The reasons for refusing a credential or a policy.
 
 use webauthn_rs_core::error::WebauthnError;
 
 use crate::password_hash::MAX_BYTES;
 
-/// Why a ceremony came to nothing; the detail is for the log.
+/// The reason why a WebAuthn ceremony failed. The detail is for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum CeremonyError {
-    /// The address of the server cannot be that of a relying party.
+    /// The origin of the server cannot be a relying party.
     #[error("{0} has no host that passkeys could be made for")]
     Origin(String),
-    /// What was sent is not the answer of an authenticator.
+    /// The input is not a response of an authenticator.
     #[error("not the answer of an authenticator: {0}")]
     Malformed(String),
-    /// What it says cannot be.
+    /// The response contradicts itself.
     #[error("the answer of the authenticator contradicts itself: {0}")]
     Contradiction(&'static str),
-    /// It does not prove anything.
+    /// The library refused the response.
     #[error("the answer of the authenticator is refused: {0:?}")]
     Refused(WebauthnError),
-    /// The library could not begin.
+    /// The library could not start the ceremony.
     #[error("the ceremony cannot begin: {0:?}")]
     Begin(WebauthnError),
 }
 
-/// Why a factor may not go.
+/// The reason why a factor cannot be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RemovalError {
     /// `POLICY_REQUIRES_MFA`
@@ -42,19 +42,19 @@ pub enum RemovalError {
     LastFactor,
 }
 
-/// A policy that cannot be: which member, and what to write.
+/// The invalid member of a sign-in policy, with the permitted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// No factor would count, or one is named twice.
+    /// The list is empty, or names a factor twice.
     #[error("mfa.acceptedFactors: name WEBAUTHN, TOTP or both, each once")]
     AcceptedFactors,
-    /// Too short or too long.
+    /// The idle time is out of range.
     #[error("session.idleMinutes: write a number from 5 to 43200")]
     IdleMinutes,
-    /// Too short or too long.
+    /// The absolute lifetime is out of range.
     #[error("session.absoluteDays: write a number from 1 to 365")]
     AbsoluteDays,
-    /// Too short or too long.
+    /// The maximum lifetime of tokens is out of range.
     #[error("pat.maxDays: write a number from 1 to 366, or null")]
     PatDays,
     /// A scope is named twice.
@@ -62,21 +62,21 @@ pub enum PolicyError {
     PatScopes,
 }
 
-/// Why a password is not taken: what to do instead.
+/// The reason for refusing a new password, with advice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WeakPassword {
-    /// Too short to stand alone.
+    /// Too short.
     #[error("use at least {0} characters: a few words in a row are fine")]
     Short(usize),
-    /// Longer than anybody types.
+    /// Longer than the maximum.
     #[error("use at most {MAX_BYTES} bytes")]
     Long,
-    /// Made of a name that whoever guesses it knows.
+    /// Consists mostly of a name that an attacker would try.
     #[error(
         "do not use your own name or address, your organization or this service in the password; use a few other words"
     )]
     OwnName,
-    /// Guessed early by whoever tries lists, patterns and words.
+    /// Easy to guess by lists, patterns or words.
     #[error("this password is easy to guess. {0}")]
     Guessable(String),
 }

@@ -1,16 +1,16 @@
-//! Factors that people have enrolled, and which of them may go.
+//! Second factors of users, and the rules for removing them.
 
 use crate::RemovalError;
 use kernel::{Id, Kind, Timestamp, UserId};
 
 use crate::{FactorKind, MfaPolicy, Passkey};
 
-/// Factors that one person may have.
+/// Maximum number of factors per user.
 pub const MAX_FACTORS: usize = 20;
-/// Characters of a factor's name.
+/// Maximum number of characters of a factor's name.
 pub const NAME_MAX: usize = 64;
 
-/// Marks ids of factors.
+/// The kind of [`FactorId`].
 #[derive(Debug, Clone, Copy)]
 pub enum FactorIdKind {}
 impl Kind for FactorIdKind {
@@ -19,41 +19,41 @@ impl Kind for FactorIdKind {
 /// `fac_…`
 pub type FactorId = Id<FactorIdKind>;
 
-/// What a factor is verified by.
+/// The data that a factor is verified with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FactorData {
     /// An authenticator app.
     Totp {
-        /// The secret, sealed: what is kept opens nothing by itself.
+        /// The encrypted secret.
         sealed: Vec<u8>,
-        /// The last step that was used; each works once.
+        /// The last time step that was used. Each works once.
         last_step: i64,
     },
     /// A passkey or security key.
     Passkey(Box<Passkey>),
 }
 
-/// A second factor of a person.
+/// A second factor of a user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
     /// `fac_…`
     pub id: FactorId,
     /// User who enrolled the factor.
     pub user: UserId,
-    /// What the person calls it.
+    /// The name the user has given it.
     pub name: String,
-    /// When it was begun.
+    /// When the enrolment began.
     pub created_at: Timestamp,
-    /// When the person first proved to have it; until then it counts for nothing.
+    /// When the user first proved it. An unverified factor does not count.
     pub verified_at: Option<Timestamp>,
     /// When it was last used.
     pub last_used_at: Option<Timestamp>,
-    /// What it is verified by.
+    /// The data that it is verified with.
     pub data: FactorData,
 }
 
 impl Factor {
-    /// What kind it is.
+    /// Returns the kind of factor.
     pub fn kind(&self) -> FactorKind {
         match self.data {
             FactorData::Totp { .. } => FactorKind::Totp,
@@ -61,7 +61,7 @@ impl Factor {
         }
     }
 
-    /// The passkey, if it is one.
+    /// Returns the passkey, if it is one.
     pub fn passkey(&self) -> Option<&Passkey> {
         match &self.data {
             FactorData::Passkey(passkey) => Some(passkey),
@@ -69,20 +69,20 @@ impl Factor {
         }
     }
 
-    /// Whether it counts.
+    /// Whether the enrolment is finished, so that the factor counts.
     pub fn is_verified(&self) -> bool {
         self.verified_at.is_some()
     }
 }
 
-/// A name as a person may give it: 1 to [`NAME_MAX`] printable characters.
+/// Validates and trims a name: 1 to [`NAME_MAX`] printable characters.
 pub fn name(text: &str) -> Option<String> {
     let text = text.trim();
     let length = text.chars().count();
     ((1..=NAME_MAX).contains(&length) && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-/// What a factor is called until it is named.
+/// Returns the name of a factor until the user gives it one.
 pub fn default_name(kind: FactorKind) -> &'static str {
     match kind {
         FactorKind::Totp => "Authenticator app",
@@ -90,12 +90,12 @@ pub fn default_name(kind: FactorKind) -> &'static str {
     }
 }
 
-/// Whether all factors may go.
+/// Checks whether the policy permits removing all of a user's factors.
 pub fn may_remove_all(policy: &MfaPolicy) -> Result<(), RemovalError> {
     if policy.required { Err(RemovalError::PolicyRequiresMfa) } else { Ok(()) }
 }
 
-/// Whether one of a person's factors may go. An unverified one always may.
+/// Checks whether the policy permits removing `target`. An unverified factor can always be removed.
 pub fn may_remove(
     policy: &MfaPolicy,
     factors: &[Factor],
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_applies_answers() {
+    fn removal_is_refused_by_the_first_rule_that_applies() {
         let both = [FactorKind::Webauthn, FactorKind::Totp];
         let (one, pending) = (totp(true), totp(false));
         let may = |policy: &MfaPolicy, factors: &[Factor], codes| may_remove(policy, factors, codes, &one);

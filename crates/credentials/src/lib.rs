@@ -1,13 +1,13 @@
-//! What people prove who they are with, and what a tenant asks of them.
+//! Credentials of users, and the sign-in policy of a tenant.
 //!
-//! - [`Passwords`]: argon2id with parameters that may grow, one hash for all accounts of an address;
+//! - [`Passwords`]: argon2id with adjustable parameters, computed once for all accounts of an address;
 //! - [`check_new_password`]: the rules of NIST SP 800-63B;
-//! - [`totp`]: codes of authenticator apps (RFC 6238), each step once;
+//! - [`totp`]: codes of authenticator apps (RFC 6238), each time step once;
 //! - [`Passkeys`]: WebAuthn ceremonies;
-//! - [`recovery`]: ten codes for the day a device is lost;
-//! - [`SignInPolicy`]: what a tenant asks for, and which factor may be removed ([`may_remove`]);
-//! - [`attempts`]: limits that are exact under parallel requests and over instances;
-//! - [`Ticket`]: a sign-in between its steps.
+//! - [`recovery`]: ten recovery codes for a lost device;
+//! - [`SignInPolicy`]: the tenant's requirements, and which factors may be removed ([`may_remove`]);
+//! - [`attempts`]: rate limits that are exact under parallel requests and across instances;
+//! - [`Ticket`]: a sign-in between two steps.
 //!
 //! ```
 //! use credentials::{Cost, Passwords, Salt, StoredPassword, Verdict};

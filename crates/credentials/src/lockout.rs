@@ -1,34 +1,35 @@
-//! Whether a sign-in policy leaves anybody able to sign in.
+//! Detects sign-in policies that would lock everybody out.
 
 use crate::{FactorKind, SignInMode, SignInPolicy};
 
-/// What somebody could sign in with.
+/// The credentials that a user could sign in with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct SignInMeans {
-    /// A password, and an address to give with it.
+    /// A password and a sign-in address.
     pub has_password: bool,
     /// A verified passkey.
     pub has_passkey: bool,
-    /// Whether a password or passkey counts where an identity provider is required.
+    /// Whether the user may use a password or passkey even if the tenant requires single sign-on.
     pub break_glass: bool,
-    /// Whether an identity provider that works speaks for them.
+    /// Whether a working SSO connection covers the user.
     pub has_sso: bool,
 }
 
-/// What passkeys are good for here.
+/// The availability of passkeys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasskeyUse {
-    /// Whether they can be used and enrolled at all.
+    /// Whether passkeys can be used and enrolled at all.
     pub work: bool,
-    /// Whether any authenticator may be enrolled. Where a policy names those that may be, nobody knows who has one of them.
+    /// Whether any authenticator may be enrolled. If a policy restricts the models, the server cannot know who owns a
+    /// permitted one.
     pub any_may_be_enrolled: bool,
 }
 
 impl SignInPolicy {
-    /// Whether somebody with these means could sign in.
+    /// Whether a user with these credentials could sign in.
     ///
-    /// A second factor that is missing locks nobody out who can enrol one at the sign-in.
+    /// A missing second factor locks nobody out who can enrol one while signing in.
     pub fn admits(&self, means: &SignInMeans, passkeys: PasskeyUse) -> bool {
         let has_passkey = passkeys.work && means.has_passkey;
         let may_enrol = passkeys.work && passkeys.any_may_be_enrolled;
@@ -43,7 +44,7 @@ impl SignInPolicy {
         self.mfa.required && self.mfa.accepted_factors == [FactorKind::Webauthn]
     }
 
-    /// Says what is missing for somebody to be able to sign in, and what to do about it.
+    /// Explains what prevents signing in, and what to do about it.
     pub fn what_is_missing(&self, passkeys: PasskeyUse) -> &'static str {
         if self.takes_passkeys_alone() && !passkeys.work {
             return "the policy accepts only passkeys, which do not work under this base_url: accept TOTP too, or set a base_url \
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mode_admits_its_own_means() {
+    fn each_sign_in_mode_admits_its_own_credentials() {
         let password = SignInMeans { has_password: true, ..SignInMeans::default() };
         let passkey = SignInMeans { has_passkey: true, ..SignInMeans::default() };
         let glass = SignInMeans { break_glass: true, ..password };

@@ -1,4 +1,4 @@
-//! Credentials that are gone with the process, for tests and examples.
+//! In-memory storage of credentials for tests and examples.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use crate::{
     TicketStore,
 };
 
-/// What one user can prove.
+/// The credentials of one user.
 #[derive(Debug, Clone, Default)]
 struct UserCredentials {
     password: Option<String>,
     factors: Vec<Factor>,
-    /// By hash: whether it was used.
+    /// Hashes of recovery codes, and whether each was used.
     codes: BTreeMap<[u8; 32], bool>,
     wrong_codes: i64,
     origins: Vec<String>,
-    /// The oldest first.
+    /// Oldest first.
     notices: Vec<String>,
 }
 
-/// The credentials, tickets and sign-in policy of one tenant, in memory.
+/// The credentials, tickets and sign-in policy of one tenant in memory.
 #[derive(Clone, Default)]
 pub struct MemoryCredentials {
     users: BTreeMap<UserId, UserCredentials>,

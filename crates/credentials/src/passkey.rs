@@ -1,4 +1,4 @@
-//! Passkeys: WebAuthn Level 3 ceremonies over a library that leaves policy to its caller.
+//! WebAuthn Level 3 ceremonies for passkeys, over a library that leaves policy to its caller.
 
 use crate::CeremonyError;
 use std::time::Duration;
@@ -20,29 +20,29 @@ use crate::trust_anchors::{
     Aaguid, MAX_CHAIN, Trust, TrustAnchors, aaguid, chain, is_not_understood, trust, without_attestation,
 };
 
-/// How long a person may take.
+/// The time that a user has to answer.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Whether the make of an authenticator is asked for with proof.
+/// The attestation conveyance preference (WebAuthn Level 3, section 5.4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attestation {
-    /// Not at all: the browser need not ask the person for leave.
+    /// No attestation. The browser does not have to ask the user for consent.
     None,
-    /// As the authenticator gives it.
+    /// The attestation as the authenticator creates it.
     Direct,
 }
 
 /// An enrolled passkey.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Passkey {
-    /// Public key, counter and flags.
+    /// The credential's public key, signature counter and flags.
     credential: Credential,
-    /// The make as the authenticator has said it.
+    /// The authenticator model that the authenticator reported.
     pub aaguid: Aaguid,
-    /// How far that is known, as of its enrolment.
+    /// How far the model was verified at enrolment.
     #[serde(default)]
     pub trust: Trust,
-    /// Whether it is built into the device that the person used; `None` where their browser did not say.
+    /// Whether the authenticator is built into the user's device; `None` if the browser did not report it.
     #[serde(default)]
     pub is_platform: Option<bool>,
 }
@@ -54,67 +54,68 @@ impl PartialEq for Passkey {
 }
 
 impl Passkey {
-    /// What the authenticator calls it: unique in the tenant.
+    /// Returns the credential id, which is unique in the tenant.
     pub fn credential_id(&self) -> &[u8] {
         self.credential.cred_id.as_slice()
     }
 
-    /// Whether it can be copied to other devices.
+    /// Whether the passkey can be copied to other devices.
     pub fn backup_eligible(&self) -> bool {
         self.credential.backup_eligible
     }
 
-    /// Whether it is copied now.
+    /// Whether the passkey is currently backed up.
     pub fn backed_up(&self) -> bool {
         self.credential.backup_state
     }
 }
 
-/// What the server keeps while an authenticator is being enrolled.
+/// Server state of a registration in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PendingRegistration(RegistrationState);
 
-/// What the server keeps while an authenticator is being asked.
+/// Server state of an assertion in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PendingAssertion(AuthenticationState);
 
-/// The answer of an authenticator that was asked.
+/// A credential in answer to a WebAuthn challenge.
 pub struct Assertion(PublicKeyCredential);
 
 impl Assertion {
-    /// Reads the JSON of the browser's credential.
+    /// Parses the browser's credential from JSON.
     pub fn read(value: &Value) -> Result<Self, CeremonyError> {
         let read = PublicKeyCredential::deserialize(value);
         read.map(Self).map_err(|error| CeremonyError::Malformed(error.to_string()))
     }
 
-    /// Which credential it is about.
+    /// Returns the id of the asserted credential.
     pub fn credential_id(&self) -> &[u8] {
         self.0.get_credential_id()
     }
 
-    /// Whose it is, as the authenticator says; proved only by [`Passkeys::finish_assertion`] with a key of theirs.
+    /// Returns the user handle. It is unverified until [`Passkeys::finish_assertion`] succeeds with a passkey of that
+    /// user.
     pub fn user_handle(&self) -> Option<&[u8]> {
         self.0.get_user_unique_id()
     }
 }
 
-/// What an authenticator has proved.
+/// The result of a verified assertion.
 #[derive(Debug)]
 pub struct VerifiedAssertion {
-    /// Whether it has verified the person, so that it is two factors.
+    /// Whether the authenticator verified the user, so that the passkey counts as two factors.
     pub user_verified: bool,
-    /// The passkey with its new counter and flags.
+    /// The passkey with its updated counter and flags.
     pub passkey: Passkey,
 }
 
-/// The ceremonies of one relying party.
+/// The WebAuthn ceremonies of one relying party.
 pub struct Passkeys {
     core: WebauthnCore,
 }
 
 impl Passkeys {
-    /// For the server at this origin, such as `https://gate.example.com`.
+    /// Creates the relying party of the server at this origin, such as `https://gate.example.com`.
     pub fn new(name: &str, origin: &str) -> Result<Self, CeremonyError> {
         let bad = || CeremonyError::Origin(origin.to_owned());
         let url = Url::parse(origin).map_err(|_| bad())?;
@@ -124,10 +125,9 @@ impl Passkeys {
         Ok(Self { core })
     }
 
-    /// Begins to enrol: the options for the browser, and what to keep until it answers.
+    /// Starts a registration. Returns the options for the browser and the state to keep until it answers.
     ///
-    /// A passkey that the person could sign in with alone is preferred, not demanded: an old security key
-    /// is a good second factor.
+    /// Prefers a discoverable credential but does not require one: an old security key is a good second factor.
     pub fn begin_registration(
         &self,
         handle: &[u8],
@@ -158,10 +158,10 @@ impl Passkeys {
         Ok((options, PendingRegistration(state)))
     }
 
-    /// The passkey that the authenticator has made.
+    /// Verifies a registration and returns the new passkey.
     ///
-    /// An attestation that is false is refused. One that is not understood here is none: whoever wanted to could have
-    /// left it away. Of a true one is kept how far it makes the make known.
+    /// An invalid attestation is refused. An attestation in an unsupported form is treated as absent, because a
+    /// client can always omit it. For a valid one, the passkey records how far it verifies the model.
     pub fn finish_registration(
         &self,
         pending: &PendingRegistration,
@@ -186,12 +186,12 @@ impl Passkeys {
             made = self.core.register_credential(&answer, &pending.0, None);
         }
         let mut made = made.map_err(CeremonyError::Refused)?;
-        // What is signed in this form does not say which make it is (WebAuthn Level 3, section 8.6).
+        // U2F attestations do not sign the AAGUID, so it has to be zero (WebAuthn Level 3, section 8.6).
         if made.attestation_format == AttestationFormat::FIDOU2F && aaguid != Aaguid::NONE {
             return Err(CeremonyError::Contradiction("it is of U2F and says which make it is"));
         }
         let trust = trust(&made.attestation.data, &chain, &makers.roots(aaguid), now);
-        // It has said what it had to say; certificates are long.
+        // The statement is evaluated. Drop its certificates, which are long.
         made.attestation.data = ParsedAttestationData::None;
         let is_platform = match credential.get("authenticatorAttachment").and_then(Value::as_str) {
             Some("platform") => Some(true),
@@ -201,8 +201,8 @@ impl Passkeys {
         Ok(Passkey { credential: made, aaguid, trust, is_platform })
     }
 
-    /// Begins to ask for one of these passkeys; without any, for whichever the person picks. Then the
-    /// authenticator has to verify the person.
+    /// Starts an assertion with one of these passkeys. If `allowed` is empty, the user may pick any passkey, and user
+    /// verification is required.
     pub fn begin_assertion(&self, allowed: &[Passkey]) -> Result<(Value, PendingAssertion), CeremonyError> {
         let credentials: Vec<_> = allowed.iter().map(|passkey| passkey.credential.clone()).collect();
         let policy = if credentials.is_empty() {
@@ -217,12 +217,12 @@ impl Passkeys {
             .allow_backup_eligible_upgrade(true);
         let (options, mut state) =
             self.core.generate_challenge_authenticate(builder).map_err(CeremonyError::Begin)?;
-        // They are looked up again when the answer comes.
+        // The caller looks them up again when the response arrives.
         state.set_allowed_credentials(Vec::new());
         Ok((public_key(&options), PendingAssertion(state)))
     }
 
-    /// What the answer proves about this passkey.
+    /// Verifies an assertion of this passkey.
     pub fn finish_assertion(
         &self,
         pending: &PendingAssertion,
@@ -241,18 +241,18 @@ impl Passkeys {
     }
 }
 
-/// The options without the member that wraps them.
+/// Unwraps the options from their outer member.
 fn public_key(options: &impl Serialize) -> Value {
     let mut wrapped = serde_json::to_value(options).unwrap_or_default();
     wrapped.get_mut("publicKey").map(Value::take).unwrap_or_default()
 }
 
-/// The `user.id` of a person's passkeys: 52 characters that name tenant and person, and nothing personal.
+/// Returns the `user.id` of a user's passkeys: 52 characters that identify tenant and user, without personal data.
 pub fn user_handle(tenant: &TenantId, user: &UserId) -> Vec<u8> {
     [tenant.key(), user.key()].concat().into_bytes()
 }
 
-/// Whose a handle is.
+/// Parses the tenant and user from a user handle.
 pub fn user_of_handle(handle: &[u8]) -> Option<(TenantId, UserId)> {
     let text = std::str::from_utf8(handle).ok()?;
     let (tenant, user) = text.split_at_checked(text.len() / 2)?;
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_name_tenant_and_person() {
+    fn user_handle_identifies_tenant_and_user() {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let (tenant, user) = (TenantId::new(&env), UserId::new(&env));
         let handle = user_handle(&tenant, &user);
@@ -278,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn a_relying_party_has_a_host() {
+    fn origin_without_host_name_is_refused() {
         assert!(Passkeys::new("Gatehouse", "https://gate.example.com").is_ok());
         assert!(Passkeys::new("Gatehouse", "http://localhost:8080").is_ok());
         assert!(Passkeys::new("Gatehouse", "nonsense").is_err());
     }
 
     #[test]
-    fn options_are_what_browsers_read() {
+    fn options_have_the_members_browsers_expect() {
         let passkeys = Passkeys::new("Gatehouse", "https://gate.example.com").unwrap();
         let begun = passkeys.begin_registration(b"handle", "ada", "Ada", &[], Attestation::None).unwrap();
         let options = begun.0;

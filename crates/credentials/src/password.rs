@@ -1,45 +1,46 @@
-//! Which passwords are accepted (NIST SP 800-63B §5.1.1).
+//! Rules for new passwords (NIST SP 800-63B §5.1.1).
 
 use crate::WeakPassword;
 use kernel::Secret;
 
 use crate::password_hash::{MAX_BYTES, normalised};
 
-/// Characters that a password has at least where it stands alone.
+/// Minimum number of characters if the password is the only factor.
 const MIN_ALONE: usize = 15;
-/// The same where a second factor is enforced.
+/// Minimum number of characters if a second factor is enforced.
 const MIN_WITH_FACTOR: usize = 8;
 
-/// Common words and passwords, in lower case, one a line: beside those of zxcvbn, which are mostly English.
+/// Common words and passwords in lower case, one per line. They supplement those of zxcvbn, which are mostly English.
 const COMMON: &str = include_str!("common.txt");
 
-/// Characters of a password that are estimated: estimating takes longer the longer the text, and what is strong by then
-/// does not become weak.
+/// Number of characters whose strength is estimated. Estimating longer texts takes longer, and a strong beginning
+/// stays strong.
 const ESTIMATED: usize = 64;
-/// The same of each name.
+/// The same limit for each name.
 const NAME: usize = 64;
 
-/// What a new password is checked against.
+/// The context that a new password is checked against.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PasswordContext<'a> {
-    /// Names that whoever guesses knows: of the person, their address, their tenant.
+    /// Names that an attacker would try: those of the user, the address and the tenant.
     pub names: &'a [&'a str],
-    /// Whether a second factor is enforced beside it.
+    /// Whether a second factor is enforced in addition.
     pub factor_enforced: bool,
 }
 
-/// What everybody knows this service by.
+/// The product name, which every attacker knows.
 const PRODUCT: &str = "gatehouse";
 
-/// Characters that a new password needs at least.
+/// Returns the minimum number of characters of a new password.
 pub fn password_min(factor_enforced: bool) -> usize {
     if factor_enforced { MIN_WITH_FACTOR } else { MIN_ALONE }
 }
 
-/// Whether a new password is taken: long enough, and not guessed early. No rules about kinds of characters.
+/// Checks that a new password is long enough and hard to guess. There are no composition rules.
 ///
-/// Strength is zxcvbn's estimate, which knows common passwords, words, names, keyboard patterns, repetitions, sequences and
-/// dates: 3 of 4 is the least (10⁸ guesses), as OWASP ASVS asks for a check against common passwords and context words.
+/// The strength is zxcvbn's estimate, which covers common passwords, words, names, keyboard patterns, repetitions,
+/// sequences and dates. A score of 3 of 4 (10⁸ guesses) is required. OWASP ASVS requires checks against common
+/// passwords and context words.
 pub fn check_new_password(
     password: &Secret<String>,
     context: &PasswordContext<'_>,
@@ -66,7 +67,7 @@ pub fn check_new_password(
     Err(WeakPassword::Guessable(advice(estimate.feedback())))
 }
 
-/// The names in lower case, whole and in their parts.
+/// Returns the names in lower case, whole and in parts.
 fn known_names(context: &PasswordContext<'_>) -> Vec<String> {
     let mut names = vec![PRODUCT.to_owned()];
     for name in context.names {
@@ -81,7 +82,7 @@ fn known_names(context: &PasswordContext<'_>) -> Vec<String> {
     names
 }
 
-/// What is wrong and what to do, in zxcvbn's words.
+/// Returns zxcvbn's warning and its first suggestion.
 fn advice(feedback: Option<&zxcvbn::feedback::Feedback>) -> String {
     let warning = feedback.and_then(zxcvbn::feedback::Feedback::warning).map(|warning| warning.to_string());
     let suggestion = feedback.and_then(|feedback| feedback.suggestions().first()).map(ToString::to_string);
@@ -90,7 +91,7 @@ fn advice(feedback: Option<&zxcvbn::feedback::Feedback>) -> String {
     warning.into_iter().chain([suggestion]).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the word makes up most of the text.
+/// Whether the word makes up at least 60% of the text.
 fn mostly(text: &str, word: &str) -> bool {
     text.contains(word) && word.chars().count() * 10 >= text.chars().count() * 6
 }
@@ -128,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn length_has_two_ends() {
+    fn too_short_and_too_long_passwords_are_refused() {
         assert_eq!(check("14 characters!", false), Err(WeakPassword::Short(15)));
         assert_eq!(check("7 chars", true), Err(WeakPassword::Short(8)));
         assert_eq!(check(&"x".repeat(MAX_BYTES + 1), false), Err(WeakPassword::Long));
     }
 
     #[test]
-    fn names_that_a_guesser_knows_are_refused() {
+    fn passwords_made_of_known_names_are_refused() {
         for own in ["ada.lovelace@example.com1", "adalovelace2026!", "analytical engines"] {
             assert!(
                 matches!(check(own, false), Err(WeakPassword::OwnName | WeakPassword::Guessable(_))),
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn common_words_are_refused_alone_and_repeated() {
+    fn single_and_repeated_common_words_are_refused() {
         for common in COMMON.lines().filter(|line| line.chars().count() >= MIN_WITH_FACTOR) {
             for text in [common.to_owned(), format!("{common}1!"), format!("{common}{common}1")] {
                 assert!(check(&text, true).is_err(), "{text}");
@@ -182,7 +183,7 @@ mod tests {
         );
     }
 
-    /// Estimating is bounded: the longest password takes no longer than hashing one does.
+    /// The estimate is bounded: it takes no longer for the longest password than hashing.
     #[test]
     fn longest_password_is_checked_in_bounded_time() {
         for text in ["a1b2".repeat(256), "password".repeat(128), "qwer tyui ".repeat(102)] {

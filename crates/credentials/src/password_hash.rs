@@ -1,9 +1,9 @@
-//! Hashes of passwords: argon2id (RFC 9106), one for all accounts of a sign-in address.
+//! Password hashes: argon2id (RFC 9106), computed once for all accounts of a sign-in address.
 //!
-//! An address may have accounts in several tenants, and a sign-in that names no tenant compares with all of them. So the
-//! accounts of an address share a [`Salt`]: argon2id is computed once, and what is stored for a tenant is an HMAC of the
-//! tenant's id under its result. Equal passwords of two tenants are stored as different values, and how long a
-//! comparison takes tells neither whether an address has an account nor how many.
+//! An address may have accounts in several tenants, and a sign-in that names no tenant is compared with all of them.
+//! The accounts of an address therefore share a [`Salt`]: argon2id is computed once, and each tenant stores an HMAC
+//! of its id under the result. Equal passwords in two tenants have different stored values. The time of a comparison
+//! reveals neither whether an address has an account nor how many.
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
@@ -16,30 +16,30 @@ use kernel::{Env, Secret, TenantId};
 use ring::{digest, hmac};
 use unicode_normalization::UnicodeNormalization;
 
-/// Bytes that a password has at most.
+/// Maximum number of bytes of a password.
 pub(crate) const MAX_BYTES: usize = 1024;
-/// Bytes of argon2id's result.
+/// Length of argon2id's output in bytes.
 const KEY: usize = 32;
-/// Names the form of what is stored, in the place of the algorithm.
+/// The algorithm name of the stored form.
 const FORM: &str = "argon2id-tenant";
-/// Hashes of the older form, each with a salt of its own, that one comparison looks at.
+/// Maximum number of hashes in the older form, each with its own salt, that one comparison computes.
 const MAX_OWN_SALTS: usize = 4;
 
-/// What a hash costs.
+/// The cost parameters of argon2id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     /// Memory in KiB.
     pub memory_kib: u32,
-    /// Passes over it.
+    /// Number of passes.
     pub passes: u32,
     /// Degree of parallelism (`p`).
     pub lanes: u32,
 }
 
 impl Cost {
-    /// 19 MiB, two passes, one lane: OWASP's first choice.
+    /// 19 MiB, two passes, one lane: OWASP's first recommendation.
     pub const USUAL: Self = Self { memory_kib: 19 * 1024, passes: 2, lanes: 1 };
-    /// For tests that are not about cost.
+    /// For tests that do not measure cost.
     pub const CHEAP: Self = Self { memory_kib: 64, passes: 1, lanes: 1 };
 
     fn params(self) -> Result<Params, PasswordError> {
@@ -52,25 +52,25 @@ impl Cost {
 pub struct Salt([u8; 16]);
 
 impl Salt {
-    /// A new one.
+    /// Creates a random salt.
     pub fn random(env: &dyn Env) -> Self {
         let mut salt = [0; 16];
         env.fill(&mut salt);
         Self(salt)
     }
 
-    /// From stored bytes; `None` unless there are 16.
+    /// Reads a stored salt; `None` unless it has 16 bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The 16 bytes.
+    /// Returns the 16 bytes.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// What the salt of a sign-in address ([`kernel::Email::key`]) is stored under: its SHA-256, as the address itself
-    /// has no business there.
+    /// Returns the key under which the salt of a sign-in address ([`kernel::Email::key`]) is stored: its SHA-256, so
+    /// that the table does not contain the address.
     pub fn address(email_key: &str) -> [u8; 32] {
         let mut hash = [0; 32];
         let text = ["password salt", email_key].join("\0");
@@ -84,38 +84,38 @@ impl Salt {
 pub struct StoredPassword {
     /// Tenant of the account.
     pub tenant: TenantId,
-    /// As [`Passwords::hash`] has written it.
+    /// The output of [`Passwords::hash`].
     pub hash: String,
 }
 
-/// Hashes and verifies at a cost.
+/// Hashes and verifies passwords with given cost parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Passwords {
     cost: Cost,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Another password, or there is none.
+    /// The password is wrong, or none is stored.
     Wrong,
     /// The password is correct.
     Right {
-        /// Whether it was hashed at another cost, with another salt or in an older form, and is to be hashed again.
+        /// Whether the hash has another cost, another salt or the older form, and should be replaced.
         stale: bool,
     },
 }
 
-/// The library refused its parameters.
+/// The library refused the cost parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the password cannot be hashed")]
 pub struct PasswordError;
 
-/// A stored password, taken apart.
+/// A parsed password hash.
 enum Form {
-    /// Computed once for all accounts with these parameters and this salt.
+    /// The shared form, computed once for all accounts with these parameters and this salt.
     Shared { params: Params, salt: Salt, mac: Vec<u8> },
-    /// With a salt of its own, from before salts were shared.
+    /// The older form with its own salt, from before salts were shared.
     Own(PasswordHash),
 }
 
@@ -134,15 +134,16 @@ impl Form {
 }
 
 impl Passwords {
-    /// New hashes cost this much.
+    /// Uses `cost` for new hashes.
     pub fn new(cost: Cost) -> Self {
         Self { cost }
     }
 
-    /// What is stored for a password in a tenant. Takes the time it is meant to take: not for a thread that serves others.
+    /// Returns the stored form of a password in a tenant. This is slow by design; run it on a thread for blocking
+    /// work.
     ///
     /// # Errors
-    /// Where argon2id refuses the cost.
+    /// If argon2id refuses the cost parameters.
     pub fn hash(
         self,
         password: &Secret<String>,
@@ -163,11 +164,11 @@ impl Passwords {
         Ok(stored.to_string())
     }
 
-    /// Compares with the stored passwords of a sign-in address, whose salt is `salt`; a verdict for each.
+    /// Compares a password with the stored ones of a sign-in address with this salt. Returns a verdict for each.
     ///
-    /// Takes the same time however many there are, and where there is none. An account that had its password under
-    /// another address than the others has another salt: it is compared with where it is the only one, that is, where
-    /// the sign-in names its tenant.
+    /// In the shared form, the time does not depend on how many there are, or whether there is any. An account whose
+    /// password was set under another address has another salt. It is compared only if it is the only one, that is,
+    /// if the sign-in names its tenant.
     pub fn verify(
         self,
         password: &Secret<String>,
@@ -203,7 +204,7 @@ impl Passwords {
             && own_salts == 0
             && let Ok(params) = self.cost.params()
         {
-            // There is nothing to compare with, and it takes as long.
+            // Without anything to compare, take the same time.
             let _discarded = derive(&params, &Salt([0; 16]), password);
         }
         verdicts
@@ -215,13 +216,13 @@ impl Passwords {
     }
 }
 
-/// What argon2id made of one password, by parameters and salt.
+/// Results of argon2id for one password, by parameters and salt.
 struct Keys<'p> {
     password: &'p str,
     known: Vec<(Params, Salt, Key)>,
 }
 
-/// argon2id's result; `None` where it refuses the parameters.
+/// The output of argon2id; `None` if it refuses the parameters.
 type Key = Option<Secret<Vec<u8>>>;
 
 impl Keys<'_> {
@@ -247,7 +248,7 @@ fn derive(params: &Params, salt: &Salt, password: &str) -> Result<Secret<Vec<u8>
     Ok(Secret::new(key))
 }
 
-/// One form for all the ways a keyboard may write the same (NFKC).
+/// Normalizes a password to NFKC, because keyboards encode the same characters differently.
 pub(crate) fn normalised(password: &str) -> Secret<String> {
     Secret::new(password.nfkc().collect())
 }
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn hash_is_of_its_password_and_tenant_alone() {
+    fn hash_verifies_only_its_password_and_tenant() {
         let env = env();
         let salt = Salt::random(&env);
         let kept = stored(&env, "correct horse battery", &salt);
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_of_an_address_are_compared_at_once() {
+    fn accounts_of_an_address_share_one_computation() {
         let env = env();
         let (salt, elsewhere) = (Salt::random(&env), Salt::random(&env));
         let mut all = vec![stored(&env, "one password of mine", &salt); 3];
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_of_the_older_form_are_accepted_and_move() {
+    fn older_hashes_verify_and_are_stale() {
         use argon2::password_hash::PasswordHasher;
         let params = Cost::CHEAP.params().unwrap();
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
@@ -340,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn usual_cost_is_owasps() {
+    fn default_cost_is_the_owasp_recommendation() {
         let env = env();
         let kept = Passwords::new(Cost::USUAL).hash(&said("x"), &Salt::random(&env), &TenantId::new(&env));
         assert!(kept.as_ref().unwrap().starts_with("$argon2id-tenant$v=19$m=19456,t=2,p=1$"), "{kept:?}");
     }
 
     #[test]
-    fn one_password_however_the_keyboard_writes_it() {
+    fn decomposed_and_composed_characters_are_equal() {
         let env = env();
         let salt = Salt::random(&env);
         let kept = stored(&env, "Zu\u{308}rich ist scho\u{308}n", &salt);

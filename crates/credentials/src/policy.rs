@@ -1,4 +1,4 @@
-//! What a tenant asks of those who sign in.
+//! The sign-in policy of a tenant.
 
 use crate::PolicyError;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub enum FactorKind {
 }
 
 impl FactorKind {
-    /// As written in the database, the API and the ledger.
+    /// Returns the name in the database, the API and the audit log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Webauthn => "WEBAUTHN",
@@ -37,7 +37,7 @@ impl FactorKind {
         }
     }
 
-    /// From what is stored.
+    /// Parses a stored name.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Webauthn, Self::Totp].into_iter().find(|kind| kind.as_str() == text)
     }
@@ -70,7 +70,7 @@ pub struct SessionPolicy {
     pub absolute_days: i64,
 }
 
-/// Names of scopes, which `tokens` describes.
+/// The schema of scope names. The crate `tokens` describes each.
 #[cfg(feature = "openapi")]
 fn scopes() -> utoipa::openapi::schema::Array {
     use utoipa::openapi::{
@@ -130,7 +130,7 @@ impl Default for SignInPolicy {
 }
 
 impl SignInPolicy {
-    /// Checks what its types do not.
+    /// Checks the values that the types do not.
     pub fn check(&self) -> Result<(), PolicyError> {
         let mut factors = self.mfa.accepted_factors.clone();
         factors.sort_unstable();
@@ -158,17 +158,17 @@ impl SignInPolicy {
         Ok(())
     }
 
-    /// Whether a password or passkey opens nothing here: identity providers alone do, but for break-glass accounts.
+    /// Whether the user has to use single sign-on.
     pub fn requires_sso(&self, break_glass: bool) -> bool {
         self.sign_in_mode == SignInMode::SsoRequired && !break_glass
     }
 
-    /// Limits of personal access tokens.
+    /// Returns the limits of personal access tokens.
     pub fn pats(&self) -> PatPolicy {
         self.pat.clone().unwrap_or_default()
     }
 
-    /// Names of what differs from another policy, as the ledger has them.
+    /// Returns the names of the members that differ from another policy, as the audit log names them.
     pub fn changed_from(&self, before: &Self) -> Vec<String> {
         let differences = [
             ("signInMode", self.sign_in_mode != before.sign_in_mode),
@@ -185,12 +185,12 @@ impl SignInPolicy {
 }
 
 impl MfaPolicy {
-    /// Whether a factor of this kind counts.
+    /// Whether a factor of this kind is accepted.
     pub fn accepts(&self, kind: FactorKind) -> bool {
         self.accepted_factors.contains(&kind)
     }
 
-    /// Whether nothing but a passkey counts.
+    /// Whether only passkeys are accepted.
     pub fn only_webauthn(&self) -> bool {
         self.accepted_factors == [FactorKind::Webauthn]
     }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_is_the_documented_one_and_odd_ones_are_refused() {
+    fn default_policy_is_valid_and_invalid_ones_are_refused() {
         let policy = SignInPolicy::default();
         let text = serde_json::to_string(&policy).unwrap();
         assert_eq!(
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(odd.changed_from(&policy), ["session.idleMinutes", "session.absoluteDays"]);
         assert!(serde_json::from_str::<SignInPolicy>(&text.replace("idleMinutes", "idle")).is_err());
 
-        // One that was kept before there were limits for tokens, and one with them.
+        // A policy stored before token limits existed, and one with limits.
         assert_eq!(serde_json::from_str::<SignInPolicy>(&text).unwrap(), policy);
         let limited = text.replace("}}", r#"},"pat":{"maxDays":30,"allowedScopes":["read:profile"]}}"#);
         let limited: SignInPolicy = serde_json::from_str(&limited).unwrap();

@@ -1,20 +1,19 @@
-//! Recovery codes: ten, shown once, each good once.
+//! Recovery codes: ten codes, shown once, each valid once.
 //!
-//! A code has 80 random bits, so its SHA-256 (over the person's id too) is enough to keep: nobody guesses
-//! from it what a slow hash would have to protect.
+//! A code has 80 random bits. A fast hash is therefore enough: storage keeps its SHA-256 over tenant, user and code.
 
 use data_encoding::BASE32_NOPAD;
 use kernel::{Env, Secret, TenantId, UserId};
 use ring::digest;
 
-/// How many there are.
+/// Number of codes.
 pub const COUNT: usize = 10;
-/// Random bytes of one.
+/// Random bytes per code.
 const BYTES: usize = 10;
 /// Characters between hyphens.
 const GROUP: usize = 4;
 
-/// New codes, such as `abcd-efgh-2345-67ab`.
+/// Generates codes such as `abcd-efgh-2345-67ab`.
 pub fn new_codes(env: &dyn Env) -> Vec<Secret<String>> {
     let code = |_| {
         let mut bytes = [0; BYTES];
@@ -27,13 +26,13 @@ pub fn new_codes(env: &dyn Env) -> Vec<Secret<String>> {
     (0..COUNT).map(code).collect()
 }
 
-/// What is kept of a code, and looked up by; however the person has typed it.
+/// Returns the stored hash of a code. Ignores case, spaces and hyphens.
 pub fn hash(tenant: &TenantId, user: &UserId, code: &str) -> [u8; 32] {
     let typed: String = code
         .chars()
         .filter(|c| !c.is_whitespace() && *c != '-')
         .map(|c| match c.to_ascii_lowercase() {
-            // What base32 does not have, people read for what it has.
+            // Base32 lacks these digits. Read them as the letters they resemble.
             '0' => 'o',
             '1' => 'l',
             '8' => 'b',
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_differ_and_are_read_as_people_type_them() {
+    fn codes_are_unique_and_tolerate_typing_variants() {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let (tenant, user) = (TenantId::new(&env), UserId::new(&env));
         let codes = new_codes(&env);

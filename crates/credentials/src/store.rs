@@ -1,109 +1,109 @@
-//! What the rules need of storage.
+//! The storage that the rules need.
 
 use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{Factor, FactorId, Salt, SignInPolicy, Ticket, attempts::AttemptKey};
 
-/// Where one tenant's factors and recovery codes are kept.
+/// Stores one tenant's factors and recovery codes.
 #[async_trait]
 pub trait FactorStore: Send {
-    /// A person's factors, verified or not, oldest first; held until the end of a unit of work that changes.
+    /// Returns a user's factors, verified or not, oldest first. Locks them in a unit of work that writes.
     async fn factors(&mut self, user: &UserId) -> StoreResult<Vec<Factor>>;
-    /// The person's factor with this WebAuthn credential.
+    /// Returns the factor with this WebAuthn credential id.
     async fn factor_of_credential(&mut self, credential: &[u8]) -> StoreResult<Option<Factor>>;
-    /// Keeps a new factor; `false` when the tenant has one with the same credential.
+    /// Inserts a factor. Returns `false` if the tenant has one with the same credential.
     async fn insert_factor(&mut self, factor: &Factor) -> StoreResult<bool>;
-    /// Writes the name, and when it was verified; with the data and the time of use, as [`Self::record_use`].
+    /// Updates the name, the time of verification, the data and the time of last use.
     async fn update_factor(&mut self, factor: &Factor) -> StoreResult<()>;
-    /// Uses a step of an authenticator app: `false` when it, or a later one, was used before.
+    /// Consumes a time step of an authenticator app. Returns `false` if this or a later step was used before.
     async fn use_step(&mut self, factor: &Factor, step: i64, at: Timestamp) -> StoreResult<bool>;
-    /// Writes the signature counter of a passkey and when it was used: no change that needs an audit entry, as what was proved
-    /// with it gets one.
+    /// Updates the signature counter and the time of last use of a passkey. This needs no audit entry, because the
+    /// act that the passkey has proved gets one.
     async fn record_use(&mut self, factor: &Factor) -> StoreResult<()>;
-    /// Forgets what was begun and not verified.
+    /// Deletes enrolments that were not finished.
     async fn drop_pending(&mut self, user: &UserId) -> StoreResult<()>;
-    /// Takes a factor away.
+    /// Deletes a factor. Returns whether it existed.
     async fn delete_factor(&mut self, user: &UserId, id: &FactorId) -> StoreResult<bool>;
-    /// How many recovery codes are unused.
+    /// Returns the number of unused recovery codes.
     async fn unused_codes(&mut self, user: &UserId) -> StoreResult<usize>;
-    /// Puts these in the place of all there were; none takes them away.
+    /// Replaces all recovery codes. An empty slice deletes them.
     async fn replace_codes(&mut self, user: &UserId, hashes: &[[u8; 32]]) -> StoreResult<()>;
-    /// Uses a code: `false` when it is not there or used. Of several who try at once one is told `true`.
+    /// Consumes a recovery code. Returns `false` if it is unknown or used. Of concurrent calls, one returns `true`.
     async fn use_code(&mut self, user: &UserId, hash: &[u8; 32], at: Timestamp) -> StoreResult<bool>;
-    /// How many wrong codes of a user came in a row.
+    /// Returns the user's number of consecutive wrong codes.
     async fn wrong_codes(&mut self, user: &UserId) -> StoreResult<i64>;
-    /// Counts one more.
+    /// Increments the number of consecutive wrong codes.
     async fn count_wrong_code(&mut self, user: &UserId) -> StoreResult<()>;
-    /// Begins to count from none.
+    /// Resets the number of consecutive wrong codes.
     async fn clear_wrong_codes(&mut self, user: &UserId) -> StoreResult<()>;
 }
 
-/// Where one tenant's tickets are kept.
+/// Stores one tenant's tickets.
 #[async_trait]
 pub trait TicketStore: Send {
-    /// Keeps a new ticket.
+    /// Inserts a ticket.
     async fn insert_ticket(&mut self, ticket: &Ticket) -> StoreResult<()>;
-    /// The ticket of this hash, held until the end of the unit of work.
+    /// Returns the ticket with this hash, locked until the end of the unit of work.
     async fn ticket(&mut self, hash: &[u8; 32]) -> StoreResult<Option<Ticket>>;
-    /// Takes a ticket away: whether it was there. Of several who try at once one is told `true`.
+    /// Deletes a ticket. Returns whether it existed. Of concurrent calls, one returns `true`.
     async fn take_ticket(&mut self, hash: &[u8; 32]) -> StoreResult<bool>;
-    /// Writes its state and its number of wrong answers.
+    /// Updates a ticket's state and its number of wrong answers.
     async fn update_ticket(&mut self, ticket: &Ticket) -> StoreResult<()>;
-    /// Takes away those of a person: what they waited for is no longer so.
+    /// Deletes all of a user's tickets.
     async fn drop_tickets(&mut self, user: &UserId) -> StoreResult<()>;
 }
 
-/// How well an address is known to have signed a person in.
+/// Whether an origin has signed a user in before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OriginHistory {
-    /// It has before.
+    /// The origin has signed this user in before.
     Known,
-    /// None has before.
+    /// The user's first origin.
     First,
-    /// New for this user, who has signed in from others before.
+    /// A new origin for a user who has signed in from others.
     New,
 }
 
-/// Where one tenant keeps what signing in has to remember.
+/// Stores one tenant's passwords, sign-in policy, origins and notices.
 #[async_trait]
 pub trait SignInStore: Send {
-    /// The person's password as it was hashed.
+    /// Returns the hash of a user's password.
     async fn password(&mut self, user: &UserId) -> StoreResult<Option<String>>;
-    /// Keeps a password's hash.
+    /// Stores the hash of a user's password.
     async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> StoreResult<()>;
-    /// The salt that the passwords of a sign-in address share ([`kernel::Email::key`]): the one that is kept, or this
-    /// one from now on.
+    /// Returns the salt that the passwords of a sign-in address share ([`kernel::Email::key`]). Stores `new` if there
+    /// is none yet.
     async fn password_salt(&mut self, email_key: &str, new: Salt) -> StoreResult<Salt>;
-    /// Whether a person has signed in from an address before.
+    /// Whether the user has signed in from this origin before.
     async fn knows_origin(&mut self, user: &UserId, origin: &str) -> StoreResult<bool>;
-    /// Notes that a person signed in from an address, and how well it was known.
+    /// Records that the user signed in from this origin. Returns whether it was known.
     async fn note_origin(&mut self, user: &UserId, origin: &str, at: Timestamp)
     -> StoreResult<OriginHistory>;
-    /// Notes that a challenge was answered: `false` when it was before.
+    /// Records that a challenge was answered. Returns `false` if it was answered before.
     async fn consume_challenge(&mut self, hash: &[u8; 32], until: Timestamp) -> StoreResult<bool>;
-    /// The tenant's policy; held until the end of a unit of work that changes.
+    /// Returns the tenant's policy. Locks it in a unit of work that writes.
     async fn sign_in_policy(&mut self) -> StoreResult<SignInPolicy>;
-    /// The same, for whoever is about to change it.
+    /// Returns the tenant's policy, locked for a change.
     async fn sign_in_policy_to_change(&mut self) -> StoreResult<SignInPolicy>;
-    /// Keeps the tenant's policy.
+    /// Stores the tenant's policy.
     async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> StoreResult<()>;
-    /// Deletes the person's password; tells whether there was one.
+    /// Deletes the user's password. Returns whether there was one.
     async fn delete_password(&mut self, user: &UserId) -> StoreResult<bool>;
-    /// What the person is to be told at the next sign-in, the newest first. It stays.
+    /// Returns the notices for the user's next sign-in, newest first, and keeps them.
     async fn notices(&mut self, user: &UserId) -> StoreResult<Vec<String>>;
-    /// Takes the newest of what the person is to be told: each is told once.
+    /// Removes and returns the newest notice. Each is shown once.
     async fn consume_notice(&mut self, user: &UserId) -> StoreResult<Option<String>>;
-    /// Leaves a notice for the next sign-in. A notice of the same text is kept once.
+    /// Adds a notice for the next sign-in, unless the same text is already stored.
     async fn add_notice(&mut self, user: &UserId, notice: &str) -> StoreResult<()>;
 }
 
-/// Where attempts of all tenants are counted.
+/// Stores the attempts of all tenants.
 #[async_trait]
 pub trait AttemptStore: Send {
-    /// The times under each of these keys, which come in order, in milliseconds, oldest first; held until the end of
-    /// the unit of work.
+    /// Returns the times of attempts in milliseconds, oldest first, for each of these sorted keys. Locks them until
+    /// the end of the unit of work.
     async fn attempts(&mut self, keys: &[AttemptKey]) -> StoreResult<Vec<Vec<i64>>>;
-    /// Keeps the times under each key, which mean nothing any more from its end on.
+    /// Stores the times for each key, with the time at which they expire.
     async fn record_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> StoreResult<()>;
 }

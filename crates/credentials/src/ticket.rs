@@ -1,27 +1,27 @@
-//! A sign-in between its steps.
+//! A sign-in between two steps.
 
 use kernel::{Timestamp, UserId};
 use serde_json::Value;
 
-/// Minutes that a ticket lives.
+/// Lifetime of a ticket in minutes.
 pub const TICKET_MINUTES: i64 = 10;
 
-/// Wrong answers after which a ticket is dead.
+/// Number of wrong answers that invalidate a ticket.
 pub const MAX_WRONG_ANSWERS: i64 = 5;
 
-/// What a ticket waits for.
+/// The step that a ticket waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TicketKind {
-    /// A factor of a person whose first one is proved.
+    /// A second factor, after a first one is proved.
     Factor,
-    /// The choice between tenants where the password fits.
+    /// The choice between the tenants in which the password fits.
     TenantChoice,
-    /// The answer of an authenticator that is being enrolled.
+    /// The response of an authenticator that is being enrolled.
     PasskeyEnrolment,
 }
 
 impl TicketKind {
-    /// As it is stored.
+    /// Returns the stored name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Factor => "FACTOR",
@@ -30,7 +30,7 @@ impl TicketKind {
         }
     }
 
-    /// From what is stored.
+    /// Parses a stored name.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Factor, Self::TenantChoice, Self::PasskeyEnrolment]
             .into_iter()
@@ -38,30 +38,30 @@ impl TicketKind {
     }
 }
 
-/// What is kept of a ticket. Its text is with the client alone; it is found by the hash of that.
+/// A stored ticket. Only the client has its text; storage finds it by the hash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ticket {
-    /// SHA-256 of its text.
+    /// SHA-256 of the text.
     pub hash: [u8; 32],
-    /// What it waits for.
+    /// The step that the ticket waits for.
     pub kind: TicketKind,
-    /// Whose sign-in it is.
+    /// The user who signs in.
     pub user: UserId,
-    /// What the next step needs to know.
+    /// The state that the next step needs.
     pub state: Value,
     /// Creation time.
     pub created_at: Timestamp,
-    /// How many answers were wrong.
+    /// Number of wrong answers.
     pub wrong_answers: i64,
 }
 
 impl Ticket {
-    /// A new one.
+    /// Creates a ticket.
     pub fn new(hash: [u8; 32], kind: TicketKind, user: UserId, state: Value, now: Timestamp) -> Self {
         Self { hash, kind, user, state, created_at: now, wrong_answers: 0 }
     }
 
-    /// Whether it still waits.
+    /// Whether the ticket has neither expired nor had too many wrong answers.
     pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.created_at.plus_millis(TICKET_MINUTES * 60_000) && self.wrong_answers < MAX_WRONG_ANSWERS
     }

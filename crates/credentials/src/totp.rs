@@ -1,34 +1,34 @@
-//! Codes of authenticator apps (RFC 6238): SHA-1, six digits, thirty seconds, as every app has them.
+//! Codes of authenticator apps (RFC 6238): SHA-1, six digits, 30 seconds, which every app supports.
 
 use data_encoding::{BASE32_NOPAD, HEXUPPER};
 use kernel::{Env, Secret, Timestamp, constant_time_eq};
 use qrcode::{EcLevel, QrCode, render::svg};
 use totp_lite::{Sha1, totp_custom};
 
-/// Seconds of a step.
+/// Length of a time step in seconds.
 const STEP: u64 = 30;
-/// Digits of a code.
+/// Number of digits of a code.
 const DIGITS: u32 = 6;
-/// Bytes of a secret, as RFC 4226 §4 recommends.
+/// Length of a secret in bytes, as RFC 4226 §4 recommends.
 const SECRET: usize = 20;
-/// Bytes of a secret at least.
+/// Minimum length of a secret in bytes.
 const LEAST_SECRET: usize = 16;
-/// Steps before and after ours that are taken: clocks differ, and people type slowly.
+/// Number of time steps accepted before and after the current one, for clock drift and slow typing.
 const WINDOW: i64 = 1;
 
-/// A new secret.
+/// Generates a secret.
 pub fn new_secret(env: &dyn Env) -> Secret<Vec<u8>> {
     let mut bytes = vec![0; SECRET];
     env.fill(&mut bytes);
     Secret::new(bytes)
 }
 
-/// The secret as people type it where they cannot scan: base32.
+/// Returns the secret in base32, for users who cannot scan the QR code.
 pub fn typed(secret: &Secret<Vec<u8>>) -> Secret<String> {
     Secret::new(BASE32_NOPAD.encode(secret.expose()))
 }
 
-/// The address that an app reads from the QR code.
+/// Returns the `otpauth:` URI that the QR code encodes.
 pub fn otpauth_uri(secret: &Secret<Vec<u8>>, issuer: &str, account: &str) -> Secret<String> {
     let (issuer, account) = (encoded(issuer), encoded(account));
     let secret = typed(secret);
@@ -38,7 +38,7 @@ pub fn otpauth_uri(secret: &Secret<Vec<u8>>, issuer: &str, account: &str) -> Sec
     ))
 }
 
-/// Percent-encoded as far as RFC 3986 asks.
+/// Percent-encodes everything but the unreserved characters of RFC 3986.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -52,18 +52,18 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// The address as a QR code: an SVG without scripts or styles, dark on light in either theme.
+/// Renders the URI as a QR code: an SVG without scripts or styles, dark on light in either theme.
 pub fn qr_svg(uri: &Secret<String>) -> Option<String> {
     let code = QrCode::with_error_correction_level(uri.expose().as_bytes(), EcLevel::M).ok()?;
     let drawn = code.render::<svg::Color<'_>>().min_dimensions(220, 220).build();
-    // Without the XML declaration it can stand in a page.
+    // Drop the XML declaration, so that a page can embed the SVG.
     Some(drawn.split_once("?>").map_or(drawn.as_str(), |(_, svg)| svg).to_owned())
 }
 
-/// The step in which this code of the secret is good now; `None` if it is not, or not after `last_step`.
+/// Returns the time step in which `code` is valid now; `None` if it is invalid or its step is not after `last_step`.
 ///
-/// Takes the same time whatever is wrong with the code. The caller keeps the step, so that it works once. A secret of
-/// fewer than 16 bytes (RFC 4226 §4) verifies no code: everybody can compute those of an empty one.
+/// Takes the same time however the code is wrong. The caller stores the step, so that each code works once. A secret
+/// of fewer than 16 bytes (RFC 4226 §4) verifies no code: anybody can compute the codes of an empty secret.
 pub fn verify(secret: &Secret<Vec<u8>>, code: &str, now: Timestamp, last_step: i64) -> Option<i64> {
     if secret.expose().len() < LEAST_SECRET {
         return None;
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_works_once_and_a_neighbouring_one_too() {
+    fn each_step_works_once_and_adjacent_steps_are_accepted() {
         let secret = Secret::new(b"12345678901234567890".to_vec());
         let code = |step: u64| totp_custom::<Sha1>(30, 6, secret.expose(), step * 30);
         let now = at(3000 * 30 + 7);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_and_the_picture_say_the_same() {
+    fn uri_and_qr_code_have_the_expected_form() {
         let env = ManualEnv::at(at(0));
         let secret = new_secret(&env);
         let uri = otpauth_uri(&secret, "Acme & Söhne", "ada@example.com");

@@ -1,4 +1,4 @@
-//! The make of an authenticator, and how far it is known.
+//! The model of an authenticator, and how far it is verified.
 
 use std::{
     collections::BTreeMap,
@@ -17,12 +17,12 @@ use webauthn_rs_core::{
     proto::{AttestationCaListBuilder, ParsedAttestationData, Registration},
 };
 
-/// The make of an authenticator (AAGUID), as it says itself; prints as a UUID.
+/// The authenticator model (AAGUID) as the authenticator reports it. Prints as a UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aaguid(pub [u8; 16]);
 
 impl Aaguid {
-    /// Of authenticators that do not say what they are.
+    /// The zero AAGUID of authenticators that do not report a model.
     pub const NONE: Self = Self([0; 16]);
 }
 
@@ -34,27 +34,27 @@ impl std::fmt::Display for Aaguid {
     }
 }
 
-/// Certificates of an attestation at most: each is looked at while somebody waits.
+/// Maximum number of certificates in an attestation, because verifying each takes time during the request.
 pub(crate) const MAX_CHAIN: usize = 8;
 
-/// How far it is known that an authenticator is of the make that it says.
+/// How far the reported authenticator model is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// It says so, or its client does.
+    /// The authenticator or its client claims it.
     #[default]
     Claimed,
-    /// It has signed that itself, with the key of the passkey.
+    /// The authenticator signed it with the key of the passkey (self attestation).
     #[serde(rename = "self")]
     Itself,
-    /// Somebody has signed for it who is not trusted for this make.
+    /// A certificate that is not trusted for this model signed it.
     Signed,
-    /// Somebody has signed for it who is.
+    /// A certificate that is trusted for this model signed it.
     Trusted,
 }
 
 impl Trust {
-    /// Its name on the wire.
+    /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claimed => "claimed",
@@ -65,13 +65,14 @@ impl Trust {
     }
 }
 
-/// Who is trusted to sign for authenticators.
+/// Provides the trusted attestation certificates.
 pub trait TrustAnchors {
-    /// The certificates, in DER, one of which has to have signed the attestation of this make, or to be it.
+    /// Returns the trusted certificates of this model in DER. One of them has to have signed the attestation
+    /// certificate, or to be it.
     fn roots(&self, aaguid: Aaguid) -> Vec<Vec<u8>>;
 }
 
-/// The make in an attestation object: the library keeps it only where the maker has signed.
+/// Reads the AAGUID of an attestation object. The library keeps it only for attestations that a manufacturer signed.
 pub(crate) fn aaguid(attestation_object: &[u8]) -> Option<Aaguid> {
     let Cbor::Map(members) = serde_cbor_2::from_slice(attestation_object).ok()? else { return None };
     let Cbor::Bytes(bytes) = members.get(&Cbor::Text("authData".into()))? else { return None };
@@ -79,7 +80,7 @@ pub(crate) fn aaguid(attestation_object: &[u8]) -> Option<Aaguid> {
     data.acd.map(|data| Aaguid(data.aaguid))
 }
 
-/// An attestation object that says of its authenticator nothing but its data.
+/// Replaces the attestation statement with the format `none`.
 pub(crate) fn without_attestation(attestation_object: &[u8]) -> Option<Vec<u8>> {
     let Cbor::Map(mut members) = serde_cbor_2::from_slice(attestation_object).ok()? else { return None };
     members.insert(Cbor::Text("fmt".into()), Cbor::Text("none".into()));
@@ -87,7 +88,7 @@ pub(crate) fn without_attestation(attestation_object: &[u8]) -> Option<Vec<u8>> 
     serde_cbor_2::to_vec(&Cbor::Map(members)).ok()
 }
 
-/// The certificates of an attestation, in DER: that of the authenticator first.
+/// Returns the certificates of an attestation in DER, the authenticator's first.
 pub(crate) fn chain(attestation_object: &[u8]) -> Vec<Vec<u8>> {
     let member = |map: &Cbor, name: &str| match map {
         Cbor::Map(members) => members.get(&Cbor::Text(name.into())).cloned(),
@@ -103,7 +104,7 @@ pub(crate) fn chain(attestation_object: &[u8]) -> Vec<Vec<u8>> {
     bytes.collect()
 }
 
-/// Whether it is not the attestation that is false, but the library that does not know its form to the last.
+/// Whether the error means that the library does not support this form of attestation, not that it is invalid.
 pub(crate) fn is_not_understood(error: &WebauthnError) -> bool {
     matches!(
         error,
@@ -115,7 +116,8 @@ pub(crate) fn is_not_understood(error: &WebauthnError) -> bool {
     )
 }
 
-/// How far the make of an authenticator is known whose attestation is not false, by the roots of that make.
+/// Returns how far a valid attestation verifies the authenticator model, given the trusted certificates of that
+/// model.
 pub(crate) fn trust(
     data: &ParsedAttestationData,
     chain: &[Vec<u8>],
@@ -133,9 +135,9 @@ pub(crate) fn trust(
         }
     };
     match chain.iter().position(|certificate| roots.contains(certificate)) {
-        // A maker may name the certificates of its authenticators themselves.
+        // A root may be the certificate of the authenticator itself.
         Some(0) => return Trust::Trusted,
-        // What stands at and behind a root needs nobody's word any more.
+        // Drop the root and everything after it from the chain.
         Some(place) => certificates.truncate(place),
         None => {}
     }
@@ -143,10 +145,10 @@ pub(crate) fn trust(
     let issuer = last.tbs_certificate().issuer().clone();
     let since = Duration::from_millis(u64::try_from(now.unix_millis()).unwrap_or_default());
     let now = SystemTime::UNIX_EPOCH + since;
-    // One after the other: of several with the same name the library would look at one.
+    // Try the roots one by one: of several with the same name, the library would try only one.
     let leads_to = |root: &Vec<u8>| {
         let mut list = AttestationCaListBuilder::new();
-        // One that the library does not understand proves nothing; it says so in the log.
+        // A root that the library cannot parse trusts nothing. The library logs it.
         let _ = list.insert_device_der(root, Uuid::nil(), String::new(), BTreeMap::new());
         let list = list.build();
         list.cas().values().any(|root| *root.ca().tbs_certificate().subject() == issuer)

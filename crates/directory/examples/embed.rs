@@ -1,4 +1,4 @@
-//! The directory inside a service of your own: bring a store; make a tenant and its first administrator.
+//! The directory inside your own service: provide a store, then create a tenant and its first administrator.
 //!
 //! `cargo run -p directory --example embed`
 
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use directory::{NewPerson, NewTenant, PeopleStore, Person, Role, Tenant, TenantStore, Tier};
 use kernel::{Actor, Ctx, Email, StoreResult, SystemEnv, Timestamp, UserId};
 
-/// Tenants by slug, people by the key of their address.
+/// Stores tenants by slug and people by the key of their address.
 #[derive(Default)]
 struct Directory {
     tenants: BTreeMap<String, Tenant>,

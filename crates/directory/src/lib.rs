@@ -1,8 +1,8 @@
-//! The directory: tenants, and the people in them with their roles.
+//! The directory: tenants, and their people with roles.
 //!
-//! A tenant is found by its slug; everything else in the product belongs to exactly one tenant.
-//! People arrive by SCIM (the crate `scim-core` has those rules), by invitation, or by the operator's command
-//! line, whose rules are here: then the user name is the e-mail address.
+//! A tenant is found by its slug. Everything else in the product belongs to exactly one tenant. People are created by
+//! SCIM (with rules in the crate `scim-core`), by invitation, or on the command line. The rules for the latter two
+//! are here: the user name is the e-mail address.
 
 mod error;
 mod link;

@@ -1,4 +1,4 @@
-//! Links that are sent to people: an invitation, or a new start after a lost password.
+//! Invitation and reset links.
 
 use kernel::{Ctx, Email, StoreResult, Timestamp, UserId};
 
@@ -9,17 +9,17 @@ use crate::{
 
 const HOUR: i64 = 60 * 60_000;
 
-/// What a link is for.
+/// The purpose of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkKind {
-    /// To come in for the first time: 72 hours.
+    /// To set the first password and sign in: 72 hours.
     Invitation,
     /// To set a new password: one hour.
     Reset,
 }
 
 impl LinkKind {
-    /// As it is stored.
+    /// Returns the stored name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Invitation => "INVITATION",
@@ -27,12 +27,12 @@ impl LinkKind {
         }
     }
 
-    /// From what is stored.
+    /// Parses a stored name.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Invitation, Self::Reset].into_iter().find(|kind| kind.as_str() == text)
     }
 
-    /// Hours that it is good for.
+    /// Returns the lifetime in hours.
     pub fn hours(self) -> i64 {
         match self {
             Self::Invitation => 72,
@@ -41,17 +41,17 @@ impl LinkKind {
     }
 }
 
-/// What is kept of a link. Its text is with the person alone; it is found by the hash of that.
+/// A stored link. Only the person has its text; storage finds it by the hash.
 ///
-/// A link is valid only for the address and the role it was issued for: both are kept with it and compared when it is
-/// redeemed. A writer that changes a user and forgets the user's links cannot leave one that works.
+/// A link is valid only for the address and role that it was issued for. Both are stored with it and compared when it
+/// is redeemed, so even a writer that changes a user without deleting the links leaves no valid link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// SHA-256 of its text.
+    /// SHA-256 of the text.
     pub hash: [u8; 32],
-    /// What it is for.
+    /// The purpose of the link.
     pub kind: LinkKind,
-    /// Whom it lets in.
+    /// The user that the link signs in.
     pub user: UserId,
     /// The sign-in address it was issued for, as [`Email::key`]; `None` for a user without one.
     pub email_key: Option<String>,
@@ -62,7 +62,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link for a person as they are now.
+    /// Creates a link for a person's current address and role.
     pub fn new(hash: [u8; 32], kind: LinkKind, person: &Person, now: Timestamp) -> Self {
         Self {
             hash,
@@ -74,12 +74,12 @@ impl Link {
         }
     }
 
-    /// When it ends.
+    /// Returns when the link expires.
     pub fn expires_at(&self) -> Timestamp {
         self.created_at.plus_millis(self.kind.hours() * HOUR)
     }
 
-    /// Whether the person still is who the link was issued for: active, with the same address and role.
+    /// Whether the person still matches the link: active, with the same address and role.
     pub fn is_for(&self, person: &Person) -> bool {
         person.active
             && self.user == person.id
@@ -88,8 +88,8 @@ impl Link {
     }
 }
 
-/// Redeems the link of this hash for a person whose row is locked, once; `None` where the link is unknown, has ended, or was
-/// issued for another address or role. A link that is refused stays as it was.
+/// Redeems the link with this hash once, for a person whose row is locked. Returns `None` if the link is unknown,
+/// expired, or was issued for another address or role. A refused link is not consumed.
 pub async fn redeem_link(
     ctx: &Ctx,
     store: &mut dyn LinkStore,

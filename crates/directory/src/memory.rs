@@ -1,4 +1,4 @@
-//! People and links that are gone with the process, for tests and examples.
+//! In-memory storage of people and links for tests and examples.
 
 use async_trait::async_trait;
 use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
@@ -9,7 +9,7 @@ use crate::{
     store::{LinkStore, PeopleStore},
 };
 
-/// The people and links of one tenant, in memory.
+/// The people and links of one tenant in memory.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPeople {
     people: Vec<Person>,
@@ -17,7 +17,7 @@ pub struct MemoryPeople {
 }
 
 impl MemoryPeople {
-    /// Whether the user name or the address is another person's.
+    /// Whether another person has this user name or address.
     fn is_taken(&self, person: &Person) -> bool {
         let key = |person: &Person| person.email.as_ref().map(Email::key);
         let clashes = |other: &Person| {

@@ -1,4 +1,4 @@
-//! People of a tenant: what the directory knows of them, and who may do what.
+//! People in a tenant: their profiles and roles.
 
 use std::str::FromStr;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{error::Error, store::PeopleStore};
 
-/// Characters of a person's names and titles.
+/// Maximum number of characters of a person's names and titles.
 const TEXT_MAX: usize = 200;
-/// Telephone numbers of one person.
+/// Maximum number of telephone numbers per person.
 const MAX_PHONES: usize = 10;
 
-/// What a person may do in the tenant. SCIM never changes it.
+/// The role of a person in the tenant. SCIM never changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Role {
-    /// Sets policies, reads the log, connects identity providers.
+    /// Sets policies, reads the audit log and manages SSO connections.
     Admin,
     /// A user without administrative rights.
     Member,
 }
 
 impl Role {
-    /// As written in the database, the API and on the command line.
+    /// Returns the name in the database, the API and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Admin => "ADMIN",
@@ -47,61 +47,61 @@ impl FromStr for Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PhoneNumber {
-    /// As it is dialled.
+    /// The number to dial.
     pub value: String,
-    /// `work`, `mobile`, …
+    /// The type of number, such as `work` or `mobile`.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
 
-/// A person, as the people of the tenant know them.
+/// A person in the directory of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     /// `usr_…`
     pub id: UserId,
-    /// What provisioning calls them.
+    /// The user name, which SCIM identifies the person by.
     pub user_name: String,
-    /// What they sign in with, if it is an address.
+    /// The sign-in address, if there is one.
     pub email: Option<Email>,
-    /// As they are called.
+    /// The name to display.
     pub display_name: Option<String>,
-    /// What they are.
+    /// The job title.
     pub title: Option<String>,
-    /// Where they work.
+    /// The department.
     pub department: Option<String>,
-    /// In the order of importance.
+    /// Telephone numbers in the order of importance.
     pub phone_numbers: Vec<PhoneNumber>,
-    /// What they may do.
+    /// The person's permissions.
     pub role: Role,
     /// Whether they may sign in.
     pub active: bool,
-    /// Whether they may sign in by password where an identity provider is required.
+    /// Whether the person may use a password even if the tenant requires single sign-on.
     pub break_glass: bool,
-    /// When the person was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When something of the above last changed.
+    /// When one of the fields above last changed.
     pub updated_at: Timestamp,
 }
 
 impl Person {
-    /// What the person's account is called: the address, or else the user name.
+    /// Returns the name of the person's account: the address if there is one, otherwise the user name.
     pub fn account(&self) -> &str {
         self.email.as_ref().map_or(self.user_name.as_str(), Email::as_str)
     }
 }
 
-/// What whoever makes a person chooses.
+/// The choices for a new person.
 #[derive(Debug, Clone)]
 pub struct NewPerson {
     /// User name and sign-in address.
     pub email: Email,
-    /// What the person may do.
+    /// The person's permissions.
     pub role: Role,
-    /// As they are called.
+    /// The name to display.
     pub display_name: Option<String>,
 }
 
-/// Changes of a profile; `None` leaves as it is, `Some(None)` takes away.
+/// Changes of a profile. `None` keeps a field, `Some(None)` clears it.
 #[derive(Debug, Clone, Default)]
 pub struct ProfileChanges {
     /// See [`Person::display_name`].
@@ -114,7 +114,7 @@ pub struct ProfileChanges {
     pub phone_numbers: Option<Vec<PhoneNumber>>,
 }
 
-/// Makes an active person in the tenant of `ctx`.
+/// Creates an active person in the tenant of `ctx`.
 pub async fn create_person(ctx: &Ctx, store: &mut dyn PeopleStore, new: NewPerson) -> Result<Person, Error> {
     let display_name = new.display_name.map(|name| text("displayName", &name)).transpose()?;
     let person = Person {
@@ -134,12 +134,12 @@ pub async fn create_person(ctx: &Ctx, store: &mut dyn PeopleStore, new: NewPerso
     if store.insert_person(&person).await? { Ok(person) } else { Err(Error::EmailTaken(person.user_name)) }
 }
 
-/// The person of this id.
+/// Returns the person with this id.
 pub async fn find_person(store: &mut dyn PeopleStore, id: &UserId) -> Result<Person, Error> {
     store.person(id).await?.ok_or(Error::NotFound)
 }
 
-/// Changes a profile; the person as it is now, and names of what changed.
+/// Changes a profile. Returns the changed person and the names of the changed fields.
 pub async fn change_profile(
     ctx: &Ctx,
     store: &mut dyn PeopleStore,
@@ -176,7 +176,7 @@ pub async fn change_profile(
     Ok((after, changed))
 }
 
-/// What administrators change of an account; `None` leaves it as it is.
+/// Changes that administrators make to an account. `None` keeps a field.
 #[derive(Debug, Clone, Default)]
 pub struct AccountChanges {
     /// See [`Person::role`].
@@ -187,7 +187,7 @@ pub struct AccountChanges {
     pub active: Option<bool>,
 }
 
-/// Changes role, address, and whether the person may sign in; the person as they are now. Nothing is written where nothing
+/// Changes a person's role, address and permission to sign in, and returns the result. Writes nothing if nothing
 /// changes.
 pub async fn change_person(
     ctx: &Ctx,
@@ -200,7 +200,7 @@ pub async fn change_person(
     after.role = role.unwrap_or(before.role);
     after.active = active.unwrap_or(before.active);
     if let Some(email) = email {
-        // Who was made with the address as the name goes on being called by the address.
+        // If the user name is the old address, it follows the new one.
         if before.email.as_ref().is_some_and(|old| old.as_str() == before.user_name) {
             after.user_name = email.to_string();
         }
@@ -223,7 +223,7 @@ pub async fn change_person(
     }
 }
 
-/// Takes a person away.
+/// Deletes a person. Refuses if no other active administrator is left.
 pub async fn delete_person(ctx: &Ctx, store: &mut dyn PeopleStore, person: &Person) -> Result<(), Error> {
     let is_admin = person.role == Role::Admin && person.active;
     if is_admin && !store.another_admin(&person.id).await? {

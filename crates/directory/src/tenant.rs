@@ -1,4 +1,4 @@
-//! Tenants.
+//! Tenants, the customers of the platform.
 
 use std::str::FromStr;
 
@@ -7,20 +7,20 @@ use serde::Serialize;
 
 use crate::{error::Error, store::TenantStore};
 
-/// What a tenant pays for; request rates follow it.
+/// A tenant's plan, which determines its rate limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Tier {
     /// Free of charge.
     Free,
-    /// The usual one.
+    /// The standard plan.
     Standard,
-    /// The highest request rates.
+    /// The plan with the highest rate limits.
     Enterprise,
 }
 
 impl Tier {
-    /// As written in the database, the API and on the command line.
+    /// Returns the name in the database, the API and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Free => "FREE",
@@ -46,29 +46,29 @@ impl FromStr for Tier {
 pub struct Tenant {
     /// `ten_…`
     pub id: TenantId,
-    /// Short name in addresses; unique among all tenants.
+    /// Short name in URLs, unique among all tenants.
     pub slug: String,
-    /// Name for people to read.
+    /// The name to display.
     pub name: String,
-    /// What it pays for.
+    /// The plan.
     pub tier: Tier,
     /// Creation time.
     pub created_at: Timestamp,
 }
 
-/// What the operator chooses.
+/// The operator's choices for a new tenant.
 #[derive(Debug, Clone)]
 pub struct NewTenant {
     /// 2 to 63 characters of `a-z`, `0-9` and inner hyphens.
     pub slug: String,
     /// 1 to 200 printable characters.
     pub name: String,
-    /// What it pays for.
+    /// The plan.
     pub tier: Tier,
 }
 
 impl Tenant {
-    /// Checks the choices and gives the tenant its id.
+    /// Checks the choices and assigns an id.
     pub fn new(env: &dyn Env, new: NewTenant) -> Result<Self, Error> {
         let slug = new.slug;
         let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -84,7 +84,7 @@ impl Tenant {
     }
 }
 
-/// Keeps a new tenant.
+/// Inserts a tenant.
 pub async fn create_tenant(store: &mut dyn TenantStore, tenant: &Tenant) -> Result<(), Error> {
     if store.insert_tenant(tenant).await? { Ok(()) } else { Err(Error::SlugTaken(tenant.slug.clone())) }
 }
@@ -95,7 +95,7 @@ mod tests {
     use kernel::ManualEnv;
 
     #[test]
-    fn slugs_are_fit_for_addresses() {
+    fn slugs_are_valid_in_urls() {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let make = |slug: &str| {
             Tenant::new(&env, NewTenant { slug: slug.into(), name: "Acme".into(), tier: Tier::Free }).is_ok()

@@ -1,4 +1,4 @@
-//! What one operation knows about itself.
+//! The context of one operation: tenant, actor, request and time.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -10,18 +10,18 @@ use crate::{Env, TenantId, Timestamp, TraceContext, UserId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ActorKind {
-    /// A person, signed in or by a personal access token.
+    /// A user, signed in or with a personal access token.
     User,
-    /// An identity provider, by its SCIM token.
+    /// An identity provider with its SCIM token.
     Scim,
     /// The operator's command line or the service itself.
     System,
-    /// An identity provider, by a SAML assertion.
+    /// An identity provider with a SAML assertion.
     Saml,
 }
 
 impl ActorKind {
-    /// As written in audit entries.
+    /// Returns the name in audit entries.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "USER",
@@ -32,58 +32,58 @@ impl ActorKind {
     }
 }
 
-/// The one on whose behalf an operation runs.
+/// The actor on whose behalf an operation runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// What kind of actor.
+    /// The type of actor.
     pub kind: ActorKind,
-    /// The user's, token's or provider's id; for the system the name of what acts.
+    /// The id of the user, token or provider; for the system, the name of the acting component.
     pub id: String,
 }
 
 impl Actor {
-    /// A user as the actor.
+    /// Creates a user as the actor.
     pub fn user(id: &UserId) -> Self {
         Self { kind: ActorKind::User, id: id.to_string() }
     }
 
-    /// A SCIM token, by its id.
+    /// Creates a SCIM token as the actor, by its id.
     pub fn scim(token_id: impl Into<String>) -> Self {
         Self { kind: ActorKind::Scim, id: token_id.into() }
     }
 
-    /// An identity provider, by its id.
+    /// Creates an identity provider as the actor, by its id.
     pub fn saml(provider_id: impl Into<String>) -> Self {
         Self { kind: ActorKind::Saml, id: provider_id.into() }
     }
 
-    /// The operator or a worker, by the name of the program part.
+    /// Creates the operator or a worker as the actor, by the name of the component.
     pub fn system(name: impl Into<String>) -> Self {
         Self { kind: ActorKind::System, id: name.into() }
     }
 }
 
-/// One operation: whose, by whom, from where, when. There is one `now` in it, so that all it writes agrees.
+/// The context of one operation. It has a single `now`, so that everything the operation writes has the same time.
 #[derive(Clone)]
 pub struct Ctx {
-    /// The tenant it happens in.
+    /// The tenant that the operation works in.
     pub tenant: TenantId,
     /// Who performs the operation.
     pub actor: Actor,
-    /// What ties the answer to the log; `None` outside a request.
+    /// The request id, which appears in the response and the log; `None` outside a request.
     pub request_id: Option<String>,
-    /// The trace it is part of; what is sent to others on its behalf names it.
+    /// The trace that the operation belongs to. Requests it sends carry this context.
     pub trace: Option<TraceContext>,
-    /// The client's address where it is known.
+    /// The client's address, if known.
     pub ip: Option<IpAddr>,
     /// When the operation began.
     pub now: Timestamp,
-    /// Ids and randomness.
+    /// The source of ids and randomness.
     pub env: Arc<dyn Env>,
 }
 
 impl Ctx {
-    /// A context without a request; `now` is read from `env` once.
+    /// Creates a context without a request. Reads `now` from `env` once.
     pub fn new(env: Arc<dyn Env>, tenant: TenantId, actor: Actor) -> Self {
         Self { tenant, actor, request_id: None, trace: None, ip: None, now: env.now(), env }
     }

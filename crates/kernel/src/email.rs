@@ -1,23 +1,23 @@
-//! E-mail addresses, as people sign in with them.
+//! E-mail addresses that users sign in with.
 
 use std::{fmt, str::FromStr};
 
-/// An e-mail address: one `@`, something on both sides, no space or control character, at most 254 bytes.
+/// An e-mail address: exactly one `@` with text on both sides, no space or control character, at most 254 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Email(String);
 
-/// The text is not an address that mail could be sent to.
+/// The text is not a valid e-mail address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("write an e-mail address such as ada@example.com")]
 pub struct ParseEmailError;
 
 impl Email {
-    /// As it was written.
+    /// Returns the address as the user wrote it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What addresses are compared by: ASCII letters in lower case, everything else as written.
+    /// Returns the key that addresses are compared by: ASCII letters in lower case, everything else unchanged.
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_have_two_sides() {
+    fn address_needs_text_on_both_sides() {
         assert!("ada@example.com".parse::<Email>().is_ok());
         assert!("ada+tag@münchen.example".parse::<Email>().is_ok());
         for text in ["", "ada", "@example.com", "ada@", "a b@example.com", "a@b@c", "a\u{0}@b"] {

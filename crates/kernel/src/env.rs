@@ -1,4 +1,4 @@
-//! Where time and randomness come from.
+//! The source of time and randomness.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -9,15 +9,15 @@ use ring::{
 
 use crate::Timestamp;
 
-/// The source of time and randomness. One for the process; tests bring their own.
+/// The source of time and randomness. A process has one; tests provide their own.
 pub trait Env: Send + Sync {
-    /// The present moment.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
-    /// Fills `bytes` with random bytes fit for secrets.
+    /// Fills `bytes` with cryptographically secure random bytes.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// The system's clock and its random number generator.
+/// The system clock and the system's random number generator.
 #[derive(Debug, Default)]
 pub struct SystemEnv {
     random: RingRandom,
@@ -44,7 +44,7 @@ impl Env for SystemEnv {
     }
 }
 
-/// A clock that stands still until moved, and bytes that repeat in every run: for tests only.
+/// A clock that advances only on request, and bytes that repeat in every run. For tests only.
 #[derive(Debug)]
 pub struct ManualEnv {
     millis: AtomicI64,
@@ -52,12 +52,12 @@ pub struct ManualEnv {
 }
 
 impl ManualEnv {
-    /// An environment whose clock shows `time`.
+    /// Creates an environment whose clock shows `time`.
     pub fn at(time: Timestamp) -> Self {
         Self { millis: AtomicI64::new(time.unix_millis()), drawn: AtomicU64::new(0) }
     }
 
-    /// Moves the clock forward by `millis`.
+    /// Advances the clock by `millis`.
     pub fn advance_millis(&self, millis: i64) {
         self.millis.fetch_add(millis, Ordering::SeqCst);
     }

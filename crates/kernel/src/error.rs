@@ -1,32 +1,33 @@
-//! The one error that storage answers with.
+//! The error type of all storage.
 
 use std::{error::Error, time::Duration};
 
-/// What storage answers.
+/// The result of a storage operation.
 pub type StoreResult<T> = Result<T, StoreError>;
 
-/// Why storage could not do what it was asked. "Not found" is not among them: that is `Ok(None)`.
+/// The reason why a storage operation failed. A missing row is no error: it is `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database cannot be reached, is overloaded, or chose this work to resolve a deadlock. Worth trying again.
+    /// The database is unreachable or overloaded, or chose this transaction to resolve a deadlock. A retry may
+    /// succeed.
     #[error("the database is not available: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// A unique key is taken; the whole unit of work is lost.
+    /// A unique key is taken. The whole unit of work is rolled back.
     #[error("a unique key is already taken: {0}")]
     Taken(String),
-    /// The database refused a statement.
+    /// The database rejected a statement.
     #[error("the database refused a statement: {0}")]
     Database(#[source] Box<dyn Error + Send + Sync>),
-    /// A stored value does not fit the type it is read as.
+    /// A stored value does not fit its type.
     #[error("a stored value cannot be read: {0}")]
     Corrupt(String),
-    /// A scan took longer than it may and was stopped. Asking for less is worth it, asking again is not.
+    /// A scan exceeded its time limit. A smaller query may succeed; the same query will not.
     #[error("the scan was stopped at its deadline of {0:?}")]
     ScanTooLong(Duration),
-    /// The tenant has as much of this work under way as it may. Worth trying again.
+    /// The tenant has reached its limit of concurrent work. A retry may succeed.
     #[error("the tenant has too many {0} under way")]
     TenantBusy(&'static str),
-    /// The unit of work panicked or waited for something other than storage; it was rolled back.
+    /// The unit of work panicked or awaited something other than storage. It was rolled back.
     #[error("the unit of work was rolled back: {0}")]
     Aborted(&'static str),
 }

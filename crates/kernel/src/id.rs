@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::Env;
 
-/// Crockford's base32 in lower case: no `i`, `l`, `o`, `u`, and text order is byte order.
+/// Crockford's base32 in lower case: no `i`, `l`, `o`, `u`. The order of texts is the order of bytes.
 static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
     let mut spec = Specification::new();
     spec.symbols.push_str("0123456789abcdefghjkmnpqrstvwxyz");
@@ -15,16 +15,16 @@ static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
     spec.encoding().expect("32 distinct symbols")
 });
 
-/// Characters of an id after `prefix_`: 48 bits of milliseconds and 80 random bits.
+/// Number of characters after `prefix_`: 48 bits of milliseconds and 80 random bits.
 const KEY_LEN: usize = 26;
 
-/// What an [`Id`] identifies.
+/// The kind of object that an [`Id`] identifies.
 pub trait Kind: 'static {
     /// The letters before the underscore, such as `usr`.
     const PREFIX: &'static str;
 }
 
-/// Marks ids of tenants.
+/// The kind of [`TenantId`].
 #[derive(Debug, Clone, Copy)]
 pub enum Tenant {}
 impl Kind for Tenant {
@@ -33,7 +33,7 @@ impl Kind for Tenant {
 /// `ten_…`
 pub type TenantId = Id<Tenant>;
 
-/// A person in a tenant's directory; the SCIM user's id is the same.
+/// The kind of [`UserId`]. The SCIM user has the same id.
 #[derive(Debug, Clone, Copy)]
 pub enum User {}
 impl Kind for User {
@@ -42,7 +42,7 @@ impl Kind for User {
 /// `usr_…`
 pub type UserId = Id<User>;
 
-/// A group in a tenant's directory.
+/// The kind of group ids.
 #[derive(Debug, Clone, Copy)]
 pub enum Group {}
 impl Kind for Group {
@@ -51,7 +51,7 @@ impl Kind for Group {
 /// `grp_…`
 pub type GroupId = Id<Group>;
 
-/// An identifier of a `K`: `prefix_` and 26 characters, opaque to everybody else.
+/// An identifier of a `K`: `prefix_` and 26 characters. Opaque to clients.
 pub struct Id<K> {
     text: Box<str>,
     kind: PhantomData<fn() -> K>,
@@ -63,7 +63,7 @@ pub struct Id<K> {
 pub struct ParseIdError(&'static str);
 
 impl<K: Kind> Id<K> {
-    /// A fresh id: the time of `env` in milliseconds, then 80 random bits.
+    /// Creates an id from the time of `env` in milliseconds and 80 random bits.
     pub fn new(env: &dyn Env) -> Self {
         let mut bytes = [0_u8; 16];
         env.fill(&mut bytes);
@@ -74,7 +74,7 @@ impl<K: Kind> Id<K> {
         Self::from_text(format!("{}_{}", K::PREFIX, BASE32.encode(&bytes)))
     }
 
-    /// What comes before every id that is made at this time or later.
+    /// Returns a lower bound of all ids created at this time or later.
     pub fn first_at(time: crate::Timestamp) -> Self {
         let mut bytes = [0_u8; 16];
         for (to, from) in bytes.iter_mut().zip(time.unix_millis().max(0).to_be_bytes().into_iter().skip(2)) {
@@ -83,17 +83,17 @@ impl<K: Kind> Id<K> {
         Self::from_text(format!("{}_{}", K::PREFIX, BASE32.encode(&bytes)))
     }
 
-    /// The id whose part after the underscore is `key`, as credentials carry it.
+    /// Creates an id from `key`, the part after the underscore, as credentials contain it.
     pub fn from_key(key: &str) -> Result<Self, ParseIdError> {
         format!("{}_{key}", K::PREFIX).parse()
     }
 
-    /// The 26 characters after the underscore.
+    /// Returns the 26 characters after the underscore.
     pub fn key(&self) -> &str {
         self.text.split_once('_').map_or("", |(_, key)| key)
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_prefixes_and_odd_text_are_refused() {
+    fn other_prefixes_and_malformed_text_are_refused() {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let tenant = TenantId::new(&env);
         for text in

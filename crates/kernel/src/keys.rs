@@ -1,15 +1,15 @@
-//! Keys with ids: the newest signs, all verify.
+//! Keys with ids: the newest signs or encrypts, all verify or decrypt.
 
 use ring::{aead, hkdf, hmac};
 
 use crate::{Env, MasterKeys, Secret};
 
-/// Keys of one purpose, newest first: HMAC-SHA256, each derived from a master key by HKDF-SHA256 (RFC 5869).
+/// Signing keys of one purpose, newest first: HMAC-SHA256, derived from master keys by HKDF-SHA256 (RFC 5869).
 ///
-/// Rotation puts a new key in front. What an older one has signed stays good until that key is removed.
+/// To rotate, put a new key in front. Signatures of an older key stay valid until that key is removed.
 pub struct SigningKeys(Vec<(String, hmac::Key)>);
 
-/// A signature, and the id of the key that made it.
+/// A signature and the id of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signature<'k> {
     /// The key's id.
@@ -21,53 +21,52 @@ pub struct Signature<'k> {
 impl SigningKeys {
     /// Derives the keys of a purpose.
     ///
-    /// Keys of different purposes have nothing in common: what is signed for one is worth nothing for another.
+    /// Keys of different purposes are independent: a signature for one purpose is invalid for another.
     pub fn derive(masters: &MasterKeys, purpose: &str) -> Self {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse");
         let derive = |master: &Secret<Vec<u8>>| {
             let info = [purpose.as_bytes()];
             let extracted = salt.extract(master.expose());
-            // The length asked for is the hash's own, which is never too long.
+            // HKDF cannot fail for an output of one hash length.
             extracted.expand(&info, hmac::HMAC_SHA256).ok().map(hmac::Key::from)
         };
         Self(masters.iter().filter_map(|(id, master)| Some((id.to_owned(), derive(master)?))).collect())
     }
 
-    /// The id of the key that signs; `None` if there is no key at all.
+    /// Returns the id of the signing key; `None` without any key.
     pub fn newest(&self) -> Option<&str> {
         self.0.first().map(|(id, _)| id.as_str())
     }
 
-    /// Signs with the newest key; `None` if there is no key at all.
+    /// Signs with the newest key; `None` without any key.
     pub fn sign(&self, message: &[u8]) -> Option<Signature<'_>> {
         let (id, key) = self.0.first()?;
         let tag = hmac::sign(key, message).as_ref().try_into().ok()?;
         Some(Signature { key: id, tag })
     }
 
-    /// Whether the key of this id has signed it. In constant time.
+    /// Verifies a signature by the key with this id in constant time.
     pub fn verify(&self, key: &str, message: &[u8], tag: &[u8]) -> bool {
         let known = self.0.iter().find(|(id, _)| id == key);
         known.is_some_and(|(_, key)| hmac::verify(key, message, tag).is_ok())
     }
 
-    /// Whether there is a key of this id.
+    /// Whether a key with this id exists.
     pub fn knows(&self, key: &str) -> bool {
         self.0.iter().any(|(id, _)| id == key)
     }
 }
 
-/// Keys of one purpose, newest first: AES-256-GCM, each derived from a master key by HKDF-SHA256 (RFC 5869).
+/// Encryption keys of one purpose, newest first: AES-256-GCM, derived from master keys by HKDF-SHA256 (RFC 5869).
 ///
-/// What is sealed can be read by whoever has the key that sealed it; it names that key, so that rotation
-/// puts a new one in front and the older ones go on opening.
+/// The ciphertext contains the id of its key. To rotate, put a new key in front; the older ones still decrypt.
 pub struct SealingKeys(Vec<(String, aead::LessSafeKey)>);
 
-/// Bytes of a nonce.
+/// Length of a nonce in bytes.
 const NONCE: usize = aead::NONCE_LEN;
 
 impl SealingKeys {
-    /// Derives the keys of a purpose from master keys with their ids, newest first.
+    /// Derives the keys of a purpose from master keys, newest first.
     pub fn derive(masters: &MasterKeys, purpose: &str) -> Self {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse sealing");
         let derive = |master: &Secret<Vec<u8>>| {
@@ -79,9 +78,11 @@ impl SealingKeys {
         Self(masters.iter().filter_map(|(id, master)| Some((id.to_owned(), derive(master)?))).collect())
     }
 
-    /// Seals with the newest key what can be opened in the same place alone: `place` is not kept in it.
+    /// Encrypts with the newest key. `place` is associated data: it is not stored, and decryption requires the same
+    /// value.
     ///
-    /// Form: length of the key's id (1 byte), the id, nonce (12), ciphertext, tag (16). `None` without a key.
+    /// Format: length of the key's id (1 byte), id, nonce (12 bytes), ciphertext, tag (16 bytes). `None` without any
+    /// key.
     pub fn seal(&self, env: &dyn Env, place: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
         let (id, key) = self.0.first()?;
         let mut nonce = [0; NONCE];
@@ -96,7 +97,8 @@ impl SealingKeys {
         Some(sealed)
     }
 
-    /// What was sealed in this place; `None` if it was not, or by a key that is no longer there.
+    /// Decrypts a value that was encrypted with the same `place`; `None` if `place` differs or the key has been
+    /// removed.
     pub fn open(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
         let (length, rest) = sealed.split_first()?;
         let (id, rest) = rest.split_at_checked(usize::from(*length))?;
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_signs_and_all_verify() {
+    fn newest_key_signs_and_all_verify() {
         let before = SigningKeys::derive(&masters(&[("a", 1)]), "test");
         let after = SigningKeys::derive(&masters(&[("b", 2), ("a", 1)]), "test");
         let old = before.sign(b"x").unwrap();
@@ -133,18 +135,18 @@ mod tests {
     }
 
     #[test]
-    fn purposes_have_nothing_in_common() {
+    fn keys_of_different_purposes_are_independent() {
         let [one, other] =
             ["one", "other"].map(|purpose| SigningKeys::derive(&masters(&[("a", 1)]), purpose));
         let signed = one.sign(b"x").unwrap();
         assert!(!other.verify("a", b"x", &signed.tag));
-        // HKDF and HMAC as anybody else computes them.
+        // Test vector computed with another implementation of HKDF and HMAC.
         let expected = "c1779418";
         assert_eq!(data_encoding::HEXLOWER.encode(&signed.tag[..4]), expected);
     }
 
     #[test]
-    fn what_is_sealed_opens_in_its_place_alone() {
+    fn sealed_value_opens_only_in_its_place() {
         let env = crate::ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let before = SealingKeys::derive(&masters(&[("a", 1)]), "test");
         let after = SealingKeys::derive(&masters(&[("b", 2), ("a", 1)]), "test");

@@ -1,8 +1,7 @@
-//! The words that every Gatehouse crate shares: typed [`Id`]s, [`Timestamp`]s, [`Secret`]s, the
-//! [`Env`] that time and randomness come from, the [`Ctx`] of one operation and the one
-//! [`StoreError`] that storage answers with.
+//! The types that all crates of Gatehouse share: typed [`Id`]s, [`Timestamp`]s, [`Secret`]s, the [`Env`] that
+//! provides time and randomness, the [`Ctx`] of one operation, and the [`StoreError`] of all storage.
 //!
-//! The crate is tiny and does no I/O. Domain code takes a [`Ctx`] and never calls the clock:
+//! The crate does no I/O. Domain code takes a [`Ctx`] and never reads the clock:
 //!
 //! ```
 //! use kernel::{Actor, Ctx, Env, ManualEnv, Tenant, TenantId, Id};

@@ -1,11 +1,11 @@
-//! Master keys: validated once, so that no key is derived from an empty or short one.
+//! Master keys, validated once so that no key is derived from an empty or short one.
 
 use crate::Secret;
 
-/// Master keys with their ids, newest first. Every key of an installation is derived from them.
+/// Master keys with their ids, newest first. All keys of an installation are derived from them.
 ///
-/// A value of this type holds no key shorter than [`MasterKeys::MIN_BYTES`]: an unset variable is an error where the
-/// configuration is read, not a key that anybody can compute.
+/// No key of a value is shorter than [`MasterKeys::MIN_BYTES`]. An unset variable is therefore a configuration error,
+/// not a key that anybody can compute.
 ///
 /// ```
 /// use kernel::{InvalidMasterKey, MasterKeys, Secret};
@@ -16,22 +16,22 @@ use crate::Secret;
 #[derive(Clone, Default)]
 pub struct MasterKeys(Vec<(String, Secret<Vec<u8>>)>);
 
-/// Why master keys were refused.
+/// The reason for refusing master keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidMasterKey {
-    /// The id is empty, too long, or has a character that separates the parts of a token.
+    /// The id is empty, too long, or contains a character that separates the parts of a token.
     #[error("the master key's id {0:?} is not 1 to 32 ASCII letters and digits")]
     Id(String),
-    /// Two keys have this id.
+    /// Two keys have the same id.
     #[error("there are two master keys with the id {0}")]
     Duplicate(String),
-    /// The key is empty or can be guessed.
+    /// The key is too short.
     #[error("the master key {0} has fewer than {min} bytes", min = MasterKeys::MIN_BYTES)]
     TooShort(String),
 }
 
 impl MasterKeys {
-    /// Bytes that a key has at least: the output of SHA-256, as RFC 2104 §3 recommends.
+    /// Minimum length of a key in bytes: the output of SHA-256, as RFC 2104 §3 recommends.
     pub const MIN_BYTES: usize = 32;
 
     /// Validates keys with their ids, newest first.
@@ -51,17 +51,17 @@ impl MasterKeys {
         Ok(Self(keys))
     }
 
-    /// A process without keys: it signs nothing and verifies nothing.
+    /// Creates an empty set, which signs and verifies nothing.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Whether there is no key.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The keys with their ids, newest first.
+    /// Returns the keys with their ids, newest first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Secret<Vec<u8>>)> {
         self.0.iter().map(|(id, key)| (id.as_str(), key))
     }

@@ -3,7 +3,7 @@
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
-/// A secret: no `Debug`, no `Display`, wiped when dropped, compared in constant time.
+/// A secret value: without `Debug` and `Display`, zeroed when dropped, and compared in constant time.
 ///
 /// ```compile_fail
 /// println!("{:?}", kernel::Secret::new(String::from("hunter2")));
@@ -12,19 +12,19 @@ use zeroize::Zeroize;
 pub struct Secret<T: Zeroize>(T);
 
 impl<T: Zeroize> Secret<T> {
-    /// Takes a value into custody.
+    /// Wraps a value.
     pub fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// The value itself: the word to look for in a review.
+    /// Returns the value. Reviewers search for this name.
     pub fn expose(&self) -> &T {
         &self.0
     }
 }
 
 impl<T: Zeroize + AsRef<[u8]>> Secret<T> {
-    /// Whether `other` is the same, in time that depends on the length alone.
+    /// Compares two secrets in time that depends only on their length.
     pub fn matches(&self, other: &[u8]) -> bool {
         constant_time_eq(self.0.as_ref(), other)
     }
@@ -36,7 +36,7 @@ impl<T: Zeroize> Drop for Secret<T> {
     }
 }
 
-/// Compares two byte strings in time that depends on their length alone.
+/// Compares two byte strings in time that depends only on their length.
 pub fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }

@@ -1,4 +1,4 @@
-//! Points in time, kept at the precision we print: milliseconds, UTC.
+//! Points in time in UTC with millisecond precision.
 
 use std::{fmt, str::FromStr};
 
@@ -15,33 +15,33 @@ pub struct Timestamp(DateTime<Utc>);
 pub struct ParseTimestampError(String);
 
 impl Timestamp {
-    /// Milliseconds since 1970-01-01T00:00:00Z; what chrono cannot hold becomes the epoch.
+    /// Converts milliseconds since 1970-01-01T00:00:00Z. Values out of chrono's range become the epoch.
     pub fn from_unix_millis(millis: i64) -> Self {
         Self(DateTime::from_timestamp_millis(millis).unwrap_or_default())
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns the milliseconds since 1970-01-01T00:00:00Z.
     pub fn unix_millis(self) -> i64 {
         self.0.timestamp_millis()
     }
 
-    /// The UTC date and time without its zone, as the databases keep it.
+    /// Returns the UTC date and time without a zone, as the databases store it.
     pub fn naive(self) -> NaiveDateTime {
         self.0.naive_utc()
     }
 
-    /// An HTTP date (RFC 9110 §5.6.7) such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Parses an HTTP date (RFC 9110 §5.6.7) such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     pub fn from_http_date(text: &str) -> Option<Self> {
         let time = DateTime::parse_from_rfc2822(text).ok()?;
         Some(Self::from_unix_millis(time.timestamp_millis()))
     }
 
-    /// From a UTC date and time; finer digits than milliseconds are cut.
+    /// Converts a UTC date and time, truncated to milliseconds.
     pub fn from_naive(naive: NaiveDateTime) -> Self {
         Self::from_unix_millis(naive.and_utc().timestamp_millis())
     }
 
-    /// This time and `millis` after it; what chrono cannot hold becomes the epoch.
+    /// Adds `millis` to this time. Values out of chrono's range become the epoch.
     #[must_use]
     pub fn plus_millis(self, millis: i64) -> Self {
         Self::from_unix_millis(self.unix_millis().saturating_add(millis))
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prints_what_it_read_in_utc_with_milliseconds() {
+    fn parses_any_offset_and_prints_utc_with_milliseconds() {
         let time: Timestamp = "2026-03-01T12:00:00.1239+02:00".parse().unwrap();
         assert_eq!(time.to_string(), "2026-03-01T10:00:00.123Z");
         assert_eq!(Timestamp::from_naive(time.naive()), time);

@@ -1,10 +1,10 @@
-//! Where an operation stands in a trace that may span many programs: W3C Trace Context.
+//! The position of an operation in a distributed trace (W3C Trace Context).
 
 use data_encoding::HEXLOWER;
 
 use crate::Env;
 
-/// The trace an operation is part of, and its own place in it.
+/// The trace that an operation belongs to, and the operation's span.
 ///
 /// ```
 /// use kernel::{SystemEnv, TraceContext};
@@ -24,13 +24,13 @@ pub struct TraceContext {
     state: Option<String>,
 }
 
-/// Characters of `tracestate` that are passed on: what the recommendation asks for at least.
+/// Maximum length of `tracestate` that is propagated: the minimum that the recommendation requires.
 const STATE: usize = 512;
-/// The flag that says that the caller records.
+/// The `sampled` flag: the caller records this trace.
 const SAMPLED: u8 = 1;
 
 impl TraceContext {
-    /// A new trace that begins here. `sampled`: whether those that are called are asked to record it.
+    /// Starts a new trace. `sampled` requests that the services called record it.
     pub fn begun(env: &dyn Env, sampled: bool) -> Self {
         let mut random = [0; 24];
         env.fill(&mut random);
@@ -44,13 +44,13 @@ impl TraceContext {
         }
     }
 
-    /// The trace that `traceparent` (§3.2) names, continued here; `None` if it is malformed, and then a trace
-    /// is to begin anew. `tracestate` (§3.3) is passed on as it is, if it can be.
+    /// Continues the trace of a `traceparent` header (§3.2). Returns `None` if it is malformed; then start a new
+    /// trace. Propagates `tracestate` (§3.3) unchanged if it is valid.
     pub fn continued(traceparent: &str, tracestate: Option<&str>, env: &dyn Env) -> Option<Self> {
         let mut parts = traceparent.trim().split('-');
         let (version, trace, parent, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         let (version, flags) = (bytes::<1>(version)?, bytes::<1>(flags)?);
-        // Later versions may say more at the end; the first may not, and the last is not one.
+        // Only versions after 00 may have further fields, and ff is not a version.
         if version == [0xff] || (version == [0] && parts.next().is_some()) {
             return None;
         }
@@ -69,32 +69,32 @@ impl TraceContext {
         Some(Self { trace, span, parent: Some(parent), flags: flags[0] & SAMPLED, state })
     }
 
-    /// The trace's id in 32 lower-case hexadecimal digits.
+    /// Returns the trace id in 32 lower-case hexadecimal digits.
     pub fn trace_id(&self) -> String {
         HEXLOWER.encode(&self.trace)
     }
 
-    /// This operation's id in 16 lower-case hexadecimal digits.
+    /// Returns the span id of this operation in 16 lower-case hexadecimal digits.
     pub fn span_id(&self) -> String {
         HEXLOWER.encode(&self.span)
     }
 
-    /// The trace's id, this operation's and its caller's, as bytes: for exporters.
+    /// Returns the ids of the trace, the span and its parent as bytes, for exporters.
     pub fn ids(&self) -> ([u8; 16], [u8; 8], Option<[u8; 8]>) {
         (self.trace, self.span, self.parent)
     }
 
-    /// Whether it is asked to be recorded.
+    /// Whether the `sampled` flag is set.
     pub fn is_sampled(&self) -> bool {
         self.flags & SAMPLED != 0
     }
 
-    /// `traceparent` of a request that this operation sends. `traceresponse` has the same form.
+    /// Returns the `traceparent` of outgoing requests. `traceresponse` has the same form.
     pub fn traceparent(&self) -> String {
         format!("00-{}-{}-{:02x}", self.trace_id(), self.span_id(), self.flags)
     }
 
-    /// `tracestate` of a request that this operation sends, if there is one to pass on.
+    /// Returns the `tracestate` of outgoing requests, if there is one to propagate.
     pub fn tracestate(&self) -> Option<&str> {
         self.state.as_deref()
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_goes_on() {
+    fn valid_traceparent_is_continued() {
         let trace = read(&format!("00-{TRACE}-00f067aa0ba902b7-01")).unwrap();
         assert_eq!(trace.traceparent(), format!("00-{TRACE}-{}-01", trace.span_id()));
         assert!(trace.is_sampled());
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_not_continued() {
+    fn malformed_traceparent_is_ignored() {
         for text in [
             "",
             "x",
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_state_that_can_be_sent_is_passed_on() {
+    fn only_valid_tracestate_is_propagated() {
         let env = SystemEnv::default();
         let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
         let state =

@@ -1,6 +1,6 @@
-//! What a decision costs: `cargo xtask bench policies` prints it, beside a look at every rule and a trie of prefixes.
+//! Measures the cost of a decision, next to a linear scan and a prefix trie. `cargo xtask bench policies` prints it.
 //!
-//! Prints a line for each number of rules: rules, and nanoseconds of a decision, of the look, of the trie.
+//! Prints a line per number of rules: the number, and nanoseconds per decision, linear scan and trie lookup.
 
 use std::{
     hint::black_box,
@@ -14,7 +14,7 @@ use prefix_trie::PrefixMap;
 
 const ASKED: f64 = 4096.0;
 
-/// A generator that is the same everywhere (xorshift).
+/// A pseudorandom generator that repeats its numbers everywhere (xorshift).
 struct Numbers(u64);
 
 impl Numbers {
@@ -26,7 +26,7 @@ impl Numbers {
     }
 }
 
-/// Nanoseconds of one call: the median of eleven rounds.
+/// Returns nanoseconds per call: the median of eleven rounds.
 fn cost(addresses: &[Ipv4Addr], mut ask: impl FnMut(Ipv4Addr) -> bool) -> f64 {
     let mut rounds: Vec<f64> = (0..11)
         .map(|_| {
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let policy = Policy::of_ranges(on, cidrs);
         let trie: PrefixMap<Ipv4Cidr, usize> =
             ranges.iter().enumerate().map(|(place, range)| (*range, place)).collect();
-        // Half of those who ask are in a range.
+        // Half of the addresses are in a range.
         let asked: Vec<Ipv4Addr> = (0..4096)
             .map(|place| match ranges.get(numbers.next() as usize % ranges.len()) {
                 Some(range) if place % 2 == 0 => range.last_address(),

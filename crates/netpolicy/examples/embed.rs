@@ -1,4 +1,5 @@
-//! A program that may be reached from the office alone, and from nowhere else by mistake: no web, no database.
+//! A program that only accepts requests from the office, and refuses changes that would lock everybody out. No web
+//! server or database.
 //!
 //! `cargo run -p netpolicy --example embed`
 
@@ -15,16 +16,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (office, home): (IpAddr, IpAddr) = ("203.0.113.7".parse()?, "198.51.100.7".parse()?);
     let on = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };
 
-    // Nobody could come in: refused, whoever asks.
+    // Without a rule the allowlist would lock everybody out, so it is refused for every caller.
     let by = Editor { address: Some(home), acknowledged: false };
     assert!(matches!(set(&mut store, by, on).await, Err(Error::Lockout)));
 
-    // From home it would shut out the one who does it; from the office it is done.
+    // From home, the allowlist would block the caller's own address. From the office, it is accepted.
     let rule = add(&ctx, &mut store, "203.0.113.0/24", "Office").await?;
     assert!(matches!(set(&mut store, by, on).await, Err(Error::CallerNotCovered)));
     set(&mut store, Editor { address: Some(office), ..by }, on).await?;
 
-    // The policy is made once, and asked at the door.
+    // Build the policy once and use it for every decision.
     let policy = store.policy();
     for (name, address) in [("the office", office), ("home", home)] {
         let verdict = policy.decide(Some(address), Surface::Api, false);

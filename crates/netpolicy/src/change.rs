@@ -1,4 +1,4 @@
-//! Changing a policy without locking anybody out by mistake.
+//! Changes to a policy that cannot lock everybody out by mistake.
 
 use std::net::IpAddr;
 
@@ -6,21 +6,21 @@ use kernel::{Ctx, Id};
 
 use crate::{Decision, Mode, NetworkPolicyStore, Policy, Rule, RuleId, Settings, Surface, error::Error};
 
-/// Rules of one tenant at most.
+/// Maximum number of rules per tenant.
 pub const MAX_RULES: usize = 5_000;
-/// Characters of a label at most.
+/// Maximum number of characters of a label.
 pub const MAX_LABEL: usize = 100;
 
-/// Who changes a policy: an administrator.
+/// The administrator who changes a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Editor {
-    /// From where; `None` where that is not known.
+    /// The administrator's address; `None` if unknown.
     pub address: Option<IpAddr>,
-    /// Whether they know that they may shut themselves out.
+    /// Whether the administrator has confirmed that the change may block their own address.
     pub acknowledged: bool,
 }
 
-/// Refuses what leaves no way in, and what shuts out the one who does it.
+/// Refuses a change that lets nobody in, or that newly blocks the editor's own address without confirmation.
 fn guard(by: Editor, before: &Policy, after: &Policy, rules: usize) -> Result<(), Error> {
     let settings = after.settings();
     if settings.mode == Mode::Allowlist && rules == 0 && !settings.admin_bypass {
@@ -34,7 +34,7 @@ fn guard(by: Editor, before: &Policy, after: &Policy, rules: usize) -> Result<()
     Ok(())
 }
 
-/// Sets everything but the rules: what it was before.
+/// Changes the settings and returns the previous ones.
 pub async fn set(
     store: &mut dyn NetworkPolicyStore,
     by: Editor,
@@ -50,7 +50,7 @@ pub async fn set(
     Ok(before)
 }
 
-/// Adds a rule. More ranges never shut anybody out.
+/// Adds a rule. An additional range never blocks anybody, so no lockout check is necessary.
 pub async fn add(
     ctx: &Ctx,
     store: &mut dyn NetworkPolicyStore,
@@ -70,7 +70,7 @@ pub async fn add(
     Ok(rule)
 }
 
-/// Gives a rule another label: the rule, and whether it is another.
+/// Changes the label of a rule. Returns the rule, and whether the label is different.
 pub async fn rename(
     store: &mut dyn NetworkPolicyStore,
     id: &RuleId,
@@ -87,7 +87,7 @@ pub async fn rename(
     Ok((rule, changed))
 }
 
-/// Removes a rule: which it was.
+/// Removes a rule and returns it.
 pub async fn remove(store: &mut dyn NetworkPolicyStore, by: Editor, id: &RuleId) -> Result<Rule, Error> {
     let settings = store.network_settings_to_change().await?;
     let mut rules = store.network_rules().await?;

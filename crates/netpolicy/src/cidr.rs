@@ -1,47 +1,47 @@
-//! Ranges of addresses, read strictly and written in one way.
+//! CIDR ranges with a strict parser and a canonical form.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use cidr::{IpCidr, IpInet};
 
-/// The longest that a range can be written.
+/// Maximum number of characters of a range.
 const LONGEST: usize = "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128".len();
 
-/// A range of IPv4 or IPv6 addresses. Two that hold the same addresses are equal and written alike; those that map IPv4
-/// (`::ffff:0:0/96`) are of IPv4.
+/// A range of IPv4 or IPv6 addresses. Equal ranges have the same text. IPv4-mapped ranges (within `::ffff:0:0/96`)
+/// are IPv4 ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cidr(IpCidr);
 
-/// Why a text is no range.
+/// The reason why a text is not a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ParseCidrError {
-    /// It is not written as one.
+    /// The syntax is wrong.
     #[error(
         "not a range of addresses; write it like 203.0.113.0/24 or 2001:db8::/32, or an address by itself"
     )]
     Malformed,
-    /// Its address lies inside of the range and does not begin it.
+    /// The address has host bits set. Contains the range it lies in.
     #[error("bits of a host are set; the range is written {0}")]
     HostBits(Cidr),
 }
 
 impl Cidr {
-    /// The first address.
+    /// Returns the first address.
     pub fn first(&self) -> IpAddr {
         self.0.first_address()
     }
 
-    /// The last address.
+    /// Returns the last address.
     pub fn last(&self) -> IpAddr {
         self.0.last_address()
     }
 
-    /// How many bits all its addresses share.
+    /// Returns the length of the prefix in bits.
     pub fn prefix(&self) -> u8 {
         self.0.network_length()
     }
 
-    /// Whether an address lies in it; one that maps IPv4 is of IPv4, and in no range of IPv6.
+    /// Whether the range contains an address. An IPv4-mapped address counts as IPv4 and is in no IPv6 range.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
@@ -56,7 +56,8 @@ impl fmt::Display for Cidr {
 impl FromStr for Cidr {
     type Err = ParseCidrError;
 
-    /// An address, or an address, `/` and a length: no spaces, signs, zone ids or leading zeros.
+    /// Parses an address, optionally followed by `/` and a prefix length. Refuses spaces, signs, zone ids and leading
+    /// zeros.
     fn from_str(text: &str) -> Result<Self, ParseCidrError> {
         if text.len() > LONGEST {
             return Err(ParseCidrError::Malformed);

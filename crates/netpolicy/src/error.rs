@@ -1,4 +1,4 @@
-//! Why a policy stays as it is.
+//! The reasons for refusing a change to a policy.
 
 use kernel::StoreError;
 
@@ -7,31 +7,31 @@ use crate::{
     cidr::{Cidr, ParseCidrError},
 };
 
-/// Why a policy stays as it is.
+/// The reason why a policy was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody could come in any more.
+    /// The change would lock everybody out.
     #[error("nobody could come in: add a rule first, or leave administrators their bypass")]
     Lockout,
-    /// The one who changes it could not come in any more.
+    /// The change would block the editor's own address.
     #[error("your own address would be shut out; add a rule for it, or acknowledge CALLER_NOT_COVERED")]
     CallerNotCovered,
-    /// Not a range.
+    /// The text is not a CIDR range.
     #[error(transparent)]
     Cidr(#[from] ParseCidrError),
-    /// There is a rule with this range.
+    /// A rule with this range exists.
     #[error("there is a rule for {0} already")]
     Duplicate(Cidr),
-    /// There are as many rules as there may be.
+    /// The tenant has the maximum number of rules.
     #[error("there are {MAX_RULES} rules; remove one first")]
     TooMany,
     /// There is no such rule.
     #[error("there is no such rule")]
     NotFound,
-    /// What a rule is called is too long, or cannot be seen.
+    /// The label is empty, too long, or contains control characters.
     #[error("1 to {MAX_LABEL} characters, none of them a control character")]
     Label,
-    /// What is stored could not be read or written.
+    /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

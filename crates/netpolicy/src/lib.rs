@@ -1,9 +1,9 @@
-//! Network policy: from which addresses a tenant may be reached, on each of its surfaces.
+//! Network policy: the addresses that may reach a tenant, on each of its surfaces.
 //!
-//! A [`Policy`] is what a tenant has set ([`Settings`]) and its [`Rule`]s, ready to [decide](Policy::decide): in some
-//! tens of nanoseconds however many rules there are, without I/O, always. The same function answers who wants to know
-//! beforehand and who stands at the door. [`set`], [`add`], [`rename`] and [`remove`] change a policy behind
-//! [`NetworkPolicyStore`] ([`MemoryStore`] is one) and refuse what would lock everybody out, or the one who changes it.
+//! A [`Policy`] combines a tenant's [`Settings`] and [`Rule`]s. [Deciding](Policy::decide) takes tens of nanoseconds
+//! for any number of rules and does no I/O. Requests and previews use the same function. [`set`], [`add`], [`rename`]
+//! and [`remove`] change a policy behind [`NetworkPolicyStore`] ([`MemoryStore`] implements it). They refuse changes
+//! that would lock everybody out, or block the editor's own address without confirmation.
 //!
 //! ```
 //! use netpolicy::{Cidr, Decision, Mode, Policy, Reason, Settings, Surface};
@@ -18,7 +18,8 @@
 //! # Ok::<(), netpolicy::ParseCidrError>(())
 //! ```
 //!
-//! `examples/embed.rs` is a program that guards itself with it; nothing here knows of HTTP or databases.
+//! `examples/embed.rs` is a program that restricts access with this crate. The crate does not depend on HTTP or
+//! databases.
 
 mod change;
 mod cidr;

@@ -1,11 +1,11 @@
-//! Storage that is gone with the process: for tests, and for services of one process.
+//! In-memory storage for tests and for services with a single process.
 
 use async_trait::async_trait;
 use kernel::StoreResult;
 
 use crate::{NetworkPolicyStore, Policy, Rule, RuleId, Settings};
 
-/// Keeps everything in memory. What holds it (a mutex) is what keeps changes apart.
+/// Keeps everything in memory. The owner's mutex serializes changes.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
     settings: Settings,
@@ -13,7 +13,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// The policy as it is now, ready to decide.
+    /// Returns the current policy, ready to decide.
     pub fn policy(&self) -> Policy {
         Policy::new(self.settings, &self.rules)
     }

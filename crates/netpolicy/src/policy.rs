@@ -1,4 +1,4 @@
-//! What a tenant has set, and the decision.
+//! The settings and rules of a network policy, and the decision.
 
 use std::net::IpAddr;
 
@@ -35,10 +35,10 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// All of them.
+    /// All surfaces.
     pub const ALL: [Self; 3] = [Self::SignIn, Self::Dashboard, Self::Api];
 
-    /// Its name on the wire.
+    /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SignIn => "SIGN_IN",
@@ -63,7 +63,7 @@ pub struct Enforcement {
 }
 
 impl Enforcement {
-    /// Whether it is on for a surface.
+    /// Whether the policy protects this surface.
     pub fn of(self, surface: Surface) -> bool {
         match surface {
             Surface::SignIn => self.sign_in,
@@ -73,15 +73,16 @@ impl Enforcement {
     }
 }
 
-/// What a tenant has set, its rules aside. By default off; once it is on, on all surfaces, and not for administrators.
+/// A tenant's settings, without the rules. By default, the policy is off. Turned on, it protects all surfaces, and
+/// administrators bypass it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Settings {
-    /// Whether addresses are looked at.
+    /// Whether the policy is on.
     pub mode: Mode,
-    /// Surfaces on which the rules apply.
+    /// The surfaces that the policy protects.
     pub enforcement: Enforcement,
-    /// Whether administrators may come from everywhere.
+    /// Whether administrators may connect from any address.
     pub admin_bypass: bool,
 }
 
@@ -93,12 +94,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether addresses are looked at on a surface.
+    /// Whether the policy is on and protects this surface.
     pub fn looks_at(&self, surface: Surface) -> bool {
         self.mode != Mode::Off && self.enforcement.of(surface)
     }
 
-    /// The names of the members that differ.
+    /// Returns the names of the members that differ.
     pub fn changed_from(&self, before: &Self) -> Vec<&'static str> {
         let members = [
             ("mode", self.mode != before.mode),
@@ -109,7 +110,7 @@ impl Settings {
     }
 }
 
-/// Marks ids of rules.
+/// The kind of [`RuleId`].
 #[derive(Debug, Clone, Copy)]
 pub enum RuleKind {}
 impl Kind for RuleKind {
@@ -118,14 +119,14 @@ impl Kind for RuleKind {
 /// `nrl_…`
 pub type RuleId = Id<RuleKind>;
 
-/// A range that a tenant may be reached from.
+/// A range of addresses that may reach a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// `nrl_…`
     pub id: RuleId,
-    /// Which addresses; no two rules of a tenant have the same.
+    /// The range, unique among the tenant's rules.
     pub cidr: Cidr,
-    /// What it is called.
+    /// The label.
     pub label: String,
     /// When the rule was added.
     pub created_at: Timestamp,
@@ -161,18 +162,18 @@ pub enum Reason {
     NoRuleMatch,
 }
 
-/// A decision, what decided, and the rule that did.
+/// A decision with its reason and rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether somebody may come in.
+    /// Whether the request is allowed.
     pub decision: Decision,
-    /// The reason of the decision.
+    /// The reason for the decision.
     pub reason: Reason,
-    /// The place of the rule that has the address, of several the one with the smallest range.
+    /// The index of the matching rule. If several match, the one with the smallest range.
     pub rule: Option<usize>,
 }
 
-/// What a tenant has set and its ranges, ready to decide.
+/// Settings and ranges, indexed for decisions.
 #[derive(Debug, Clone)]
 pub struct Policy {
     settings: Settings,
@@ -181,34 +182,34 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// With these rules; a verdict names one by its place among them.
+    /// Builds a policy from rules. A verdict refers to a rule by its index.
     pub fn new(settings: Settings, rules: &[Rule]) -> Self {
         Self::of_ranges(settings, rules.iter().map(|rule| rule.cidr))
     }
 
-    /// With these ranges; a verdict names one by its place among them.
+    /// Builds a policy from ranges. A verdict refers to a range by its index.
     pub fn of_ranges(settings: Settings, ranges: impl IntoIterator<Item = Cidr>) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for (place, range) in ranges.into_iter().enumerate() {
             match (range.first(), range.last()) {
                 (IpAddr::V4(first), IpAddr::V4(last)) => v4.push((first.to_bits(), last.to_bits(), place)),
                 (IpAddr::V6(first), IpAddr::V6(last)) => v6.push((first.to_bits(), last.to_bits(), place)),
-                // The two ends of a range are of one kind.
+                // Both ends of a range are of the same address family.
                 _ => {}
             }
         }
         Self { settings, v4: RangeIndex::of(v4), v6: RangeIndex::of(v6) }
     }
 
-    /// What the tenant has set.
+    /// Returns the settings.
     pub fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// Whether somebody may reach a surface from an address, as an administrator or not.
+    /// Decides whether a request from this address may reach a surface.
     ///
-    /// An address that is not known is in no range and nobody's: where addresses are looked at, it keeps
-    /// administrators out as well.
+    /// An unknown address matches no range. On protected surfaces it is blocked even for administrators with the
+    /// bypass.
     pub fn decide(&self, address: Option<IpAddr>, surface: Surface, as_admin: bool) -> Verdict {
         let verdict = |decision, reason, rule| Verdict { decision, reason, rule };
         if self.settings.mode == Mode::Off {

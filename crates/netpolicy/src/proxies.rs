@@ -1,7 +1,7 @@
-//! Where a request comes from.
+//! Determines the client's address behind proxies.
 //!
-//! The peer, unless it is a trusted proxy; then the right-most hop that is not one, in the one header
-//! that our proxies write. Everything to the left of it is the client's own word and counts for nothing.
+//! The client is the peer unless that is a trusted proxy. Then it is the right-most untrusted hop in the one header
+//! that the proxies write. A client can forge everything to the left of it, so that is ignored.
 
 use std::{net::IpAddr, str::FromStr};
 
@@ -17,7 +17,7 @@ pub enum ProxyHeader {
 }
 
 impl ProxyHeader {
-    /// Name of the HTTP header.
+    /// Returns the name of the HTTP header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::XForwardedFor => "X-Forwarded-For",
@@ -36,18 +36,18 @@ impl FromStr for ProxyHeader {
     }
 }
 
-/// Who is trusted, and where they write.
+/// The trusted proxies and their header.
 #[derive(Debug, Clone)]
 pub struct Proxies {
-    /// Addresses whose word counts.
+    /// The addresses of trusted proxies.
     pub trusted: Vec<IpCidr>,
     /// The header they write.
     pub header: ProxyHeader,
 }
 
 impl Proxies {
-    /// The client's address, by the peer's and the lines of the header, of which there may be several; `None` where a
-    /// trusted proxy does not tell: the header is missing or cannot be read, or all hops are proxies.
+    /// Returns the client's address, given the peer's address and all lines of the header. `None` if the request
+    /// comes from a trusted proxy, but the header is missing or malformed, or names only proxies.
     pub fn client<'a>(
         &self,
         peer: Option<IpAddr>,
@@ -57,7 +57,7 @@ impl Proxies {
         if !self.trusts(peer) {
             return Some(peer);
         }
-        // As in any header: printable ASCII and tabs.
+        // Header values consist of printable ASCII and tabs.
         let text = |line: &'a [u8]| {
             let is_text = line.iter().all(|byte| *byte == b'\t' || (b' '..=b'~').contains(byte));
             std::str::from_utf8(line).ok().filter(|_| is_text)
@@ -82,7 +82,8 @@ impl Proxies {
     }
 }
 
-/// `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:443`.
+/// Parses an address in one of the forms `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]` or
+/// `[2001:db8::1]:443`.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = match text.strip_prefix('[') {
@@ -106,14 +107,14 @@ fn is_port(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// The `for` of each element of a `Forwarded` header (RFC 7239 §4), `None` where the element is not well
-/// formed or names no address.
+/// Returns the `for` address of each element of a `Forwarded` header (RFC 7239 §4); `None` for an element that is
+/// malformed or has no address.
 fn forwarded(list: &str) -> Vec<Option<IpAddr>> {
     elements(list).into_iter().map(named).collect()
 }
 
-/// The elements of a list. Read from the right: what our proxy added there is whole, whatever quote the
-/// client left open before it.
+/// Splits a list into its elements, from the right. The proxy's own element is then intact, even if the client left a
+/// quote open before it.
 fn elements(list: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut quoted, mut end) = (false, list.len());
@@ -132,12 +133,12 @@ fn elements(list: &str) -> Vec<&str> {
     found
 }
 
-/// Whether the byte here is taken literally because of an odd number of backslashes before it.
+/// Whether an odd number of backslashes precedes this byte, so that it is escaped.
 fn escaped(text: &str, at: usize) -> bool {
     text.bytes().take(at).rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
-/// The address that one element names, if all of the element is well formed.
+/// Returns the `for` address of an element if all of the element is well-formed.
 fn named(element: &str) -> Option<IpAddr> {
     let mut found = None;
     let mut rest = element.trim();
@@ -158,7 +159,7 @@ fn named(element: &str) -> Option<IpAddr> {
     found
 }
 
-/// A token or a whole quoted string at the beginning, and what follows it.
+/// Splits a leading token or quoted string from the text after it.
 fn value(text: &str) -> Option<(&str, &str)> {
     match text.strip_prefix('"') {
         None => {
@@ -172,7 +173,7 @@ fn value(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// RFC 9110 §5.6.2
+/// Whether the byte may occur in a token (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

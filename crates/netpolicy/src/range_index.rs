@@ -1,8 +1,8 @@
-//! Nested ranges, found by a number in one binary search.
+//! An index of nested ranges that finds a number by one binary search.
 
-/// A number that ranges are of.
+/// A type of number that ranges consist of.
 pub(crate) trait Number: Copy + Ord {
-    /// The one after it.
+    /// Returns the next number.
     fn next(self) -> Option<Self>;
 }
 
@@ -18,8 +18,8 @@ impl Number for u128 {
     }
 }
 
-/// All numbers in order, cut wherever a range begins or ends: where each stretch begins, and the innermost range it
-/// is of.
+/// All numbers, divided at the ends of ranges into intervals. `begins` has the first number of each interval,
+/// `ranges` its innermost range.
 #[derive(Debug, Clone)]
 pub(crate) struct RangeIndex<T> {
     begins: Vec<T>,
@@ -27,9 +27,9 @@ pub(crate) struct RangeIndex<T> {
 }
 
 impl<T: Number> RangeIndex<T> {
-    /// Of ranges from a first to a last number, each with a name, of which any two are apart or one in the other.
+    /// Builds the index from ranges with first number, last number and name. Any two are disjoint or nested.
     pub(crate) fn of(mut ranges: Vec<(T, T, usize)>) -> Self {
-        // An outer range comes before what is in it.
+        // Sort outer ranges before the ranges inside them.
         ranges.sort_unstable_by(|one, other| (one.0, other.1).cmp(&(other.0, one.1)));
         let mut stretches = Self { begins: Vec::new(), ranges: Vec::new() };
         let mut open: Vec<(T, usize)> = Vec::new();
@@ -46,7 +46,7 @@ impl<T: Number> RangeIndex<T> {
         stretches
     }
 
-    /// After the innermost range goes on what it is in.
+    /// Ends the innermost range and continues with the one around it.
     fn close(&mut self, open: &mut Vec<(T, usize)>) {
         if let Some(after) = open.pop().and_then(|(end, _)| end.next()) {
             self.begin(after, open.last().map(|(_, name)| *name));
@@ -62,7 +62,7 @@ impl<T: Number> RangeIndex<T> {
         self.ranges.push(range);
     }
 
-    /// The name of the innermost range that a number is in.
+    /// Returns the name of the innermost range that contains a number.
     pub(crate) fn find(&self, number: T) -> Option<usize> {
         let after = self.begins.partition_point(|begin| *begin <= number);
         self.ranges.get(after.checked_sub(1)?).copied().flatten()

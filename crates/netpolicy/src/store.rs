@@ -1,31 +1,32 @@
-//! What is kept of a policy.
+//! The storage of a policy.
 
 use async_trait::async_trait;
 use kernel::StoreResult;
 
 use crate::{Rule, RuleId, Settings};
 
-/// Where one tenant's policy is kept. One unit of work goes through one of these.
+/// Stores one tenant's policy, within one unit of work.
 #[async_trait]
 pub trait NetworkPolicyStore: Send {
-    /// What the tenant has set; the default where it never has.
+    /// Returns the tenant's settings, or the default if none are stored.
     async fn network_settings(&mut self) -> StoreResult<Settings>;
-    /// The same, held until the end of the unit of work: whoever else changes settings or rules comes before or after.
+    /// Returns the tenant's settings and locks them until the end of the unit of work, which serializes changes to
+    /// settings and rules.
     async fn network_settings_to_change(&mut self) -> StoreResult<Settings>;
-    /// Keeps what the tenant has set.
+    /// Stores the tenant's settings.
     async fn set_network_settings(&mut self, settings: &Settings) -> StoreResult<()>;
-    /// What the tenant has set and its rules, oldest first, as they were at one moment.
+    /// Returns a consistent snapshot of the settings and the rules, oldest first.
     async fn network_policy(&mut self) -> StoreResult<(Settings, Vec<Rule>)>;
-    /// The rules, oldest first.
+    /// Returns the rules, oldest first.
     async fn network_rules(&mut self) -> StoreResult<Vec<Rule>>;
-    /// The rule with this id.
+    /// Returns the rule with this id.
     async fn network_rule(&mut self, id: &RuleId) -> StoreResult<Option<Rule>>;
-    /// How many rules there are.
+    /// Returns the number of rules.
     async fn count_network_rules(&mut self) -> StoreResult<usize>;
-    /// Keeps a new rule; `false` where its range is another's already.
+    /// Inserts a rule. Returns `false` if another rule has the same range.
     async fn insert_network_rule(&mut self, rule: &Rule) -> StoreResult<bool>;
-    /// Keeps the label of a rule.
+    /// Updates the label of a rule.
     async fn rename_network_rule(&mut self, rule: &Rule) -> StoreResult<()>;
-    /// Takes a rule away.
+    /// Deletes a rule.
     async fn delete_network_rule(&mut self, id: &RuleId) -> StoreResult<()>;
 }

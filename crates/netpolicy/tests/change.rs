@@ -1,4 +1,4 @@
-//! Nobody is locked out by mistake.
+//! Changes cannot lock anybody out by mistake.
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use std::sync::Arc;
@@ -25,23 +25,23 @@ fn on(admin_bypass: bool) -> Settings {
 }
 
 #[tokio::test]
-async fn storage_in_memory_does_what_storage_has_to() {
+async fn memory_store_passes_the_suite() {
     netpolicy::conformance::store(&ctx(), &mut MemoryStore::default()).await.unwrap();
 }
 
 #[tokio::test]
-async fn what_would_lock_everybody_out_is_refused_however_it_comes_about() {
+async fn every_change_that_locks_everybody_out_is_refused() {
     let (ctx, mut store) = (ctx(), MemoryStore::default());
     let inside = from("203.0.113.7");
-    // Switched on.
+    // Turning on the policy.
     let refused = set(&mut store, inside, on(false)).await;
     assert!(matches!(refused, Err(Error::Lockout)));
     let by = Editor { acknowledged: true, ..inside };
     assert!(matches!(set(&mut store, by, on(false)).await, Err(Error::Lockout)), "whatever is acknowledged");
-    // The bypass taken away.
+    // Removing the administrators' bypass.
     set(&mut store, inside, on(true)).await.unwrap();
     assert!(matches!(set(&mut store, inside, on(false)).await, Err(Error::Lockout)));
-    // The last rule removed.
+    // Removing the last rule.
     let rule = add(&ctx, &mut store, OFFICE, "Office").await.unwrap();
     set(&mut store, inside, on(false)).await.unwrap();
     assert!(matches!(remove(&mut store, by, &rule.id).await, Err(Error::Lockout)));
@@ -51,7 +51,7 @@ async fn what_would_lock_everybody_out_is_refused_however_it_comes_about() {
 }
 
 #[tokio::test]
-async fn whoever_changes_it_shuts_themselves_out_knowingly_alone() {
+async fn blocking_the_own_address_needs_confirmation() {
     let (ctx, mut store) = (ctx(), MemoryStore::default());
     let (inside, outside) = (from("203.0.113.7"), from("198.51.100.7"));
     let unknown = Editor { address: None, acknowledged: false };
@@ -67,17 +67,17 @@ async fn whoever_changes_it_shuts_themselves_out_knowingly_alone() {
     let one = Settings { enforcement: Enforcement { api: true, ..none.enforcement }, ..none };
     assert!(matches!(set(&mut store, outside, one).await, Err(Error::CallerNotCovered)), "on any surface");
     assert!(set(&mut store, Editor { acknowledged: true, ..outside }, on(false)).await.is_ok());
-    // Whoever is outside already is not shut out by what comes after.
+    // A caller who is blocked already can make changes without confirmation.
     assert!(remove(&mut store, outside, &other.id).await.is_ok());
     add(&ctx, &mut store, "192.0.2.0/24", "Other").await.unwrap();
     assert!(matches!(remove(&mut store, inside, &office.id).await, Err(Error::CallerNotCovered)));
-    // A range around it covers as well.
+    // A larger range covers the address too.
     add(&ctx, &mut store, "203.0.0.0/16", "Everything of ours").await.unwrap();
     assert!(remove(&mut store, inside, &office.id).await.is_ok());
 }
 
 #[tokio::test]
-async fn rules_are_unique_labelled_and_not_without_number() {
+async fn rules_have_unique_ranges_valid_labels_and_a_maximum_number() {
     let (ctx, mut store) = (ctx(), MemoryStore::default());
     let rule = add(&ctx, &mut store, "::ffff:203.0.113.0/120", " Office ").await.unwrap();
     assert_eq!((rule.cidr.to_string().as_str(), rule.label.as_str()), (OFFICE, "Office"));

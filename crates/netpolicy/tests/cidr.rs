@@ -1,4 +1,4 @@
-//! Ranges are read strictly and written in one way.
+//! Ranges have a strict syntax and a canonical form.
 
 use std::{
     path::Path,
@@ -12,7 +12,7 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 
-/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+/// How long generated input runs: `FUZZ_SECONDS`, or 0.3 seconds.
 fn fuzz_time() -> Duration {
     let seconds =
         std::env::var_os("FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0.3);
@@ -20,7 +20,7 @@ fn fuzz_time() -> Duration {
 }
 
 #[test]
-fn there_is_one_way_to_write_a_range() {
+fn ranges_have_one_canonical_form() {
     for (text, written) in [
         ("203.0.113.0/24", "203.0.113.0/24"),
         ("203.0.113.7", "203.0.113.7/32"),
@@ -39,7 +39,7 @@ fn there_is_one_way_to_write_a_range() {
 }
 
 #[test]
-fn what_is_not_strictly_one_is_none() {
+fn malformed_ranges_are_refused() {
     for text in [
         "",
         "/",
@@ -69,7 +69,7 @@ fn what_is_not_strictly_one_is_none() {
 }
 
 #[test]
-fn bits_of_a_host_are_refused_with_the_range_as_it_is_written() {
+fn host_bits_are_refused_with_the_correct_range() {
     for (text, written) in [
         ("203.0.113.7/24", "203.0.113.0/24"),
         ("2001:db8::1/32", "2001:db8::/32"),
@@ -83,7 +83,7 @@ fn bits_of_a_host_are_refused_with_the_range_as_it_is_written() {
 }
 
 #[test]
-fn ipv4_and_what_maps_it_are_the_same_and_ipv6_is_another() {
+fn ipv4_mapped_addresses_are_ipv4_only() {
     let all: Cidr = "0.0.0.0/0".parse().unwrap();
     assert!(all.contains("192.0.2.1".parse().unwrap()) && all.contains("::ffff:192.0.2.1".parse().unwrap()));
     let other: Cidr = "::/0".parse().unwrap();
@@ -94,7 +94,7 @@ fn ipv4_and_what_maps_it_are_the_same_and_ipv6_is_another() {
 }
 
 #[test]
-fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
+fn corpus_and_its_mutations_satisfy_the_fuzz_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/cidr");
     let corpus: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();

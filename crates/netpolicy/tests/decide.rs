@@ -1,4 +1,4 @@
-//! The decision, beside one that looks at every rule.
+//! Compares decisions with a linear scan of the rules.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests speak by panicking")]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,12 +8,12 @@ use netpolicy::{
 };
 use proptest::prelude::*;
 
-/// Of all rules that have the address, the one with the smallest range.
+/// Returns the smallest range that contains the address.
 fn slowly(ranges: &[Cidr], address: IpAddr) -> Option<Cidr> {
     ranges.iter().filter(|range| holds(**range, address)).max_by_key(|range| range.prefix()).copied()
 }
 
-/// Addresses of a few bits, so that ranges meet.
+/// Generates addresses with few distinct bits, so that ranges overlap.
 fn address() -> impl Strategy<Value = IpAddr> {
     let few = prop::sample::select(vec![0_u8, 1, 127, 128, 254, 255]);
     (prop::collection::vec(few, 16), any::<bool>(), any::<bool>()).prop_map(|(octets, v4, mapped)| {
@@ -60,7 +60,7 @@ proptest! {
         ranges.sort();
         ranges.dedup();
         let policy = Policy::of_ranges(settings, ranges.clone());
-        // Where a range ends, it must not have one too many, nor one too few.
+        // The ends of a range reveal off-by-one errors.
         let ends = ranges.iter().flat_map(|range| [range.first(), range.last()]).collect::<Vec<_>>();
         for address in addresses.into_iter().chain(ends) {
             for surface in Surface::ALL {
@@ -87,7 +87,7 @@ proptest! {
 }
 
 #[test]
-fn an_address_that_is_not_known_is_kept_out_wherever_addresses_are_looked_at() {
+fn unknown_address_is_blocked_on_protected_surfaces() {
     let everything = ["0.0.0.0/0", "::/0"].map(|range| range.parse::<Cidr>().unwrap());
     let on = Settings { mode: Mode::Allowlist, ..Settings::default() };
     let policy = Policy::of_ranges(on, everything);

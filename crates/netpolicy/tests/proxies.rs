@@ -1,4 +1,4 @@
-//! Where a request comes from, behind proxies.
+//! The client's address behind proxies.
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use std::{
@@ -20,7 +20,7 @@ fn client(header: ProxyHeader, peer: &str, lines: &[&str]) -> String {
     found.map_or("unknown".into(), |ip| ip.to_string())
 }
 
-/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+/// How long generated input runs: `FUZZ_SECONDS`, or 0.3 seconds.
 fn fuzz_time() -> Duration {
     let seconds =
         std::env::var_os("FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0.3);
@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
+fn corpus_and_its_mutations_satisfy_the_fuzz_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/proxies");
     let corpus: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();

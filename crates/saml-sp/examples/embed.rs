@@ -1,8 +1,8 @@
-//! Sign-ins through an identity provider inside a service of your own: axum, and nothing but memory.
+//! Adds sign-in through an identity provider to your own service, with axum and in-memory storage.
 //!
-//! `cargo run -p saml-sp --example embed -- idp-metadata.xml example.com` serves on <http://127.0.0.1:8765>: give the identity
-//! provider the metadata that it prints the address of, and open `/login`. Without arguments it makes up an identity
-//! provider, shows what is sent to it and that a response out of thin air is refused, and ends.
+//! `cargo run -p saml-sp --example embed -- idp-metadata.xml example.com` serves on <http://127.0.0.1:8765>. Register
+//! the printed metadata URL with the identity provider and open `/login`. Without arguments, the example generates an
+//! identity provider, shows what it would be sent and that an unsigned response is rejected, and exits.
 #![expect(clippy::unwrap_used, reason = "an example speaks by panicking")]
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use saml_sp::{
 
 const BASE: &str = "http://127.0.0.1:8765";
 
-/// A key that ends with the process needs no sealing. Yours does.
+/// The key exists only in memory, so it is not encrypted. Encrypt yours.
 struct Unsealed;
 
 impl SealKey for Unsealed {
@@ -44,7 +44,7 @@ struct Service {
 }
 
 impl Service {
-    /// Sets the identity provider up: what an administrator hands in is checked, a key of ours is made, and both are kept.
+    /// Sets up the identity provider: validates its metadata, generates a key of ours, and stores both.
     async fn new(metadata: &str, domain: &str) -> Self {
         let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
         let tenant = TenantId::new(&*env);
@@ -73,7 +73,7 @@ impl Service {
     }
 }
 
-/// Who we are to the identity provider.
+/// Returns our entity id and assertion consumer service.
 fn ours() -> ServiceProvider {
     ServiceProvider { entity_id: format!("{BASE}/metadata"), acs_url: format!("{BASE}/acs") }
 }
@@ -88,7 +88,7 @@ async fn login(State(mut service): State<Service>) -> Response {
     let intent = RequestPurpose { return_to: "/".into(), trial: None };
     let begun = saml_sp::begin(&*service.env, &ours(), &service.provider, Some(&key), intent).unwrap();
     service.store.insert_request(&begun.request).await.unwrap();
-    // Binds the answer to this browser. On https: `SameSite=None; Secure`.
+    // Binds the response to this browser. On https, use `SameSite=None; Secure`.
     let kept = begun.browser.expose();
     let cookie = format!("saml={kept}; Path=/acs; Max-Age=600; HttpOnly; SameSite=Lax");
     let page = format!(
@@ -104,7 +104,7 @@ async fn login(State(mut service): State<Service>) -> Response {
 async fn acs(State(mut service): State<Service>, headers: HeaderMap, body: String) -> Response {
     let field = form_urlencoded::parse(body.as_bytes()).find(|(name, _)| name == "SAMLResponse");
     let field = field.map(|(_, value)| value.into_owned()).unwrap_or_default();
-    // Computing belongs on a thread of its own.
+    // Validation is CPU-bound, so it runs on a blocking thread.
     let (service_provider, provider, now) = (ours(), service.provider.clone(), service.env.now());
     let examine = move || {
         let keys: Vec<KeyPair> =
@@ -133,7 +133,7 @@ async fn acs(State(mut service): State<Service>, headers: HeaderMap, body: Strin
     }
 }
 
-/// Whoever asks is told nothing; the reason is for your log.
+/// Tells the caller nothing; the reason belongs in your log.
 fn refused(refusal: &saml_sp::Refusal) -> Response {
     eprintln!("refused: {refusal}");
     (StatusCode::UNAUTHORIZED, "not accepted\n").into_response()
@@ -154,7 +154,7 @@ async fn main() {
     }
 }
 
-/// What the service says of itself and sends, and that it believes nobody without a signature.
+/// Prints our metadata and a request, and checks that an unsigned response is rejected.
 async fn show() {
     let pair = KeyPair::generate("idp.example", SystemEnv::default().now()).unwrap();
     let idp = format!(

@@ -1,4 +1,4 @@
-//! Certificates: containers of pinned keys, with an end that is told in time.
+//! X.509 certificates as containers of pinned keys, with an expiry that administrators are warned about.
 
 use crate::error::CertificateError;
 use std::fmt;
@@ -15,10 +15,10 @@ use openssl::{
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Bytes of a certificate at most.
+/// Maximum size of a certificate in DER form, in bytes.
 const MAX_DER: usize = 16 * 1024;
 
-/// Which key a certificate holds.
+/// The kind of a certificate's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyKind {
     /// RSA of at least 2,048 bits.
@@ -27,9 +27,9 @@ pub(crate) enum KeyKind {
     Ec,
 }
 
-/// An X.509 certificate whose key may verify: RSA of 2,048 to 8,192 bits, or ECDSA on P-256, P-384 or P-521.
+/// An X.509 certificate with a supported key: RSA of 2,048 to 8,192 bits, or ECDSA on P-256, P-384 or P-521.
 ///
-/// Its signature, its names and its extensions mean nothing here: it is trusted because it was pinned.
+/// Its signature, names and extensions are not evaluated: it is trusted because it is pinned.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificate {
     der: Vec<u8>,
@@ -40,13 +40,13 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Reads the DER form.
+    /// Parses a certificate in DER form.
     pub fn from_der(der: &[u8]) -> Result<Self, CertificateError> {
         if der.len() > MAX_DER {
             return Err(CertificateError::Malformed);
         }
         let read = X509::from_der(der).map_err(|_| CertificateError::Malformed)?;
-        // Exactly this: nothing may follow it.
+        // No bytes may follow the certificate.
         if read.to_der().ok().as_deref() != Some(der) {
             return Err(CertificateError::Malformed);
         }
@@ -70,7 +70,7 @@ impl Certificate {
         })
     }
 
-    /// Reads PEM, or the base64 of the DER form as it stands in metadata.
+    /// Parses PEM, or the base64 of the DER form as found in metadata.
     pub fn from_text(text: &str) -> Result<Self, CertificateError> {
         let body = match text.split_once("-----BEGIN CERTIFICATE-----") {
             None => text,
@@ -85,17 +85,17 @@ impl Certificate {
         Self::from_der(&BASE64.decode(packed.as_bytes()).map_err(|_| CertificateError::Malformed)?)
     }
 
-    /// The DER form.
+    /// Returns the DER form.
     pub fn der(&self) -> &[u8] {
         &self.der
     }
 
-    /// The base64 of the DER form, as it stands in metadata.
+    /// Returns the base64 of the DER form, as used in metadata.
     pub fn base64(&self) -> String {
         BASE64.encode(&self.der)
     }
 
-    /// The certificate as PEM.
+    /// Returns the certificate as PEM.
     pub fn pem(&self) -> String {
         let body = self.base64();
         let lines = body.as_bytes().chunks(64).map(String::from_utf8_lossy);
@@ -103,27 +103,27 @@ impl Certificate {
         format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
     }
 
-    /// SHA-256 of the DER form in lower-case hexadecimal.
+    /// Returns the SHA-256 of the DER form in lower-case hexadecimal.
     pub fn fingerprint(&self) -> String {
         HEXLOWER.encode(digest(&SHA256, &self.der).as_ref())
     }
 
-    /// Whose it says it is.
+    /// Returns the subject name, for display only.
     pub fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// The first moment it is good.
+    /// Returns the start of the validity period.
     pub fn not_before(&self) -> Timestamp {
         self.not_before
     }
 
-    /// The last moment it is good.
+    /// Returns the end of the validity period.
     pub fn not_after(&self) -> Timestamp {
         self.not_after
     }
 
-    /// Whether it is good at this moment, give or take a minute of skew.
+    /// Returns whether the certificate is valid at this time, allowing one minute of clock skew.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.not_before <= now.plus_millis(crate::response::SKEW_MILLIS)
             && now <= self.not_after.plus_millis(crate::response::SKEW_MILLIS)
@@ -146,7 +146,7 @@ fn kind_of(key: &PKeyRef<Public>) -> Option<KeyKind> {
     }
 }
 
-/// Milliseconds since 1970.
+/// Converts an ASN.1 time to milliseconds since 1970.
 fn unix_millis(time: &Asn1TimeRef) -> Option<i64> {
     let since = Asn1Time::from_unix(0).ok()?.diff(time).ok()?;
     Some((i64::from(since.days) * 86_400 + i64::from(since.secs)) * 1000)
@@ -158,7 +158,7 @@ impl fmt::Debug for Certificate {
     }
 }
 
-/// As the base64 of its DER form.
+/// Serialized as the base64 of the DER form.
 impl Serialize for Certificate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.base64())
@@ -171,5 +171,5 @@ impl<'de> Deserialize<'de> for Certificate {
     }
 }
 
-/// Signing certificates of an identity provider: each once, in the order they were named.
+/// Signing certificates of an identity provider, in the given order, without duplicates.
 pub type Certificates = Vec<Certificate>;

@@ -1,4 +1,4 @@
-//! How providers come, change and go.
+//! Creates, changes and removes providers and rotates their keys.
 
 use kernel::{Ctx, StoreResult};
 
@@ -13,19 +13,19 @@ use crate::{
     store::ProviderStore,
 };
 
-/// A provider to be made.
+/// A provider to create.
 pub struct New {
-    /// Its id: the key was made for it.
+    /// The id, which the sealed key is bound to.
     pub id: ProviderId,
-    /// What signs requests to it. Making one costs a good part of a second of CPU, so it is made before.
+    /// The key pair that signs requests, generated in advance because that takes hundreds of milliseconds of CPU.
     pub key: KeptKey,
-    /// What it is to be.
+    /// The settings.
     pub change: CheckedChange,
-    /// The other side.
+    /// The identity provider.
     pub known: ResolvedMetadata,
 }
 
-/// Makes a provider.
+/// Creates a provider. Fails if there are [`MAX_PROVIDERS`] or if another provider has one of its domains.
 pub async fn create(ctx: &Ctx, store: &mut dyn ProviderStore, new: New) -> Result<Provider, ProviderError> {
     let New { id, key, change, known } = new;
     if store.count_providers().await? >= MAX_PROVIDERS {
@@ -54,8 +54,8 @@ pub async fn create(ctx: &Ctx, store: &mut dyn ProviderStore, new: New) -> Resul
     Ok(provider)
 }
 
-/// Makes of a provider what it is to be; its other side stays as it was unless there is another. Says which fields
-/// changed, by their JSON names.
+/// Replaces a provider's settings, and its identity provider if `known` is given. Returns the JSON names of the
+/// changed fields.
 pub async fn replace(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
@@ -63,7 +63,7 @@ pub async fn replace(
     change: CheckedChange,
     known: Option<ResolvedMetadata>,
 ) -> Result<(Provider, Vec<&'static str>), ProviderError> {
-    // Holds the tenant's providers: nobody else takes a domain before the end.
+    // Locks the tenant's providers, so that no concurrent transaction takes a domain.
     store.count_providers().await?;
     let mut provider = store.provider(id).await?.ok_or(ProviderError::NotFound)?;
     free(store, id, &change.email_domains).await?;
@@ -84,14 +84,14 @@ pub async fn replace(
     Ok((provider, changed.0))
 }
 
-/// Removes a provider. Sessions that it began go on.
+/// Removes a provider. Sessions started through it continue.
 pub async fn remove(store: &mut dyn ProviderStore, id: &ProviderId) -> Result<Provider, ProviderError> {
     let provider = store.provider(id).await?.ok_or(ProviderError::NotFound)?;
     store.delete_provider(id).await?;
     Ok(provider)
 }
 
-/// Gives a provider a next key: both certificates stand in our metadata and both decrypt, while the one before signs.
+/// Adds a next key. Our metadata lists both certificates and both keys decrypt; the active key still signs.
 pub async fn start_rotation(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
@@ -108,7 +108,7 @@ pub async fn start_rotation(
     Ok(provider)
 }
 
-/// Ends a rotation: the next key signs, and the one before is gone.
+/// Completes a rotation: the next key becomes active and the previous one is removed.
 pub async fn complete_rotation(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
@@ -121,7 +121,7 @@ pub async fn complete_rotation(
     Ok(provider)
 }
 
-/// That no other provider of the tenant speaks for one of these domains.
+/// Checks that no other provider of the tenant has one of these domains.
 async fn free(
     store: &mut dyn ProviderStore,
     id: &ProviderId,
@@ -136,7 +136,7 @@ async fn free(
     }
 }
 
-/// Makes a provider know the other side, as it was handed in now. Says which fields changed.
+/// Applies the resolved metadata to a provider. Returns the JSON names of the changed fields.
 fn learn(ctx: &Ctx, provider: &mut Provider, known: ResolvedMetadata) -> Vec<&'static str> {
     let ends = provider.expires_at();
     let mut changed = Changes::default();
@@ -159,7 +159,7 @@ fn learn(ctx: &Ctx, provider: &mut Provider, known: ResolvedMetadata) -> Vec<&'s
     changed.0
 }
 
-/// Fields that are not what they were, by their JSON names.
+/// The JSON names of the fields that changed.
 #[derive(Default)]
 pub(crate) struct Changes(pub(crate) Vec<&'static str>);
 
@@ -181,7 +181,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn a_provider_comes_changes_and_goes() {
+    async fn a_provider_is_created_changed_and_removed() {
         let mut world = World::new();
         let (first, second) = (world.certificate(100), world.certificate(200));
         let new = world.wanted(&["corp.example"], OtherSide::MetadataXml(metadata("https://idp", &[&first])));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_domain_is_of_one_provider_and_there_are_so_many_at_most() {
+    async fn domains_are_unique_per_tenant_and_providers_are_limited() {
         let mut world = World::new();
         let certificate = world.certificate(100);
         let ctx = world.ctx();
@@ -236,7 +236,7 @@ mod tests {
         let taking = change(&["other.example", "corp.example"]).checked().unwrap();
         let error = replace(&ctx, &mut world.store, &other.id, taking, None).await.err();
         assert!(matches!(error, Some(ProviderError::DomainTaken(_))));
-        // Another tenant is asked nothing.
+        // Another tenant may use the same domain.
         let mut theirs = World::new();
         theirs.tenant = kernel::TenantId::new(&*theirs.env);
         theirs.store = world.store.for_tenant(&theirs.tenant);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_rotation_has_two_keys_and_then_the_next() {
+    async fn rotation_keeps_both_keys_until_completed() {
         let mut world = World::new();
         let (certificate, ctx) = (world.certificate(100), world.ctx());
         let new = world.wanted(&["corp.example"], fields(&[&certificate]));

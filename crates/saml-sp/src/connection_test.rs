@@ -1,11 +1,11 @@
-//! "Test connection": a sign-in that is looked at instead of let in.
+//! Connection tests: sign-ins that produce a report instead of a session.
 
 use kernel::{Id, Kind, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::id::ProviderId;
 
-/// Marks ids of trials.
+/// Marks ids of connection tests.
 #[derive(Debug, Clone, Copy)]
 pub enum ConnectionTestKind {}
 impl Kind for ConnectionTestKind {
@@ -14,19 +14,19 @@ impl Kind for ConnectionTestKind {
 /// `try_…`
 pub type ConnectionTestId = Id<ConnectionTestKind>;
 
-/// One test of a connection.
+/// A connection test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectionTest {
     /// `try_…`
     pub id: ConnectionTestId,
-    /// Of which provider.
+    /// The tested provider.
     pub provider: ProviderId,
-    /// Who has asked for it.
+    /// The user who started the test.
     pub user: UserId,
     /// When the test was started.
     pub created_at: Timestamp,
-    /// Until when an answer is taken, and it is kept.
+    /// When the test stops accepting a response and may be purged.
     pub expires_at: Timestamp,
-    /// What came of it, once something did: JSON of the host's.
+    /// The result as the host's JSON; `None` until there is one.
     pub report: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! Encrypted assertions: AES-GCM under RSA-OAEP, and one answer to everything that goes wrong.
+//! Decrypts assertions: AES-GCM with RSA-OAEP. Every failure returns the same error, to avoid a decryption oracle.
 
 use openssl::{
     encrypt::Decrypter,
@@ -16,19 +16,19 @@ use crate::{
     xml::{DS, ENC, ENC11, attribute, child, elements, is, only_text},
 };
 
-/// Keys that an assertion may be encrypted to: one a recipient.
+/// Maximum number of encrypted keys in an assertion, one per recipient.
 const MAX_RECIPIENTS: usize = 4;
-/// Bytes of the nonce, and of the tag.
+/// Length of the nonce and of the tag, in bytes.
 const NONCE: usize = 12;
 const TAG: usize = 16;
 
-/// Whatever it was.
+/// Returns the error for every kind of failure.
 pub(crate) fn failed() -> Refusal {
     let detail = "the assertion cannot be decrypted: it has to be encrypted with AES-GCM, its key with RSA-OAEP to a certificate of this service's metadata";
     Refusal::new(Reason::Undecryptable, detail)
 }
 
-/// The XML in an `EncryptedAssertion`.
+/// Decrypts an `EncryptedAssertion` and returns its XML.
 pub(crate) fn assertion(encrypted: Node<'_, '_>, keys: &[KeyPair]) -> Result<String, Refusal> {
     open(encrypted, keys).ok_or_else(failed)
 }
@@ -66,12 +66,12 @@ fn open(encrypted: Node<'_, '_>, keys: &[KeyPair]) -> Option<String> {
     String::from_utf8(plain).ok().filter(|text| !text.contains('\0'))
 }
 
-/// The key of the content, if it was encrypted to this one.
+/// Unwraps the content key if it was encrypted to `key`.
 fn unwrapped(wrapped: Node<'_, '_>, key: &KeyPair) -> Option<Vec<u8>> {
     let method = child(wrapped, ENC, "EncryptionMethod")?;
     let digest = child(method, DS, "DigestMethod").and_then(|node| attribute(node, "Algorithm"));
     let digest = digest.map_or(Some(MessageDigest::sha1()), |uri| match uri {
-        // As a mask SHA-1 is as good as any: no collision helps.
+        // OAEP does not depend on collision resistance, so SHA-1 is safe here.
         "http://www.w3.org/2000/09/xmldsig#sha1" => Some(MessageDigest::sha1()),
         "http://www.w3.org/2001/04/xmlenc#sha256" => Some(MessageDigest::sha256()),
         "http://www.w3.org/2001/04/xmldsig-more#sha384" => Some(MessageDigest::sha384()),
@@ -107,7 +107,7 @@ fn unwrapped(wrapped: Node<'_, '_>, key: &KeyPair) -> Option<Vec<u8>> {
     Some(secret)
 }
 
-/// The bytes of a `CipherValue`.
+/// Returns the bytes of a `CipherValue`.
 fn value(node: Node<'_, '_>) -> Option<Vec<u8>> {
     let value = child(child(node, ENC, "CipherData")?, ENC, "CipherValue")?;
     let packed: String = only_text(value).ok()?.split_ascii_whitespace().collect();

@@ -1,11 +1,11 @@
-//! Domains of e-mail addresses: which a provider speaks for, and which a tenant has proved to be its own.
+//! Email domains: those assigned to a provider, and those verified by a tenant.
 
 use std::{fmt, str::FromStr};
 
 use kernel::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A domain as it stands behind the `@`: lower case, ASCII (IDNA A-labels), two labels at least.
+/// The domain of an email address: lower case, ASCII (IDNA A-labels), at least two labels.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EmailDomain(String);
 
@@ -15,12 +15,12 @@ pub struct EmailDomain(String);
 pub struct ParseEmailDomainError;
 
 impl EmailDomain {
-    /// In lower case.
+    /// Returns the domain in lower case.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// That of an address, as it is written there: `None` if it is none of these.
+    /// Returns the domain of an email address; `None` if it is not valid.
     pub fn of(address: &str) -> Option<Self> {
         address.rsplit_once('@')?.1.to_ascii_lowercase().parse().ok()
     }
@@ -31,7 +31,7 @@ impl FromStr for EmailDomain {
 
     fn from_str(text: &str) -> Result<Self, ParseEmailDomainError> {
         let text = text.trim();
-        // Names beyond ASCII become A-labels; what IDNA refuses is refused.
+        // IDNA converts non-ASCII names to A-labels or rejects them.
         let Ok(url::Host::Domain(ascii)) = url::Host::parse(text) else { return Err(ParseEmailDomainError) };
         let label = |label: &str| {
             (1..=63).contains(&label.len())
@@ -62,18 +62,18 @@ impl<'de> Deserialize<'de> for EmailDomain {
     }
 }
 
-/// How a domain was proved.
+/// How a domain was verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Method {
     /// By a TXT record.
     Dns,
-    /// By the operator's word.
+    /// By an operator, without proof.
     Operator,
 }
 
 impl Method {
-    /// As it is written.
+    /// Returns the name used in storage.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dns => "DNS",
@@ -81,13 +81,13 @@ impl Method {
         }
     }
 
-    /// As it was written.
+    /// Parses the result of [`Method::as_str`].
     pub fn read(text: &str) -> Option<Self> {
         [Self::Dns, Self::Operator].into_iter().find(|known| known.as_str() == text)
     }
 }
 
-/// A domain that a tenant has proved to be its own. Nobody else can prove it until it is given up.
+/// A domain verified by a tenant. No other tenant can verify it until it is released.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedDomain {
     /// The domain.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn domains_are_ascii_and_have_two_labels() {
+    fn domains_become_ascii_and_need_two_labels() {
         let read = |text: &str| text.parse::<EmailDomain>().map(|domain| domain.to_string());
         assert_eq!(read(" Example.COM ").unwrap(), "example.com");
         assert_eq!(read("münchen.example").unwrap(), "xn--mnchen-3ya.example");

@@ -1,13 +1,14 @@
-//! The form field: base64 of bounded UTF-8.
+//! Decodes the form field: base64 of UTF-8 within a size limit.
 
 use data_encoding::{BASE64, DecodeError, DecodeKind};
 
 use crate::refusal::{Reason, Refusal};
 
-/// Characters of the field at most: as many as fit into the body of a request.
+/// Maximum length of the field in characters: the largest that fits into a request body.
 pub(crate) const MAX_FIELD: usize = 1024 * 1024;
 
-/// The XML in a field `SAMLResponse`. Line breaks are taken, as RFC 2045 writes them; nothing else that is no base64.
+/// Returns the XML in a `SAMLResponse` field. Line breaks are allowed (RFC 2045); other non-base64 characters are
+/// not.
 pub(crate) fn decode(field: &str) -> Result<String, Refusal> {
     if field.is_empty() {
         return Err(Refusal::new(Reason::Missing, "the form has no SAMLResponse"));
@@ -28,7 +29,7 @@ pub(crate) fn decode(field: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The bytes of one base64 text. The decoder by itself would take several in a row, each with its padding.
+/// Decodes one base64 text. The decoder itself would accept several concatenated texts, each with padding.
 pub(crate) fn base64(text: &str) -> Result<Vec<u8>, DecodeError> {
     let body = text.find('=').unwrap_or(text.len());
     if text.len() - body > 2 {
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_base64_of_utf8_within_bounds() {
+    fn fields_must_be_base64_of_utf8_within_the_size_limit() {
         let reason = |field: &str| decode(field).err().map(|refusal| refusal.reason);
         assert_eq!(decode("PGEv\r\nPg==").unwrap(), "<a/>");
         assert_eq!(reason(""), Some(Reason::Missing));

@@ -1,4 +1,4 @@
-//! Why a connection or a domain stays as it is, and why metadata is not read.
+//! Errors of changing providers and domains and of reading metadata and certificates.
 
 use crate::EmailDomain;
 use crate::MAX_CERTIFICATES;
@@ -7,33 +7,33 @@ use crate::MAX_NAME;
 use crate::MAX_PROVIDERS;
 use kernel::{StoreError, Timestamp};
 
-/// Why a provider cannot be made or changed so.
+/// The reason a provider cannot be created or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// The field at this path cannot be so.
+    /// A field has an invalid value.
     #[error("{field}: {problem}")]
     Field {
-        /// Its JSON path.
+        /// The field's JSON path.
         field: String,
-        /// What to write.
+        /// The correction to make.
         problem: String,
     },
-    /// The tenant has as many as it may.
+    /// The tenant has the maximum number of providers.
     #[error("a tenant has {MAX_PROVIDERS} identity providers at most; remove one first")]
     TooMany,
-    /// The tenant has none of this id.
+    /// The tenant has no provider with this id.
     #[error("there is no identity provider of this id")]
     NotFound,
-    /// Another provider of the tenant speaks for the domain.
+    /// Another provider of the tenant has the domain.
     #[error("{0} belongs to another identity provider of this tenant; remove it there first")]
     DomainTaken(EmailDomain),
-    /// A next key is there already.
+    /// A key rotation is already in progress.
     #[error("a rotation is under way: complete it first")]
     RotationUnderWay,
-    /// There is no next key.
+    /// No key rotation is in progress.
     #[error("no rotation is under way")]
     NoRotation,
-    /// A key of ours.
+    /// One of our keys cannot be generated, sealed or opened.
     #[error(transparent)]
     Key(#[from] crate::keys::KeyError),
     /// The database failed.
@@ -41,13 +41,13 @@ pub enum ProviderError {
     Store(#[from] StoreError),
 }
 
-/// Why a domain cannot be owned or given up.
+/// The reason a domain cannot be verified or released.
 #[derive(Debug, thiserror::Error)]
 pub enum DomainError {
-    /// Another tenant has proved it.
+    /// Another tenant has verified it.
     #[error("{0} belongs to another tenant here, which has proved it; it has to be given up there first")]
     Taken(EmailDomain),
-    /// The tenant has not proved it.
+    /// The tenant has not verified it.
     #[error("{0} is no domain that this tenant has proved")]
     NotFound(EmailDomain),
     /// The database failed.
@@ -55,16 +55,16 @@ pub enum DomainError {
     Store(#[from] StoreError),
 }
 
-/// Why metadata cannot be used.
+/// The reason metadata cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// Longer than 512 KiB.
     #[error("metadata of more than {} KiB is not read; hand in that of one identity provider", MAX_METADATA / 1024)]
     TooLarge,
-    /// Not XML within bounds.
+    /// Not XML, or beyond the parser's limits.
     #[error("not metadata that can be read: {0}")]
     Xml(String),
-    /// Not of one identity provider.
+    /// No descriptor of an identity provider.
     #[error("there is no EntityDescriptor with an IDPSSODescriptor for SAML 2.0 in it")]
     NoProvider,
     /// The metadata describes several identity providers.
@@ -76,7 +76,7 @@ pub enum MetadataError {
     /// No usable single sign-on service.
     #[error("it has no SingleSignOnService with the HTTP-POST binding, which is the one that is used here")]
     NoPostBinding,
-    /// That service's address.
+    /// The service's URL is invalid.
     #[error("the address of its SingleSignOnService {0}")]
     Address(&'static str),
     /// No usable certificate.
@@ -85,21 +85,21 @@ pub enum MetadataError {
     /// Too many certificates.
     #[error("it has more than {MAX_CERTIFICATES} signing certificates")]
     ManyCertificates,
-    /// Its end is no time.
+    /// `validUntil` is not a timestamp.
     #[error("its validUntil, {0}, is no time with a zone")]
     Until(String),
-    /// It is over.
+    /// The metadata has expired.
     #[error("it was valid until {0}")]
     Expired(Timestamp),
 }
 
-/// Why bytes are not a certificate that is taken.
+/// The reason a certificate is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
-    /// Not a certificate.
+    /// Not an X.509 certificate.
     #[error("not an X.509 certificate: write it as PEM, or as base64 of its DER form")]
     Malformed,
-    /// A key that is too weak or of another kind.
+    /// The key is too weak or of an unsupported kind.
     #[error("its key is not RSA of 2048 to 8192 bits or ECDSA on P-256, P-384 or P-521")]
     Key,
 }

@@ -1,4 +1,4 @@
-//! Our own keys: one signs requests and decrypts assertions; during a rotation there is a next one beside it.
+//! Our own keys, which sign requests and decrypt assertions. During a rotation there is a next key as well.
 
 use kernel::{Secret, Timestamp};
 use openssl::{
@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{certificate::Certificate, id::ProviderId};
 
-/// Bits of a key.
+/// Key size in bits.
 const BITS: u32 = 2048;
-/// Days that a certificate of ours is good.
+/// Validity of our certificates in days.
 const DAYS: i64 = 3650;
 
 /// A private key and its certificate.
@@ -26,13 +26,13 @@ pub struct KeyPair {
     pub certificate: Certificate,
 }
 
-/// A key cannot be made, sealed or opened.
+/// A key cannot be generated, sealed, opened or used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the key of this provider cannot be {0}")]
 pub struct KeyError(pub &'static str);
 
 impl KeyPair {
-    /// A new RSA key of 2,048 bits with a certificate of ten years. Costs a good part of a second of CPU.
+    /// Generates a 2,048-bit RSA key and a certificate valid for ten years. Takes hundreds of milliseconds of CPU.
     pub fn generate(common_name: &str, now: Timestamp) -> Result<Self, KeyError> {
         Self::generate_key(common_name, now).map_err(|_| KeyError("made"))
     }
@@ -40,7 +40,7 @@ impl KeyPair {
     fn generate_key(common_name: &str, now: Timestamp) -> Result<Self, openssl::error::ErrorStack> {
         let key = PKey::from_rsa(Rsa::generate(BITS)?)?;
         let mut name = X509Name::builder()?;
-        // X.520 has 64 characters for it.
+        // X.520 limits common names to 64 characters.
         name.append_entry_by_nid(
             openssl::nid::Nid::COMMONNAME,
             &common_name.chars().take(64).collect::<String>(),
@@ -66,27 +66,27 @@ impl KeyPair {
     }
 }
 
-/// How private keys are kept by the host: sealed, bound to the provider.
+/// Encrypts private keys for storage; implemented by the host. Sealed keys are bound to the provider.
 pub trait SealKey: Send + Sync {
-    /// Text that only [`SealKey::open`] makes a key of again.
+    /// Encrypts a private key to text that only [`SealKey::open`] can decrypt.
     fn seal(&self, provider: &ProviderId, private: &Secret<Vec<u8>>) -> Result<String, KeyError>;
-    /// Opens a sealed private key of this provider.
+    /// Decrypts a sealed private key of this provider.
     fn open(&self, provider: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError>;
 }
 
-/// A key of ours as it is kept.
+/// One of our keys as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptKey {
-    /// What others are shown.
+    /// The public certificate.
     pub certificate: Certificate,
     /// The private key, sealed.
     pub sealed: String,
-    /// Since when it is there.
+    /// Creation time.
     pub since: Timestamp,
 }
 
 impl KeptKey {
-    /// Makes a new one for a provider.
+    /// Generates a key for a provider.
     pub fn generate(
         seal: &dyn SealKey,
         provider: &ProviderId,
@@ -99,24 +99,24 @@ impl KeptKey {
         Ok(Self { certificate: pair.certificate, sealed, since: now })
     }
 
-    /// The pair, for a moment.
+    /// Decrypts the key pair.
     pub fn open(&self, seal: &dyn SealKey, provider: &ProviderId) -> Result<KeyPair, KeyError> {
         Ok(KeyPair { private: seal.open(provider, &self.sealed)?, certificate: self.certificate.clone() })
     }
 }
 
-/// The keys of one provider's: both decrypt and both stand in the metadata, the active one signs.
+/// The keys of one provider. Both decrypt and appear in the metadata; the active one signs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurKeys {
-    /// Key that signs and decrypts.
+    /// The key that signs and decrypts.
     pub active: KeptKey,
-    /// Will sign once the rotation is completed.
+    /// The key that signs once the rotation is completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<KeptKey>,
 }
 
 impl OurKeys {
-    /// Both, the active one first.
+    /// Returns all keys, the active one first.
     pub fn all(&self) -> impl Iterator<Item = &KeptKey> {
         std::iter::once(&self.active).chain(&self.next)
     }

@@ -1,15 +1,15 @@
-//! A SAML 2.0 service provider (Web Browser SSO, HTTP-POST both ways): metadata, signed requests, and responses
-//! that are believed only after every check.
+//! A SAML 2.0 service provider (Web Browser SSO, HTTP-POST binding in both directions): metadata, signed requests,
+//! and strict validation of responses.
 //!
-//! The core knows neither HTTP nor a database. A host keeps [`Provider`]s and [`Request`]s behind
-//! [`ProviderStore`] and [`RequestStore`], sends the form that [`begin`] makes, and gives what comes back to
-//! [`examine`]: the outcome is an [`Identity`] or a [`Refusal`] that names the step and the reason. Claims are
-//! read from [`Verified`] bytes and from nothing else. [`claim`] then makes the answer count once.
+//! The crate depends on neither HTTP nor a database. A host stores [`Provider`]s and [`Request`]s through
+//! [`ProviderStore`] and [`RequestStore`], sends the form that [`begin`] creates, and passes the response to
+//! [`examine`]. The outcome is the answered request's id or a [`Refusal`] that names the step and the reason. Claims
+//! are read only from [`Verified`] bytes. [`claim`] then ensures that the response counts once.
 //!
-//! What is trusted: the signing certificates that were pinned when the provider was set up. What is not: anything
-//! else in a response, its `KeyInfo` included. There are no switches to leave a check out.
+//! Only the signing certificates pinned when the provider was set up are trusted. Nothing else in a response is,
+//! including its `KeyInfo`. No check can be turned off.
 //!
-//! `examples/embed.rs` is a service of somebody else's with axum and nothing but memory.
+//! `examples/embed.rs` is a complete service with axum and in-memory storage.
 
 mod certificate;
 mod change;

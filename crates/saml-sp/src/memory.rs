@@ -1,4 +1,4 @@
-//! Storage that is gone with the process: for tests, and for services of one process.
+//! In-memory storage, for tests and for services that run as a single process.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,23 +19,23 @@ use crate::{
     subject::{PinnedSubject, Subject},
 };
 
-/// Keeps everything of one tenant in memory. Clones share it.
+/// Stores one tenant's data in memory. Clones share the data.
 ///
-/// Each call is exact under parallel requests, but there are no units of work: what was done stays done.
+/// Each call is atomic, but there are no transactions: changes cannot be rolled back.
 #[derive(Clone)]
 pub struct MemoryStore {
     tenant: TenantId,
     all: Arc<Mutex<Tenants>>,
 }
 
-/// Of all tenants.
+/// The data of all tenants.
 #[derive(Default)]
 struct Tenants {
     tenants: BTreeMap<TenantId, TenantData>,
     domains: BTreeMap<EmailDomain, (TenantId, VerifiedDomain)>,
 }
 
-/// Data of one tenant.
+/// The data of one tenant.
 #[derive(Default)]
 struct TenantData {
     providers: BTreeMap<ProviderId, Provider>,
@@ -51,18 +51,18 @@ struct KeptRequest {
 }
 
 impl MemoryStore {
-    /// With nothing in it.
+    /// Creates an empty store.
     pub fn new(tenant: &TenantId) -> Self {
         Self { tenant: tenant.clone(), all: Arc::default() }
     }
 
-    /// The same memory for another tenant: it sees nothing of this one's but whose a domain is.
+    /// Returns a view of the same memory for another tenant. Only the ownership of domains is shared.
     #[must_use]
     pub fn for_tenant(&self, tenant: &TenantId) -> Self {
         Self { tenant: tenant.clone(), all: Arc::clone(&self.all) }
     }
 
-    /// Forgets the tenant's requests, trials and used assertions that are over; a service calls it now and then.
+    /// Removes the tenant's expired requests, connection tests and used assertions. Call it periodically.
     pub fn purge_expired(&self, now: Timestamp) {
         self.with(|inner| {
             inner.requests.retain(|_, kept| now < kept.request.expires_at);
@@ -81,7 +81,7 @@ impl MemoryStore {
 }
 
 impl TenantData {
-    /// The user that a NameID is pinned to.
+    /// Returns the user that a NameID is pinned to.
     fn owner(&self, provider: &ProviderId, subject: &Subject) -> Option<UserId> {
         let same = |((at, _), pinned): &(&(ProviderId, UserId), &PinnedSubject)| {
             at == provider && pinned.subject == *subject
@@ -89,7 +89,7 @@ impl TenantData {
         self.subjects.iter().find(same).map(|((_, user), _)| user.clone())
     }
 
-    /// Whether another provider speaks for one of these domains.
+    /// Returns an error if another provider of the tenant has one of these domains.
     fn domain_conflict(&self, provider: &Provider) -> Option<StoreError> {
         let others = self.providers.values().filter(|other| other.id != provider.id);
         let theirs: BTreeSet<_> = others.flat_map(|other| &other.email_domains).collect();

@@ -1,4 +1,4 @@
-//! Metadata of identity providers: what is pinned from it.
+//! Parses the metadata of identity providers.
 
 use crate::error::MetadataError;
 use kernel::Timestamp;
@@ -12,20 +12,20 @@ use crate::{
     xml::{self, DS, MD, SAMLP, attribute, child, elements, is, named, only_text},
 };
 
-/// Bytes of metadata at most.
+/// Maximum size of metadata, in bytes.
 pub const MAX_METADATA: usize = 512 * 1024;
 const POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
-/// Characters of an address or an entity id at most (SAML core 8.3.6 has 1,024 for the latter).
+/// Maximum length of a URL or an entity id, in characters (SAML core §8.3.6 limits the latter to 1,024).
 const MAX_NAME: usize = 1024;
 
-/// What metadata says of an identity provider.
+/// The settings of an identity provider as read from its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdpMetadata {
-    /// Entity id, single sign-on service with HTTP-POST, and all its signing certificates.
+    /// The entity id, the single sign-on service with the HTTP-POST binding, and all signing certificates.
     pub idp: IdentityProvider,
-    /// Whether it asks for signed requests.
+    /// Whether the identity provider wants signed requests.
     pub wants_signed_requests: bool,
-    /// When it says it ends.
+    /// When the metadata expires.
     pub valid_until: Option<Timestamp>,
 }
 
@@ -35,7 +35,7 @@ impl From<Refusal> for MetadataError {
     }
 }
 
-/// Checks an address that browsers are sent to with a form: https, or http on this machine.
+/// Checks a URL that browsers post a form to: https, or http on localhost.
 pub(crate) fn sso_url(text: &str) -> Result<String, &'static str> {
     let url = Url::parse(text).map_err(|_| "is no URL")?;
     let here = match url.host() {
@@ -44,7 +44,7 @@ pub(crate) fn sso_url(text: &str) -> Result<String, &'static str> {
         Some(Host::Ipv6(ip)) => ip.is_loopback(),
         None => return Err("has no host"),
     };
-    // Browsers take an address without these for one of ours.
+    // Browsers resolve a URL without `://` as relative to our site.
     if !text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://")) {
         return Err("has no host");
     }
@@ -59,22 +59,23 @@ pub(crate) fn sso_url(text: &str) -> Result<String, &'static str> {
     {
         return Err("has a user, a password or a fragment, or is too long");
     }
-    // As it was written: some compare it byte by byte. What could end a header or an attribute is not in it.
+    // Kept as given, because some identity providers compare it byte by byte. Characters that could end a header or
+    // an attribute are rejected.
     if text.chars().any(|c| !c.is_ascii_graphic() || matches!(c, '"' | '\'' | '<' | '>' | ';' | ',' | '\\')) {
         return Err("has characters that have to be written as %XX");
     }
     Ok(text.to_owned())
 }
 
-/// Checks an entity id.
+/// Returns the entity id if it is valid.
 pub(crate) fn entity_id(text: &str) -> Option<String> {
     let sound = !text.is_empty() && text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control);
     (sound && text.trim() == text).then(|| text.to_owned())
 }
 
 impl IdpMetadata {
-    /// Reads metadata: an `EntityDescriptor`, or `EntitiesDescriptor` with one identity provider. Its own signature is not
-    /// looked at: whoever hands it in, or the address that it is read from, is trusted.
+    /// Parses an `EntityDescriptor`, or an `EntitiesDescriptor` with one identity provider. The metadata's own
+    /// signature is not verified: the administrator or the URL that supplied it is trusted.
     pub fn read(text: &str, now: Timestamp) -> Result<Self, MetadataError> {
         if text.len() > MAX_METADATA {
             return Err(MetadataError::TooLarge);
@@ -105,7 +106,7 @@ impl IdpMetadata {
     }
 }
 
-/// The first end that the descriptor or anything around it has.
+/// Returns the earliest `validUntil` of the descriptor and its ancestors.
 fn valid_until(descriptor: Node<'_, '_>) -> Result<Option<Timestamp>, MetadataError> {
     let ends = descriptor.ancestors().filter_map(|node| attribute(node, "validUntil"));
     let read = |text: &str| {
@@ -121,7 +122,7 @@ fn is_provider(node: Node<'_, '_>) -> bool {
         && protocols.split_ascii_whitespace().any(|protocol| protocol == SAMLP)
 }
 
-/// Every signing certificate, each once. One whose key is too weak is left out.
+/// Returns the signing certificates without duplicates. Certificates with unsupported keys are skipped.
 fn certificates(descriptor: Node<'_, '_>) -> Result<Vec<Certificate>, MetadataError> {
     let mut read: Vec<Certificate> = Vec::new();
     let keys = named(descriptor, MD, "KeyDescriptor");

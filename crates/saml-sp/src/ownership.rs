@@ -1,4 +1,4 @@
-//! Whose a domain is: one tenant's, until it is given up.
+//! Ownership of domains: a verified domain belongs to one tenant until it is released.
 
 use crate::error::DomainError;
 use kernel::{Ctx, TenantId, Timestamp};
@@ -8,7 +8,7 @@ use crate::{
     store::DomainStore,
 };
 
-/// Keeps that a domain is this tenant's. Says whether that is new; if not, it stays as it was.
+/// Records a domain as verified by this tenant. Returns whether it is new; an existing record is kept unchanged.
 pub async fn own(
     ctx: &Ctx,
     store: &mut dyn DomainStore,
@@ -26,55 +26,55 @@ pub async fn own(
     known.map(|known| (known, false)).ok_or(DomainError::Taken(domain))
 }
 
-/// Gives a domain up: from now on nobody is led to this tenant by it, and others may prove it.
+/// Releases a domain: sign-ins with it no longer lead to this tenant, and other tenants may verify it.
 pub async fn give_up(store: &mut dyn DomainStore, domain: &EmailDomain) -> Result<(), DomainError> {
     let given_up = store.delete_verified_domain(domain).await?;
     if given_up { Ok(()) } else { Err(DomainError::NotFound(domain.clone())) }
 }
 
-/// How long after it was read a record is read again.
+/// Interval between checks of a domain's DNS record.
 pub const RECHECK_MILLIS: i64 = 30 * DAY_MILLIS;
-/// How soon after a look that found nothing, or had no answer.
+/// Delay before the next check if the record is missing or DNS does not answer.
 const RETRY_MILLIS: i64 = DAY_MILLIS;
-/// How long a record may be missing before the domain is unverified.
+/// How long the record may be missing before the domain loses its verification.
 const GRACE_MILLIS: i64 = 7 * DAY_MILLIS;
 const DAY_MILLIS: i64 = 24 * 3_600_000;
 
-/// When the record of a domain is read again.
+/// The state of the periodic check of a domain's DNS record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DomainRecheck {
-    /// Since when the record is missing.
+    /// Since when the record has been missing.
     pub missing_since: Option<Timestamp>,
-    /// When it is read next.
+    /// When to check it next.
     pub next_at: Timestamp,
 }
 
-/// What the DNS answered.
+/// The result of a DNS lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordFound {
-    /// The record is there.
+    /// The record exists.
     Present,
-    /// The DNS says that it is not.
+    /// DNS answered that the record does not exist.
     Absent,
-    /// The DNS gave no answer.
+    /// DNS did not answer.
     Unknown,
 }
 
-/// What follows from a look at the record of a verified domain.
+/// The effect of a check on a verified domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecheckOutcome {
-    /// The domain stays verified.
+    /// The domain remains verified.
     Kept(DomainRecheck),
-    /// The record is missing for the first time: the administrators are warned.
+    /// The record is missing for the first time: warn the administrators.
     Lost(DomainRecheck),
-    /// The record was missing for too long: the domain is not verified any more.
+    /// The record has been missing for too long: the domain is no longer verified.
     Unverified {
         /// When the record was first missing.
         missing_since: Timestamp,
     },
 }
 
-/// Decides what follows from a look at the record. A DNS that gives no answer never takes a domain away.
+/// Decides the effect of a DNS lookup. A lookup without an answer never removes the verification.
 pub fn recheck(now: Timestamp, before: &DomainRecheck, found: RecordFound) -> RecheckOutcome {
     let retry = |missing_since| DomainRecheck { missing_since, next_at: now.plus_millis(RETRY_MILLIS) };
     match (found, before.missing_since) {
@@ -118,9 +118,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_domain_has_one_owner_until_it_is_given_up() {
+    async fn a_domain_has_one_owner_until_it_is_released() {
         let (mut ours, mut theirs) = (World::new(), World::new());
-        // Two clocks that begin alike make like ids.
+        // Both clocks start at the same time, so both worlds would generate the same tenant id.
         theirs.tenant = TenantId::new(&*theirs.env);
         theirs.store = ours.store.for_tenant(&theirs.tenant);
         let domain: EmailDomain = "corp.example".parse().unwrap();

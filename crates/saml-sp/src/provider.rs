@@ -1,4 +1,4 @@
-//! Identity providers of a tenant, and how they change.
+//! Identity providers of a tenant.
 
 use kernel::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,42 +10,42 @@ use crate::{
     keys::OurKeys,
 };
 
-/// Providers of a tenant at most.
+/// Maximum number of providers of a tenant.
 pub const MAX_PROVIDERS: usize = 20;
-/// Domains of a provider at most.
+/// Maximum number of domains of a provider.
 pub const MAX_DOMAINS: usize = 100;
-/// Characters of a name at most.
+/// Maximum length of a provider's name, in characters.
 pub const MAX_NAME: usize = 100;
-/// Signing certificates of a provider at most.
+/// Maximum number of signing certificates of a provider.
 pub const MAX_CERTIFICATES: usize = 10;
-/// Authentication contexts that are asked for at most.
+/// Maximum number of requested authentication contexts.
 pub const MAX_CONTEXTS: usize = 10;
 
-/// Who signs assertions, and where people are sent.
+/// The identity provider's endpoint and signing certificates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityProvider {
-    /// The issuer of its assertions, exactly.
+    /// The issuer of its assertions, compared exactly.
     pub entity_id: String,
-    /// Its single sign-on service with the HTTP-POST binding.
+    /// The URL of its single sign-on service with the HTTP-POST binding.
     pub sso_url: String,
-    /// Its signing certificates, pinned. Each is tried.
+    /// Its pinned signing certificates. A signature by any of them is accepted.
     pub certificates: Certificates,
 }
 
-/// Where it is known from.
+/// The source of the identity provider's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Source {
-    /// Metadata that was handed in.
+    /// Metadata supplied as a document.
     MetadataXml,
-    /// Metadata at this address, looked at again and again.
+    /// Metadata at this URL, fetched periodically.
     MetadataUrl(String),
-    /// Entered as fields, without metadata.
+    /// Individual fields, without metadata.
     Fields,
 }
 
-/// Where claims are found.
+/// Which attributes supply the claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AttributeMapping {
@@ -54,17 +54,17 @@ pub struct AttributeMapping {
     pub email: Option<String>,
 }
 
-/// How the metadata is doing.
+/// The state of metadata refreshes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refresh {
-    /// When it was last read.
+    /// When it was last read successfully.
     pub read_at: Option<Timestamp>,
-    /// When it was last looked at in vain, if that is later; and why.
+    /// The time and reason of the last failed attempt, unless a later one succeeded.
     pub failed: Option<(Timestamp, String)>,
-    /// When it is looked at next.
+    /// When to fetch it next.
     pub next_at: Option<Timestamp>,
-    /// Whether it asks for signed requests.
+    /// Whether the metadata wants signed requests.
     #[serde(default)]
     pub wants_signed_requests: bool,
 }
@@ -75,68 +75,68 @@ pub struct Refresh {
 pub struct Provider {
     /// `sso_…`
     pub id: ProviderId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// Addresses of these domains it may speak for; never empty.
+    /// Domains whose email addresses it may assert; never empty.
     pub email_domains: Vec<EmailDomain>,
-    /// The other side.
+    /// The identity provider.
     pub idp: IdentityProvider,
-    /// Where that is known from.
+    /// The source of `idp`.
     pub source: Source,
-    /// When that metadata says it ends.
+    /// When the metadata expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
-    /// Where claims are found.
+    /// Which attributes supply the claims.
     pub mapping: AttributeMapping,
     /// Whether requests are signed.
     pub sign_requests: bool,
-    /// Whether people have to prove anew who they are.
+    /// Whether requests ask for a fresh authentication (ForceAuthn).
     pub force_authn: bool,
-    /// Which ways of signing in are asked for, exactly; any without.
+    /// The requested authentication context classes, compared exactly; empty for any.
     #[serde(default)]
     pub authn_contexts: Vec<String>,
-    /// Our side's keys.
+    /// Our keys for this provider.
     pub keys: OurKeys,
-    /// How metadata at an address is doing.
+    /// The state of metadata refreshes.
     #[serde(default)]
     pub refresh: Refresh,
-    /// Days before the end of a certificate that were told already.
+    /// The last certificate expiry warning sent, in days before expiry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warned: Option<i64>,
     /// Creation time.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// Days before the end of a certificate at which it is told.
+/// Days before certificate expiry at which warnings are sent.
 const WARN_DAYS: [i64; 3] = [30, 7, 1];
 const DAY: i64 = 86_400_000;
 
 impl Provider {
-    /// Certificates of both sides.
+    /// Returns the certificates of both sides.
     pub fn certificates(&self) -> impl Iterator<Item = &Certificate> {
         self.idp.certificates.iter().chain(self.keys.all().map(|key| &key.certificate))
     }
 
-    /// When the last certificate that verifies ends: from then on nobody signs in.
+    /// Returns when the last signing certificate expires. No sign-in is possible after that.
     pub fn expires_at(&self) -> Option<Timestamp> {
         self.idp.certificates.iter().map(Certificate::not_after).max()
     }
 
-    /// When somebody has to look after it: metadata to be read again, or a certificate's end to be told.
+    /// Returns when the provider needs attention next: a metadata refresh or an expiry warning.
     pub fn due_at(&self) -> Option<Timestamp> {
         let next_warning = self.next_warning().map(|(at, _)| at);
         self.refresh.next_at.into_iter().chain(next_warning).min()
     }
 
-    /// The next moment at which the end of its certificates is told, and how many days before that is.
+    /// Returns the time of the next expiry warning and its days before expiry.
     pub fn next_warning(&self) -> Option<(Timestamp, i64)> {
         let days = WARN_DAYS.into_iter().find(|days| self.warned.is_none_or(|told| *days < told))?;
         Some((self.expires_at()?.plus_millis(-days * DAY), days))
     }
 
-    /// The warning that is due now, in days before the end, if any: noted as told.
+    /// Returns the expiry warning that is due, in days before expiry, and marks it as sent.
     pub fn take_warning(&mut self, now: Timestamp) -> Option<i64> {
         let ends = self.expires_at()?;
         let due =

@@ -1,4 +1,4 @@
-//! What a provider may be told to be: each field is checked before anything else is done.
+//! Validates provider settings before anything is changed.
 
 use crate::error::MetadataError;
 use kernel::Timestamp;
@@ -14,50 +14,50 @@ use crate::{
     },
 };
 
-/// Characters of an attribute's name, or of an authentication context, at most.
+/// Maximum length of an attribute name or an authentication context, in characters.
 const MAX_WORD: usize = 256;
 
-/// What a provider is to be, besides the other side.
+/// The settings of a provider, except those of the identity provider.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderChange {
     /// 1 to 100 printable characters.
     pub name: String,
     /// 1 to 100 domains.
     pub email_domains: Vec<String>,
-    /// Where claims are found.
+    /// Which attributes supply the claims.
     pub mapping: AttributeMapping,
     /// Whether requests are signed.
     pub sign_requests: bool,
-    /// Whether people have to prove anew who they are.
+    /// Whether requests ask for a fresh authentication (ForceAuthn).
     pub force_authn: bool,
-    /// Which ways of signing in are asked for: 10 URIs at most.
+    /// The requested authentication context classes: at most 10 URIs.
     pub authn_contexts: Vec<String>,
 }
 
-/// The other side, as it is handed in.
+/// The settings of the identity provider, as supplied.
 #[derive(Debug, Clone)]
 pub enum OtherSide {
-    /// By its metadata.
+    /// Metadata as a document.
     MetadataXml(String),
-    /// By metadata that was read from an address.
+    /// Metadata fetched from a URL.
     MetadataUrl {
         /// Address of the metadata.
         url: String,
-        /// What was read there.
+        /// The fetched document.
         text: String,
     },
-    /// By its fields.
+    /// Individual fields.
     Fields {
         /// The issuer of its assertions.
         entity_id: String,
-        /// Its single sign-on service with HTTP-POST.
+        /// The URL of its single sign-on service with the HTTP-POST binding.
         sso_url: String,
-        /// Its signing certificates: PEM, or base64 of the DER form.
+        /// Its signing certificates, as PEM or base64 of the DER form.
         certificates: Vec<String>,
     },
 }
 
-/// A [`ProviderChange`] that can be made.
+/// A validated [`ProviderChange`].
 #[derive(Debug, Clone)]
 pub struct CheckedChange {
     pub(crate) name: String,
@@ -68,7 +68,7 @@ pub struct CheckedChange {
     pub(crate) authn_contexts: Vec<String>,
 }
 
-/// An [`OtherSide`] that can be used.
+/// A validated [`OtherSide`].
 #[derive(Debug, Clone)]
 pub struct ResolvedMetadata {
     pub(crate) idp: IdentityProvider,
@@ -86,7 +86,7 @@ fn is_printable(text: &str, most: usize) -> bool {
 }
 
 impl ProviderChange {
-    /// Checks every field.
+    /// Validates every field.
     pub fn checked(self) -> Result<CheckedChange, ProviderError> {
         if !is_printable(&self.name, MAX_NAME) {
             let problem = format!("write 1 to {MAX_NAME} printable characters, no space at either end");
@@ -150,7 +150,7 @@ fn contexts(texts: Vec<String>) -> Result<Vec<String>, ProviderError> {
 }
 
 impl OtherSide {
-    /// Checks it. Reads XML and certificates: some milliseconds of CPU at most.
+    /// Validates the settings. Parsing XML and certificates takes a few milliseconds of CPU.
     pub fn checked(self, now: Timestamp) -> Result<ResolvedMetadata, ProviderError> {
         match self {
             Self::MetadataXml(text) => of_metadata("metadataXml", &text, Source::MetadataXml, now),
@@ -184,7 +184,7 @@ fn of_metadata(
     Ok(ResolvedMetadata { idp, source, valid_until, wants_signed_requests })
 }
 
-/// Reads metadata that somebody can sign in by.
+/// Parses metadata and checks that it has a signing certificate that has not expired.
 pub(crate) fn usable(text: &str, now: Timestamp) -> Result<IdpMetadata, String> {
     if text.len() > MAX_METADATA {
         return Err(MetadataError::TooLarge.to_string());
@@ -196,7 +196,7 @@ pub(crate) fn usable(text: &str, now: Timestamp) -> Result<IdpMetadata, String> 
     Ok(read)
 }
 
-/// Whether nobody could sign in by any of these any more.
+/// Returns whether all certificates have expired.
 fn have_ended(certificates: &[Certificate], now: Timestamp) -> bool {
     certificates.iter().all(|certificate| certificate.not_after() < now)
 }
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_at_its_field() {
+    fn errors_name_the_invalid_field() {
         let refused = |edit: fn(&mut ProviderChange)| {
             let mut change = change(&["corp.example"]);
             edit(&mut change);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_side_is_checked_however_it_is_given() {
+    fn identity_provider_is_validated_from_fields_and_metadata() {
         let world = World::new();
         let now = world.now();
         let (good, ended) = (world.certificate(100), world.certificate(-1));
@@ -288,7 +288,7 @@ mod tests {
             by_fields(&|_, _, all| *all = vec![ended.pem()])
                 .starts_with("certificates: all of them have ended")
         );
-        // One that is good is enough.
+        // One valid certificate is enough.
         fields(&[&ended, &good]).checked(now).unwrap();
         fields(&[&good]).checked(now).unwrap();
 

@@ -1,4 +1,4 @@
-//! Metadata at an address, read again and again: a key that the identity provider replaced is known before it signs.
+//! Periodic refresh of metadata, so that new keys are known before the identity provider signs with them.
 
 use kernel::{Ctx, StoreResult, Timestamp};
 
@@ -13,27 +13,27 @@ use crate::{
     store::ProviderStore,
 };
 
-/// Milliseconds between two looks that succeed: so long, or up to a tenth less, so that not all come at once.
+/// Milliseconds between successful refreshes, reduced by a random part of up to 10 % to spread the load.
 const EVERY: i64 = 6 * 3_600_000;
-/// Milliseconds after the first look in vain. After each further one it is twice as long, up to [`EVERY`].
+/// Milliseconds before the first retry. The delay doubles with each failure, up to [`EVERY`].
 const RETRY: i64 = 15 * 60_000;
-/// Characters that are kept of why a look was in vain.
+/// Maximum length of a stored error message, in characters.
 const MAX_PROBLEM: usize = 500;
 
-/// What came of a look.
+/// The result of a refresh.
 #[derive(Debug)]
 pub struct RefreshOutcome {
-    /// As it is now.
+    /// The provider after the refresh.
     pub provider: Provider,
-    /// Fields that changed, by their JSON names.
+    /// The JSON names of the changed fields.
     pub changed: Vec<&'static str>,
-    /// Why it was in vain, if it was: what is known of the other side stays as it was.
+    /// The reason if the refresh failed; the settings are unchanged then.
     pub problem: Option<String>,
 }
 
-/// Keeps what was read at a provider's address: its text, or why there is none.
+/// Applies the metadata fetched from a provider's URL, or records why fetching failed.
 ///
-/// If the provider has another address by now, nothing is done.
+/// Does nothing if the provider's URL has changed in the meantime.
 pub async fn refreshed(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
@@ -69,19 +69,18 @@ pub async fn refreshed(
     Ok(RefreshOutcome { provider, changed, problem })
 }
 
-/// That the last certificate of a provider ends, to be told.
+/// A warning that a provider's last signing certificate expires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateExpiry {
     /// When the certificate expires.
     pub expires_at: Timestamp,
-    /// Days before that at which it is told: 30, 7 or 1.
+    /// Days before expiry at which this warning is due: 30, 7 or 1.
     pub days: i64,
     /// The certificate's SHA-256.
     pub certificate: String,
 }
 
-/// Notes that somebody has looked after a provider, and answers what there is to tell now. There is nothing if it is
-/// gone.
+/// Returns the expiry warning that is due and marks it as sent; `None` if there is none or the provider was removed.
 pub async fn apply_refresh(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
@@ -98,22 +97,22 @@ pub async fn apply_refresh(
     }))
 }
 
-/// When metadata that was read now is looked at again.
+/// Returns when to fetch metadata again after a success.
 pub(crate) fn next_look(ctx: &Ctx) -> Timestamp {
     let mut random = [0; 4];
     ctx.env.fill(&mut random);
     ctx.now.plus_millis(-(i64::from(u32::from_be_bytes(random)) % (EVERY / 10))).plus_millis(EVERY)
 }
 
-/// When metadata that was looked at now in vain is looked at again: twice as long after it as it is after the look in
-/// vain before, if there was one.
+/// Returns when to fetch metadata again after a failure. The delay is twice the time since the previous failure,
+/// within limits.
 fn next_try(before: Option<Timestamp>, now: Timestamp) -> Timestamp {
     let so_long = before.map_or(0, |before| now.unix_millis() - before.unix_millis());
     now.plus_millis(so_long.saturating_mul(2).clamp(RETRY, EVERY))
 }
 
 impl Provider {
-    /// Refuses metadata whose certificates are not valid yet while one that is pinned is valid: nobody could sign in.
+    /// Rejects metadata without a valid certificate while a pinned one is valid, because nobody could sign in.
     fn still_usable(&self, read: IdpMetadata, now: Timestamp) -> Result<IdpMetadata, String> {
         let is_usable = |certificates: &[Certificate]| certificates.iter().any(|one| one.is_valid_at(now));
         if is_usable(&self.idp.certificates) && !is_usable(&read.idp.certificates) {
@@ -122,8 +121,8 @@ impl Provider {
         Ok(read)
     }
 
-    /// Takes over what its metadata says now: addresses and certificates, and which of them changed. A changed entity
-    /// id is refused with a sentence that says so: it would be somebody else.
+    /// Applies the URL and certificates in the metadata and returns the changed fields. Fails if the entity id
+    /// changed, because that is another identity provider.
     pub fn apply_metadata(&mut self, metadata: IdpMetadata) -> Result<Vec<&'static str>, String> {
         let IdpMetadata { idp, wants_signed_requests, valid_until } = metadata;
         if idp.entity_id != self.idp.entity_id {
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn new_certificates_are_taken_over_and_another_entity_is_not() {
+    async fn refresh_applies_new_certificates_but_not_another_entity_id() {
         let mut world = World::new();
         let made = followed(&mut world, 100).await;
         let wait = made.refresh.next_at.unwrap().unix_millis() - world.now().unix_millis();
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_is_down_is_asked_less_and_less_often() {
+    async fn failed_refreshes_back_off_exponentially() {
         let mut world = World::new();
         let made = followed(&mut world, 100).await;
         world.env.advance_millis(6 * HOUR);
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_read_elsewhere_meanwhile_counts_for_nothing() {
+    async fn metadata_of_a_replaced_url_is_ignored() {
         let mut world = World::new();
         let made = followed(&mut world, 100).await;
         let (ctx, text) = (world.ctx(), metadata(IDP, &[&world.certificate(300)]));
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_end_is_told_at_30_7_and_1_days_and_anew_for_another() {
+    async fn expiry_is_warned_at_30_7_and_1_days_and_again_for_a_new_one() {
         let mut world = World::new();
         let certificate = world.certificate(40);
         let new = world.wanted(&["corp.example"], fields(&[&certificate]));
@@ -248,7 +247,7 @@ mod tests {
         }
         assert_eq!(told, [(10, 30), (33, 7), (39, 1)]);
         assert_eq!(world.store.provider(&made.id).await.unwrap().unwrap().due_at(), None);
-        // Newer metadata ends later: that will be told.
+        // A certificate that expires later restarts the warnings.
         let mut provider = world.store.provider(&made.id).await.unwrap().unwrap();
         let later = world.certificate(20);
         let text = metadata(IDP, &[&later]);

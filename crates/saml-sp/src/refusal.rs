@@ -1,41 +1,41 @@
-//! Why a response is not believed: everything for the administrator, nothing for whoever sent it.
+//! Why a response is rejected: details for administrators, none for the sender of the response.
 
 use serde::{Deserialize, Serialize};
 
-/// The checks in their order. What comes after the one that failed was not looked at.
+/// The checks, in order. After a failed check, later ones do not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Step {
     /// Base64 of at most 1 MiB of UTF-8.
     Encoding,
-    /// XML within bounds, without DOCTYPE or processing instruction.
+    /// XML within limits, without DOCTYPE or processing instructions.
     Xml,
-    /// The shape that SAML gives a response, with one assertion.
+    /// The structure of a response, with exactly one assertion.
     Structure,
     /// Signatures by a pinned certificate.
     Signature,
     /// Decryption of an encrypted assertion.
     Decryption,
-    /// The identity provider says it succeeded.
+    /// The status reports success.
     Status,
-    /// It is for this address and from that provider.
+    /// Destination, issuer and time of issue.
     Addressing,
     /// Validity period and audience.
     Conditions,
-    /// The bearer may present it here and now.
+    /// Confirmation of the bearer, recipient and expiry.
     Subject,
-    /// It answers a request of ours.
+    /// It answers one of our requests.
     Request,
-    /// It was not used before.
+    /// The assertion has not been used.
     Replay,
-    /// One e-mail address of a domain of the provider's.
+    /// A single email address in one of the provider's domains.
     Email,
-    /// Somebody of the tenant who may sign in so.
+    /// A user of the tenant who may sign in this way.
     Account,
 }
 
 impl Step {
-    /// All of them, in order.
+    /// Every step, in order.
     pub const ALL: [Self; 13] = [
         Self::Encoding,
         Self::Xml,
@@ -52,7 +52,7 @@ impl Step {
         Self::Account,
     ];
 
-    /// As it is written.
+    /// Returns the code used in the API and in storage.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Encoding => "ENCODING",
@@ -72,23 +72,23 @@ impl Step {
     }
 }
 
-/// Defines the reasons: name, step and wire word in one place.
+/// Defines each reason with its step and code in one place.
 macro_rules! reasons {
     ($($step:ident { $($(#[$doc:meta])+ $name:ident $word:literal,)+ })+) => {
-        /// What exactly was wrong.
+        /// The exact reason for a rejection.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Reason { $($($(#[$doc])+ $name,)+)+ }
 
         impl Reason {
-            /// All of them, in the order of their steps.
+            /// Every reason, in the order of the steps.
             pub const ALL: &'static [Self] = &[$($(Self::$name,)+)+];
 
-            /// As it is written.
+            /// Returns the code used in the API and in storage.
             pub fn as_str(self) -> &'static str {
                 match self { $($(Self::$name => $word,)+)+ }
             }
 
-            /// The check that it belongs to.
+            /// Returns the check that fails with this reason.
             pub fn step(self) -> Step {
                 match self { $($(Self::$name)|+ => Step::$step,)+ }
             }
@@ -98,13 +98,13 @@ macro_rules! reasons {
 
 reasons! {
     Encoding {
-        /// There is no response in the form.
+        /// The form has no response.
         Missing "RESPONSE_MISSING",
-        /// It is longer than 1 MiB.
+        /// The response is longer than 1 MiB.
         TooLarge "RESPONSE_TOO_LARGE",
-        /// It is not base64.
+        /// The response is not base64.
         NotBase64 "NOT_BASE64",
-        /// It is not UTF-8, or there is a NUL in it.
+        /// The response is not UTF-8 or has a NUL.
         NotUtf8 "NOT_UTF8",
     }
     Xml {
@@ -112,23 +112,23 @@ reasons! {
         ForbiddenMarkup "FORBIDDEN_MARKUP",
         /// Too deep, too many elements, attributes, namespaces or comments.
         OutOfBounds "XML_OUT_OF_BOUNDS",
-        /// It is not well-formed.
+        /// The XML is not well-formed.
         NotWellFormed "NOT_WELL_FORMED",
     }
     Structure {
-        /// The root is something else than a SAML 2.0 Response.
+        /// The root element is not a SAML 2.0 Response.
         NotAResponse "NOT_A_RESPONSE",
-        /// Elements that SAML does not have there, or not in this order.
+        /// An element that SAML does not allow there or in this order.
         UnexpectedElement "UNEXPECTED_ELEMENT",
         /// No assertion, more than one, or one in the wrong place.
         NotOneAssertion "NOT_ONE_ASSERTION",
-        /// An ID is missing, malformed, twice, or in a namespace.
+        /// An ID is missing, malformed, duplicate or in a namespace.
         BadId "BAD_ID",
         /// A signature in the wrong place, or too many.
         MisplacedSignature "MISPLACED_SIGNATURE",
-        /// A signature of a form that is not taken.
+        /// The signature has an unsupported form.
         SignatureShape "SIGNATURE_SHAPE",
-        /// An algorithm that is not taken.
+        /// The signature uses an unsupported algorithm.
         SignatureAlgorithm "SIGNATURE_ALGORITHM",
         /// A comment or an element within a value.
         MixedText "MIXED_TEXT",
@@ -136,57 +136,57 @@ reasons! {
     Signature {
         /// Neither the response nor the assertion is signed.
         Unsigned "UNSIGNED",
-        /// The provider has no certificate that is good now.
+        /// The provider has no certificate that is valid now.
         NoCertificate "NO_VALID_CERTIFICATE",
-        /// No pinned certificate has made this signature.
+        /// The signature is by none of the pinned certificates.
         BadSignature "SIGNATURE_INVALID",
-        /// What is signed was changed.
+        /// The signed content was changed.
         BadDigest "DIGEST_MISMATCH",
     }
     Decryption {
-        /// It cannot be decrypted with our keys, or not with an algorithm that is taken.
+        /// Our keys cannot decrypt it, or the algorithm is unsupported.
         Undecryptable "DECRYPTION_FAILED",
     }
     Status {
-        /// The identity provider says that it did not succeed.
+        /// The identity provider reports a failure.
         NotSuccess "STATUS_NOT_SUCCESS",
     }
     Addressing {
-        /// It is for another address.
+        /// The destination is another address.
         Destination "WRONG_DESTINATION",
-        /// It is from another identity provider.
+        /// The issuer is another identity provider.
         Issuer "WRONG_ISSUER",
-        /// It is from the future or too old.
+        /// The time of issue is missing or in the future.
         IssueInstant "WRONG_ISSUE_INSTANT",
     }
     Conditions {
-        /// There are none.
+        /// The assertion has no conditions.
         NoConditions "CONDITIONS_MISSING",
-        /// Not yet, or not any more.
+        /// Not yet valid, expired, or an invalid timestamp.
         OutsideTime "OUTSIDE_VALIDITY",
-        /// A condition that is not understood.
+        /// A condition is unknown.
         UnknownCondition "UNKNOWN_CONDITION",
-        /// It is for another audience.
+        /// The audience is another service.
         Audience "WRONG_AUDIENCE",
-        /// It says nothing of how somebody signed in.
+        /// No statement of how the user signed in.
         NoAuthnStatement "AUTHN_STATEMENT_MISSING",
-        /// The session at the identity provider is over.
+        /// The session at the identity provider has expired.
         SessionOver "SESSION_EXPIRED",
-        /// They signed in otherwise, or longer ago, than was asked for.
+        /// The user signed in by another method, or earlier, than requested.
         AuthnContext "AUTHN_NOT_AS_REQUESTED",
     }
     Subject {
-        /// There is no bearer confirmation that holds.
+        /// No bearer confirmation is valid.
         NotConfirmed "SUBJECT_NOT_CONFIRMED",
     }
     Request {
-        /// It answers no request: the identity provider began.
+        /// It answers no request: the sign-in began at the identity provider.
         Unsolicited "UNSOLICITED",
-        /// The request is not known, over, or another provider's.
+        /// The request is unknown, expired, or of another provider.
         UnknownRequest "REQUEST_UNKNOWN_OR_EXPIRED",
         /// The request was answered already.
         RequestUsed "REQUEST_ALREADY_ANSWERED",
-        /// The request was begun in another browser.
+        /// The request was started in another browser.
         OtherBrowser "OTHER_BROWSER",
     }
     Replay {
@@ -194,51 +194,51 @@ reasons! {
         Replayed "ASSERTION_REPLAYED",
     }
     Email {
-        /// There is no e-mail address where it is looked for.
+        /// The expected place has no email address.
         NoEmail "EMAIL_MISSING",
-        /// There are several.
+        /// There are several email addresses.
         ManyEmails "EMAIL_AMBIGUOUS",
-        /// It is not an address.
+        /// The value is not an email address.
         BadEmail "EMAIL_MALFORMED",
-        /// Its domain is none of the provider's.
+        /// The address is not in one of the provider's domains.
         ForeignDomain "EMAIL_DOMAIN_NOT_ALLOWED",
-        /// Its domain was verified by another tenant.
+        /// The address is in a domain that another tenant has verified.
         DomainOfAnother "EMAIL_DOMAIN_OF_ANOTHER_TENANT",
     }
     Account {
-        /// Nobody of the tenant has this address.
+        /// The tenant has no user with this address.
         NotProvisioned "NOT_PROVISIONED",
-        /// The tenant takes no sign-ins from identity providers.
+        /// The tenant does not allow SSO.
         SsoNotAllowed "SSO_NOT_ALLOWED",
         /// The account is disabled.
         Disabled "ACCOUNT_DISABLED",
-        /// The persistent NameID is another one than is pinned to the user.
+        /// Another persistent NameID is pinned to the user.
         SubjectChanged "SUBJECT_CHANGED",
         /// The persistent NameID is pinned to another user.
         SubjectOfAnother "SUBJECT_OF_ANOTHER_USER",
-        /// The network policy keeps the address out.
+        /// The network policy blocks the caller's address.
         Network "NETWORK_POLICY_BLOCKED",
     }
 }
 
-/// A response that is not believed.
+/// The rejection of a response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {detail}", reason.as_str())]
 pub struct Refusal {
     /// Reason code, for the audit entry.
     pub reason: Reason,
-    /// What was found and what was expected, for the administrator: at most 500 characters, printable.
+    /// The found and the expected value, for the administrator: at most 500 printable characters.
     pub detail: String,
 }
 
 impl Refusal {
-    /// With a sentence for the administrator.
+    /// Creates a refusal with a sentence for the administrator, truncated and with control characters replaced.
     pub fn new(reason: Reason, detail: impl AsRef<str>) -> Self {
         let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
         Self { reason, detail: detail.as_ref().chars().take(500).map(printable).collect() }
     }
 
-    /// The check that failed.
+    /// Returns the check that failed.
     pub fn step(&self) -> Step {
         self.reason.step()
     }

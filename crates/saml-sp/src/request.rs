@@ -1,4 +1,4 @@
-//! Requests of ours: stored, answered once, bound to a provider and a browser.
+//! Authentication requests: stored, answered once, and bound to a provider and a browser.
 
 use std::{fmt, str::FromStr};
 
@@ -15,9 +15,9 @@ use crate::{
     write,
 };
 
-/// Minutes that a request may be answered.
+/// Minutes until a request expires.
 pub const REQUEST_MINUTES: i64 = 10;
-/// Random bytes of ids and keys.
+/// Random bytes in ids and keys.
 const RANDOM: usize = 20;
 
 /// The ID of an AuthnRequest: `_` and 160 random bits in hexadecimal.
@@ -29,12 +29,12 @@ impl RequestId {
         Self(format!("_{}", random(env)))
     }
 
-    /// The whole text.
+    /// Returns the ID as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What names the cookie that binds this request to a browser: 16 characters of a hash.
+    /// Returns a suffix for the name of the cookie that binds this request to a browser: 16 characters of a hash.
     pub fn short(&self) -> String {
         let hash = digest(&SHA256, self.0.as_bytes());
         HEXLOWER.encode(hash.as_ref()).chars().take(16).collect()
@@ -57,66 +57,66 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// A request that is waiting for its answer.
+/// A request that waits for its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// ID of the AuthnRequest.
     pub id: RequestId,
-    /// Who is to answer.
+    /// The provider that must respond.
     pub provider: ProviderId,
-    /// SHA-256 of what the browser keeps.
+    /// SHA-256 of the secret in the browser's cookie.
     pub browser: [u8; 32],
-    /// SHA-256 of the RelayState that was sent.
+    /// SHA-256 of the RelayState.
     pub relay_key: [u8; 32],
-    /// The path to go on at: one of ours, checked by the host.
+    /// The local path to redirect to after the sign-in, validated by the host.
     pub return_to: String,
-    /// Whether people had to prove anew who they are, and since when that counts.
+    /// Whether a fresh authentication after this request is required (ForceAuthn).
     pub force_authn: bool,
-    /// Instead of letting anybody in, the answer is looked at for this trial.
+    /// The connection test to report to. If set, the response starts no session.
     pub trial: Option<ConnectionTestId>,
     /// Creation time.
     pub created_at: Timestamp,
-    /// Until when it may be answered.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestPurpose {
-    /// The path to go on at: one of ours, checked by the host.
+    /// The local path to redirect to after the sign-in, validated by the host.
     pub return_to: String,
-    /// Connection test that the request belongs to.
+    /// The connection test that the request belongs to.
     pub trial: Option<ConnectionTestId>,
 }
 
-/// What was claimed, or why not.
+/// The result of claiming a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimedRequest {
-    /// It is this one's answer, and nothing else will be.
+    /// Claimed by this call. No other response can claim it.
     Now(Request),
-    /// It was answered before.
+    /// Already claimed.
     Before,
-    /// It is not there, over, or another provider's.
+    /// Unknown, expired, or of another provider.
     Unknown,
-    /// It was begun in another browser. It stays as it was.
+    /// Started in another browser. The request stays unclaimed.
     OtherBrowser,
 }
 
-/// A login that has begun: what to keep, and what to send.
+/// A started sign-in: what to store and what to send.
 pub struct BegunLogin {
-    /// To be kept.
+    /// The request to store.
     pub request: Request,
-    /// What the browser keeps, in a cookie of its own.
+    /// The secret to store in the browser, in its own cookie.
     pub browser: Secret<String>,
-    /// Where the form goes.
+    /// The URL to post the form to.
     pub action: String,
     /// The field `SAMLRequest`.
     pub saml_request: String,
-    /// The field `RelayState`: a key to nothing but this request.
+    /// The field `RelayState`: a random key of this request.
     pub relay_state: String,
 }
 
-/// Makes a request to a provider, signed with `key` if the provider has it so.
+/// Creates a request to a provider, signed with `key` if given.
 pub fn begin(
     env: &dyn Env,
     service: &ServiceProvider,
@@ -153,7 +153,7 @@ fn random(env: &dyn Env) -> String {
     HEXLOWER.encode(&bytes)
 }
 
-/// SHA-256.
+/// Returns the SHA-256 digest.
 pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, bytes).as_ref());

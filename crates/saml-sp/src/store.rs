@@ -1,4 +1,4 @@
-//! What the rules need of storage.
+//! The storage traits.
 
 use async_trait::async_trait;
 use kernel::{StoreResult, TenantId, Timestamp, UserId};
@@ -9,42 +9,43 @@ use crate::{
     Request, RequestId, Subject, VerifiedDomain,
 };
 
-/// Where one tenant's providers are kept.
+/// The providers of one tenant.
 #[async_trait]
 pub trait ProviderStore: Send {
-    /// All of them, the oldest first.
+    /// Returns all providers, oldest first.
     async fn providers(&mut self) -> StoreResult<Vec<Provider>>;
-    /// The one of this id. In a unit of work that changes, nobody else changes it before the end.
+    /// Returns the provider with this id. A writing transaction locks it until its end.
     async fn provider(&mut self, id: &ProviderId) -> StoreResult<Option<Provider>>;
-    /// How many there are. In a unit of work that changes, nobody else adds one before the end.
+    /// Returns the number of providers. A writing transaction locks the list until its end.
     async fn count_providers(&mut self) -> StoreResult<usize>;
-    /// Which of the tenant's providers speaks for a domain.
+    /// Returns the tenant's provider for a domain.
     async fn provider_of_domain(&mut self, domain: &EmailDomain) -> StoreResult<Option<ProviderId>>;
-    /// Keeps a new one with its domains.
+    /// Inserts a provider with its domains.
     async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()>;
-    /// Keeps a changed one with its domains.
+    /// Updates a provider with its domains.
     async fn update_provider(&mut self, provider: &Provider) -> StoreResult<()>;
-    /// Removes one, with its domains, requests, trials and remembered assertions; `false` if there is none.
+    /// Deletes a provider with its domains, requests, connection tests and remembered assertions; `false` if there is
+    /// none.
     async fn delete_provider(&mut self, id: &ProviderId) -> StoreResult<bool>;
 }
 
-/// Where domains that were proved are kept: one owner each, over all tenants.
+/// Verified domains. A domain has one owner among all tenants.
 #[async_trait]
 pub trait DomainStore: Send {
-    /// This tenant's, by name.
+    /// Returns this tenant's domains, by name.
     async fn verified_domains(&mut self) -> StoreResult<Vec<VerifiedDomain>>;
-    /// Whose it is.
+    /// Returns the tenant that has verified the domain.
     async fn domain_owner(&mut self, domain: &EmailDomain) -> StoreResult<Option<TenantId>>;
-    /// Keeps it as this tenant's; `false` if it is somebody's already, this tenant's own included.
+    /// Records a domain as verified by this tenant; `false` if any tenant, including this one, already has it.
     async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> StoreResult<bool>;
-    /// Gives it up; `false` if it is not this tenant's.
+    /// Releases a domain; `false` if this tenant does not have it.
     async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> StoreResult<bool>;
 }
 
-/// Where pinned NameIDs are stored. A user has one at a provider, and a NameID belongs to one user there.
+/// Pinned NameIDs. A user has at most one per provider, and a NameID belongs to one user of the provider.
 #[async_trait]
 pub trait SubjectStore: Send {
-    /// Returns what is pinned to a user, by provider.
+    /// Returns the pinned NameIDs of a user, by provider.
     async fn pinned_subjects(&mut self, user: &UserId) -> StoreResult<Vec<PinnedSubject>>;
     /// Returns the user that a NameID is pinned to.
     async fn subject_owner(
@@ -52,21 +53,21 @@ pub trait SubjectStore: Send {
         provider: &ProviderId,
         subject: &Subject,
     ) -> StoreResult<Option<UserId>>;
-    /// Pins a NameID; `false` if the user has one there, or the NameID another user.
+    /// Pins a NameID; `false` if the user already has one at the provider, or the NameID belongs to another user.
     async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> StoreResult<bool>;
-    /// Removes what is pinned to a user at a provider; `false` if nothing is.
+    /// Removes the pinned NameID of a user at a provider; `false` if there is none.
     async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> StoreResult<bool>;
 }
 
-/// Where requests and used assertions of one tenant are kept.
+/// Requests and used assertions of one tenant.
 #[async_trait]
 pub trait RequestStore: Send {
-    /// Keeps a new one.
+    /// Inserts a request.
     async fn insert_request(&mut self, request: &Request) -> StoreResult<()>;
-    /// A request that may still be answered, for checks that need to know what was asked. Claims nothing.
+    /// Returns a request that can still be answered, without claiming it.
     async fn request(&mut self, id: &RequestId) -> StoreResult<Option<Request>>;
-    /// Claims it for one answer: of all that try at once one gets [`ClaimedRequest::Now`]. Only if it is this provider's, was
-    /// begun in this browser (SHA-256 of what that keeps) and is not over.
+    /// Claims a request for one response; of concurrent calls, only one returns [`ClaimedRequest::Now`]. The request
+    /// must be of this provider, started in this browser (SHA-256 of its secret) and not expired.
     async fn claim_request(
         &mut self,
         id: &RequestId,
@@ -74,8 +75,7 @@ pub trait RequestStore: Send {
         browser: Option<&[u8; 32]>,
         now: Timestamp,
     ) -> StoreResult<ClaimedRequest>;
-    /// Remembers that an assertion (SHA-256 of its ID) was used, until it is over by itself; `false` if it was
-    /// remembered already.
+    /// Remembers an assertion (SHA-256 of its ID) until it expires; `false` if it was already used.
     async fn remember_assertion(
         &mut self,
         provider: &ProviderId,
@@ -84,13 +84,13 @@ pub trait RequestStore: Send {
     ) -> StoreResult<bool>;
 }
 
-/// Where trials of one tenant are kept.
+/// Connection tests of one tenant.
 #[async_trait]
 pub trait ConnectionTestStore: Send {
-    /// Keeps a new one.
+    /// Inserts a connection test.
     async fn insert_connection_test(&mut self, trial: &ConnectionTest) -> StoreResult<()>;
-    /// The one of this id, over or not.
+    /// Returns the connection test with this id, even if it has expired.
     async fn connection_test(&mut self, id: &ConnectionTestId) -> StoreResult<Option<ConnectionTest>>;
-    /// Keeps what came of it, if nothing has yet: whether it did so.
+    /// Stores the result unless there already is one; returns whether it was stored.
     async fn report_connection_test(&mut self, id: &ConnectionTestId, report: &Value) -> StoreResult<bool>;
 }

@@ -1,7 +1,7 @@
 //! Persistent NameIDs: the identity provider's own identifier of a user, pinned at the first sign-in.
 //!
-//! An e-mail address may be given to somebody else; a persistent NameID (SAML core §8.3.7) may not. A response whose
-//! address is right and whose persistent NameID is another one is therefore refused.
+//! An email address may be reassigned to another person; a persistent NameID (SAML core §8.3.7) may not. A response
+//! with the right address but another persistent NameID is therefore rejected.
 
 use crate::store::SubjectStore;
 use std::fmt;
@@ -16,15 +16,15 @@ use crate::{
     response::Claims,
 };
 
-/// The format of NameIDs that are pinned.
+/// The NameID format that is pinned.
 pub const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 
-/// SHA-256 of a persistent NameID. Its text is shown short: enough for an administrator to compare two.
+/// SHA-256 of a persistent NameID. It is displayed truncated, which suffices to compare two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subject([u8; 32]);
 
 impl Subject {
-    /// The persistent NameID of an assertion; `None` if it has none, or an empty one.
+    /// Returns the persistent NameID of an assertion; `None` if there is none or it is empty.
     pub fn of(claims: &Claims) -> Option<Self> {
         let name_id = claims.name_id.as_ref()?;
         let is_persistent = name_id.format.as_deref() == Some(PERSISTENT) && !name_id.value.trim().is_empty();
@@ -48,10 +48,10 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The NameID that is pinned to a user at one provider.
+/// A NameID pinned to a user at one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinnedSubject {
-    /// At which provider.
+    /// The provider that issued the NameID.
     pub provider: ProviderId,
     /// Digest of the NameID.
     pub subject: Subject,
@@ -59,19 +59,19 @@ pub struct PinnedSubject {
     pub pinned_at: Timestamp,
 }
 
-/// What a NameID says about the user that an address belongs to.
+/// The relation of a NameID to the user with the asserted address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SubjectMatch {
-    /// It is the pinned one, or there is none to pin.
+    /// The NameID is the pinned one, or there is none to pin.
     Known,
-    /// It is to be pinned, if the sign-in succeeds.
+    /// The NameID must be pinned if the sign-in succeeds.
     New(Subject),
 }
 
-/// Compares the NameID of an assertion with the one that is pinned to the user of its address.
+/// Compares the NameID of an assertion with the one pinned to the user.
 ///
-/// Once a NameID is pinned, a response without a persistent one is refused too: the format is requested in a message
-/// that the browser carries.
+/// Once a NameID is pinned, responses without a persistent NameID are rejected too: the browser carries the request
+/// for the format, so an attacker could change it.
 pub async fn recognize(
     store: &mut dyn SubjectStore,
     provider: &ProviderId,

@@ -1,4 +1,4 @@
-//! What tests of this crate have in common.
+//! Shared helpers of the unit tests.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct World {
     pub(crate) store: MemoryStore,
 }
 
-/// Keeps keys as they are: for tests alone.
+/// Stores keys unencrypted; only for tests.
 pub(crate) struct Unsealed;
 
 impl SealKey for Unsealed {
@@ -35,7 +35,7 @@ impl SealKey for Unsealed {
 
 pub(crate) const HOUR: i64 = 3_600_000;
 pub(crate) const DAY: i64 = 24 * HOUR;
-/// Days that certificates of ours are good.
+/// Validity of our certificates in days.
 pub(crate) const VALID_DAYS: i64 = 3650;
 
 impl World {
@@ -54,7 +54,7 @@ impl World {
         Ctx::new(self.env.clone(), self.tenant.clone(), Actor::system("test"))
     }
 
-    /// A certificate that ends in so many days, or has ended.
+    /// Returns a certificate that expires in `days` days; negative for an expired one.
     pub(crate) fn certificate(&self, days: i64) -> Certificate {
         KeyPair::generate("idp", self.now().plus_millis((days - VALID_DAYS) * DAY)).unwrap().certificate
     }
@@ -63,7 +63,7 @@ impl World {
         KeptKey::generate(&Unsealed, id, "https://gate.example.com", self.now()).unwrap()
     }
 
-    /// What makes a provider for these domains.
+    /// Returns the input for creating a provider with these domains.
     pub(crate) fn wanted(&self, domains: &[&str], other: OtherSide) -> New {
         let id = ProviderId::new(&*self.env, &self.tenant);
         let known = other.checked(self.now()).unwrap();
@@ -71,7 +71,7 @@ impl World {
     }
 }
 
-/// A change as most tests need one.
+/// Returns provider settings that most tests use.
 pub(crate) fn change(domains: &[&str]) -> ProviderChange {
     ProviderChange {
         name: "Okta".into(),
@@ -81,7 +81,7 @@ pub(crate) fn change(domains: &[&str]) -> ProviderChange {
     }
 }
 
-/// The other side by its fields.
+/// Returns an identity provider given by fields.
 pub(crate) fn fields(certificates: &[&Certificate]) -> OtherSide {
     OtherSide::Fields {
         entity_id: "https://idp.example.com".into(),
@@ -90,7 +90,7 @@ pub(crate) fn fields(certificates: &[&Certificate]) -> OtherSide {
     }
 }
 
-/// Metadata of an identity provider.
+/// Returns the metadata of an identity provider.
 pub(crate) fn metadata(entity_id: &str, certificates: &[&Certificate]) -> String {
     let key = |certificate: &&Certificate| {
         let text = certificate.base64();

@@ -1,4 +1,4 @@
-//! What we write: requests and our own metadata.
+//! Writes requests and our own metadata.
 
 use std::io;
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 const POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
-/// What an assertion may be encrypted with.
+/// The encryption methods that our metadata offers.
 const ENCRYPTION: [&str; 4] = [
     "http://www.w3.org/2009/xmlenc11#aes256-gcm",
     "http://www.w3.org/2009/xmlenc11#aes128-gcm",
@@ -40,7 +40,7 @@ fn algorithm(xml: &mut Xml, name: &str, uri: &str) -> io::Result<()> {
     xml.create_element(name).with_attribute(("Algorithm", uri)).write_empty().map(|_| ())
 }
 
-/// An AuthnRequest, signed if there is a key.
+/// Returns an AuthnRequest, signed if there is a key.
 pub(crate) fn authn_request(
     request: &Request,
     service: &ServiceProvider,
@@ -48,7 +48,7 @@ pub(crate) fn authn_request(
     key: Option<&KeyPair>,
 ) -> Result<String, KeyError> {
     let id = request.id.as_str();
-    // Whole seconds: some cannot read more.
+    // Whole seconds, because some identity providers reject fractions.
     let instant = request.created_at.to_string();
     let instant = format!("{}Z", instant.split('.').next().unwrap_or_default());
     let mut attributes = vec![
@@ -88,7 +88,7 @@ pub(crate) fn authn_request(
         None => Ok(plain),
         Some(key) => {
             let signed = signature::sign(&plain, &[1], id, key)?;
-            // Which of our certificates it is; nothing of it is signed.
+            // Only names our certificate; the KeyInfo is not signed.
             let certificate = key.certificate.base64();
             let info = format!(
                 "</ds:SignatureValue><ds:KeyInfo><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>"
@@ -98,7 +98,7 @@ pub(crate) fn authn_request(
     }
 }
 
-/// A signature that waits for its values.
+/// Writes a signature without digest and signature value.
 fn unsigned_signature(xml: &mut Xml, id: &str) -> io::Result<()> {
     xml.create_element("ds:Signature").with_attribute(("xmlns:ds", DS)).write_inner_content(|xml| {
         xml.create_element("ds:SignedInfo").write_inner_content(|xml| {
@@ -122,8 +122,8 @@ fn unsigned_signature(xml: &mut Xml, id: &str) -> io::Result<()> {
 }
 
 impl ServiceProvider {
-    /// Our metadata for one provider: entity id, assertion consumer service, and the certificates of all its keys, two
-    /// during a rotation.
+    /// Returns our metadata for one provider: entity id, assertion consumer service, and the certificates of all keys
+    /// (two during a rotation).
     pub fn metadata(&self, keys: &OurKeys, sign_requests: bool) -> Result<String, KeyError> {
         let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
         let declared =

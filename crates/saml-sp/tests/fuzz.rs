@@ -1,4 +1,4 @@
-//! The fuzzers' targets without a fuzzer: their corpora, and some seconds of input made from them.
+//! Runs the fuzz targets without a fuzzer: their corpora, then generated input for a limited time.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot run must not pass")]
 
 use std::{
@@ -22,7 +22,7 @@ fn corpus(of: &str) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Pieces that structure is made of: put in anywhere, they move what a byte alone does not.
+/// Fragments of XML structure. Inserting them changes a document more than changing bytes does.
 const PIECES: [&str; 14] = [
     "",
     "<!---->",
@@ -40,7 +40,7 @@ const PIECES: [&str; 14] = [
     "\u{0}",
 ];
 
-/// Feeds what is made of a corpus for five seconds: pieces put in, taken out, moved, and documents joined.
+/// Feeds input generated from a corpus: fragments inserted, removed or moved, and documents joined.
 fn feed(corpus: &BTreeMap<String, Vec<u8>>, target: impl Fn(&[u8])) -> usize {
     let inputs: Vec<Vec<u8>> = corpus.values().cloned().collect();
     let place = any::<prop::sample::Index>;
@@ -82,7 +82,7 @@ fn feed(corpus: &BTreeMap<String, Vec<u8>>, target: impl Fn(&[u8])) -> usize {
     count
 }
 
-/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+/// Duration of generated input: `FUZZ_SECONDS`, or a short default.
 fn fuzz_time() -> Duration {
     let seconds =
         std::env::var_os("FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0.3);

@@ -1,4 +1,4 @@
-//! Metadata as identity providers write it, and as they should not.
+//! Metadata as identity providers write it, and invalid metadata.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -27,7 +27,7 @@ const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
 const MD: &str = "urn:oasis:names:tc:SAML:2.0:metadata";
 const SAMLP: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
 
-/// Base64 of certificates with an RSA key of 2,048 bits.
+/// Base64 of two certificates with RSA keys of 2,048 bits.
 static RSA: LazyLock<[String; 2]> = LazyLock::new(|| {
     [0, 1].map(|serial| certificate(&PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap(), serial))
 });
@@ -57,7 +57,7 @@ fn service(binding: &str, location: &str) -> String {
     format!("<md:SingleSignOnService Binding=\"{binding}\" Location=\"{location}\"/>")
 }
 
-/// One provider with these parts.
+/// Returns metadata with one identity provider with these keys and services.
 fn entity(keys: &str, services: &str) -> String {
     format!(
         "<md:EntityDescriptor xmlns:md=\"{MD}\" entityID=\"https://idp.example\"><md:IDPSSODescriptor protocolSupportEnumeration=\"{SAMLP}\">{keys}{services}</md:IDPSSODescriptor></md:EntityDescriptor>"
@@ -91,7 +91,7 @@ fn lines(certificate: &str) -> String {
 }
 
 #[test]
-fn as_okta_writes() {
+fn metadata_of_okta_is_accepted() {
     let text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?><md:EntityDescriptor entityID=\"http://www.okta.com/exk1\" xmlns:md=\"{MD}\"><md:IDPSSODescriptor WantAuthnRequestsSigned=\"false\" protocolSupportEnumeration=\"{SAMLP}\">{}<md:NameIDFormat>urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress</md:NameIDFormat>{}{}</md:IDPSSODescriptor></md:EntityDescriptor>",
         key(" use=\"signing\"", &lines(&RSA[0])),
@@ -103,9 +103,9 @@ fn as_okta_writes() {
     assert!(!metadata.wants_signed_requests && metadata.valid_until.is_none());
 }
 
-/// With roles of another protocol, claims in hundreds, a signature, and a byte order mark.
+/// Roles of other protocols, many claims, a signature, and a byte order mark.
 #[test]
-fn as_entra_and_adfs_write() {
+fn metadata_of_entra_and_adfs_is_accepted() {
     let claims: String = (0..60)
         .map(|n| format!("<auth:ClaimType Uri=\"http://claims/{n}\" xmlns:auth=\"http://docs.oasis-open.org/wsfed/authorization/200706\"><auth:DisplayName>Name {n}</auth:DisplayName><auth:Description>The name.</auth:Description></auth:ClaimType>"))
         .collect();
@@ -135,9 +135,9 @@ fn as_entra_and_adfs_write() {
     is(&text, "https://sts.windows.net/t1/", "https://login.example/saml2/", 2);
 }
 
-/// With a long comment before everything, two protocols, and more bindings than anybody uses.
+/// A long comment at the start, two protocols, and many bindings.
 #[test]
-fn as_shibboleth_writes() {
+fn metadata_of_shibboleth_is_accepted() {
     let text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!--\n     This is example metadata only.\n-->\n<EntityDescriptor  xmlns=\"{MD}\" xmlns:md=\"{MD}\" xmlns:shibmd=\"urn:mace:shibboleth:metadata:1.0\" entityID=\"https://idp.example.org/idp/shibboleth\">\n    <IDPSSODescriptor protocolSupportEnumeration=\"{SAMLP} urn:oasis:names:tc:SAML:1.1:protocol urn:mace:shibboleth:1.0\">\n        <Extensions>\n            <shibmd:Scope regexp=\"false\">example.org</shibmd:Scope>\n<!-- <mdui:UIInfo> -->\n        </Extensions>\n        <!-- first signing certificate -->\n        {}{}{}\n        {}{}{}{}\n    </IDPSSODescriptor>\n    <AttributeAuthorityDescriptor protocolSupportEnumeration=\"urn:oasis:names:tc:SAML:1.1:protocol\"/>\n</EntityDescriptor>\n<!-- end -->\n",
         key(" use=\"signing\"", &format!("\n{}", lines(&RSA[0]))),
@@ -163,7 +163,7 @@ fn as_shibboleth_writes() {
 }
 
 #[test]
-fn as_keycloak_writes() {
+fn metadata_of_keycloak_is_accepted() {
     let named =
         key(" use=\"signing\"", &RSA[0]).replace("<ds:X509Data>", "<ds:KeyName>k1</ds:KeyName><ds:X509Data>");
     let entity = entity(&named, &service(POST, "https://sso.example/realms/r/protocol/saml"))
@@ -177,9 +177,9 @@ fn as_keycloak_writes() {
     is(&entity, "https://idp.example", "https://sso.example/realms/r/protocol/saml", 1);
 }
 
-/// Which has no HTTP-POST unless it is asked to.
+/// SimpleSAMLphp offers HTTP-POST only if configured.
 #[test]
-fn as_simplesamlphp_writes() {
+fn metadata_of_simplesamlphp_needs_http_post() {
     let keys = key(" use=\"signing\"", &RSA[0]) + &key(" use=\"encryption\"", &RSA[0]);
     let redirect = service(REDIRECT, "https://idp.example/simplesaml/saml2/idp/SSOService.php");
     refused(&entity(&keys, &redirect), |error| *error == MetadataError::NoPostBinding);
@@ -193,7 +193,7 @@ fn as_simplesamlphp_writes() {
 }
 
 #[test]
-fn keys_without_use_sign_and_weak_ones_are_left_out() {
+fn keys_without_use_may_sign_and_weak_keys_are_skipped() {
     let sso = service(POST, "https://idp.example/sso");
     is(&entity(&key("", &RSA[0]), &sso), "https://idp.example", "https://idp.example/sso", 1);
     is(&entity(&key("", &RSA[0]).repeat(3), &sso), "https://idp.example", "https://idp.example/sso", 1);
@@ -232,7 +232,7 @@ fn keys_without_use_sign_and_weak_ones_are_left_out() {
 }
 
 #[test]
-fn it_is_of_one_provider() {
+fn metadata_must_describe_exactly_one_provider() {
     let two = format!(
         "<md:EntitiesDescriptor xmlns:md=\"{MD}\">{}{}</md:EntitiesDescriptor>",
         usual(),
@@ -261,7 +261,7 @@ fn it_is_of_one_provider() {
 }
 
 #[test]
-fn it_is_xml_within_bounds() {
+fn metadata_must_be_xml_within_limits() {
     let xml = |error: &MetadataError| matches!(error, MetadataError::Xml(_));
     let text = usual();
     for broken in [
@@ -291,7 +291,7 @@ fn it_is_xml_within_bounds() {
 }
 
 #[test]
-fn addresses_are_https_with_a_host() {
+fn sso_urls_must_be_https_with_a_host() {
     let at = |location: &str| entity(&key("", &RSA[0]), &service(POST, location));
     for good in [
         "https://idp.example/sso?a=b&amp;c=d",
@@ -356,7 +356,7 @@ fn addresses_are_https_with_a_host() {
 }
 
 #[test]
-fn entity_ids_are_as_they_are_written() {
+fn entity_ids_are_kept_exactly() {
     let named = |id: &str| usual().replace("entityID=\"https://idp.example\"", &format!("entityID=\"{id}\""));
     for good in [
         "x",
@@ -374,7 +374,7 @@ fn entity_ids_are_as_they_are_written() {
 }
 
 #[test]
-fn what_is_over_is_not_taken() {
+fn expired_metadata_is_refused() {
     let until = |element: &str, time: &str| {
         let text = format!("<md:EntitiesDescriptor xmlns:md=\"{MD}\">{}</md:EntitiesDescriptor>", usual());
         text.replacen(&format!("<md:{element} "), &format!("<md:{element} validUntil=\"{time}\" "), 1)

@@ -1,4 +1,4 @@
-//! Requests of ours, as identity providers check them.
+//! Checks our signed requests with an independent verifier.
 
 use bergshamra::{DsigContext, KeysManager, VerifyResult, keys::loader::load_x509_cert_der};
 use data_encoding::BASE64;
@@ -9,7 +9,7 @@ use saml_sp::{
 };
 
 #[test]
-fn a_signed_request_is_one_to_others_too() {
+fn an_independent_verifier_accepts_a_signed_request() {
     let now = "2026-03-01T12:00:00.000Z".parse().unwrap();
     let env = ManualEnv::at(now);
     let pair = KeyPair::generate("requests", now).unwrap();

@@ -1,4 +1,4 @@
-//! Our own metadata, and what no two requests have in common.
+//! Our own metadata, and the uniqueness of requests.
 
 use kernel::{Env, ManualEnv, Secret, TenantId};
 use saml_sp::{
@@ -50,7 +50,7 @@ fn metadata_names_every_key_for_both_uses() {
 }
 
 #[test]
-fn no_two_requests_have_anything_in_common_that_could_be_guessed() {
+fn requests_share_no_guessable_values() {
     let env = ManualEnv::at("2026-03-01T12:00:00.000Z".parse().unwrap());
     let id = ProviderId::new(&env, &TenantId::new(&env));
     let service = ServiceProvider::of("https://gate.example", &id);

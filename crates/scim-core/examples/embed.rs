@@ -1,4 +1,4 @@
-//! Provisioning inside a service of your own: bring a store, a context, and the JSON a client sent.
+//! Handles SCIM provisioning inside your own service, given a store, a context and the client's JSON.
 //!
 //! `cargo run -p scim-core --example embed`
 

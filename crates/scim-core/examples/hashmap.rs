@@ -1,4 +1,4 @@
-//! SCIM from a `HashMap`: `cargo run -p scim-core --example hashmap`, then `curl 127.0.0.1:8085/Users`.
+//! Serves SCIM from a `HashMap`: `cargo run -p scim-core --example hashmap`, then `curl 127.0.0.1:8085/Users`.
 use std::{collections::HashMap, sync::Arc};
 
 use kernel::{Actor, Ctx, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         request.as_reader().read_to_end(&mut body)?;
         let (path, query) = url.split_once('?').unwrap_or((&url, ""));
         let scim = Request { method: request.method().as_str(), path, query, body: &body };
-        // Here your service checks the credential, and learns whose tenant it is.
+        // Check the credential here and determine its tenant.
         let ctx = Ctx::new(env.clone(), tenant.clone(), Actor::scim("example"));
         let mut service = Service { base: &base, on_existing: OnExisting::Refuse, users: &mut directory };
         let answer = service.answer(&ctx, scim).await;

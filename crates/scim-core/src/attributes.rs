@@ -1,4 +1,4 @@
-//! A user's attributes as they are kept: a JSON object that is taken apart only when somebody looks into it.
+//! A user's attributes as stored: a JSON object that is parsed only on access.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 /// The attributes of a user by their canonical names, extensions under their URN.
 ///
-/// Most users that are read are answered as they are: then the text goes from storage into the answer.
+/// Most users are returned unchanged, so the stored text is copied straight into the response.
 #[derive(Clone, Default)]
 pub struct Attributes {
     map: OnceLock<Map<String, Value>>,
@@ -14,7 +14,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// From the text of a JSON object, as [`Attributes::text`] gave it.
+    /// Creates attributes from the text of a JSON object, as returned by [`Attributes::text`].
     pub fn read(text: String) -> Result<Self, serde_json::Error> {
         let checked: &RawValue = serde_json::from_str(&text)?;
         if !checked.get().starts_with('{') {
@@ -23,11 +23,11 @@ impl Attributes {
         Ok(Self { map: OnceLock::new(), text: Some(text.into_boxed_str()) })
     }
 
-    /// The JSON object as text without spaces around it.
+    /// Returns the JSON object as text, without surrounding whitespace.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.text {
             Some(text) => Cow::Borrowed(text.trim()),
-            // A map of JSON values is JSON.
+            // Serializing a map of JSON values cannot fail.
             None => Cow::Owned(serde_json::to_string(self.map()).unwrap_or_else(|_| "{}".into())),
         }
     }
@@ -39,13 +39,13 @@ impl Attributes {
         self.map.get_or_init(parse)
     }
 
-    /// The members, to keep.
+    /// Converts the attributes into an owned JSON object.
     pub fn into_map(self) -> Map<String, Value> {
         self.map();
         self.map.into_inner().unwrap_or_default()
     }
 
-    /// The value of a member.
+    /// Returns the value of the attribute `name`.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.map().get(name)
     }

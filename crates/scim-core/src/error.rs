@@ -1,4 +1,4 @@
-//! What can go wrong, in RFC 7644 §3.12's words.
+//! Errors in the terms of RFC 7644 §3.12.
 
 use kernel::StoreError;
 use serde_json::{Value, json};
@@ -6,28 +6,28 @@ use serde_json::{Value, json};
 /// The `scimType` of an error body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScimType {
-    /// The filter cannot be parsed or uses what is not supported.
+    /// The filter cannot be parsed or uses an unsupported feature.
     InvalidFilter,
-    /// A required value is missing or a value does not fit its attribute.
+    /// A required value is missing, or a value does not fit its attribute.
     InvalidValue,
-    /// The body is not what the operation takes.
+    /// The body is not valid for the operation.
     InvalidSyntax,
-    /// A unique value is another resource's.
+    /// A unique value belongs to another resource.
     Uniqueness,
     /// The path of a PATCH is malformed.
     InvalidPath,
-    /// The filter in a path of a PATCH matches nothing, or there is no path.
+    /// The filter in a PATCH path matches nothing, or a required path is missing.
     NoTarget,
-    /// The attribute is not the client's to change.
+    /// The client may not change the attribute.
     Mutability,
-    /// There is more than is answered at once.
+    /// The result is larger than one response may be.
     TooMany,
-    /// The cursor is not one of ours, or of another query.
+    /// The cursor is invalid or belongs to another query.
     InvalidCursor,
 }
 
 impl ScimType {
-    /// All of them.
+    /// Every variant.
     pub const ALL: [Self; 9] = [
         Self::InvalidFilter,
         Self::InvalidValue,
@@ -40,7 +40,7 @@ impl ScimType {
         Self::InvalidCursor,
     ];
 
-    /// As written on the wire.
+    /// Returns the name used in SCIM error bodies.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidFilter => "invalidFilter",
@@ -56,36 +56,36 @@ impl ScimType {
     }
 }
 
-/// Why an operation was refused.
+/// The reason an operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The filter is not understood; says what is.
+    /// The filter is not valid; the message says why.
     #[error("{0}")]
     InvalidFilter(String),
-    /// A value is missing or does not fit; names the attribute.
+    /// A value is missing or does not fit its attribute, which is named.
     #[error("{attribute}: {problem}")]
     InvalidValue {
         /// The attribute's path, such as `emails[0].value`.
         attribute: String,
-        /// What to write instead.
+        /// The correction to make.
         problem: String,
     },
-    /// The body is not what the operation takes.
+    /// The body is not valid for the operation.
     #[error("{0}")]
     InvalidSyntax(String),
     /// The path of a PATCH is malformed.
     #[error("{0}")]
     InvalidPath(String),
-    /// A PATCH has nothing to work on.
+    /// The target of a PATCH operation does not exist.
     #[error("{0}")]
     NoTarget(String),
-    /// The attribute is not the client's to change.
+    /// The client may not change the attribute.
     #[error("{0}")]
     Mutability(String),
-    /// There is more than is answered at once; says how to ask for less.
+    /// The result is larger than one response may be; the message says how to ask for less.
     #[error("{0}")]
     TooMany(String),
-    /// The cursor is not one of ours, or of another query.
+    /// The cursor is invalid or belongs to another query.
     #[error("cursor: is not one that this query was answered with")]
     InvalidCursor,
     /// A unique value belongs to another resource.
@@ -94,7 +94,7 @@ pub enum Error {
         /// Name of the attribute.
         attribute: &'static str,
     },
-    /// There is no such resource.
+    /// No resource has this id.
     #[error("there is no resource with this id")]
     NotFound,
     /// The database failed.
@@ -105,7 +105,7 @@ pub enum Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            // Somebody was faster between our look and our write.
+            // A concurrent request took the value between our check and our write.
             StoreError::Taken(key) if key.contains("sign_in_email") => {
                 Self::Uniqueness { attribute: "emails" }
             }
@@ -126,12 +126,12 @@ impl Error {
         Self::InvalidValue { attribute: attribute.into(), problem: problem.into() }
     }
 
-    /// A member that is no user of the tenant, by its place or id.
+    /// Returns the error for a member that is not a user of the tenant, named by its position or id.
     pub(crate) fn no_such_member(which: &str) -> Self {
         Self::invalid("members", format!("{which} is the id of no user"))
     }
 
-    /// The HTTP status that the error has on the wire.
+    /// Returns the HTTP status of the error.
     pub fn status(&self) -> u16 {
         match self {
             Self::NotFound => 404,
@@ -143,7 +143,7 @@ impl Error {
         }
     }
 
-    /// The `scimType`, where there is one.
+    /// Returns the `scimType`, if the error has one.
     pub fn scim_type(&self) -> Option<ScimType> {
         match self {
             Self::InvalidFilter(_) => Some(ScimType::InvalidFilter),
@@ -160,7 +160,7 @@ impl Error {
     }
 }
 
-/// The body of RFC 7644 §3.12; `status` is a string there.
+/// Returns an error body (RFC 7644 §3.12), in which `status` is a string.
 pub fn error_body(status: u16, scim_type: Option<ScimType>, detail: &str) -> Value {
     let mut body = json!({
         "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],

@@ -1,7 +1,7 @@
-//! Comparison without regard to case.
+//! Case-insensitive comparison.
 
-/// Unicode simple case folding (CaseFolding.txt, status C and S): what `userName` and every attribute
-/// that is not case-exact are compared by.
+/// Applies Unicode simple case folding (CaseFolding.txt, status C and S). `userName` and every attribute that is not
+/// case-exact are compared by the result.
 ///
 /// ```
 /// assert_eq!(scim_core::fold("ÅSA@Example.com"), "åsa@example.com");

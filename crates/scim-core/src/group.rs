@@ -1,4 +1,4 @@
-//! A group as it is kept and answered.
+//! Groups as stored and as returned to clients.
 
 use std::collections::BTreeSet;
 
@@ -22,25 +22,25 @@ pub struct Group {
     pub display_name: String,
     /// ID assigned by the identity provider. Case-sensitive.
     pub external_id: Option<String>,
-    /// When the group was made.
+    /// Creation time.
     pub created: Timestamp,
     /// When an attribute or a membership last changed.
     pub last_modified: Timestamp,
 }
 
-/// A group as sent.
+/// A group as sent by a client, validated.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GroupDraft {
     /// `displayName`, if it was sent; never blank.
     pub display_name: Option<String>,
     /// `externalId`, if it was sent.
     pub external_id: Option<String>,
-    /// `members`; none when it was not sent.
+    /// `members`; empty if it was not sent.
     pub members: BTreeSet<UserId>,
 }
 
 impl GroupDraft {
-    /// Reads the JSON of a group.
+    /// Parses and validates the JSON of a group.
     pub fn read(body: &Value) -> Result<Self, Error> {
         let Some(body) = body.as_object() else {
             return Err(Error::InvalidSyntax("the body must be a JSON object that describes a group".into()));
@@ -59,14 +59,14 @@ impl GroupDraft {
         Ok(Self { display_name, external_id: external_id(body)?, members })
     }
 
-    /// Refuses a draft without `displayName`, before anything is looked for.
+    /// Returns `displayName`, or an error if it is missing. Needs no store access.
     pub fn require_display_name(&self) -> Result<&str, Error> {
         self.display_name.as_deref().ok_or_else(|| Error::invalid("displayName", "is required"))
     }
 }
 
 impl Group {
-    /// A new group from what was sent.
+    /// Creates a group with a new id from a draft. Fails without `displayName`.
     pub fn new(ctx: &Ctx, draft: &GroupDraft) -> Result<Self, Error> {
         Ok(Self {
             id: GroupId::new(&*ctx.env),
@@ -77,27 +77,27 @@ impl Group {
         })
     }
 
-    /// This group with all attributes replaced by what was sent, members aside.
+    /// Returns this group with all attributes but `members` replaced by the draft's.
     pub fn replaced(&self, draft: GroupDraft) -> Result<Self, Error> {
         draft.require_display_name()?;
         let display_name = draft.display_name.unwrap_or_default();
         Ok(Self { display_name, external_id: draft.external_id, ..self.clone() })
     }
 
-    /// What names of groups are compared by.
+    /// Returns the key that group names are compared by: the case-folded `displayName`.
     pub fn key(&self) -> String {
         fold(&self.display_name)
     }
 
-    /// The names of the attributes in which `other` differs.
+    /// Returns the names of the attributes in which `other` differs.
     pub fn changes(&self, other: &Self) -> Vec<String> {
         let name = (self.display_name != other.display_name).then_some("displayName");
         let external = (self.external_id != other.external_id).then_some("externalId");
         [name, external].into_iter().flatten().map(str::to_owned).collect()
     }
 
-    /// The resource as it is answered, with these members; `base` is the address of the SCIM root without a
-    /// final slash.
+    /// Returns the group as a SCIM resource with these members; `base` is the URL of the SCIM root without a trailing
+    /// slash.
     pub fn to_json(&self, members: &[UserId], base: &str) -> Value {
         let mut group = Map::new();
         group.insert("schemas".into(), json!([GROUP.id]));
@@ -121,7 +121,7 @@ impl Group {
         Value::Object(group)
     }
 
-    /// Writes what [`Group::to_json`] gives: of thousands of members, nothing is built but the text.
+    /// Writes the JSON of [`Group::to_json`] directly as text, which is cheaper for thousands of members.
     pub fn write_json(&self, members: &[UserId], base: &str, out: &mut String) {
         write_head(&[GROUP.id], self.id.as_str(), self.external_id.as_deref(), out);
         out.push_str(",\"displayName\":");
@@ -141,7 +141,7 @@ impl Group {
         out.push('}');
     }
 
-    /// The address of this resource.
+    /// Returns the resource's URL.
     pub fn location(&self, base: &str) -> String {
         format!("{base}/Groups/{}", self.id)
     }
@@ -154,7 +154,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn what_is_written_is_what_is_answered() {
+    fn written_text_equals_the_json_value() {
         let env = Arc::new(SystemEnv::default());
         let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
         for (body, members) in [

@@ -1,4 +1,4 @@
-//! The rules of groups.
+//! Group operations: create, read, list, replace, patch, delete.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use crate::{
 /// The outcome of creating or changing a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedGroup {
-    /// As it is now.
+    /// The group after the change.
     pub group: Group,
-    /// The names of the attributes that changed, `members` aside.
+    /// The names of the changed attributes, except `members`.
     pub changed: Vec<String>,
-    /// Who joined and who left.
+    /// The members who were added or removed.
     pub members: MembersChanged,
 }
 
@@ -42,7 +42,7 @@ pub async fn members(store: &mut dyn GroupStore, id: &GroupId) -> Result<Vec<Use
     Ok(read.into_iter().map(|(_, member)| member).collect())
 }
 
-/// Reads a page of groups; with their members only if `members` are wanted.
+/// Reads a page of groups, with their members only if `members` is set.
 pub async fn list(
     store: &mut dyn GroupStore,
     query: &Query,
@@ -78,7 +78,7 @@ pub async fn replace(
     change(ctx, store, before, after, &members).await
 }
 
-/// Changes a group in parts (RFC 7644 §3.5.2): all of the patch, or nothing. Members who stay are not read.
+/// Applies a PATCH to a group (RFC 7644 §3.5.2), completely or not at all. Unaffected members are not read.
 pub async fn patch(
     ctx: &Ctx,
     store: &mut dyn GroupStore,
@@ -90,7 +90,7 @@ pub async fn patch(
     change(ctx, store, before, after, &members).await
 }
 
-/// Takes a group away; its members stay who they are. The group as it was.
+/// Deletes a group but not its members, and returns it as it was.
 pub async fn delete(store: &mut dyn GroupStore, id: &GroupId) -> Result<Group, Error> {
     let group = store.group_for_update(id).await?.ok_or(Error::NotFound)?;
     store.delete_group(id).await?;
@@ -109,7 +109,7 @@ async fn change(
     if changed.is_empty() && members.is_empty() {
         return Ok(ChangedGroup { group: before, changed, members });
     }
-    // Never earlier than before, even where the clocks of two machines differ.
+    // `lastModified` never goes back, even if the clocks of two machines differ.
     after.last_modified = ctx.now.max(before.last_modified);
     store.update_group(&after).await?;
     Ok(ChangedGroup { group: after, changed, members })

@@ -1,4 +1,4 @@
-//! From what a client sent to what is kept.
+//! Validates and normalizes resources sent by clients.
 
 use serde_json::{Map, Value};
 
@@ -7,13 +7,13 @@ use crate::{
     schema::{Attribute, ENTERPRISE_USER, EXTERNAL_ID, Mutability, Type, USER},
 };
 
-/// Values that a multi-valued attribute may have at most.
+/// Maximum number of values of a multi-valued attribute.
 pub(crate) const MAX_VALUES: usize = 100;
-/// Bytes that all attributes of a user may have at most, so that a page of users stays small.
+/// Maximum size of all attributes of a user in bytes, so that a page of users stays small.
 pub(crate) const MAX_SIZE: usize = 64 * 1024;
 
-/// A user as sent: validated against the schemas, names in their canonical case, unknown and
-/// read-only attributes left out.
+/// A user as sent by a client: validated against the schemas, with canonical names, and without unknown and read-only
+/// attributes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserDraft {
     /// `userName`, if it was sent; never blank.
@@ -22,12 +22,12 @@ pub struct UserDraft {
     pub external_id: Option<String>,
     /// `active`, if it was sent.
     pub active: Option<bool>,
-    /// Everything else, in the order of the schemas.
+    /// All other attributes, in schema order.
     pub attributes: Map<String, Value>,
 }
 
 impl UserDraft {
-    /// Reads the JSON of a user.
+    /// Parses and validates the JSON of a user.
     pub fn read(body: &Value) -> Result<Self, Error> {
         let Some(body) = body.as_object() else {
             return Err(Error::InvalidSyntax("the body must be a JSON object that describes a user".into()));
@@ -54,13 +54,13 @@ impl UserDraft {
         Ok(Self { user_name, external_id: external_id(body)?, active, attributes })
     }
 
-    /// Refuses a draft without `userName`, before anything is looked for.
+    /// Returns `userName`, or an error if it is missing. Needs no store access.
     pub fn require_user_name(&self) -> Result<&str, Error> {
         self.user_name.as_deref().ok_or_else(|| Error::invalid("userName", "is required"))
     }
 }
 
-/// `externalId` is common to all resources and therefore in no schema (RFC 7643 §3.1).
+/// Reads `externalId`, which is common to all resources and therefore in no schema (RFC 7643 §3.1).
 pub(crate) fn external_id(body: &Map<String, Value>) -> Result<Option<String>, Error> {
     let found = only(body, EXTERNAL_ID.name)?;
     match found.map(|value| single(&EXTERNAL_ID, value, EXTERNAL_ID.name)).transpose()?.flatten() {
@@ -69,12 +69,12 @@ pub(crate) fn external_id(body: &Map<String, Value>) -> Result<Option<String>, E
     }
 }
 
-/// The first member of this name in any case.
+/// Returns the first member with this name, ignoring case.
 pub(crate) fn member<'v>(object: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
     object.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
-/// The member of this name in any case, which must not be there twice.
+/// Returns the member with this name, ignoring case. Fails if there are two.
 pub(crate) fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Value>, Error> {
     let mut found = body.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value);
     let first = found.next();
@@ -84,7 +84,7 @@ pub(crate) fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Optio
     }
 }
 
-/// Refuses attributes of more than `most` bytes.
+/// Returns an error if the attributes take more than `most` bytes.
 pub(crate) fn refuse_large(attributes: &Map<String, Value>, most: usize) -> Result<(), Error> {
     let size: usize = attributes.values().map(size).sum();
     if size > most {
@@ -93,7 +93,7 @@ pub(crate) fn refuse_large(attributes: &Map<String, Value>, most: usize) -> Resu
     Ok(())
 }
 
-/// About how many bytes a value takes as JSON.
+/// Estimates the size of a value as JSON, in bytes.
 fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
@@ -103,7 +103,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// The known, writable members of an object. `prefix` leads the names in errors.
+/// Reads the known, writable members of an object. `prefix` precedes the names in errors.
 fn object(
     attributes: &[Attribute],
     members: &Map<String, Value>,
@@ -142,10 +142,10 @@ fn object(
     Ok(read)
 }
 
-/// An array of values; `None` when there is nothing in it.
+/// Reads an array of values; `None` if it is empty.
 ///
-/// An element without `value` is ignored where `value` is what the attribute is about: an e-mail address that only
-/// has a type is none.
+/// Elements without `value` are ignored if the attribute has a `value` sub-attribute: an email with only a `type` is
+/// not an email.
 pub(crate) fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
     let mut read = elements(attribute, value, path)?;
     if Attribute::find(attribute.sub_attributes, "value").is_some() {
@@ -157,7 +157,7 @@ pub(crate) fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Resu
     Ok((!read.is_empty()).then_some(Value::Array(read)))
 }
 
-/// The elements of an array, those without `value` too: a PATCH names what it removes by any part.
+/// Reads the elements of an array, including those without `value`: a PATCH may name values to remove by any part.
 pub(crate) fn elements(attribute: &Attribute, value: &Value, path: &str) -> Result<Vec<Value>, Error> {
     let values = match value {
         Value::Null => return Ok(Vec::new()),
@@ -174,7 +174,7 @@ pub(crate) fn elements(attribute: &Attribute, value: &Value, path: &str) -> Resu
     Ok(read)
 }
 
-/// One value; `None` when it is null or an object with nothing in it.
+/// Reads one value; `None` if it is null or an empty object.
 pub(crate) fn single(attribute: &Attribute, value: &Value, path: &str) -> Result<Option<Value>, Error> {
     if value.is_null() {
         return Ok(None);
@@ -185,7 +185,7 @@ pub(crate) fn single(attribute: &Attribute, value: &Value, path: &str) -> Result
         Type::Complex => {
             let read = match value {
                 Value::Object(members) => object(attribute.sub_attributes, members, &format!("{path}."))?,
-                // Entra sends a manager, others an e-mail, as a bare string.
+                // Entra sends a manager as a bare string; other clients send email addresses that way.
                 Value::String(_) => match Attribute::find(attribute.sub_attributes, "value") {
                     Some(sub) => {
                         let value = text(sub, value, path)?;
@@ -214,7 +214,7 @@ fn text(attribute: &Attribute, value: &Value, path: &str) -> Result<Value, Error
     Ok(value.clone())
 }
 
-/// JSON booleans, and Entra's `"True"` and `"False"`.
+/// Reads a JSON boolean, or Entra's `"True"` and `"False"`.
 fn boolean(value: &Value, path: &str) -> Result<Value, Error> {
     match value {
         Value::Bool(_) => Ok(value.clone()),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_habits_are_met() {
+    fn deviations_of_common_clients_are_accepted() {
         let draft = UserDraft::read(&json!({
             "schemas": ["anything"],
             "USERNAME": "ada",

@@ -1,11 +1,11 @@
-//! JSON written as text, where building it first would cost more than the rest of the answer.
+//! Writes JSON directly as text where building a `Value` first would dominate the cost of the response.
 
 use std::fmt::Write as _;
 
 use kernel::Timestamp;
 use serde_json::Value;
 
-/// A JSON string.
+/// Writes a JSON string.
 pub(crate) fn write_text(text: &str, out: &mut String) {
     if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
         out.push('"');
@@ -16,7 +16,7 @@ pub(crate) fn write_text(text: &str, out: &mut String) {
     }
 }
 
-/// Opens a resource with what every one begins with (RFC 7643 §3.1). Schemas and ids have nothing to escape.
+/// Writes the start of a resource with its common attributes (RFC 7643 §3.1). Schemas and ids need no escaping.
 pub(crate) fn write_head(schemas: &[&str], id: &str, external_id: Option<&str>, out: &mut String) {
     out.push_str("{\"schemas\":[");
     for (number, schema) in schemas.iter().enumerate() {
@@ -33,7 +33,7 @@ pub(crate) fn write_head(schemas: &[&str], id: &str, external_id: Option<&str>, 
     }
 }
 
-/// The member `meta` (RFC 7643 §3.1) with a comma before it.
+/// Writes the member `meta` (RFC 7643 §3.1), preceded by a comma.
 pub(crate) fn write_meta(
     kind: &str,
     created: Timestamp,
@@ -41,7 +41,7 @@ pub(crate) fn write_meta(
     location: &str,
     out: &mut String,
 ) {
-    // Kinds and times have nothing to escape.
+    // Kinds and timestamps need no escaping.
     let _infallible = write!(
         out,
         ",\"meta\":{{\"resourceType\":\"{kind}\",\"created\":\"{created}\",\"lastModified\":\"{modified}\",\"location\":"

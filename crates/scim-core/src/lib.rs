@@ -1,21 +1,19 @@
-//! SCIM 2.0 (RFC 7643, RFC 7644, RFC 9865) without HTTP framework and without SQL: users and groups, what
-//! a client may send and what it gets back, filters, PATCH, pages, and the rules, over storage traits of
-//! your own.
+//! SCIM 2.0 (RFC 7643, RFC 7644, RFC 9865) without an HTTP framework or SQL: users, groups, filters, PATCH,
+//! pagination and the operations on them, over storage traits that you implement.
 //!
-//! Everything is driven by one table of attributes ([`schema`]): it validates what comes in, filters and
-//! paths are read against it, it is what `/Schemas` answers, and it names the attribute in every error.
-//! Clients' habits are met where they do no harm: member names in any case, `"True"` for `true`, a bare
-//! string where a complex value has a `value`, null and empty arrays for "nothing", unknown attributes
-//! ignored.
+//! One table of attributes ([`schema`]) drives everything: it validates input, resolves filters and paths, generates
+//! `/Schemas`, and names the attribute in every error. Deviations of common clients are accepted where they are
+//! harmless: member names in any case, `"True"` for `true`, a bare string where a complex value has a `value`, null
+//! and empty arrays for "nothing". Unknown attributes are ignored.
 //!
 //! | to | use |
 //! |---|---|
-//! | serve users to an identity provider over storage of your own | [`Service`] |
-//! | serve groups too | [`groups`], and [`Group`] for bodies and answers |
-//! | read a filter and evaluate it on JSON | [`Filter::parse`], [`Filter::matches`] |
-//! | compile a filter to a query of your database | walk [`Filter`] |
+//! | serve users to an identity provider from your own storage | [`Service`] |
+//! | serve groups too | [`groups`], and [`Group`] for request and response bodies |
+//! | parse a filter and evaluate it on JSON | [`Filter::parse`], [`Filter::matches`] |
+//! | compile a filter to a query of your database | match on [`Filter`] |
 //! | apply a PATCH to a user | [`Patch::read`], [`User::patched`] |
-//! | check your storage | `conformance`, a feature |
+//! | test your storage | the feature `conformance` |
 //!
 //! # SCIM from a `HashMap`, in 60 lines
 //!

@@ -1,4 +1,4 @@
-//! Users and groups in memory: for examples, tests and services that keep them elsewhere.
+//! Users and groups in memory, for examples and tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::{
     Group, GroupStore, MemberChanges, MembersChanged, Membership, Query, ResourcePage, User, UserStore,
 };
 
-/// One tenant's users and groups in maps, oldest first because ids sort by time.
+/// Stores one tenant's users and groups in maps; oldest first, because ids sort by time.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     users: BTreeMap<UserId, User>,
@@ -17,7 +17,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,28 +1,28 @@
-//! Pages: by position (RFC 7644 §3.4.2.4) or by cursor (RFC 9865).
+//! Pagination by index (RFC 7644 §3.4.2.4) or by cursor (RFC 9865).
 
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Map, Value, json};
 
 use crate::{Error, User, filter::Filter};
 
-/// Resources of a page unless the client says otherwise.
+/// The default page size.
 pub const DEFAULT_COUNT: u32 = 100;
-/// Resources of a page at most; a larger `count` is clamped.
+/// The maximum page size; a larger `count` is clamped.
 pub const MAX_COUNT: u32 = 200;
 
-/// What is looked for, and which part of it is wanted.
+/// A filter and the page of matches to return.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    /// All resources, or those for which it holds.
+    /// The filter that resources must match; `None` for all resources.
     pub filter: Option<Filter>,
-    /// Which of them.
+    /// The page to return.
     pub page: Page,
-    /// What its cursors belong to; [`Page::parse`] takes those alone that belong to the same.
+    /// The checksum of the query that its cursors belong to; [`Page::parse`] rejects cursors of another query.
     pub belongs_to: u32,
 }
 
 impl Query {
-    /// The page of those users for whom the filter holds.
+    /// Returns the page of users that match the filter.
     pub fn page_of(&self, users: impl Iterator<Item = User>) -> ResourcePage<User> {
         let holds = |user: &User| {
             self.filter.as_ref().is_none_or(|filter| filter.matches(&user.clone().into_json("")))
@@ -33,32 +33,32 @@ impl Query {
     }
 }
 
-/// A part of a list, which is in the order of ids: oldest first.
+/// A section of a list that is sorted by id, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Where it starts.
+    /// The position of the first resource.
     pub start: Start,
-    /// How many at most; 0 asks for the total alone.
+    /// The maximum number of resources; 0 requests only the total.
     pub count: u32,
 }
 
-/// Where a page starts.
+/// The start of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
-    /// At this position, from 1.
+    /// The resource at this position, counted from 1.
     Index(u64),
-    /// At the first one, and from there on by cursor.
+    /// The first resource; further pages follow by cursor.
     First,
-    /// Where a cursor points. However far into the list that is, it costs the same.
+    /// The resource after a cursor. The cost does not depend on the position in the list.
     After(Cursor),
 }
 
-/// Where a page ended.
+/// The end of a page, from which the next page continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// The id of its last resource.
+    /// The id of the page's last resource.
     pub last: String,
-    /// How many there were in all when the first page was read: they are not counted again.
+    /// The number of matches when the first page was read; later pages do not count again.
     pub total: u64,
 }
 
@@ -69,9 +69,9 @@ impl Default for Page {
 }
 
 impl Page {
-    /// From the parameters of a request. A start below 1 is 1, a negative count is 0, a count over
-    /// [`MAX_COUNT`] is that; what is not an integer is refused. A cursor, also an empty one, counts
-    /// before a start.
+    /// Parses the pagination parameters of a request. `startIndex` is at least 1; `count` is clamped to 0 up to
+    /// [`MAX_COUNT`]. Fails if either is not an integer. A cursor, even an empty one, takes precedence over
+    /// `startIndex`.
     pub fn parse(
         start_index: Option<&str>,
         count: Option<&str>,
@@ -91,7 +91,7 @@ impl Page {
         Ok(Self { start, count })
     }
 
-    /// How many come before it; none of a page by cursor.
+    /// Returns the number of resources to skip; 0 for a page by cursor.
     pub fn offset(&self) -> u64 {
         match self.start {
             Start::Index(index) => index.saturating_sub(1),
@@ -100,7 +100,7 @@ impl Page {
     }
 }
 
-/// An integer of any size, cut to 64 bits.
+/// Parses an integer of any size, clamped to 64 bits.
 fn integer(name: &str, text: Option<&str>) -> Result<Option<i64>, Error> {
     let Some(text) = text else { return Ok(None) };
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -112,8 +112,8 @@ fn integer(name: &str, text: Option<&str>) -> Result<Option<i64>, Error> {
 }
 
 impl Cursor {
-    /// As a client sees it: with a checksum of the query that it belongs to. It is no secret: whose
-    /// resources are listed does not depend on it.
+    /// Encodes the cursor for clients, with a checksum of the query that it belongs to. It is not secret: access to
+    /// resources does not depend on it.
     fn print(&self, belongs_to: u32) -> String {
         let text = format!("{belongs_to:08x}{:x}.{}", self.total, self.last);
         BASE64URL_NOPAD.encode(text.as_bytes())
@@ -141,18 +141,18 @@ fn is_id(text: &str) -> bool {
 /// A page of resources.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResourcePage<T> {
-    /// All that match, on whatever page.
+    /// The number of matches on all pages.
     pub total: u64,
-    /// Those of the page, oldest first.
+    /// The resources of this page, oldest first.
     pub resources: Vec<T>,
-    /// Whether there are more after them.
+    /// Whether there are more matches after this page.
     pub more: bool,
-    /// Whether something of theirs was too much to be read.
+    /// Whether related data, such as a user's groups, exceeded a limit and was not read completely.
     pub cut: bool,
 }
 
 impl<T> ResourcePage<T> {
-    /// A page of resources that are all in memory, in the order of their ids.
+    /// Returns a page of resources that are all in memory, sorted by id.
     pub fn page_of<'t>(all: impl Iterator<Item = &'t T>, page: &Page, id: impl Fn(&T) -> &str) -> Self
     where
         T: Clone + 't,
@@ -169,7 +169,7 @@ impl<T> ResourcePage<T> {
         Self { total: all.len() as u64, resources, more, cut: false }
     }
 
-    /// The cursor of the page after this one, if it was asked for by cursor and there is one.
+    /// Returns the cursor of the next page; `None` on the last page or if the query does not use cursors.
     pub fn next_cursor(&self, query: &Query, id: impl Fn(&T) -> &str) -> Option<String> {
         let last = self.resources.last().filter(|_| self.more)?;
         match query.page.start {
@@ -182,8 +182,8 @@ impl<T> ResourcePage<T> {
     }
 }
 
-/// The body of a list (RFC 7644 §3.4.2). `startIndex` belongs to pages by position, `nextCursor` to those
-/// by cursor.
+/// Returns the body of a list response (RFC 7644 §3.4.2): with `startIndex` for pages by index, with `nextCursor`
+/// for pages by cursor.
 pub fn list_response(total: u64, start: &Start, next_cursor: Option<String>, resources: Vec<Value>) -> Value {
     let mut body = Map::with_capacity(5);
     body.insert("schemas".into(), json!(["urn:ietf:params:scim:api:messages:2.0:ListResponse"]));
@@ -199,7 +199,7 @@ pub fn list_response(total: u64, start: &Start, next_cursor: Option<String>, res
     Value::Object(body)
 }
 
-/// Writes what [`list_response`] gives; `resource` writes each of the resources.
+/// Writes the text of [`list_response`]; `resource` writes each resource.
 pub fn write_list<T>(
     total: u64,
     start: &Start,
@@ -208,7 +208,7 @@ pub fn write_list<T>(
     mut resource: impl FnMut(T, &mut String),
 ) -> String {
     let count = resources.len();
-    // The list without resources, and in the place of nothing what there is.
+    // Print the list without resources, then insert them into the empty array at its end.
     let mut list = list_response(total, start, next_cursor, Vec::new());
     if let Some(members) = list.as_object_mut() {
         members.insert("itemsPerPage".into(), count.into());
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_numbers_are_met_halfway_and_words_are_not() {
+    fn out_of_range_numbers_are_clamped_and_non_integers_refused() {
         let page =
             |start, count| Page::parse(start, count, None, 0).map(|page| (page.offset(), page.count)).ok();
         assert_eq!(page(None, None), Some((0, 100)));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_written_as_it_is_answered() {
+    fn written_list_equals_the_json_value() {
         for count in 0..3_u64 {
             let ones: Vec<_> = (0..count).map(|one| json!({ "one": one })).collect();
             for (start, cursor) in [(Start::Index(3), None), (Start::First, Some("x".to_owned()))] {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_belongs_to_its_query() {
+    fn a_cursor_is_refused_for_another_query() {
         let cursor = Cursor { last: "usr_1".into(), total: 7 };
         let text = cursor.print(7);
         let start =

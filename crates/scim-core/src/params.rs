@@ -1,12 +1,11 @@
-//! The parameters of reading and listing: from a query string, or from the body of `.search`
-//! (RFC 7644 §3.4.3).
+//! Query parameters for reading and listing, from a query string or the body of `.search` (RFC 7644 §3.4.3).
 
 use serde_json::{Map, Value};
 
 use crate::{Error, Page, Projection, Query, filter::Filter, input::member, schema::ResourceType};
 
-/// What a client asked for, before it is understood. `sortBy` and `sortOrder` are not among it: sorting
-/// is not supported and, as the RFC has it, ignored.
+/// Unvalidated query parameters. Sorting is not supported, so `sortBy` and `sortOrder` are ignored, as RFC 7644
+/// permits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params {
     filter: Option<String>,
@@ -18,7 +17,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// From a query string, in which `+` is a space. Names are compared exactly, the first of each counts.
+    /// Reads a query string, in which `+` is a space. Names are case-sensitive; the first of each name counts.
     pub fn of_query(text: &str) -> Self {
         let mut params = Self::default();
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
@@ -42,7 +41,7 @@ impl Params {
         params
     }
 
-    /// From the body of `.search`: names in any case, numbers as numbers or strings, null for nothing.
+    /// Reads the body of `.search`. Names are case-insensitive, numbers may be strings, and null means absent.
     pub fn of_search(body: &Value) -> Result<Self, Error> {
         let Some(body) = body.as_object() else {
             return Err(Error::InvalidSyntax(
@@ -59,8 +58,8 @@ impl Params {
         })
     }
 
-    /// Takes the seal off the cursor, where the service seals those it hands out; `open` answers nothing to one
-    /// that it has not sealed. An empty cursor asks for the first page and has none.
+    /// Decrypts the cursor with `open`, for services that seal the cursors they hand out. Fails if `open` returns
+    /// `None`. An empty cursor requests the first page and is not sealed.
     pub fn unsealed(self, open: impl FnOnce(&str) -> Option<String>) -> Result<Self, Error> {
         match self.cursor.as_deref() {
             None | Some("") => Ok(self),
@@ -71,7 +70,7 @@ impl Params {
         }
     }
 
-    /// Which resources of this kind are looked for.
+    /// Returns the query over resources of this kind.
     pub fn query(&self, kind: &'static ResourceType) -> Result<Query, Error> {
         let filter = self.filter.as_deref().map(|text| Filter::parse(kind, text)).transpose()?;
         let (start, count) = (self.start_index.as_deref(), self.count.as_deref());
@@ -80,7 +79,8 @@ impl Params {
         Ok(Query { filter, page, belongs_to })
     }
 
-    /// The same of a search over several kinds, of which this is one: what only the others have is absent.
+    /// Returns the query of a search over several kinds for one of them. Attributes that only the others have are
+    /// absent.
     pub fn query_among(
         &self,
         kind: &'static ResourceType,
@@ -93,18 +93,18 @@ impl Params {
         Ok(Query { filter, page, belongs_to })
     }
 
-    /// What cursors belong to: a kind, or all of them, and the filter as it was sent.
+    /// Returns a checksum of the resource type (empty for a search over all types) and the filter as sent.
     fn checksum(&self, kind: &str) -> u32 {
         crc32fast::hash(format!("{kind}\0{}", self.filter.as_deref().unwrap_or_default()).as_bytes())
     }
 
-    /// Which attributes are wanted.
+    /// Returns the projection that `attributes` and `excludedAttributes` select.
     pub fn projection(&self, kind: &'static ResourceType) -> Projection {
         Projection::new(kind, &self.attributes, &self.excluded_attributes)
     }
 }
 
-/// Names that are looked at: more than ten times as many as there are.
+/// Maximum number of attribute names read: more than ten times the number that exist.
 const MAX_NAMES: usize = 1000;
 
 fn names(text: &str, into: &mut Vec<String>) {
@@ -112,7 +112,7 @@ fn names(text: &str, into: &mut Vec<String>) {
     into.extend(names.take(MAX_NAMES.saturating_sub(into.len())).map(str::to_owned));
 }
 
-/// A member that is there and not null.
+/// Returns the member with this name, unless it is null.
 fn given<'v>(body: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
     member(body, name).filter(|value| !value.is_null())
 }
@@ -126,7 +126,7 @@ fn text(body: &Map<String, Value>, name: &str) -> Result<Option<String>, Error> 
     }
 }
 
-/// A number as text. One that is whole has no point, however it was written and however large it is.
+/// Converts a number to text. A whole number has no decimal point, whatever its notation and size.
 fn whole(number: &serde_json::Number) -> String {
     match number.as_f64().filter(|float| !number.is_i64() && !number.is_u64() && float.fract() == 0.0) {
         Some(float) => format!("{float:.0}"),

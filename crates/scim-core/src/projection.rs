@@ -1,32 +1,32 @@
-//! Which attributes are answered (RFC 7644 §3.9).
+//! Selection of the attributes to return (RFC 7644 §3.9).
 
 use serde_json::{Map, Value};
 
 use crate::schema::{AttrPath, ResourceType, Returned, Schema, Type};
 
-/// The part of a resource that a client asked for. Names that are not known select nothing.
+/// The part of a resource that a client requested. Unknown names select nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Projection {
-    /// All of it.
+    /// All attributes.
     #[default]
     All,
-    /// These, and what is always answered.
+    /// These attributes, and those that are always returned.
     Only(Vec<Selected>),
-    /// All but these.
+    /// All attributes except these.
     Without(Vec<Selected>),
 }
 
-/// What a name selects.
+/// A selection by one attribute name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Selected {
-    /// An attribute or a part of it.
+    /// An attribute or a sub-attribute.
     Attribute(AttrPath),
     /// A whole extension.
     Extension(&'static Schema),
 }
 
 impl Projection {
-    /// From lists of names; where both have names, `attributes` counts.
+    /// Creates a projection from lists of names. `attributes` takes precedence over `excluded`.
     pub fn new(kind: &'static ResourceType, attributes: &[String], excluded: &[String]) -> Self {
         let read = |names: &[String]| -> Vec<_> {
             let one = |name: &String| {
@@ -35,7 +35,7 @@ impl Projection {
             };
             let mut selected = Vec::new();
             for one in names.iter().filter_map(one) {
-                // However often it is named: there are fewer attributes than a client may name.
+                // Repeated names count once, which bounds the list by the number of attributes.
                 if !selected.contains(&one) {
                     selected.push(one);
                 }
@@ -49,7 +49,7 @@ impl Projection {
         }
     }
 
-    /// Whether anything of this attribute is answered, so that what is not need not be loaded.
+    /// Returns whether any part of this attribute is returned. If not, it need not be loaded.
     pub fn wants(&self, name: &str) -> bool {
         let is = |selected: &&Selected| matches!(selected, Selected::Attribute(path) if path.attribute.name == name);
         match self {
@@ -62,7 +62,7 @@ impl Projection {
         }
     }
 
-    /// What is left of a resource as [`crate::User::into_json`] has it.
+    /// Returns the selected part of a resource in the form of [`crate::User::into_json`].
     #[must_use]
     pub fn of(&self, resource: Value) -> Value {
         let Value::Object(members) = resource else { return resource };
@@ -146,7 +146,7 @@ fn without(mut members: Map<String, Value>, selected: &Selected) -> Map<String, 
     members
 }
 
-/// Whether nothing is left of a value.
+/// Returns whether a value is null or an empty object or array.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -156,7 +156,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Changes the object, or each object of an array; those of which nothing is left are left out.
+/// Applies `change` to the object, or to each object of an array. Objects that become empty are removed.
 fn each(value: Value, change: &dyn Fn(&mut Map<String, Value>)) -> Value {
     match value {
         Value::Array(values) => {

@@ -1,4 +1,4 @@
-//! A user as it is kept and answered.
+//! Users as stored and as returned to clients.
 
 use kernel::{Ctx, Email, GroupId, Timestamp, UserId};
 use serde_json::{Map, Value, json};
@@ -18,29 +18,29 @@ pub struct User {
     pub user_name: String,
     /// ID assigned by the identity provider. Case-sensitive.
     pub external_id: Option<String>,
-    /// Whether the person may sign in.
+    /// Whether the user may sign in.
     pub active: bool,
-    /// All other attributes by their canonical names, extensions under their URN.
+    /// All other attributes by canonical name, extensions under their URN.
     pub attributes: Attributes,
-    /// When the user was made.
+    /// Creation time.
     pub created: Timestamp,
     /// Time of the last change.
     pub last_modified: Timestamp,
-    /// The groups that the person is in: not the user's own, and not changed through it.
+    /// The user's groups. Read-only here: memberships are changed through groups.
     pub groups: Vec<Membership>,
 }
 
-/// A group that a user is in.
+/// A group that a user belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Membership {
-    /// Id of the group.
+    /// ID of the group.
     pub group: GroupId,
     /// Display name of the group.
     pub display: String,
 }
 
 impl User {
-    /// A new user from what was sent; `active` unless it says otherwise.
+    /// Creates a user with a new id from a draft; `active` unless the draft says otherwise.
     pub fn new(ctx: &Ctx, draft: UserDraft) -> Result<Self, Error> {
         Ok(Self {
             id: UserId::new(&*ctx.env),
@@ -54,7 +54,7 @@ impl User {
         })
     }
 
-    /// This user with all attributes replaced by what was sent; `active` stays when it was not.
+    /// Returns this user with all attributes replaced by the draft's. `active` is kept if the draft omits it.
     pub fn replaced(&self, draft: UserDraft) -> Result<Self, Error> {
         Ok(Self {
             id: self.id.clone(),
@@ -68,13 +68,12 @@ impl User {
         })
     }
 
-    /// What user names are compared by.
+    /// Returns the key that user names are compared by: the case-folded `userName`.
     pub fn user_name_key(&self) -> String {
         fold(&self.user_name)
     }
 
-    /// [`User::attributes`] with every text that is compared without regard to case folded: what a storage
-    /// filters by.
+    /// Returns [`User::attributes`] with all case-insensitive texts folded, for a store to filter by.
     pub fn folded(&self) -> Map<String, Value> {
         let mut folded = fold_members(USER.attributes, self.attributes.map());
         if let Some(Value::Object(members)) = self.attributes.get(ENTERPRISE_USER.id) {
@@ -84,7 +83,7 @@ impl User {
         folded
     }
 
-    /// The addresses in `emails`, in order.
+    /// Returns the values of `emails`, in order.
     pub fn emails(&self) -> impl Iterator<Item = EmailValue<'_>> {
         let values = self.attributes.get("emails").and_then(Value::as_array);
         values.into_iter().flatten().filter_map(|email| {
@@ -96,8 +95,8 @@ impl User {
         })
     }
 
-    /// The address to sign in with: the primary one, else the first of type `work`, else the first,
-    /// else the user name if it is an address.
+    /// Returns the sign-in address: the primary email, else the first of type `work`, else the first, else the user
+    /// name if it is an email address.
     pub fn sign_in_email(&self) -> Option<Email> {
         let work = |email: &EmailValue<'_>| email.kind.is_some_and(|kind| kind.eq_ignore_ascii_case("work"));
         let chosen = self
@@ -108,14 +107,14 @@ impl User {
         chosen.map_or(self.user_name.as_str(), |email| email.value).parse().ok()
     }
 
-    /// The names of the attributes that have a value, `active` aside.
+    /// Returns the names of the attributes that have a value, except `active`.
     pub fn fields(&self) -> Vec<String> {
         let external = self.external_id.as_ref().map(|_| "externalId");
         let given = ["userName"].into_iter().chain(external).map(str::to_owned);
         given.chain(self.attributes.map().keys().cloned()).collect()
     }
 
-    /// The names of the attributes in which `other` differs, `active` aside.
+    /// Returns the names of the attributes in which `other` differs, except `active`.
     pub fn changes(&self, other: &Self) -> Vec<String> {
         let mut changed = Vec::new();
         if self.user_name != other.user_name {
@@ -136,7 +135,7 @@ impl User {
         changed
     }
 
-    /// What a client may write, as JSON.
+    /// Returns the writable attributes as JSON.
     pub(crate) fn document(&self) -> Map<String, Value> {
         let mut document = self.attributes.map().clone();
         document.insert("userName".into(), self.user_name.as_str().into());
@@ -147,7 +146,7 @@ impl User {
         document
     }
 
-    /// The resource as it is answered; `base` is the address of the SCIM root without a final slash.
+    /// Returns the user as a SCIM resource; `base` is the URL of the SCIM root without a trailing slash.
     pub fn into_json(self, base: &str) -> Value {
         let location = self.location(base);
         let attributes = self.attributes.into_map();
@@ -176,10 +175,10 @@ impl User {
         Value::Object(members)
     }
 
-    /// Writes what [`User::into_json`] gives, without taking apart what is answered as it was kept.
+    /// Writes the JSON of [`User::into_json`] directly as text, without parsing the stored attributes.
     pub fn write_json(&self, base: &str, out: &mut String) {
         let attributes = self.attributes.text();
-        // A quote inside a text is escaped: this can only be the name of a member.
+        // Quotes inside texts are escaped, so this match can only be a member's name.
         let is_extended = attributes.contains(EXTENSION_MEMBER);
         let schemas: &[_] = if is_extended { &[USER.id, ENTERPRISE_USER.id] } else { &[USER.id] };
         write_head(schemas, self.id.as_str(), self.external_id.as_deref(), out);
@@ -199,13 +198,13 @@ impl User {
         out.push('}');
     }
 
-    /// The address of this resource.
+    /// Returns the resource's URL.
     pub fn location(&self, base: &str) -> String {
         format!("{base}/Users/{}", self.id)
     }
 }
 
-/// How the member of the extension begins in the text of attributes.
+/// The start of the extension's member in the text of attributes.
 const EXTENSION_MEMBER: &str = "\"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User\":{";
 
 fn groups_json(groups: Vec<Membership>, base: &str) -> Value {
@@ -237,14 +236,14 @@ fn fold_value(attribute: &Attribute, value: &Value) -> Value {
     }
 }
 
-/// One value of `emails`.
+/// A value of `emails`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmailValue<'a> {
-    /// E-mail address.
+    /// Email address.
     pub value: &'a str,
     /// `work`, `home`, …
     pub kind: Option<&'a str>,
-    /// Whether it is the preferred one.
+    /// Whether it is the preferred address.
     pub primary: bool,
 }
 
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_in_address_is_found_in_the_contracted_order() {
+    fn sign_in_address_is_primary_then_work_then_first_then_user_name() {
         let address = |emails: Value| {
             let user = user(&json!({ "userName": "ada@name.example", "emails": emails }));
             user.sign_in_email().unwrap().to_string()
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_answered() {
+    fn written_text_equals_the_json_value() {
         for body in [
             json!({ "userName": "ada" }),
             json!({ "userName": "a\"\\\u{1}é", "externalId": "\n", "active": false, "title": "\"urn:x\":{" }),
@@ -303,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_named() {
+    fn changes_name_the_changed_attributes() {
         let before = user(&json!({ "userName": "ada", "title": "a", "nickName": "b" }));
         let draft = UserDraft::read(&json!({ "userName": "ada", "title": "c", "locale": "en" })).unwrap();
         assert_eq!(before.changes(&before.replaced(draft).unwrap()), ["nickName", "title", "locale"]);

@@ -1,28 +1,28 @@
-//! The rules of users: creating, reading, changing, taking away.
+//! User operations: create, read, list, replace, patch, delete.
 
 use kernel::{Ctx, UserId};
 
 use crate::{Error, MAX_MEMBERSHIPS, Patch, Query, ResourcePage, User, UserDraft, UserStore};
 
-/// What creating a user answers when the name is taken.
+/// The response to creating a user whose name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnExisting {
-    /// The existing user, unchanged.
+    /// Return the existing user, unchanged.
     Answer,
-    /// [`Error::Uniqueness`], as RFC 7644 §3.3 has it.
+    /// Fail with [`Error::Uniqueness`] (RFC 7644 §3.3).
     Refuse,
 }
 
 /// The outcome of creating a user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CreatedUser {
-    /// It is new.
+    /// A new user.
     New(User),
-    /// One of this name was there.
+    /// The existing user with this name.
     Existing(User),
 }
 
-/// Creates a user.
+/// Creates a user, or returns the existing user with the same name if `on_existing` allows.
 pub async fn create(
     ctx: &Ctx,
     store: &mut dyn UserStore,
@@ -40,7 +40,7 @@ pub async fn create(
     }
 }
 
-/// Where the user's sign-in address comes from.
+/// Returns the attribute that supplies the user's sign-in address.
 fn address_attribute(user: &User) -> &'static str {
     if user.emails().next().is_some() { "emails" } else { "userName" }
 }
@@ -50,7 +50,7 @@ pub async fn get(store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> 
     store.user(id).await?.ok_or(Error::NotFound)
 }
 
-/// Reads a page of users; with their groups only if `groups` are wanted.
+/// Reads a page of users, with their groups only if `groups` is set.
 pub async fn list(
     store: &mut dyn UserStore,
     query: &Query,
@@ -70,16 +70,15 @@ pub async fn list(
 /// The outcome of changing a user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedUser {
-    /// As it is now.
+    /// The user after the change.
     pub user: User,
-    /// The names of the attributes that changed, `active` aside.
+    /// The names of the changed attributes, except `active`.
     pub changed: Vec<String>,
     /// The new `active`, if it changed.
     pub activation: Option<bool>,
 }
 
-/// Replaces all attributes of a user (RFC 7644 §3.5.1). One that changes nothing leaves
-/// `meta.lastModified` as it is.
+/// Replaces all attributes of a user (RFC 7644 §3.5.1). If nothing changes, `meta.lastModified` is kept.
 pub async fn replace(
     ctx: &Ctx,
     store: &mut dyn UserStore,
@@ -91,7 +90,7 @@ pub async fn replace(
     change(ctx, store, before, after).await
 }
 
-/// Changes a user in parts (RFC 7644 §3.5.2): all of the patch, or nothing.
+/// Applies a PATCH to a user (RFC 7644 §3.5.2), completely or not at all.
 pub async fn patch(
     ctx: &Ctx,
     store: &mut dyn UserStore,
@@ -115,21 +114,21 @@ async fn change(
         return Ok(ChangedUser { user: before, changed, activation });
     }
     refuse_taken(store, &before, &after).await?;
-    // Never earlier than before, even where the clocks of two machines differ.
+    // `lastModified` never goes back, even if the clocks of two machines differ.
     after.last_modified = ctx.now.max(before.last_modified);
     store.update_user(&before, &after).await?;
     Ok(ChangedUser { user: after, changed, activation })
 }
 
-/// Takes a user away (RFC 7644 §3.6): gone for every reader, its names free for another, which will have
-/// another id. The user as it was.
+/// Deletes a user (RFC 7644 §3.6) and returns it as it was. Its names become free; a new user with the same name gets
+/// a new id.
 pub async fn delete(ctx: &Ctx, store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> {
     let user = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
     store.delete_user(&user, ctx.now).await?;
     Ok(user)
 }
 
-/// Names the attribute while the storage would only know that some key is taken.
+/// Checks uniqueness first, because the store cannot tell which attribute conflicts.
 async fn refuse_taken(store: &mut dyn UserStore, before: &User, after: &User) -> Result<(), Error> {
     let key = after.user_name_key();
     if key != before.user_name_key() && store.user_of_name(&key).await?.is_some() {

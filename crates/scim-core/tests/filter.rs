@@ -1,4 +1,4 @@
-//! Filters: what is read, what is refused, and that what is printed reads as the same.
+//! Filters: accepted and rejected input, limits, and the round trip through printing.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
 
 use kernel::Timestamp;
@@ -35,7 +35,7 @@ fn holds(filter: &str) -> bool {
 }
 
 #[test]
-fn what_holds_and_what_does_not() {
+fn filters_match_as_specified() {
     for filter in [
         r#"userName eq "ADA@example.COM""#,
         r#"USERNAME EQ "ada@example.com""#,
@@ -91,7 +91,7 @@ fn what_holds_and_what_does_not() {
 }
 
 #[test]
-fn what_is_refused_says_why() {
+fn invalid_filters_are_refused_with_a_reason() {
     for (filter, part) in [
         ("", "ends where an attribute should be"),
         ("userName", "an operator should follow"),
@@ -133,7 +133,7 @@ fn what_is_refused_says_why() {
 }
 
 #[test]
-fn limits_are_reached_and_not_passed() {
+fn filters_at_the_limits_are_accepted_and_beyond_refused() {
     let nested = |levels: usize| format!("{}active eq true{}", "not (".repeat(levels), ")".repeat(levels));
     assert!(holds(&nested(30)));
     assert!(!holds(&nested(31)));
@@ -152,7 +152,7 @@ fn limits_are_reached_and_not_passed() {
         " ".repeat(1_000_000),
         "not(".repeat(250_000),
     ] {
-        // On a stack that bears no recursion to speak of.
+        // The stack is too small for deep recursion.
         let run = std::thread::Builder::new().stack_size(1024 * 1024).spawn(move || {
             let started = std::time::Instant::now();
             (Filter::parse(&USERS, &hostile).is_err(), started.elapsed())
@@ -164,7 +164,7 @@ fn limits_are_reached_and_not_passed() {
 }
 
 #[test]
-fn comparisons_with_values_of_multi_valued_attributes_are_bounded() {
+fn comparisons_with_multi_valued_attributes_are_limited() {
     let parsed = |term: &str, count: usize, between: &str| {
         Filter::parse(&USERS, &vec![term; count].join(&format!(" {between} ")))
     };
@@ -194,7 +194,7 @@ fn comparisons_with_values_of_multi_valued_attributes_are_bounded() {
 }
 
 #[test]
-fn among_several_kinds_what_only_others_have_is_absent() {
+fn attributes_of_other_resource_types_are_absent() {
     let parse = |text| Filter::parse_among(&USERS, &RESOURCE_TYPES, text).unwrap().matches(&ada());
     assert!(!parse(r#"members.value eq "x""#));
     assert!(parse(r#"members.value ne "x""#));
@@ -205,7 +205,7 @@ fn among_several_kinds_what_only_others_have_is_absent() {
 }
 
 #[test]
-fn what_is_printed_reads_as_the_same() {
+fn printed_filters_parse_to_the_same_filter() {
     let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
     let ids = vec!["usr_1".to_owned()];
     for seed in 0..20_000 {
@@ -215,7 +215,7 @@ fn what_is_printed_reads_as_the_same() {
         let filter = random.filter(kind, depth, &ids, now);
         let printed = filter.to_string();
         let read = match Filter::parse(kind, &printed) {
-            // A generated filter may be larger than is read.
+            // A generated filter may exceed the limits of the parser.
             Err(error) if error.to_string().contains("more than") => continue,
             read => read.unwrap_or_else(|error| panic!("{printed}: {error}")),
         };

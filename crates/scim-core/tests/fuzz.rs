@@ -1,5 +1,5 @@
-//! The fuzz targets on stable Rust: every corpus, then five seconds each of input made from it.
-//! `cargo xtask fuzz TARGET` feeds the same targets by libFuzzer.
+//! Runs the fuzz targets on stable Rust: each corpus, then generated input for a limited time.
+//! libFuzzer runs the same targets with `cargo xtask fuzz TARGET`.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests speak by panicking")]
 
 use std::{
@@ -13,14 +13,14 @@ use scim_core::conformance::{
 };
 use scim_core::{filter::Operator, schema::RESOURCE_TYPES};
 
-/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+/// Duration of generated input: `FUZZ_SECONDS`, or a short default.
 fn fuzz_time() -> Duration {
     let seconds =
         std::env::var_os("FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0.3);
     Duration::from_secs_f64(seconds)
 }
 
-/// Pieces that the grammars know.
+/// Tokens of the grammars.
 fn words() -> Vec<String> {
     let fixed = [
         "(",

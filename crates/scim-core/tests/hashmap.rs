@@ -1,4 +1,4 @@
-//! The example serves SCIM to whoever asks.
+//! Runs the `hashmap` example and sends it requests as an identity provider would.
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use std::{
@@ -33,7 +33,7 @@ fn the_example_serves_an_identity_provider() {
     let source = include_str!("../examples/hashmap.rs");
     assert!(source.lines().count() <= 60, "the front page says 60 lines");
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    // Examples are built beside the tests.
+    // Cargo builds examples next to the tests.
     let program =
         std::env::current_exe().unwrap().parent().and_then(Path::parent).unwrap().join("examples/hashmap");
     let _running = Running(Command::new(program).arg(address.to_string()).spawn().unwrap());

@@ -1,4 +1,4 @@
-//! The in-memory store against the suite that all stores pass.
+//! Runs the conformance suite on the in-memory store.
 
 use std::sync::Arc;
 

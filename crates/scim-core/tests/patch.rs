@@ -1,4 +1,4 @@
-//! PATCH: RFC 7644 §3.5.2 and what clients make of it.
+//! PATCH as defined by RFC 7644 §3.5.2 and as clients send it.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -41,7 +41,7 @@ fn patched(user: &User, operations: Value) -> Result<User, Error> {
     user.patched(&Patch::read(&USERS, &json!({ "Operations": operations }))?)
 }
 
-/// Ada after these operations, as JSON without what the service adds.
+/// Returns Ada after these operations, as JSON without the service's own attributes.
 fn after(operations: Value) -> Value {
     let mut json = patched(&ada(), operations.clone())
         .unwrap_or_else(|error| panic!("{operations}: {error}"))
@@ -80,7 +80,7 @@ fn single_values_are_set_merged_and_removed() {
 }
 
 #[test]
-fn what_names_and_values_may_look_like() {
+fn variants_of_names_and_values_are_accepted() {
     let entra_default = json!([
         { "op": "Replace", "path": "active", "value": "False" },
         { "op": "Add", "path": "emails[type eq \"other\"].value", "value": "ada@other.example" },
@@ -123,7 +123,7 @@ fn what_names_and_values_may_look_like() {
 }
 
 #[test]
-fn several_values_are_added_replaced_and_removed() {
+fn multi_valued_attributes_are_added_replaced_and_removed() {
     let user = after(json!([{ "op": "add", "path": "emails", "value": [
         { "value": "ADA@home.example", "type": "HOME", "display": "h" },
         { "value": "new@x.example", "primary": true },
@@ -165,7 +165,7 @@ fn several_values_are_added_replaced_and_removed() {
 }
 
 #[test]
-fn an_extension_is_an_object_or_left_alone() {
+fn an_extension_must_be_an_object() {
     let one = json!([{ "op": "add", "path": ENTERPRISE, "value": [{ "costCenter": "7" }] }]);
     let expected = json!({ "costCenter": "7", "department": "Engines", "manager": { "value": "usr_9" } });
     assert_eq!(after(one)[ENTERPRISE], expected);
@@ -181,7 +181,7 @@ fn an_extension_is_an_object_or_left_alone() {
 }
 
 #[test]
-fn a_value_made_by_its_filter_may_be_the_primary_one() {
+fn a_value_created_from_its_filter_may_be_primary() {
     let path = "emails[type eq \"other\" and primary eq true].value";
     let user = after(json!([{ "op": "replace", "path": path, "value": "new@x.example" }]));
     assert_eq!(user["emails"][0]["primary"], false);
@@ -189,7 +189,7 @@ fn a_value_made_by_its_filter_may_be_the_primary_one() {
 }
 
 #[test]
-fn a_large_patch_is_refused_before_it_costs() {
+fn a_patch_with_too_much_work_is_refused() {
     let long = "x".repeat(2000);
     let many: Vec<_> = (0..100).map(|n| json!({ "formatted": format!("{long}{n}") })).collect();
     let terms = vec!["formatted co \"~\""; 64].join(" or ");
@@ -201,7 +201,7 @@ fn a_large_patch_is_refused_before_it_costs() {
 }
 
 #[test]
-fn a_patch_that_changes_nothing_is_recognised() {
+fn a_patch_without_effect_leaves_the_user_unchanged() {
     let user = ada();
     for operations in [
         json!([{ "op": "replace", "value": { "active": true, "title": "Countess" } }]),
@@ -217,7 +217,7 @@ fn a_patch_that_changes_nothing_is_recognised() {
 }
 
 #[test]
-fn what_is_refused() {
+fn invalid_patches_are_refused() {
     for (operations, scim_type, part) in [
         (
             json!([{ "op": "replace", "path": "emails[type ne \"fax\" and value co \"x@\"].value", "value": "a@b" }]),
@@ -286,7 +286,7 @@ fn what_is_refused() {
 }
 
 #[test]
-fn members_of_a_group_come_and_go() {
+fn group_members_are_added_and_removed() {
     let ctx = ctx();
     let group = Group::new(&ctx, &GroupDraft::read(&json!({ "displayName": "Engines" })).unwrap()).unwrap();
     let ids: Vec<_> = (0..3).map(|_| kernel::UserId::new(&*ctx.env)).collect();

@@ -1,4 +1,4 @@
-//! Sessions inside a service of your own: bring a store; begin, list and revoke them, and read the cookie.
+//! Sessions inside your own service: provide a store, then start, list and revoke sessions and read the cookie.
 //!
 //! `cargo run -p sessions --example embed`
 
@@ -12,7 +12,7 @@ use sessions::{
     Standing, device_label,
 };
 
-/// One tenant's sessions in a list.
+/// Stores one tenant's sessions in a list.
 #[derive(Default)]
 struct Sessions(Vec<Session>);
 
@@ -91,7 +91,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let session = sessions::open(&ctx, &mut store, new).await?.ok_or("a new session")?;
     println!("{} on {}", session.id, session.device_label);
 
-    // The cookie names the row, and the row decides.
+    // The cookie contains the session id, and the stored row decides.
     let keys = CookieKeys::new(&[CookieSecret::new("a secret of at least 32 characters".to_owned())?]);
     let claims = Map::from_iter([("sid".to_owned(), session.id.as_str().into())]);
     let token = keys.mint(&*env, CookieName::Plain, claims, 3600).ok_or("a secret")?;

@@ -1,4 +1,4 @@
-//! The session cookie of Auth.js v5: its names, its chunks, its claims.
+//! The session cookie of Auth.js v5: its names, chunks and claims.
 
 use kernel::{Env, Secret, Timestamp};
 use ring::digest;
@@ -6,21 +6,21 @@ use serde_json::{Map, Value};
 
 use crate::jwe::{self, Key};
 
-/// Characters of a value beyond which Auth.js cuts a cookie: 4,096 less what it sets aside for the rest.
+/// Maximum length of a cookie value before Auth.js splits it: 4,096 minus the reserve for name and attributes.
 const CHUNK: usize = 4096 - 160;
-/// Chunks that are read; a header of more does not reach us.
+/// Maximum number of chunks that are read. Request headers cannot contain more.
 const CHUNKS: usize = 32;
-/// How far clocks may be apart, as Auth.js has it.
+/// Permitted clock difference in seconds for `exp`, the same as in Auth.js.
 const TOLERANCE_SECONDS: i64 = 15;
-/// How far ahead of us a token may have been issued.
+/// Permitted clock difference in seconds for `iat` and `nbf`.
 const AHEAD_SECONDS: i64 = 60;
 
-/// The two names the cookie can have. The name is part of the key.
+/// The two names of the cookie. The key is derived from the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CookieName {
     /// `authjs.session-token`
     Plain,
-    /// `__Secure-authjs.session-token`, which browsers take over https alone.
+    /// `__Secure-authjs.session-token`, which browsers accept only over HTTPS.
     Secure,
 }
 
@@ -28,7 +28,7 @@ impl CookieName {
     /// Both names, without and with the `__Secure-` prefix.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Secure];
 
-    /// As it stands in the header.
+    /// Returns the name in the header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Plain => "authjs.session-token",
@@ -44,7 +44,7 @@ impl CookieName {
     }
 }
 
-/// What a token says, as it was sealed.
+/// The claims of a valid token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
     members: Map<String, Value>,
@@ -55,33 +55,33 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// A claim that is text.
+    /// Returns a claim that is a string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.members.get(name).and_then(Value::as_str)
     }
 
-    /// All of them.
+    /// Returns all claims.
     pub fn members(&self) -> &Map<String, Value> {
         &self.members
     }
 }
 
-/// There is a session cookie, and it is worth nothing: not sealed by us or a neighbour, or out of its time.
+/// The session cookie is invalid: not encrypted with a known secret, expired, or not valid yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the session cookie is not valid")]
 pub struct NotASession;
 
-/// A secret that session cookies are sealed with: 32 characters or more.
+/// A secret that session cookies are encrypted with.
 #[derive(Clone)]
 pub struct CookieSecret(Secret<String>);
 
-/// The secret is empty, or so short that it can be guessed.
+/// The secret is too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a cookie secret needs at least {} characters", CookieSecret::MIN_CHARACTERS)]
 pub struct ShortSecret;
 
 impl CookieSecret {
-    /// Characters that a secret has at least.
+    /// Minimum number of characters of a secret.
     pub const MIN_CHARACTERS: usize = 32;
 
     /// Validates a secret.
@@ -97,7 +97,7 @@ impl CookieSecret {
         if is_long { Ok(Self(secret)) } else { Err(ShortSecret) }
     }
 
-    /// The secret itself.
+    /// Returns the secret.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
@@ -110,7 +110,7 @@ pub struct CookieKeys {
 }
 
 impl CookieKeys {
-    /// Derives them; secrets are newest first and taken as UTF-8 bytes.
+    /// Derives the keys. Secrets are in order, newest first, and used as UTF-8 bytes.
     pub fn new(secrets: &[CookieSecret]) -> Self {
         let derive = |name: CookieName| {
             secrets.iter().filter_map(|secret| Key::derive(secret.expose(), name.as_str())).collect()
@@ -125,7 +125,7 @@ impl CookieKeys {
         }
     }
 
-    /// Seals claims with the newest secret: `iat`, `exp` and `jti` are added. `None` without a secret.
+    /// Encrypts claims with the newest secret and adds `iat`, `exp` and `jti`. `None` without a secret.
     pub fn mint(
         &self,
         env: &dyn Env,
@@ -156,9 +156,9 @@ impl CookieKeys {
         self.of(name).first()?.seal(text.expose().as_bytes(), iv)
     }
 
-    /// Reads the session cookie among these, whole or in chunks: `Ok(None)` where there is none.
+    /// Reads the session cookie, whole or in chunks. Returns `Ok(None)` if there is none.
     ///
-    /// Of the two names the `preferred` one decides where it is there, whether it is valid or not.
+    /// If both names are present, only the `preferred` one counts, even if it is invalid.
     pub fn read(
         &self,
         env: &dyn Env,
@@ -195,7 +195,7 @@ impl CookieKeys {
     }
 }
 
-/// The value of the cookie of this name: whole, or its chunks `.0`, `.1`, … put together.
+/// Returns the value of the cookie with this name, joined from its chunks `.0`, `.1`, … if necessary.
 fn gather(name: CookieName, cookies: &[(&str, &str)]) -> Option<String> {
     let find = |wanted: &str| cookies.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
     if let Some(whole) = find(name.as_str()) {
@@ -211,12 +211,12 @@ fn gather(name: CookieName, cookies: &[(&str, &str)]) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-/// The cookies that carry a token, as Auth.js cuts one that is too long for a browser.
+/// Returns the cookies for a token, split into chunks as Auth.js does if it is too long for one.
 pub fn chunks(name: CookieName, token: &str) -> Vec<(String, String)> {
     if token.len() <= CHUNK {
         return vec![(name.as_str().to_owned(), token.to_owned())];
     }
-    // A token is ASCII, so that bytes are characters.
+    // A token is ASCII, so any split is at a character boundary.
     let chunks = token.as_bytes().chunks(CHUNK).enumerate();
     chunks
         .map(|(index, part)| {
@@ -225,7 +225,7 @@ pub fn chunks(name: CookieName, token: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A version 4 UUID (RFC 9562 §5.4) of these random bytes.
+/// Formats random bytes as a version 4 UUID (RFC 9562 §5.4).
 fn uuid(mut bytes: [u8; 16]) -> String {
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;

@@ -1,13 +1,13 @@
-//! What a person is shown of where a session is.
+//! Descriptions of devices and networks for the list of sessions.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use woothee::parser::Parser;
 
-/// Characters of a user agent that are looked at.
+/// Maximum number of characters of a user agent that are parsed.
 const USER_AGENT_MAX: usize = 512;
 
-/// A few words such as `Chrome on macOS`; `Unknown device` where the header says nothing we know.
+/// Returns a short label such as `Chrome on macOS`, or `Unknown device` for an unknown user agent.
 pub fn device_label(user_agent: &str) -> String {
     let end = user_agent.char_indices().nth(USER_AGENT_MAX).map_or(user_agent.len(), |(end, _)| end);
     let Some(read) = user_agent.get(..end).and_then(|text| Parser::new().parse(text)) else {
@@ -30,7 +30,7 @@ pub fn device_label(user_agent: &str) -> String {
     }
 }
 
-/// The network an address is in, coarse enough to be shown: the /24 of IPv4, the /48 of IPv6.
+/// Returns the network of an address, coarse enough to display: the /24 for IPv4, the /48 for IPv6.
 pub fn ip_prefix(address: IpAddr) -> String {
     match address {
         IpAddr::V4(v4) => {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_what_people_call_their_devices() {
+    fn common_user_agents_have_readable_labels() {
         let of = [
             (
                 "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",

@@ -1,11 +1,11 @@
-//! Why nothing was done.
+//! The reasons for refusing to revoke a session.
 
 use kernel::StoreError;
 
-/// Why nothing was done.
+/// The reason why a session was not revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No session of this id is the person's.
+    /// The user has no session with this id.
     #[error("no such session")]
     NotFound,
     /// The database failed.

@@ -1,4 +1,5 @@
-//! JSON Web Encryption as Auth.js v5 uses it: compact form, `dir`, `A256CBC-HS512` (RFC 7516, RFC 7518 §5.2.5).
+//! JSON Web Encryption as Auth.js v5 uses it: compact serialization, `dir`, `A256CBC-HS512` (RFC 7516, RFC 7518
+//! §5.2.5).
 
 use aes::Aes256;
 use cbc::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyIvInit, block_padding::Pkcs7};
@@ -7,17 +8,17 @@ use kernel::{Secret, constant_time_eq};
 use ring::{digest, hkdf, hmac};
 use serde::Deserialize;
 
-/// Bytes of a key: half authenticates, half encrypts.
+/// Length of a key in bytes: half for authentication, half for encryption.
 const KEY: usize = 64;
-/// Bytes of an initialisation vector.
+/// Length of an initialization vector in bytes.
 pub(crate) const IV: usize = 16;
-/// Bytes of a tag: half of HMAC-SHA512.
+/// Length of a tag in bytes: half of HMAC-SHA512.
 const TAG: usize = 32;
 
 /// A key derived from a secret for one cookie name.
 pub(crate) struct Key {
     bytes: Secret<Vec<u8>>,
-    /// Thumbprint (RFC 7638, SHA-512), as Auth.js names its keys.
+    /// Thumbprint (RFC 7638, with SHA-512), which Auth.js uses as the key id.
     pub(crate) kid: String,
 }
 
@@ -28,19 +29,19 @@ impl hkdf::KeyType for Length {
     }
 }
 
-/// The members of a protected header that decide.
+/// The relevant members of a protected header.
 #[derive(Deserialize)]
 struct Header {
     alg: String,
     enc: String,
     kid: Option<String>,
-    /// Never minted by Auth.js; inflating what a stranger sent is a way to be filled up.
+    /// Refused: Auth.js never compresses, and decompressing untrusted input can exhaust memory.
     zip: Option<serde_json::Value>,
     crit: Option<serde_json::Value>,
 }
 
 impl Key {
-    /// HKDF-SHA256 of the secret's UTF-8 bytes, salted with the cookie's name.
+    /// Derives the key by HKDF-SHA256 from the secret's UTF-8 bytes, with the cookie's name as salt.
     pub(crate) fn derive(secret: &str, cookie: &str) -> Option<Self> {
         let info = format!("Auth.js Generated Encryption Key ({cookie})");
         let info = [info.as_bytes()];
@@ -67,7 +68,7 @@ impl Key {
         tag
     }
 
-    /// The compact form.
+    /// Encrypts `plain` and returns the compact serialization.
     pub(crate) fn seal(&self, plain: &[u8], iv: [u8; IV]) -> Option<String> {
         let header = format!(r#"{{"alg":"dir","enc":"A256CBC-HS512","kid":"{}"}}"#, self.kid);
         let header = BASE64URL_NOPAD.encode(header.as_bytes());
@@ -88,7 +89,7 @@ impl Key {
     }
 }
 
-/// A token taken apart.
+/// A parsed token.
 struct Compact<'t> {
     header: &'t str,
     kid: Option<String>,
@@ -101,7 +102,7 @@ impl<'t> Compact<'t> {
     fn parse(token: &'t str) -> Option<Self> {
         let mut parts = token.split('.');
         let header = parts.next()?;
-        // A direct key has no encrypted key.
+        // With direct encryption, the encrypted key is empty.
         parts.next().filter(|key| key.is_empty())?;
         let mut bytes = || BASE64URL_NOPAD.decode(parts.next()?.as_bytes()).ok();
         let (iv, ciphertext, tag) = (bytes()?, bytes()?, bytes()?);
@@ -115,7 +116,7 @@ impl<'t> Compact<'t> {
     }
 }
 
-/// What a token holds, if one of the keys has sealed it. A token that names its key is tried with that alone.
+/// Decrypts a token that one of the keys has encrypted. A token with a key id is tried only with that key.
 pub(crate) fn open<'k>(keys: impl Iterator<Item = &'k Key>, token: &str) -> Option<Secret<Vec<u8>>> {
     let token = Compact::parse(token)?;
     let mut fitting = keys.filter(|key| token.kid.as_ref().is_none_or(|kid| *kid == key.kid));

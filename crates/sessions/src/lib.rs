@@ -1,10 +1,10 @@
-//! Sessions of people who have signed in: the row that decides, the cookie that names it, and what the
-//! person is shown of it.
+//! Sessions of signed-in users: the stored row, the cookie that identifies it, and what the list of sessions
+//! displays.
 //!
-//! The cookie is Auth.js' own ([`CookieKeys`]), so that services around a Next.js application read ours
-//! and we read theirs. A token of ours carries `sid`, the row; the row decides: once it is revoked, no
-//! cookie brings it back. A token of a neighbouring Auth.js, which has no `sid`, gets one row for ever at
-//! its first accepted request.
+//! The cookie has the format of Auth.js ([`CookieKeys`]), so Gatehouse and services around a Next.js application can
+//! read each other's. Gatehouse's tokens contain the session id as `sid`. The row decides: once it is revoked, no
+//! cookie restores the session. A token from a neighbouring Auth.js has no `sid` and gets one permanent row at its
+//! first accepted request.
 //!
 //! ```
 //! use kernel::ManualEnv;

@@ -1,4 +1,4 @@
-//! Sessions without a database, for tests and examples.
+//! In-memory storage of sessions for tests and examples.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     store::SessionStore,
 };
 
-/// The sessions of one tenant, in memory.
+/// The sessions of one tenant in memory.
 #[derive(Debug, Clone, Default)]
 pub struct MemorySessions {
     sessions: Vec<Session>,

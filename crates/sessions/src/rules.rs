@@ -8,7 +8,7 @@ use crate::{
     store::SessionStore,
 };
 
-/// What a new session begins with.
+/// The properties of a new session.
 #[derive(Debug, Clone)]
 pub struct NewSession {
     /// User who signs in.
@@ -31,7 +31,7 @@ pub struct NewSession {
     pub not_after: Option<Timestamp>,
 }
 
-/// Begins a session; `None` when its foreign token has one already.
+/// Starts a session. Returns `None` if its neighbour's token already has one.
 pub async fn open(ctx: &Ctx, store: &mut dyn SessionStore, new: NewSession) -> StoreResult<Option<Session>> {
     let session = Session {
         id: SessionId::new(&*ctx.env),
@@ -52,18 +52,18 @@ pub async fn open(ctx: &Ctx, store: &mut dyn SessionStore, new: NewSession) -> S
     Ok(store.insert_session(&session).await?.then_some(session))
 }
 
-/// Gives a session another id, because it opens more than before (OWASP ASVS 3.2.1): somebody who knew the old one
-/// knows nothing of the new one.
+/// Replaces the id of a session that now grants more than before (OWASP ASVS 3.2.1). Knowing the old id is then
+/// useless.
 ///
 /// # Errors
-/// Where storage fails.
+/// If storage fails.
 pub async fn renew(ctx: &Ctx, store: &mut dyn SessionStore, session: &mut Session) -> StoreResult<SessionId> {
     let old = std::mem::replace(&mut session.id, SessionId::new(&*ctx.env));
     store.rename_session(&old, &session.id, ctx.now).await?;
     Ok(old)
 }
 
-/// A person's sessions that are in force.
+/// Returns a user's live sessions.
 pub async fn list(
     ctx: &Ctx,
     store: &mut dyn SessionStore,
@@ -75,7 +75,7 @@ pub async fn list(
     Ok(sessions)
 }
 
-/// Revokes a session of a person: `false` when it was revoked before.
+/// Revokes a user's session. Returns `false` if it was revoked before.
 pub async fn revoke(
     ctx: &Ctx,
     store: &mut dyn SessionStore,
@@ -88,7 +88,7 @@ pub async fn revoke(
     }
 }
 
-/// Revokes all of a person's sessions but one: how many were in force.
+/// Revokes all of a user's sessions except one. Returns how many were live.
 pub async fn revoke_all(
     ctx: &Ctx,
     store: &mut dyn SessionStore,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sessions_end_by_idleness_by_age_and_by_being_revoked() {
+    async fn sessions_end_when_idle_too_old_or_revoked() {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let (tenant, user) = (TenantId::new(&*env), UserId::new(&*env));
         let ctx = |env: &Arc<ManualEnv>| Ctx::new(env.clone(), tenant.clone(), Actor::user(&user));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_end_that_was_given_ends_a_session_and_makes_none_longer() {
+    async fn not_after_shortens_but_never_extends_a_session() {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let (tenant, user) = (TenantId::new(&*env), UserId::new(&*env));
         let ctx = Ctx::new(env.clone(), tenant, Actor::user(&user));

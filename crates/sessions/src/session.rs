@@ -1,11 +1,11 @@
-//! The row of a session.
+//! The stored session.
 
 use std::net::IpAddr;
 
 use kernel::{Id, Kind, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
-/// Marks ids of sessions.
+/// The kind of [`SessionId`].
 #[derive(Debug, Clone, Copy)]
 pub enum SessionKind {}
 impl Kind for SessionKind {
@@ -14,25 +14,25 @@ impl Kind for SessionKind {
 /// `ses_…`
 pub type SessionId = Id<SessionKind>;
 
-/// "Last seen" is kept to so many minutes, and a session is idle so much later than it says.
+/// Resolution of [`Session::last_seen_at`] in minutes. The idle timeout is extended by it.
 pub const SEEN_GRAIN_MINUTES: i64 = 1;
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
-/// How long the first steps after a sign-in go without a further proof.
+/// Duration of a grace in milliseconds.
 const GRACE_MILLIS: i64 = 15 * 60 * 1000;
 
-/// How far a sign-in has come.
+/// How far the sign-in of a session has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It is complete.
+    /// The sign-in is complete.
     Full,
-    /// A second factor is owed: only signing in, enrolling a factor and signing out are open to it.
+    /// A second factor is missing. The session permits only signing in, enrolling a factor and signing out.
     Owing,
 }
 
 impl Standing {
-    /// As it is stored.
+    /// Returns the stored name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "FULL",
@@ -40,13 +40,13 @@ impl Standing {
         }
     }
 
-    /// From what is stored.
+    /// Parses a stored name.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Full, Self::Owing].into_iter().find(|standing| standing.as_str() == text)
     }
 }
 
-/// What a sign-in was proved by; serialised as the values of `amr` (RFC 8176) where it has one.
+/// An authentication method, serialized as in `amr` (RFC 8176) where a value exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Method {
     /// A password.
@@ -55,31 +55,31 @@ pub enum Method {
     /// A passkey (proof of possession of a key).
     #[serde(rename = "pop")]
     Passkey,
-    /// The passkey verified the person too.
+    /// User verification by the passkey.
     #[serde(rename = "user")]
     UserVerified,
-    /// A code of an authenticator app.
+    /// A code from an authenticator app.
     #[serde(rename = "otp")]
     Totp,
     /// A recovery code.
     #[serde(rename = "recovery")]
     RecoveryCode,
-    /// A neighbouring Auth.js, or an identity provider.
+    /// Single sign-on: a neighbouring Auth.js or an identity provider.
     #[serde(rename = "sso")]
     Sso,
 }
 
-/// Why the holder of a session may do something without a further proof for a while.
+/// Why a session temporarily permits acts without a step-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum GraceKind {
-    /// It enrolled the person's first factor: one more, and recovery codes.
+    /// The session enrolled the user's first factor. It permits one more factor and recovery codes.
     FirstFactor,
-    /// It was begun with a recovery code: one factor in, the lost one out.
+    /// The session began with a recovery code. It permits enrolling one factor and removing the lost one.
     Recovery,
 }
 
-/// What a grace is good for.
+/// An act that a grace permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum GraceAct {
@@ -91,14 +91,14 @@ pub enum GraceAct {
     GenerateCodes,
 }
 
-/// Leave to go without a further proof.
+/// A temporary permission to act without a step-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grace {
-    /// Why the grace was granted.
+    /// The reason for the grace.
     pub kind: GraceKind,
     /// When the grace began.
     pub since: Timestamp,
-    /// What it was used for already.
+    /// The acts that it was already used for.
     pub spent: Vec<GraceAct>,
 }
 
@@ -108,7 +108,7 @@ impl Grace {
         Self { kind, since: now, spent: Vec::new() }
     }
 
-    /// Whether it is good for this now.
+    /// Whether the grace permits this act now.
     pub fn allows(&self, act: GraceAct, now: Timestamp) -> bool {
         let kind = match (self.kind, act) {
             (GraceKind::FirstFactor, GraceAct::Enrol | GraceAct::GenerateCodes)
@@ -121,57 +121,57 @@ impl Grace {
     }
 }
 
-/// One sign-in on one device.
+/// A session: one sign-in on one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// `ses_…`
     pub id: SessionId,
     /// User who signed in.
     pub user: UserId,
-    /// When the row was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When the person last proved who they are.
+    /// When the user last authenticated.
     pub signed_in_at: Timestamp,
-    /// When it was last used, to [`SEEN_GRAIN_MINUTES`].
+    /// When the session was last used, with a resolution of [`SEEN_GRAIN_MINUTES`].
     pub last_seen_at: Timestamp,
     /// The address it was last used from.
     pub ip: Option<IpAddr>,
     /// See [`device_label`](crate::device_label).
     pub device_label: String,
-    /// `City, Country` where it is known.
+    /// `City, Country`, if known.
     pub location: Option<String>,
     /// How far the sign-in has come.
     pub standing: Standing,
-    /// What it was proved by.
+    /// The methods that the user has authenticated with.
     pub methods: Vec<Method>,
-    /// What it may do without a further proof for a while.
+    /// The grace of this session, if it has one.
     pub grace: Option<Grace>,
-    /// SHA-256 of the neighbour's token that it stands for.
+    /// SHA-256 of the neighbour's token that started this session.
     pub foreign: Option<[u8; 32]>,
-    /// When it is over at the latest, whatever the tenant has set: the identity provider says so.
+    /// When the session ends at the latest, as set by the identity provider.
     pub not_after: Option<Timestamp>,
-    /// When it was revoked, if it was.
+    /// When the session was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// How long sessions last in a tenant.
+/// A tenant's limits for the duration of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
-    /// Minutes without use.
+    /// Maximum minutes without use.
     pub idle_minutes: i64,
-    /// Days since the row was made.
+    /// Maximum days since creation.
     pub absolute_days: i64,
 }
 
 impl Lifetime {
-    /// Sessions that were last used after the first moment, and began after the second, are not over.
+    /// Returns two times: live sessions were last used after the first and created after the second.
     pub fn since(&self, now: Timestamp) -> (Timestamp, Timestamp) {
         let idle = (self.idle_minutes + SEEN_GRAIN_MINUTES) * 60_000;
         let absolute = self.absolute_days * DAY_MILLIS;
         (now.plus_millis(-idle), now.plus_millis(-absolute))
     }
 
-    /// Whether the session has been idle too long, is too old, or has come to the end that it was given.
+    /// Whether the session is idle, too old, or past its `not_after`.
     pub fn is_over(&self, session: &Session, now: Timestamp) -> bool {
         let (used, _) = self.since(now);
         session.last_seen_at <= used || session.ends(self.absolute_days) <= now
@@ -179,31 +179,31 @@ impl Lifetime {
 }
 
 impl Session {
-    /// When it is over, however much it is used, where sessions last so many days.
+    /// Returns when the session ends regardless of use, given the maximum age in days.
     pub fn ends(&self, absolute_days: i64) -> Timestamp {
         let oldest = self.created_at.plus_millis(absolute_days * DAY_MILLIS);
         self.not_after.map_or(oldest, |end| end.min(oldest))
     }
 
-    /// Whether a second factor was proved on it, or a recovery code in its place.
+    /// Whether the user proved a second factor or a recovery code.
     pub fn has_second_factor(&self) -> bool {
         let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
         self.methods.iter().any(|method| second.contains(method))
     }
 
-    /// Whether this may be done without a further proof.
+    /// Whether a grace permits this act without a step-up.
     pub fn has_grace(&self, act: GraceAct, now: Timestamp) -> bool {
         self.grace.as_ref().is_some_and(|grace| grace.allows(act, now))
     }
 
-    /// Uses the grace up for this.
+    /// Marks the grace as used for this act.
     pub fn consume(&mut self, act: GraceAct) {
         if let Some(grace) = &mut self.grace {
             grace.spent.push(act);
         }
     }
 
-    /// Notes that the person has proved something more just now.
+    /// Records that the user has just authenticated with a further method.
     pub fn proved(&mut self, method: Method, now: Timestamp) {
         if !self.methods.contains(&method) {
             self.methods.push(method);
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_grace_is_short_and_for_its_own_acts() {
+    fn grace_expires_and_permits_only_its_acts_once() {
         let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
         let mut grace = Grace::new(GraceKind::Recovery, now);
         assert!(grace.allows(GraceAct::Enrol, now) && grace.allows(GraceAct::Remove, now));

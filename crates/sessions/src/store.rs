@@ -1,29 +1,29 @@
-//! What the rules need of storage.
+//! The storage that the rules need.
 
 use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::session::{Session, SessionId};
 
-/// Where one tenant's sessions are kept.
+/// Stores one tenant's sessions.
 #[async_trait]
 pub trait SessionStore: Send {
-    /// Keeps a new session; `false` when there is one for the same foreign token.
+    /// Inserts a session. Returns `false` if one with the same neighbour's token exists.
     async fn insert_session(&mut self, session: &Session) -> StoreResult<bool>;
-    /// The session of this id, revoked or not, held until the end of the unit of work.
+    /// Returns the session with this id, even if it is revoked, and locks it until the end of the unit of work.
     async fn session(&mut self, id: &SessionId) -> StoreResult<Option<Session>>;
-    /// A person's sessions that are not revoked, newest activity first.
+    /// Returns a user's sessions that are not revoked, most recently used first.
     async fn sessions_of(&mut self, user: &UserId) -> StoreResult<Vec<Session>>;
-    /// Writes standing, proofs, grace, device, location, and when and from where it was seen.
+    /// Updates standing, methods, grace, device, location, and the time and address of last use.
     async fn update_session(&mut self, session: &Session) -> StoreResult<()>;
-    /// Gives a session another id, under which alone it is found from now on. Its unused step-up tokens are revoked.
+    /// Replaces the id of a session and revokes its unused step-up tokens.
     async fn rename_session(&mut self, id: &SessionId, new: &SessionId, at: Timestamp) -> StoreResult<()>;
-    /// Marks a session revoked unless it is already; tells whether it changed.
+    /// Revokes a session. Returns `false` if it was revoked before.
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> StoreResult<bool>;
-    /// Until when foreign tokens of the person are refused that have no row.
+    /// Returns the time until which neighbours' tokens of this user without a row are refused.
     async fn refused_until(&mut self, user: &UserId) -> StoreResult<Option<Timestamp>>;
-    /// Marks all of a person's sessions revoked but one, ends sign-ins that are under way, and refuses foreign
-    /// tokens issued until then, also those that have no row; tells how many rows changed.
+    /// Revokes all of a user's sessions except one and ends pending sign-ins. Refuses neighbours' tokens issued until
+    /// now, even those without a row. Returns the number of changed rows.
     async fn revoke_sessions(
         &mut self,
         user: &UserId,

@@ -1,4 +1,4 @@
-//! Who signs in, locked before anything else of theirs.
+//! Loads and locks the account and session that a sign-in step works on. The user's row is locked before any other.
 
 use credentials::SignInPolicy;
 use directory::{PeopleStore, Person, Role};
@@ -7,23 +7,23 @@ use sessions::{Session, SessionStore};
 
 use crate::{error::Error, store::Storage};
 
-/// A user and what the tenant asks of them, locked until the end of the unit of work. Whoever disables the user, or
-/// changes what signs them in, comes before or after, never between.
+/// A user and the sign-in policy of the tenant. The user's row stays locked until the unit of work ends, so disabling
+/// the user or changing their credentials is serialized with the sign-in.
 pub struct Account {
     /// The user.
     pub person: Person,
-    /// What the tenant asks for.
+    /// The sign-in policy that applies to the user.
     pub policy: SignInPolicy,
 }
 
-/// Locks a user who may sign in.
+/// Locks the account of an active user.
 pub async fn lock_account<S: Storage>(store: &mut S, user: &UserId) -> Result<Account, Error> {
     let person = active(store, user).await?;
     Ok(Account { person, policy: store.sign_in_policy().await? })
 }
 
-/// The same before an act that may take away what an administrator signs in with: of two such acts the second waits for the
-/// first.
+/// Locks the account before an act that may remove an administrator's means of signing in. Two such acts run one
+/// after the other.
 pub async fn lock_account_to_remove<S: Storage>(store: &mut S, user: &UserId) -> Result<Account, Error> {
     let person = active(store, user).await?;
     let policy = match person.role {
@@ -33,10 +33,10 @@ pub async fn lock_account_to_remove<S: Storage>(store: &mut S, user: &UserId) ->
     Ok(Account { person, policy })
 }
 
-/// Reads a session as it is now, locked.
+/// Locks a session and returns its current row.
 ///
 /// # Errors
-/// [`Error::SessionRevoked`] where it was ended.
+/// [`Error::SessionRevoked`] if the session has ended.
 pub async fn lock_session<S: SessionStore>(store: &mut S, shown: &Session) -> Result<Session, Error> {
     let session = store.session(&shown.id).await?.filter(|session| session.revoked_at.is_none());
     session.ok_or(Error::SessionRevoked)

@@ -1,4 +1,4 @@
-//! Who may enrol a factor, and what a session is after one.
+//! Decides who may enrol a factor, and updates the session afterwards.
 
 use audit::{Event, events::credentials::FactorEnrolled};
 use credentials::{Factor, FactorKind, MAX_FACTORS, Passkey, attempts};
@@ -15,9 +15,9 @@ use crate::{
     store::Storage,
 };
 
-/// Milliseconds after a sign-in in which the first factor may be enrolled, and a password changed where there is none.
+/// Milliseconds after a sign-in within which a user without factors may enrol the first or change the password.
 const FRESH: i64 = 5 * 60_000;
-/// Milliseconds after a sign-in or a step-up in which a token that writes may be created.
+/// Milliseconds after a sign-in or step-up within which a token with write access may be created.
 const RECENT: i64 = 10 * 60_000;
 
 /// Refuses unless the user has signed in on this session within the last five minutes.
@@ -29,31 +29,31 @@ fn too_long_ago() -> Error {
     Error::SignInRequired("sign in again: this has to follow a sign-in within five minutes")
 }
 
-/// Since when a sign-in or a step-up counts for creating a token that writes.
+/// Returns the earliest time of a sign-in or step-up that still permits creating a token with write access.
 pub fn recent_since(now: Timestamp) -> Timestamp {
     now.plus_millis(-RECENT)
 }
 
-/// The refusal of a token that writes, after neither a sign-in nor a step-up since [`recent_since`].
+/// The error for creating a token with write access without a sign-in or step-up since [`recent_since`].
 pub fn not_recent() -> Error {
     Error::SignInRequired(
         "sign in again: a token that writes has to follow a sign-in or a step-up within ten minutes",
     )
 }
 
-/// By what leave an enrolment was begun.
+/// The grounds on which an enrolment was permitted when it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EnrolmentGround {
-    /// There was no factor, and the sign-in was fresh.
+    /// The user had no factor and a recent sign-in.
     First,
-    /// The session had a grace, which is used up when the enrolment is finished.
+    /// The session had a grace. Finishing the enrolment uses it up.
     Grace,
-    /// A step-up was made, or nothing that could be proved counts.
+    /// The user completed a step-up, or has no factor that the tenant accepts.
     Proved,
 }
 
 impl EnrolmentGround {
-    /// As the last used step of a pending authenticator app, which has used none.
+    /// Encodes the grounds as the `last_step` of a pending authenticator app, which has no last step yet.
     pub fn as_step(self) -> i64 {
         match self {
             Self::First => -3,
@@ -62,7 +62,7 @@ impl EnrolmentGround {
         }
     }
 
-    /// From the last used step of a pending authenticator app.
+    /// Decodes the grounds from the `last_step` of a pending authenticator app.
     pub fn of_step(step: i64) -> Self {
         match step {
             -2 => Self::Grace,
@@ -72,13 +72,13 @@ impl EnrolmentGround {
     }
 }
 
-/// A session, locked, on which a factor is enrolled, and its user.
+/// A locked session on which a factor is enrolled, and its account.
 pub struct Enrolling {
     /// The locked account.
     pub account: Account,
-    /// The session as it is now.
+    /// The current row of the session.
     pub session: Session,
-    /// What the session owes by today's policy, whatever it owed when it began.
+    /// The standing required by today's policy, which may differ from the one when the session began.
     pub standing_today: Standing,
 }
 
@@ -88,7 +88,7 @@ impl Enrolling {
     }
 }
 
-/// Whether one more factor may be enrolled: by which leave, or `None` where a step-up is needed.
+/// Decides whether the user may enrol another factor, and on which grounds; `None` if a step-up is required.
 pub async fn may_enrol<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -98,7 +98,7 @@ pub async fn may_enrol<S: Storage>(
     let (session, mfa) = (&enrolling.session, &enrolling.account.policy.mfa);
     let counts = |factor: &Factor| factor.is_verified() && mfa.accepts(factor.kind());
     if !factors.iter().any(Factor::is_verified) {
-        // Where recovery codes stand in for factors that were removed, one has to be proved first.
+        // Recovery codes replace factors that were removed. The user has to prove one before enrolling another.
         let stands_in = enrolling.owes() && !session.has_second_factor();
         if stands_in && store.unused_codes(&session.user).await? > 0 {
             return Err(Error::MfaRequired);
@@ -108,36 +108,37 @@ pub async fn may_enrol<S: Storage>(
     } else if session.has_grace(GraceAct::Enrol, ctx.now) {
         Ok(Some(EnrolmentGround::Grace))
     } else if !factors.iter().any(counts) {
-        // None can be proved any more: whoever has just signed in with the one there is enrols one that counts.
+        // The tenant accepts none of the user's factors. The user may enrol one it accepts right after signing in
+        // with the factor they have.
         if !session.has_second_factor() {
             return Err(too_long_ago());
         }
         check_fresh(session, ctx.now)?;
         Ok(Some(EnrolmentGround::Proved))
     } else if enrolling.owes() {
-        // What is there is proved by going on with the sign-in.
+        // The user has to finish the sign-in with an existing factor.
         Err(Error::MfaRequired)
     } else {
         Ok(None)
     }
 }
 
-/// Refuses where these are as many factors as a user may have.
+/// Refuses if the user already has [`MAX_FACTORS`] verified factors.
 pub fn check_room<'a>(factors: impl IntoIterator<Item = &'a Factor>) -> Result<(), Error> {
     let verified = factors.into_iter().filter(|factor| factor.is_verified()).count();
     if verified < MAX_FACTORS { Ok(()) } else { Err(Error::TooManyFactors) }
 }
 
-/// A factor that is about to count.
+/// An enrolment that is ready to be finished.
 pub struct Finishing {
     enrolling: Enrolling,
-    /// Whether a step-up is needed: leave may have been used up, or a first factor may be there meanwhile.
+    /// Whether a step-up is required: the grace may have been used up, or another factor enrolled meanwhile.
     pub needs_step_up: bool,
     /// The user's other verified factors, by kind.
     others: Vec<FactorKind>,
 }
 
-/// Looks whether an enrolment that was begun may be finished.
+/// Checks whether an enrolment may be finished now.
 pub async fn finishing<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -160,15 +161,15 @@ pub async fn finishing<S: Storage>(
     Ok(Finishing { enrolling, needs_step_up, others: others.iter().map(Factor::kind).collect() })
 }
 
-/// A factor that counts from now on.
+/// The result of a finished enrolment.
 pub struct Enrolled {
-    /// What the audit log says of it.
+    /// The audit events to record.
     pub events: Vec<Event>,
-    /// The session under its new id, where a kind of factor was proved on it for the first time.
+    /// The session under its new id, if this kind of factor was proved on it for the first time.
     pub renewed: Option<Box<StartedSession>>,
 }
 
-/// Lets a factor count that the user has proved to have. A session that owed one is complete from now on.
+/// Accepts the factor that the user has proved. A session that owed a factor is complete from now on.
 pub async fn finish<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -215,8 +216,8 @@ pub async fn finish<S: Storage>(
     Ok(Enrolled { events, renewed: is_new.then(started) })
 }
 
-/// The first factor lets its session enrol one more and generate recovery codes. One that a recovery code has begun had
-/// its grace already.
+/// Grants a grace after the first factor, for enrolling one more and generating recovery codes. A session begun with
+/// a recovery code has already had its grace.
 fn begin_grace(session: &mut Session, now: Timestamp) {
     if session.grace.as_ref().is_some_and(|grace| grace.kind == GraceKind::Recovery) {
         session.consume(GraceAct::Enrol);

@@ -1,70 +1,71 @@
-//! Why a sign-in does not go on.
+//! The reasons for refusing a sign-in step.
 
 use audit::Event;
 use kernel::{Ctx, StoreError};
 
-/// Why a sign-in does not go on.
+/// The reason for refusing a sign-in step.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Alike for an unknown address, a wrong password and a password that was changed meanwhile.
+    /// The address is unknown, the password is wrong, or it was changed meanwhile. All three look alike to the
+    /// client.
     #[error("the e-mail address or the password is wrong")]
     InvalidCredentials,
-    /// The ticket is unknown, over, used, of another step, or had too many wrong answers.
+    /// The ticket is unknown, expired, consumed, for another step, or had too many wrong answers.
     #[error("this sign-in has taken too long or was finished already; begin again")]
     TicketInvalid,
-    /// The link is unknown, over, used, or was made for another address or role.
+    /// The link is unknown, expired, consumed, or was issued for another address or role.
     #[error(
         "this link was used, has ended, or is no longer valid for this account; ask an administrator for another"
     )]
     LinkInvalid,
-    /// The code or assertion proves nothing.
+    /// The code or assertion is incorrect.
     #[error("this is not a code or passkey that is good now; try again")]
     FactorInvalid,
-    /// The tenant does not accept the factor, and the user has one that it accepts.
+    /// The tenant does not accept this factor, and the user has another that it accepts.
     #[error("this tenant does not accept that factor; use another of yours")]
     FactorNotAccepted,
-    /// The account takes no codes until its user signs in with a passkey, or an administrator resets its factors.
+    /// The account accepts no codes until its user signs in with a passkey or an administrator resets its factors.
     #[error(
         "Too many incorrect codes in a row. Use a passkey, or ask an administrator to reset your factors."
     )]
     TooManyWrongCodes,
-    /// A field of the request is malformed: its name, and what to send.
+    /// A field of the request is malformed. The text names the field and what to send.
     #[error("{0}")]
     Malformed(&'static str),
-    /// The user is gone or may not sign in.
+    /// The user was deleted or is disabled.
     #[error("this account is disabled; an administrator of the tenant can enable it")]
     AccountDisabled,
-    /// The tenant accepts identity providers alone.
+    /// The tenant requires single sign-on.
     #[error("This tenant requires single sign-on. Sign in through its identity provider.")]
     SsoRequired,
-    /// The tenant accepts no identity provider.
+    /// The tenant does not accept single sign-on.
     #[error("This tenant does not accept single sign-on. Sign in with your password.")]
     SsoNotAllowed,
-    /// The session was ended.
+    /// The session has ended.
     #[error("this session was ended; sign in again")]
     SessionRevoked,
-    /// The session owes a second factor.
+    /// The session lacks a second factor.
     #[error("a second factor is owed: finish signing in first")]
     MfaRequired,
-    /// The act has to follow a sign-in: how soon.
+    /// The act requires a recent sign-in. The text says how recent.
     #[error("{0}")]
     SignInRequired(&'static str),
-    /// The user has as many factors as there may be.
+    /// The user already has the maximum number of factors.
     #[error("there are {max} factors; remove one first", max = credentials::MAX_FACTORS)]
     TooManyFactors,
     /// No user with this id.
     #[error("there is no such user")]
     UserNotFound,
-    /// The tenant's network policy refuses the client's address.
+    /// The tenant's network policy blocks the client's address.
     #[error("the network policy refuses the client's address")]
     NetworkBlocked(Box<NetworkBlocked>),
-    /// There is no relying party for passkeys.
+    /// Passkeys are unavailable because the server's address cannot be a relying party.
     #[error("passkeys need a base_url with the name of a host")]
     NoPasskeys,
-    /// The state machine has no such step here.
+    /// The state machine has no such step in this state.
     #[error("a step that this state of a sign-in does not have")]
     OutOfOrder,
-    /// What should not happen, such as a secret that no key opens: the text is for the log alone.
+    /// An internal failure, such as a secret that no key decrypts. The text is for the log only.
     #[error("{0}")]
     Internal(String),
     /// The database failed.
@@ -72,11 +73,11 @@ pub enum Error {
     Store(#[from] StoreError),
 }
 
-/// A sign-in that the network policy refuses. The unit of work is rolled back, so whoever runs it writes the entry.
+/// A sign-in that the network policy blocks. The unit of work is rolled back, so the caller has to record the entry.
 pub struct NetworkBlocked {
-    /// As whom, and where.
+    /// The user and the client's address.
     pub ctx: Ctx,
-    /// The audit entry.
+    /// The audit entry to record.
     pub event: Event,
 }
 
@@ -87,7 +88,7 @@ impl std::fmt::Debug for NetworkBlocked {
 }
 
 impl Error {
-    /// [`Error::Internal`] with this cause.
+    /// Returns [`Error::Internal`] with this cause.
     pub(crate) fn internal(cause: impl std::fmt::Display) -> Self {
         Self::Internal(cause.to_string())
     }

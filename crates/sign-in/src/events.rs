@@ -1,4 +1,4 @@
-//! What the audit log says of sessions that begin, change and end.
+//! Audit events for sessions that begin, change and end.
 
 use audit::{
     Audited, Event,
@@ -8,7 +8,7 @@ use credentials::{FactorStore, OriginHistory, SignInStore};
 use kernel::{Ctx, StoreResult, UserId};
 use sessions::{Session, SessionId, SessionStore};
 
-/// Records where a user has signed in from: the event, where it was somewhere new.
+/// Records the origin of a sign-in. Returns an event if the origin is new for the user.
 pub(crate) async fn record_origin<S: SignInStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -20,20 +20,20 @@ pub(crate) async fn record_origin<S: SignInStore>(
     Ok(is_new.then(|| Event::new(session.user.as_str(), &data)))
 }
 
-/// A sign-in is complete.
+/// Returns the event of a completed sign-in.
 pub(crate) fn signed_in(session: &Session) -> Event {
     let method = |method| serde_json::to_value(method).ok()?.as_str().map(str::to_owned);
     let methods = session.methods.iter().filter_map(method).collect();
     Event::new(session.user.as_str(), &SignInSucceeded { session: session.id.to_string(), methods })
 }
 
-/// A session got a new id.
+/// Returns the event of a session that received a new id.
 pub(crate) fn session_renewed(session: &Session, previous: &SessionId) -> Event {
     let data = SessionRenewed { user: session.user.to_string(), previous: previous.to_string() };
     Event::new(session.id.as_str(), &data)
 }
 
-/// Ends one session of a user.
+/// Revokes one session of a user.
 pub async fn end_session<S: SessionStore + FactorStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -42,14 +42,14 @@ pub async fn end_session<S: SessionStore + FactorStore>(
     why: &'static str,
 ) -> Result<Audited<()>, sessions::Error> {
     let ended = sessions::revoke(ctx, store, user, id).await?;
-    // An enrolment that was begun in it is not finished elsewhere.
+    // Discard the session's pending enrolment, so that no other session can finish it.
     store.drop_pending(user).await?;
     let data = SessionRevoked { user: user.to_string(), why };
     let event = ended.then(|| Event::new(id.as_str(), &data));
     Ok(Audited::of_changes((), event.into_iter().collect()))
 }
 
-/// Ends a user's other sessions, as a change of what signs them in does.
+/// Revokes a user's other sessions, as after a change of credentials.
 pub async fn end_other_sessions<S: SessionStore>(
     ctx: &Ctx,
     store: &mut S,

@@ -1,4 +1,4 @@
-//! Second factors: their names, and whether an answer proves one.
+//! Second factors: their names, and the verification of answers.
 
 use credentials::{
     Assertion, Factor, FactorData, FactorId, FactorKind, FactorStore, Passkeys, PendingAssertion,
@@ -12,7 +12,7 @@ use sessions::Method;
 
 use crate::error::Error;
 
-/// What can be proved in a second step.
+/// A means of proof that a second step accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FactorName {
@@ -25,7 +25,7 @@ pub enum FactorName {
 }
 
 impl FactorName {
-    /// As written in the API and the audit log.
+    /// The name in the API and the audit log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Webauthn => "WEBAUTHN",
@@ -34,7 +34,7 @@ impl FactorName {
         }
     }
 
-    /// The kind of factor; a recovery code is none.
+    /// The kind of factor; `None` for a recovery code.
     pub fn kind(self) -> Option<FactorKind> {
         match self {
             Self::Webauthn => Some(FactorKind::Webauthn),
@@ -43,7 +43,7 @@ impl FactorName {
         }
     }
 
-    /// What a session says it was proved by.
+    /// The authentication method that a session records.
     pub fn method(self) -> Method {
         match self {
             Self::Webauthn => Method::Passkey,
@@ -52,7 +52,7 @@ impl FactorName {
         }
     }
 
-    /// The limits that an attempt is taken from.
+    /// The rate limits that an attempt counts against.
     pub fn limits(self, tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
         match self {
             Self::Webauthn => attempts::other("passkey", origin),
@@ -62,17 +62,17 @@ impl FactorName {
     }
 }
 
-/// What a user answers with.
+/// A user's answer to a second-factor challenge.
 #[derive(Debug, Clone)]
 pub enum FactorAnswer {
-    /// A code of an authenticator app, or a recovery code.
+    /// A code from an authenticator app, or a recovery code.
     Code(String),
-    /// The answer of an authenticator (`AuthenticationResponseJSON`).
+    /// An assertion from an authenticator (`AuthenticationResponseJSON`).
     Credential(Value),
 }
 
 impl FactorAnswer {
-    /// The answer of a request with these two members, of which the factor takes one.
+    /// Builds the answer from the two optional members of a request, of which the factor takes exactly one.
     pub fn new(name: FactorName, code: Option<String>, credential: Option<Value>) -> Result<Self, Error> {
         match (name, code, credential) {
             (FactorName::Webauthn, None, Some(credential)) => Ok(Self::Credential(credential)),
@@ -85,25 +85,25 @@ impl FactorAnswer {
     }
 }
 
-/// The keys that secrets of authenticator apps are encrypted with in storage.
+/// The keys that encrypt the secrets of authenticator apps in storage.
 pub trait TotpKeys: Send + Sync {
-    /// Encrypts a secret for its place; `None` where there is no key.
+    /// Encrypts a secret with `place` as associated data; `None` without a key.
     fn seal_totp(&self, env: &dyn Env, place: &[u8], secret: &[u8]) -> Option<Vec<u8>>;
-    /// Decrypts a secret at its place; `None` where no key fits.
+    /// Decrypts a secret that was encrypted for `place`; `None` if no key fits.
     fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>>;
 }
 
-/// What factors are verified with.
+/// The means of verifying factors.
 #[derive(Clone, Copy)]
 pub struct Verifiers<'a> {
-    /// The ceremonies of passkeys; `None` where the server's address cannot be a relying party.
+    /// The WebAuthn ceremonies; `None` if the server's address cannot be a relying party.
     pub passkeys: Option<&'a Passkeys>,
-    /// The keys of authenticator apps.
+    /// The keys that encrypt the secrets of authenticator apps.
     pub totp: &'a dyn TotpKeys,
 }
 
 impl<'a> Verifiers<'a> {
-    /// The ceremonies of passkeys.
+    /// Returns the WebAuthn ceremonies.
     pub fn passkeys(&self) -> Result<&'a Passkeys, Error> {
         self.passkeys.ok_or(Error::NoPasskeys)
     }
@@ -119,7 +119,8 @@ impl<'a> Verifiers<'a> {
         sealed.ok_or_else(|| Error::internal("there is no key to encrypt the secret of an app with"))
     }
 
-    /// The step in which a code of this factor is good, if it is an authenticator app and the code is.
+    /// Returns the time step in which `code` is valid, if this factor is an authenticator app and the code is
+    /// correct.
     pub fn totp_step(&self, ctx: &Ctx, factor: &Factor, code: &str) -> Result<Option<i64>, Error> {
         let FactorData::Totp { sealed, last_step } = &factor.data else { return Ok(None) };
         let secret = self.totp.open_totp(&totp_place(ctx, &factor.id), sealed);
@@ -129,25 +130,25 @@ impl<'a> Verifiers<'a> {
     }
 }
 
-/// What the secret of an app is bound to: it opens for its own factor alone.
+/// The associated data of an app's secret, which binds the ciphertext to this factor.
 fn totp_place(ctx: &Ctx, factor: &FactorId) -> Vec<u8> {
     [ctx.tenant.as_str(), factor.as_str()].join("\0").into_bytes()
 }
 
-/// A user's verified factors, and what one of them was asked.
+/// A user's verified factors and the pending WebAuthn challenge.
 pub(crate) struct Challenge<'a> {
-    /// User who is asked.
+    /// The user who has to prove a factor.
     pub(crate) user: &'a UserId,
     /// The factors that count.
     pub(crate) verified: &'a [Factor],
-    /// What authenticators were asked; `None` where they were not.
+    /// The pending WebAuthn challenge, if one was issued.
     pub(crate) pending: Option<&'a PendingAssertion>,
 }
 
-/// Whether an answer proves a factor. One that can be used once is used up by this.
+/// Verifies an answer. Consumes the factor if it can be used only once.
 ///
 /// # Errors
-/// [`Error::TooManyWrongCodes`] where the account takes no codes for now.
+/// [`Error::TooManyWrongCodes`] while the account accepts no codes.
 pub(crate) async fn prove<S: FactorStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -182,7 +183,7 @@ pub(crate) async fn prove<S: FactorStore>(
     Ok(is_right)
 }
 
-/// Uses a code of an authenticator app: whether it was right and new.
+/// Consumes a code from an authenticator app. Returns whether it was correct and unused.
 async fn use_totp<S: FactorStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -198,7 +199,7 @@ async fn use_totp<S: FactorStore>(
     Ok(false)
 }
 
-/// Whether the user's authenticator has answered, and whether it verified the user. `None`: it proves nothing.
+/// Verifies a passkey assertion. Returns whether the authenticator verified the user, or `None` if it is invalid.
 pub(crate) async fn assert_passkey<S: FactorStore>(
     ctx: &Ctx,
     store: &mut S,

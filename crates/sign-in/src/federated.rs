@@ -1,4 +1,4 @@
-//! Sign-ins that others have begun: an identity provider, or a neighbouring service.
+//! Sign-ins through an identity provider or a neighbouring service.
 
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Timestamp, UserId};
@@ -19,8 +19,8 @@ use crate::{
     ticket::Progress,
 };
 
-/// Goes on for a user whom an identity provider vouches for, in the unit of work that has the account locked.
-/// `not_after` is when the provider says the session ends.
+/// Continues for a user whom an identity provider has authenticated. The caller has locked the account in this unit
+/// of work. `not_after` is when the provider ends the session.
 pub async fn with_identity_provider<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -36,15 +36,15 @@ pub async fn with_identity_provider<S: Storage>(
 
 /// A valid cookie of a neighbouring service.
 pub struct NeighbourCookie {
-    /// Whose it is here.
+    /// The local user.
     pub user: UserId,
     /// When the neighbour issued it.
     pub issued_at: Timestamp,
-    /// SHA-256 of its text, which the session stands for.
+    /// SHA-256 of the cookie's text. It identifies the session that the cookie starts.
     pub token_hash: [u8; 32],
 }
 
-/// Begins the session that a neighbour's cookie stands for. Of several requests with the same cookie one begins it.
+/// Starts the session of a neighbour's cookie. Of concurrent requests with the same cookie, only one starts it.
 pub async fn with_neighbour_cookie<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -52,7 +52,7 @@ pub async fn with_neighbour_cookie<S: Storage>(
     device: &Device,
 ) -> Result<Audited<()>, Error> {
     let NeighbourCookie { user, issued_at, token_hash } = cookie;
-    // Since it was looked up the user may have been disabled, or the way closed.
+    // The user may have been disabled or the sign-in mode changed since the cookie was checked.
     let account = lock_account(store, &user).await?;
     if store.refused_until(&user).await?.is_some_and(|until| issued_at <= until) {
         return Err(Error::SessionRevoked);

@@ -1,4 +1,4 @@
-//! After a first factor: a session, or what is asked for next.
+//! Continues after a first factor, with a session or a request for the next step.
 
 use audit::{Audited, Unaudited};
 use credentials::{Factor, FactorKind, FactorStore, Passkey, Ticket, TicketKind};
@@ -17,14 +17,14 @@ use crate::{
     ticket::{self, Progress, TicketText},
 };
 
-/// What a user can prove, and what the tenant asks for.
+/// The user's verified factors and the tenant's requirements.
 pub(crate) struct AvailableFactors {
     pub(crate) requirements: Requirements,
     pub(crate) verified: Vec<Factor>,
 }
 
 impl AvailableFactors {
-    /// Reads it in the unit of work that has the account locked.
+    /// Reads them in the unit of work that has locked the account.
     pub(crate) async fn load<S: FactorStore>(
         store: &mut S,
         account: &Account,
@@ -42,8 +42,8 @@ impl AvailableFactors {
         Ok(Self { requirements, verified })
     }
 
-    /// The factors that the user is asked for: those the tenant accepts. Who has none of these is asked for what there
-    /// is: less would be less than before the policy.
+    /// Returns the factors to request: those the tenant accepts, or all if it accepts none. Requesting none would
+    /// make a stricter policy weaken the sign-in.
     fn to_ask(&self) -> Vec<&Factor> {
         let accepted = |factor: &&Factor| self.requirements.mfa.accepts(factor.kind());
         let counted: Vec<_> = self.verified.iter().filter(accepted).collect();
@@ -51,7 +51,7 @@ impl AvailableFactors {
     }
 }
 
-/// Goes on after a step that has proved a first factor.
+/// Continues after a step that has proved a first factor.
 pub(crate) async fn after<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -84,7 +84,7 @@ async fn issue_factor_ticket<S: Storage>(
     Ok(Audited::without(outcome, Unaudited::StepTaken))
 }
 
-/// Asks once more what a ticket waits for. It stays the ticket it is, with its wrong answers and the time it has left.
+/// Issues a new challenge for an existing ticket. Its wrong answers and expiry are kept.
 pub(crate) async fn ask_again<S: Storage>(
     store: &mut S,
     verifiers: &Verifiers<'_>,
@@ -102,7 +102,7 @@ pub(crate) async fn ask_again<S: Storage>(
     Ok(Audited::without(outcome, Unaudited::StepTaken))
 }
 
-/// The names of the factors to prove, and what authenticators are asked, which is noted with what was proved.
+/// Returns the names of the accepted factors and a WebAuthn challenge, which is stored in `progress`.
 fn challenge(
     verifiers: &Verifiers<'_>,
     progress: &mut Progress,

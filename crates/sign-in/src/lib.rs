@@ -1,15 +1,14 @@
-//! Signing in, from a first proof to a session.
+//! Signing in, from the first proof to a session.
 //!
-//! A sign-in is a state machine: [`State`] names how far it has come, [`Step`] what a user or a browser does, and
-//! [`next`] where a step leads by the tenant's policy and the user's factors ([`Requirements`]). The functions of this
-//! crate carry the steps out over [`Storage`], in one unit of work each. They check the proof, refuse with [`Error`], and
-//! answer with an [`Outcome`] and its audit entries.
+//! A sign-in is a state machine: [`State`] is its progress, [`Step`] an act of the user or browser, and [`next`] the
+//! transition, decided by the tenant's policy and the user's factors ([`Requirements`]). Each function of this crate
+//! carries out one step over [`Storage`] in one unit of work. It verifies the proof, refuses with [`Error`], and
+//! returns an [`Outcome`] with its audit entries.
 //!
 //! # Transitions
 //!
-//! A cell with several states says all that a step can lead to. What decides between them: `FactorOwed` where the user has
-//! a verified factor; `EnrolmentOwed` where the tenant requires a factor and the user has none it accepts; `SignedIn`
-//! where nothing more is asked for.
+//! A cell lists every state that a step can lead to. `FactorOwed` applies if the user has a verified factor,
+//! `EnrolmentOwed` if the tenant requires a factor and the user has none it accepts, and `SignedIn` otherwise.
 //!
 //! | From | Step | To |
 //! |---|---|---|
@@ -32,8 +31,8 @@
 //! | `Grace` | `Continue` | `Grace` |
 //! | `Grace` | `GraceOver` | `SignedIn` |
 //!
-//! Every other step is refused with [`Error::OutOfOrder`]. A wrong proof leaves the state as it is; five wrong answers, or
-//! ten minutes, end a ticket, and the sign-in is `Anonymous` again.
+//! Every other step is refused with [`Error::OutOfOrder`]. A wrong proof leaves the state unchanged. Five wrong
+//! answers or ten minutes end a ticket, and the sign-in starts again from `Anonymous`.
 
 mod account;
 #[cfg(feature = "conformance")]

@@ -1,4 +1,4 @@
-//! An invitation or reset link becomes a password.
+//! Redeems invitation and reset links for a password.
 
 use audit::{
     Audited, Event,
@@ -22,24 +22,24 @@ use crate::{
     ticket::Progress,
 };
 
-/// The tenant that the text of a link names, and the hash that the link is found by.
+/// Parses a link into its tenant and the hash under which it is stored.
 pub fn parse_link(text: &str) -> Result<(TenantId, [u8; 32]), Error> {
     let raw = RawToken::parse(text).ok().and_then(|raw| raw.of_kind(TokenKind::Link));
     let raw = raw.ok_or(Error::LinkInvalid)?;
     Ok((raw.tenant().clone(), *raw.hash().as_bytes()))
 }
 
-/// A link that may be redeemed, and by whom.
+/// A link that may be redeemed, and its user.
 pub struct RedeemableLink {
     /// The stored link.
     pub link: Link,
-    /// Whose it is.
+    /// The user of the link.
     pub person: Person,
-    /// What the tenant asks for.
+    /// The sign-in policy that applies to the user.
     pub policy: SignInPolicy,
 }
 
-/// Finds a link before the new password is hashed.
+/// Finds a link, so that invalid ones are refused before the new password is hashed.
 pub async fn find_link<S: Storage>(
     store: &mut S,
     hash: &[u8; 32],
@@ -54,7 +54,7 @@ pub async fn find_link<S: Storage>(
     Ok(RedeemableLink { link, person, policy })
 }
 
-/// Checks a new password of a user, against the names that somebody who guesses it knows.
+/// Checks a user's new password against the policy and against names that an attacker would guess.
 pub fn check_password(
     password: &Secret<String>,
     person: &Person,
@@ -67,17 +67,17 @@ pub fn check_password(
     credentials::check_new_password(password, &PasswordContext { names: &names, factor_enforced })
 }
 
-/// A link and the hash of the password it sets.
+/// A link and the hash of the new password.
 pub struct LinkProof {
-    /// Whose link it is.
+    /// The user of the link.
     pub user: UserId,
-    /// The hash that the link is found by.
+    /// The hash under which the link is stored.
     pub link: [u8; 32],
-    /// The new password, hashed.
+    /// The hash of the new password.
     pub password_hash: String,
 }
 
-/// Redeems a link, once: sets the password, ends the user's sessions and goes on as after a password.
+/// Redeems a link once: sets the password, ends the user's sessions and continues as after a password.
 pub async fn with_link<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -88,7 +88,7 @@ pub async fn with_link<S: Storage>(
     let LinkProof { user, link, password_hash } = proof;
     let account = lock_account(store, &user).await?;
     network::admit(ctx, store, &account.person).await?;
-    // Hashing took its time: the address or the role may be another one by now.
+    // The user's address or role may have changed while the password was hashed.
     let redeemed = directory::redeem_link(ctx, store, &account.person, &link).await?;
     redeemed.ok_or(Error::LinkInvalid)?;
     store.set_password(&user, &password_hash, ctx.now).await?;

@@ -1,4 +1,4 @@
-//! A tenant's storage that is gone with the process, for tests and examples: those of the crates it composes.
+//! In-memory storage of one tenant for tests and examples, composed of the memory stores of other crates.
 
 use async_trait::async_trait;
 use credentials::{
@@ -14,7 +14,7 @@ use tokens::{
     pat::{Pat, PatId},
 };
 
-/// All that [`Storage`](crate::Storage) asks for, in memory. A clone is what a unit of work that fails goes back to.
+/// Implements all of [`Storage`](crate::Storage) in memory. A unit of work that fails is rolled back to a clone.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     people: MemoryPeople,
@@ -260,7 +260,7 @@ impl SessionStore for MemoryStore {
         at: Timestamp,
         except: Option<&SessionId>,
     ) -> StoreResult<u64> {
-        // As both databases do: sign-ins that are under way end, and enrolments.
+        // As in both databases, disabling a user ends pending sign-ins and enrolments.
         self.credentials.drop_tickets(user).await?;
         self.credentials.drop_pending(user).await?;
         self.sessions.revoke_sessions(user, at, except).await

@@ -1,4 +1,4 @@
-//! The network policy at sign-in.
+//! Enforces the network policy at sign-in.
 
 use audit::{Event, events::policies::NetworkPolicyBlocked};
 use directory::{Person, Role};
@@ -7,7 +7,7 @@ use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
 
 use crate::error::{Error, NetworkBlocked};
 
-/// Refuses a user whose first factor is proved and whose address the tenant's policy blocks.
+/// Refuses a user whose first factor is proved but whose address the tenant's policy blocks.
 pub async fn admit<S: NetworkPolicyStore>(ctx: &Ctx, store: &mut S, person: &Person) -> Result<(), Error> {
     let settings = store.network_settings().await?;
     if !settings.looks_at(Surface::SignIn) {

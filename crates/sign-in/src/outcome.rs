@@ -1,26 +1,26 @@
-//! What a step leads to, with what the client needs to go on.
+//! The outcome of a step, with what the client needs to continue.
 
 use serde_json::Value;
 use sessions::SessionId;
 
 use crate::{factor::FactorName, session::StartedSession, ticket::TicketText};
 
-/// What a step leads to.
+/// The outcome of a successful step.
 pub enum Outcome {
     /// [`State::SignedIn`](crate::State::SignedIn) or [`State::Grace`](crate::State::Grace).
     SignedIn(Box<StartedSession>),
     /// [`State::FactorOwed`](crate::State::FactorOwed).
     FactorOwed {
-        /// Goes with the answer.
+        /// The ticket to send with the answer.
         ticket: TicketText,
-        /// The factors that may be proved.
+        /// The factors that the user may choose from.
         factors: Vec<FactorName>,
-        /// `PublicKeyCredentialRequestOptionsJSON`, where a passkey is among them.
+        /// `PublicKeyCredentialRequestOptionsJSON`, if a passkey is among the factors.
         webauthn: Option<Value>,
     },
     /// [`State::EnrolmentOwed`](crate::State::EnrolmentOwed).
     EnrolmentOwed {
-        /// Goes on with the sign-in.
+        /// The ticket to continue the sign-in with.
         ticket: TicketText,
         /// The restricted session.
         started: Box<StartedSession>,
@@ -28,7 +28,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The session that has begun or goes on.
+    /// The session that has started or continues.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::SignedIn(started) | Self::EnrolmentOwed { started, .. } => Some(&started.session.id),
@@ -37,9 +37,9 @@ impl Outcome {
     }
 }
 
-/// What became of an answer. Either is to be committed: a wrong one counts.
+/// The result of an answer. Commit both: a wrong answer is counted.
 pub enum Attempt {
-    /// It proves nothing.
+    /// The answer is incorrect.
     Wrong,
     /// The answer is correct.
     Right(Box<Outcome>),

@@ -1,4 +1,4 @@
-//! A passkey first, which is both factors where it has verified the user.
+//! Signs in with a passkey first, which counts as both factors if it has verified the user.
 
 use audit::{Audited, Event, events::sign_in::SignInFailed};
 use credentials::{Assertion, Passkeys, PendingAssertion, user_of_handle};
@@ -21,11 +21,11 @@ use crate::{
     ticket::Progress,
 };
 
-/// Milliseconds that an authenticator may take to answer.
+/// Milliseconds that an authenticator has to answer.
 const LIFETIME: i64 = 5 * 60_000;
 
-/// What authenticators are asked before the user is known. The client keeps it under the server's signature: nothing is
-/// stored for whoever asks.
+/// A WebAuthn challenge for a user who is not known yet. The client keeps it signed by the server, so anonymous
+/// requests store nothing.
 #[derive(Serialize, Deserialize)]
 pub struct PasskeyChallenge {
     until: i64,
@@ -33,41 +33,41 @@ pub struct PasskeyChallenge {
 }
 
 impl PasskeyChallenge {
-    /// A new one, with `PublicKeyCredentialRequestOptionsJSON`.
+    /// Creates a challenge, with its `PublicKeyCredentialRequestOptionsJSON`.
     pub fn new(passkeys: &Passkeys, now: Timestamp) -> Result<(Self, Value), Error> {
         let (options, pending) = passkeys.begin_assertion(&[]).map_err(Error::internal)?;
         Ok((Self { until: now.plus_millis(LIFETIME).unix_millis(), pending }, options))
     }
 
-    /// As bytes, to be signed.
+    /// Encodes the challenge for signing.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         serde_json::to_vec(self).map_err(Error::internal)
     }
 
-    /// From bytes whose signature is good.
+    /// Decodes a challenge whose signature was verified.
     ///
     /// # Errors
-    /// [`Error::TicketInvalid`] where it is over.
+    /// [`Error::TicketInvalid`] if it has expired.
     pub fn from_bytes(bytes: &[u8], now: Timestamp) -> Result<Self, Error> {
         let challenge: Self = serde_json::from_slice(bytes).map_err(|_| Error::TicketInvalid)?;
         if now.unix_millis() < challenge.until { Ok(challenge) } else { Err(Error::TicketInvalid) }
     }
 }
 
-/// The answer of an authenticator to a [`PasskeyChallenge`].
+/// An authenticator's assertion for a [`PasskeyChallenge`].
 pub struct PasskeyProof {
-    /// Whom the authenticator names.
+    /// The tenant in the assertion's user handle.
     pub tenant: TenantId,
-    /// Whom the authenticator names.
+    /// The user in the assertion's user handle.
     pub user: UserId,
     challenge: PasskeyChallenge,
-    /// SHA-256 of the challenge as the client has kept it: it is answered once.
+    /// SHA-256 of the challenge as the client kept it. Each challenge is consumed once.
     hash: [u8; 32],
     credential: Value,
 }
 
 impl PasskeyProof {
-    /// Reads an answer, and whom it names.
+    /// Parses an assertion and its user handle.
     pub fn new(challenge: PasskeyChallenge, sealed: &str, credential: Value) -> Result<Self, Error> {
         let Ok(assertion) = Assertion::read(&credential) else {
             return Err(Error::Malformed("credential: not the answer of an authenticator"));
@@ -93,7 +93,7 @@ pub async fn with_passkey<S: Storage>(
     }
     let verified = assert_passkey(ctx, store, verifiers, &user, &credential, &pending).await?;
     if verified != Some(true) {
-        // The tenant may not even be there: then there is nobody to tell.
+        // The user handle is unverified, so its user may not exist. Then there is no audit log to record in.
         let data = SignInFailed { reason: "FACTOR_INVALID", step: "WEBAUTHN" };
         let events = person.iter().map(|person| Event::new(person.id.as_str(), &data)).collect();
         return Ok(Audited::of_changes(Attempt::Wrong, events));

@@ -19,17 +19,17 @@ use crate::{
     ticket::{self, Progress, TicketText},
 };
 
-/// What stands between the right password of an account and a session, as far as it is known before the unit of work.
+/// The properties of an account that decide whether a correct password opens it, read before the unit of work.
 #[derive(Debug, Clone, Copy)]
 pub struct AccountState {
     /// Whether the user may sign in.
     pub active: bool,
-    /// Whether the tenant accepts identity providers alone from this user.
+    /// Whether the tenant requires single sign-on for this user.
     pub requires_sso: bool,
 }
 
 impl AccountState {
-    /// Why the right password does not open the account: the audit log's reason, and the answer.
+    /// Returns why a correct password does not open the account: the reason for the audit log and the error.
     fn refusal(self) -> Option<(&'static str, Error)> {
         if !self.active {
             Some(("ACCOUNT_DISABLED", Error::AccountDisabled))
@@ -43,18 +43,18 @@ impl AccountState {
 
 /// The accounts of an address after their passwords were compared.
 pub struct ComparedAccounts<A> {
-    /// Those that the password opens, and whether its hash is to be made anew.
+    /// The accounts that the password opens, and whether the hash needs to be upgraded.
     pub open: Vec<(A, bool)>,
-    /// Those for which the audit log gets a failed sign-in, with the reason.
+    /// The accounts whose audit log records a failed sign-in, with the reason.
     pub failed: Vec<(A, &'static str)>,
-    /// The answer where none is open.
+    /// The error if no account is open.
     pub refusal: Error,
 }
 
-/// Sorts the accounts of an address by what comparing their passwords has shown.
+/// Sorts the accounts of an address by the result of comparing their passwords.
 ///
-/// Where the password fits none, it is not known which account was meant, and all fail. Where it fits one, the others
-/// were not meant, and their tenants learn nothing.
+/// If the password fits no account, the intended one is unknown and all record a failure. If it fits any, the others
+/// record nothing, so their tenants learn nothing.
 pub fn compare<A>(
     accounts: Vec<A>,
     verdicts: &[Verdict],
@@ -72,7 +72,7 @@ pub fn compare<A>(
             None => compared.open.push((account, *stale)),
             Some((reason, refusal)) => {
                 compared.failed.push((account, reason));
-                // The first account that fits answers.
+                // The first account that fits determines the error.
                 if !fits_any {
                     compared.refusal = refusal;
                 }
@@ -89,20 +89,20 @@ pub fn compare<A>(
 /// An account whose password was compared.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FittingAccount {
-    /// The short name of the tenant.
+    /// The slug of the tenant.
     pub slug: String,
     /// Tenant of the account.
     pub tenant: TenantId,
     /// User of the account.
     pub user: UserId,
-    /// SHA-256 of the password's hash that was compared with.
+    /// SHA-256 of the password hash that was compared.
     pub verified: [u8; 32],
-    /// The sign-in address that was given ([`Email::key`]).
+    /// The sign-in address that the user entered ([`Email::key`]).
     #[serde(default)]
     pub email_key: String,
 }
 
-/// What says that a password is still the one that was compared with.
+/// Returns a digest of a password hash, to detect a later change of the password.
 pub fn password_digest(hash: Option<&str>) -> [u8; 32] {
     sha256(hash.unwrap_or_default().as_bytes())
 }
@@ -113,7 +113,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
     hash
 }
 
-/// What a ticket for a choice remembers.
+/// The state of a ticket for the choice of a tenant.
 #[derive(Serialize, Deserialize)]
 struct TenantOffer {
     /// When the password was compared.
@@ -121,7 +121,7 @@ struct TenantOffer {
     choices: Vec<FittingAccount>,
 }
 
-/// Issues a ticket for the choice between the tenants of these accounts, in the tenant of the first.
+/// Issues a ticket for the choice between the tenants of `choices`, stored in the tenant of the first.
 pub async fn offer_tenants<S: TicketStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -134,15 +134,15 @@ pub async fn offer_tenants<S: TicketStore>(
     Ok(Audited::without(ticket, Unaudited::StepTaken))
 }
 
-/// A tenant that was chosen.
+/// The tenant that the user has chosen.
 pub struct ChosenTenant {
-    /// The account in it.
+    /// The account in the chosen tenant.
     pub account: FittingAccount,
     /// When the password was compared.
     pub compared_at: Timestamp,
 }
 
-/// Takes the choice of a tenant by its slug: `None` for one that was not offered, which counts as a wrong answer.
+/// Chooses a tenant by its slug. Returns `None` for one that was not offered, which counts as a wrong answer.
 pub async fn choose_tenant<S: TicketStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -165,17 +165,17 @@ pub async fn choose_tenant<S: TicketStore>(
 pub struct PasswordProof {
     /// Account that the password opens.
     pub account: FittingAccount,
-    /// When the password was compared, where the tenant was chosen afterwards.
+    /// When the password was compared, if the user chose the tenant afterwards.
     pub chosen_of: Option<Timestamp>,
-    /// A hash at today's cost, where the kept one is not.
+    /// A hash with the current cost, if the stored one has another.
     pub newer_hash: Option<String>,
 }
 
-/// Goes on in the tenant of the account.
+/// Continues in the tenant of the account.
 ///
 /// # Errors
-/// Among others [`Error::InvalidCredentials`] where the password or the address was changed since the comparison, and
-/// [`Error::TicketInvalid`] where the account was changed since the tenants were offered.
+/// [`Error::InvalidCredentials`] if the password or the address has changed since the comparison, and
+/// [`Error::TicketInvalid`] if the account has changed since the tenants were offered, among others.
 pub async fn with_password<S: Storage>(
     ctx: &Ctx,
     store: &mut S,

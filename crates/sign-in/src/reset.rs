@@ -1,4 +1,4 @@
-//! Changes and resets of passwords and factors, and the links that set a first or a new password.
+//! Changes and resets of passwords and factors, and the links that set a password.
 
 use audit::{
     Audited, Event,
@@ -16,11 +16,11 @@ use tokens::{PatId, PatStore, RawToken, TokenKind};
 
 use crate::{error::Error, events::end_other_sessions, store::Storage};
 
-/// What a user is told at the next sign-in.
+/// Notices that the user sees at the next sign-in.
 const PASSWORD_RESET: &str = "PASSWORD_RESET";
 const FACTORS_RESET: &str = "FACTORS_RESET";
 
-/// Issues a link for a user, in the place of any there was.
+/// Issues a link for a user and replaces any earlier one.
 pub async fn issue_link<S: LinkStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -32,28 +32,28 @@ pub async fn issue_link<S: LinkStore>(
     Ok(raw)
 }
 
-/// The URL that a user opens. The token stands behind `#`: no server, proxy or log sees it.
+/// Returns the URL that a user opens. The token is in the fragment, which no server, proxy or log sees.
 pub fn link_url(base_url: &str, link: &RawToken) -> String {
     format!("{base_url}/auth/login#link={}", link.expose())
 }
 
-/// Revokes all personal access tokens of a user: the event of each.
+/// Revokes all personal access tokens of a user. Returns an event for each.
 pub async fn revoke_tokens<S: PatStore>(ctx: &Ctx, store: &mut S, user: &UserId) -> StoreResult<Vec<Event>> {
     let revoked = tokens::pat::revoke_all(ctx, store, user).await?;
     let event = |token: &PatId| Event::new(token.as_str(), &PatRevoked { user: user.to_string() });
     Ok(revoked.iter().map(event).collect())
 }
 
-/// A password that its user changed.
+/// The result of a user's password change.
 pub struct PasswordChange {
-    /// How many personal access tokens were revoked, where that was asked for.
+    /// The number of revoked personal access tokens, if revocation was requested.
     pub revoked_tokens: Option<usize>,
-    /// For the audit log.
+    /// The audit events to record.
     pub events: Vec<Event>,
 }
 
-/// Sets the hash of a user's new password and ends the user's other sessions. Personal access tokens stay valid unless
-/// they are to be revoked as well.
+/// Stores the hash of a user's new password and ends the user's other sessions. Personal access tokens stay valid
+/// unless their revocation is requested.
 pub async fn change_password<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -73,20 +73,20 @@ pub async fn change_password<S: Storage>(
     Ok(PasswordChange { revoked_tokens, events })
 }
 
-/// A password that was reset.
+/// The result of a password reset.
 pub struct PasswordReset {
     /// User whose password was reset.
     pub person: Person,
-    /// An invitation for a user who never had a password.
+    /// A reset, or an invitation for a user who never had a password.
     pub kind: LinkKind,
-    /// Sets a new password.
+    /// The link that sets a new password.
     pub link: RawToken,
-    /// How many personal access tokens were revoked.
+    /// The number of revoked personal access tokens.
     pub revoked_tokens: usize,
 }
 
-/// Resets a user's password. The old one, the sessions and the personal access tokens end at once, and a link sets a new
-/// one. `sent` says whether the link goes by mail.
+/// Resets a user's password. Ends the old password, all sessions and all personal access tokens at once, and issues a
+/// link for a new password. `sent` records in the audit log whether the link goes out by mail.
 pub async fn reset_password<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -97,7 +97,7 @@ pub async fn reset_password<S: Storage>(
     if !person.active {
         return Err(Error::UserNotFound);
     }
-    // The password of a reset that was not redeemed is gone already.
+    // An earlier reset that was not redeemed has already deleted the password.
     let begun_before = store.notices(user).await?.iter().any(|notice| notice == PASSWORD_RESET);
     let had_one = store.delete_password(user).await? || begun_before;
     let kind = if had_one { LinkKind::Reset } else { LinkKind::Invitation };
@@ -116,14 +116,14 @@ pub async fn reset_password<S: Storage>(
     Ok(Audited::of_changes(PasswordReset { person, kind, link, revoked_tokens }, events))
 }
 
-/// Removes a factor: the event.
+/// Removes a factor and returns its event.
 pub async fn remove_factor<S: FactorStore>(store: &mut S, factor: &Factor) -> StoreResult<Event> {
     store.delete_factor(&factor.user, &factor.id).await?;
     let data = FactorRemoved { user: factor.user.to_string(), kind: factor.kind().as_str() };
     Ok(Event::new(factor.id.as_str(), &data))
 }
 
-/// Removes all of a user's factors and recovery codes: the event of each factor.
+/// Removes all of a user's factors and recovery codes. Returns an event for each factor.
 pub async fn remove_factors<S: FactorStore>(store: &mut S, user: &UserId) -> StoreResult<Vec<Event>> {
     let mut events = Vec::new();
     for factor in store.factors(user).await? {
@@ -134,17 +134,17 @@ pub async fn remove_factors<S: FactorStore>(store: &mut S, user: &UserId) -> Sto
     Ok(events)
 }
 
-/// Factors that were reset.
+/// The result of a reset of all factors.
 pub struct FactorsReset {
     /// User whose factors were reset.
     pub person: Person,
-    /// How many factors were removed.
+    /// The number of removed factors.
     pub removed: usize,
-    /// How many personal access tokens were revoked.
+    /// The number of revoked personal access tokens.
     pub revoked_tokens: usize,
 }
 
-/// Removes all of a user's factors and codes, ends the sessions, and revokes the personal access tokens.
+/// Removes all of a user's factors and recovery codes, ends the sessions, and revokes the personal access tokens.
 pub async fn reset_factors<S: Storage>(
     ctx: &Ctx,
     store: &mut S,

@@ -1,4 +1,4 @@
-//! A second factor, and the ways to a ticket for one.
+//! Verifies a second factor, and issues or resumes tickets for one.
 
 use audit::{
     Audited, Event,
@@ -22,7 +22,7 @@ use crate::{
     ticket::{self, Progress},
 };
 
-/// The ticket of a second factor, before an attempt is counted.
+/// Finds the ticket of a second factor, before an attempt is counted.
 pub async fn find_ticket<S: TicketStore>(
     store: &mut S,
     hash: &[u8; 32],
@@ -31,19 +31,19 @@ pub async fn find_ticket<S: TicketStore>(
     ticket::find(store, hash, TicketKind::Factor, now).await
 }
 
-/// A second factor and the ticket it goes with.
+/// A second factor and its ticket.
 pub struct SecondFactor {
-    /// Whose sign-in it is.
+    /// The user who signs in.
     pub user: UserId,
-    /// The hash that the ticket is found by.
+    /// The hash under which the ticket is stored.
     pub ticket: [u8; 32],
     /// Factor that the user chose.
     pub name: FactorName,
-    /// Code or credential.
+    /// The code or assertion.
     pub answer: FactorAnswer,
 }
 
-/// Looks at a second factor. A wrong one counts against the ticket.
+/// Verifies a second factor. A wrong one counts against the ticket.
 pub async fn with_second_factor<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -53,7 +53,7 @@ pub async fn with_second_factor<S: Storage>(
 ) -> Result<Audited<Attempt>, Error> {
     let SecondFactor { user, ticket: hash, name, answer } = proof;
     let account = lock_account(store, &user).await?;
-    // The policy may be another than when the ticket was issued, and the address.
+    // The policy or the client's address may have changed since the ticket was issued.
     network::admit(ctx, store, &account.person).await?;
     let ticket = ticket::find(store, &hash, TicketKind::Factor, ctx.now).await?;
     let mut progress = Progress::of(&ticket)?;
@@ -75,9 +75,9 @@ pub async fn with_second_factor<S: Storage>(
     Ok(started.map(|outcome| Attempt::Right(Box::new(outcome))).with(code_used))
 }
 
-/// Goes on with a session that a cookie has shown: what it owes, or the session as it is.
+/// Continues a session that a cookie has authenticated: requests what it owes, or returns it unchanged.
 ///
-/// `standing` is what the session owes by today's policy, whatever it owed when it began.
+/// `standing` is the standing required by today's policy, which may differ from the one when the session began.
 pub async fn continue_session<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -99,7 +99,7 @@ pub async fn continue_session<S: Storage>(
     }
 }
 
-/// Goes on with a sign-in that an identity provider has begun, for whoever has the text of its ticket.
+/// Resumes a sign-in through an identity provider for the holder of its ticket.
 pub async fn resume<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -112,7 +112,7 @@ pub async fn resume<S: Storage>(
     network::admit(ctx, store, &account.person).await?;
     let ticket = ticket::find(store, &hash, TicketKind::Factor, ctx.now).await?;
     let progress = Progress::of(&ticket)?;
-    // The ticket of a password was told to a script already; it has no business in a cookie.
+    // Only tickets of single sign-on travel in a cookie. Others were returned to a script.
     if progress.methods != [Method::Sso] {
         return Err(Error::TicketInvalid);
     }

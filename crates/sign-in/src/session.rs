@@ -1,4 +1,4 @@
-//! The session at the end of a sign-in: begun, or completed where one waits.
+//! Starts the session at the end of a sign-in, or completes one that waits for a factor.
 
 use audit::{Audited, Event, events::sign_in::SessionStarted};
 use credentials::{SignInStore, TicketKind};
@@ -17,24 +17,24 @@ use crate::{
     ticket::{self, Progress},
 };
 
-/// A session that a sign-in has begun or completed.
+/// A session that a sign-in has started or completed.
 pub struct StartedSession {
     /// The stored session.
     pub session: Session,
-    /// Whose it is.
+    /// The user of the session.
     pub person: Person,
-    /// How long it lasts at most.
+    /// Maximum lifetime of the session in days.
     pub absolute_days: i64,
-    /// What the user is to be told: `PASSWORD_RESET` or `FACTORS_RESET`.
+    /// The notice to show to the user: `PASSWORD_RESET` or `FACTORS_RESET`.
     pub notice: Option<String>,
 }
 
-/// The standing of a session in this state.
+/// Returns the standing of a session in this state.
 fn standing(state: State) -> Standing {
     if state.is_complete() { Standing::Full } else { Standing::Owing }
 }
 
-/// Begins the session, or completes the one that waits.
+/// Starts a session, or completes the one that waits.
 pub(crate) async fn start<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -78,7 +78,7 @@ pub(crate) async fn start<S: Storage>(
     Ok(Audited::of_changes(Outcome::EnrolmentOwed { ticket, started }, events))
 }
 
-/// Completes a session that waits. One that opens more than before gets a new id (OWASP ASVS 3.2.1).
+/// Completes a session that waits. It gets a new id if it grants more than before (OWASP ASVS 3.2.1).
 async fn complete<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -89,11 +89,11 @@ async fn complete<S: Storage>(
     let newly_proved: Vec<_> =
         progress.methods.iter().filter(|method| !session.methods.contains(method)).copied().collect();
     let opens_more = !newly_proved.is_empty() || session.standing != standing(state);
-    // Only what was not proved before makes the sign-in a fresh one.
+    // Only a newly proved method renews the time of sign-in.
     for method in &newly_proved {
         session.proved(*method, ctx.now);
     }
-    // Going on with a session that a recovery code has completed before begins no second grace.
+    // A session that a recovery code has completed before gets no second grace.
     if state == State::Grace {
         session.grace = Some(Grace::new(GraceKind::Recovery, ctx.now));
     }
@@ -137,8 +137,7 @@ pub(crate) fn started(session: &Session) -> Event {
     Event::new(session.id.as_str(), &SessionStarted { user: session.user.to_string(), restricted })
 }
 
-/// What the user is to be told now. Whoever comes from an identity provider is led on at once: they are told the next
-/// time.
+/// Returns the notice to show now. Single sign-on redirects at once, so its users see the notice at a later sign-in.
 async fn notice_for<S: SignInStore>(
     store: &mut S,
     session: &Session,
@@ -147,7 +146,7 @@ async fn notice_for<S: SignInStore>(
     if session.methods[..] == [Method::Sso] {
         Ok(None)
     } else if by_link {
-        // It stays for a sign-in that does not come from the link itself.
+        // Keep the notice for a sign-in that does not come from the link itself.
         Ok(store.notices(&session.user).await?.into_iter().next())
     } else {
         Ok(store.consume_notice(&session.user).await?)

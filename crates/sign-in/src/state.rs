@@ -1,31 +1,31 @@
-//! The states of a sign-in, and where each step leads.
+//! The states of a sign-in and their transitions.
 
 use credentials::{FactorKind, MfaPolicy, SignInMode, SignInPolicy};
 use sessions::Method;
 
 use crate::{error::Error, factor::FactorName};
 
-/// How far a sign-in has come.
+/// The progress of a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// Nothing is proved.
     Anonymous,
-    /// The password fits in several tenants. A ticket waits for the choice; there is no session.
+    /// The password fits accounts in several tenants. A ticket waits for the choice; there is no session.
     TenantChoice,
     /// A first factor is proved. A ticket waits for a second; there is no session, or a restricted one.
     FactorOwed,
-    /// A session of a neighbouring service owes a second factor, and nobody has asked yet which.
+    /// A session of a neighbouring service owes a second factor that has not been requested yet.
     Restricted,
-    /// A session that may do nothing but enrol a factor the tenant accepts.
+    /// A restricted session that may only enrol a factor the tenant accepts.
     EnrolmentOwed,
     /// A full session.
     SignedIn,
-    /// A full session that may change factors without a step-up, for 15 minutes.
+    /// A full session that may change factors without a step-up for 15 minutes.
     Grace,
 }
 
 impl State {
-    /// All of them, in the order of a sign-in.
+    /// All states, in the order of a sign-in.
     pub const ALL: [Self; 7] = [
         Self::Anonymous,
         Self::TenantChoice,
@@ -42,14 +42,14 @@ impl State {
     }
 }
 
-/// What a user, a browser or time does.
+/// An act of a user or browser, or the passing of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// A password that fits in one tenant.
+    /// A password that fits an account in one tenant.
     Password,
-    /// A password that fits in several tenants.
+    /// A password that fits accounts in several tenants.
     PasswordOfSeveral,
-    /// One of those tenants is chosen.
+    /// The user chooses one of those tenants.
     ChooseTenant,
     /// An invitation or reset link with a new password.
     Link,
@@ -57,22 +57,22 @@ pub enum Step {
     Passkey,
     /// An assertion of an identity provider.
     IdentityProvider,
-    /// A session cookie of a neighbouring service.
+    /// A session cookie from a neighbouring service.
     NeighbourCookie,
-    /// A browser with a restricted session asks what it owes.
+    /// A browser with a restricted session requests what it owes.
     Continue,
-    /// A browser that comes from an identity provider asks what its ticket waits for.
+    /// A browser that returns from an identity provider requests what its ticket waits for.
     Resume,
     /// A second factor.
     Factor(FactorName),
     /// The end of enrolling a factor.
     Enrol(FactorKind),
-    /// 15 minutes since the grace began.
+    /// The grace has lasted 15 minutes.
     GraceOver,
 }
 
 impl Step {
-    /// All of them.
+    /// All steps.
     pub const ALL: [Self; 15] = [
         Self::Password,
         Self::PasswordOfSeveral,
@@ -92,25 +92,25 @@ impl Step {
     ];
 }
 
-/// What decides where a step leads: the tenant's policy, and what the user can prove.
+/// The tenant's policy and the user's factors, which decide where a step leads.
 #[derive(Debug, Clone)]
 pub struct Requirements {
-    /// Which ways in are open.
+    /// Which methods of sign-in the tenant accepts.
     pub sign_in_mode: SignInMode,
-    /// What is asked besides a first factor.
+    /// The requirements for second factors.
     pub mfa: MfaPolicy,
-    /// Whether the user may use a password where an identity provider is required.
+    /// Whether the user may use a password even if the tenant requires single sign-on.
     pub break_glass: bool,
     /// The kinds of the user's verified factors.
     pub verified: Vec<FactorKind>,
-    /// The user's unused recovery codes.
+    /// The number of the user's unused recovery codes.
     pub unused_codes: usize,
-    /// The first method of a sign-in that is under way.
+    /// The first method of the sign-in in progress.
     pub begun_with: Option<Method>,
 }
 
 impl Requirements {
-    /// Those of a policy, for a user without factors.
+    /// Returns the requirements of a policy for a user without factors.
     pub fn of_policy(policy: &SignInPolicy, break_glass: bool) -> Self {
         Self {
             sign_in_mode: policy.sign_in_mode,
@@ -127,11 +127,11 @@ impl Requirements {
         self.verified.iter().any(|kind| self.mfa.accepts(*kind))
     }
 
-    /// What is owed after a first factor that is no second one.
+    /// Returns the state after a first factor that does not count as a second.
     fn after_first_factor(&self) -> State {
         match (self.verified.is_empty(), self.mfa.required) {
             (false, _) => State::FactorOwed,
-            // Recovery codes stand in for factors that were removed: a password alone enrols no new one.
+            // Recovery codes replace factors that were removed: a password is not enough to enrol a new one.
             (true, true) if self.unused_codes > 0 => State::FactorOwed,
             (true, true) => State::EnrolmentOwed,
             (true, false) => State::SignedIn,
@@ -139,7 +139,7 @@ impl Requirements {
     }
 }
 
-/// Refuses a step that the tenant's sign-in mode closes.
+/// Refuses a step that the tenant's sign-in mode does not permit.
 pub fn check_mode(step: Step, mode: SignInMode, break_glass: bool) -> Result<(), Error> {
     match (step, mode) {
         (Step::Password | Step::ChooseTenant | Step::Link | Step::Passkey, SignInMode::SsoRequired)
@@ -154,7 +154,7 @@ pub fn check_mode(step: Step, mode: SignInMode, break_glass: bool) -> Result<(),
     }
 }
 
-/// Refuses to go on with a sign-in whose first step is closed by now.
+/// Refuses to continue a sign-in whose first step the tenant no longer permits.
 fn check_still_open(requirements: &Requirements) -> Result<(), Error> {
     let begun = match requirements.begun_with {
         Some(Method::Sso) => Step::IdentityProvider,
@@ -165,11 +165,11 @@ fn check_still_open(requirements: &Requirements) -> Result<(), Error> {
     check_mode(begun, requirements.sign_in_mode, requirements.break_glass)
 }
 
-/// Where a step that was proved leads.
+/// Returns the state that a proved step leads to.
 ///
 /// # Errors
-/// [`Error::SsoRequired`] or [`Error::SsoNotAllowed`] where the tenant has closed the way in,
-/// [`Error::FactorNotAccepted`] for a factor that does not count while the user has one that does, and
+/// [`Error::SsoRequired`] or [`Error::SsoNotAllowed`] if the tenant does not permit this method,
+/// [`Error::FactorNotAccepted`] for a factor the tenant does not accept while the user has one it does, and
 /// [`Error::OutOfOrder`] for a step that this state does not have.
 pub fn next(from: State, step: Step, requirements: &Requirements) -> Result<State, Error> {
     let mfa = &requirements.mfa;
@@ -209,7 +209,7 @@ fn after_factor(name: FactorName, requirements: &Requirements) -> Result<State, 
         None => Ok(State::Grace),
         Some(kind) if mfa.accepts(kind) => Ok(State::SignedIn),
         Some(_) if requirements.has_accepted_factor() => Err(Error::FactorNotAccepted),
-        // It is the best the user has, and a factor that counts is still to be enrolled where one is required.
+        // It is the user's best factor. If the tenant requires one, the user still has to enrol one it accepts.
         Some(_) if mfa.required => Ok(State::EnrolmentOwed),
         Some(_) => Ok(State::SignedIn),
     }

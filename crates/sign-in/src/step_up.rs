@@ -1,4 +1,4 @@
-//! A step-up asks for the same factors as a sign-in.
+//! Step-ups accept the same factors as a sign-in.
 
 use async_trait::async_trait;
 use credentials::{Factor as Enrolled, FactorKind, FactorStore, Passkey};
@@ -12,8 +12,8 @@ use crate::{
     factor::{Challenge, FactorAnswer, FactorName, Verifiers, prove},
 };
 
-/// The second factors of a locked account, for [`stepup::begin`] and [`stepup::verify`]. They are read once and after the
-/// challenge, as everybody locks rows in one order.
+/// The second factors of a locked account, for [`stepup::begin`] and [`stepup::verify`]. They are read once, after
+/// the challenge row is locked, to keep one order of row locks everywhere.
 pub struct SecondFactors<'a> {
     verifiers: Verifiers<'a>,
     account: &'a Account,
@@ -21,7 +21,7 @@ pub struct SecondFactors<'a> {
 }
 
 impl<'a> SecondFactors<'a> {
-    /// Those of this account.
+    /// Creates the ceremonies of this account.
     pub fn new(verifiers: Verifiers<'a>, account: &'a Account) -> Self {
         Self { verifiers, account, verified: OnceCell::new() }
     }
@@ -36,7 +36,7 @@ impl<'a> SecondFactors<'a> {
     }
 }
 
-/// A ceremony that failed.
+/// Wraps the error of a failed ceremony.
 fn failed(error: crate::Error) -> Error {
     Error::Ceremony(Box::new(error))
 }

@@ -1,4 +1,4 @@
-//! What signing in needs of storage: the traits of the crates it composes.
+//! The storage that signing in needs, composed of the traits of other crates.
 
 use credentials::{FactorStore, SignInStore, TicketStore};
 use directory::{LinkStore, PeopleStore};
@@ -6,7 +6,7 @@ use netpolicy::NetworkPolicyStore;
 use sessions::SessionStore;
 use tokens::PatStore;
 
-/// The storage of one tenant in one unit of work. Every type with these traits is one.
+/// The storage of one tenant in one unit of work. Every type with these traits implements it.
 pub trait Storage:
     PeopleStore
     + LinkStore

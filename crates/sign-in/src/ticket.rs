@@ -1,4 +1,4 @@
-//! Tickets: a sign-in between its steps. The client has the text, storage its hash.
+//! Tickets: a sign-in between two steps. The client has the text, storage only its hash.
 
 use credentials::{Ticket, TicketKind, TicketStore};
 use kernel::{Ctx, StoreResult, TenantId, Timestamp, UserId};
@@ -9,28 +9,29 @@ use tokens::{RawToken, TokenKind};
 
 use crate::error::Error;
 
-/// The text of a ticket, for the client alone.
+/// The text of a ticket. Only the client keeps it.
 pub struct TicketText(pub String);
 
-/// What a ticket for a second factor remembers.
+/// The state of a ticket for a second factor.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// What was proved so far.
+    /// The methods proved so far.
     pub methods: Vec<Method>,
-    /// What authenticators were asked.
+    /// The pending WebAuthn challenge.
     pub pending: Option<credentials::PendingAssertion>,
-    /// The session that waits for the factor.
+    /// The restricted session that waits for the factor.
     pub session: Option<SessionId>,
-    /// When the session ends at the latest, as the identity provider has said.
+    /// When the session ends at the latest, as set by the identity provider.
     #[serde(default)]
     pub not_after: Option<Timestamp>,
-    /// Whether it began with a link. Notices then wait for a sign-in that did not: somebody else may have the link.
+    /// Whether the sign-in began with a link. Its notices wait for another sign-in, because the link may be in other
+    /// hands.
     #[serde(default)]
     pub by_link: bool,
 }
 
 impl Progress {
-    /// A sign-in that begins with these methods.
+    /// Creates the state of a sign-in that begins with these methods.
     pub fn begun_with(methods: Vec<Method>) -> Self {
         Self { methods, ..Self::default() }
     }
@@ -58,14 +59,14 @@ pub async fn issue<S: TicketStore>(
     Ok(TicketText(raw.expose().to_owned()))
 }
 
-/// The tenant that the text of a ticket names, and the hash that the ticket is found by.
+/// Parses a ticket into its tenant and the hash under which it is stored.
 pub fn parse(text: &str) -> Result<(TenantId, [u8; 32]), Error> {
     let raw = RawToken::parse(text).ok().and_then(|raw| raw.of_kind(TokenKind::Ticket));
     let raw = raw.ok_or(Error::TicketInvalid)?;
     Ok((raw.tenant().clone(), *raw.hash().as_bytes()))
 }
 
-/// The ticket with this hash and kind if it is live, locked.
+/// Locks and returns the live ticket with this hash and kind.
 pub async fn find<S: TicketStore>(
     store: &mut S,
     hash: &[u8; 32],
@@ -76,7 +77,7 @@ pub async fn find<S: TicketStore>(
     ticket.ok_or(Error::TicketInvalid)
 }
 
-/// Uses a ticket up. Of several requests that use it at once, one succeeds.
+/// Consumes a ticket. Of concurrent requests with the same ticket, one succeeds.
 pub async fn take<S: TicketStore>(store: &mut S, hash: &[u8; 32]) -> Result<(), Error> {
     if store.take_ticket(hash).await? { Ok(()) } else { Err(Error::TicketInvalid) }
 }

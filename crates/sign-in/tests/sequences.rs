@@ -1,4 +1,4 @@
-//! Thousands of generated steps in memory, compared with a reference model.
+//! Compares thousands of generated steps in memory with a reference model.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use sign_in::{
 };
 
 #[tokio::test]
-async fn generated_sign_ins_do_what_the_model_says() {
+async fn generated_sign_ins_match_the_model() {
     let mut seen = ActionCounts::new();
     for seed in 0..40 {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));

@@ -1,4 +1,4 @@
-//! The table of transitions in the front page says what [`next`] does, no more and no less.
+//! Compares the table of transitions in the crate's documentation with [`next`].
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use credentials::{FactorKind, MfaPolicy, SignInMode};
 use sessions::Method;
 use sign_in::{Error, Requirements, State, Step, next};
 
-/// Everything that can decide where a step leads.
+/// Returns every combination of requirements that can affect a transition.
 fn all_requirements() -> Vec<Requirements> {
     let kinds =
         [vec![FactorKind::Webauthn], vec![FactorKind::Totp], vec![FactorKind::Webauthn, FactorKind::Totp]];
@@ -38,7 +38,7 @@ fn all_requirements() -> Vec<Requirements> {
     all
 }
 
-/// Where each step can lead, by the name of its state.
+/// Returns the states that each step can lead to, by name.
 fn transitions() -> BTreeMap<(String, String), BTreeSet<String>> {
     let requirements = all_requirements();
     let mut table = BTreeMap::new();
@@ -55,12 +55,12 @@ fn transitions() -> BTreeMap<(String, String), BTreeSet<String>> {
             }
         }
     }
-    // A step that the mode closes is refused before it is looked at where it stands.
+    // The sign-in mode is checked before the state, so drop steps that are only ever refused.
     table.retain(|_, to| to.iter().any(|to| !to.starts_with("Error::")));
     table
 }
 
-/// The same as the front page has it.
+/// Returns the transitions in the documented table.
 fn documented() -> BTreeMap<(String, String), BTreeSet<String>> {
     let page = include_str!("../src/lib.rs");
     let rows = page.lines().filter_map(|line| line.strip_prefix("//! | `"));
@@ -79,7 +79,7 @@ fn documented() -> BTreeMap<(String, String), BTreeSet<String>> {
 }
 
 #[test]
-fn the_front_page_tells_every_transition() {
+fn documented_table_lists_every_transition() {
     let (real, told) = (transitions(), documented());
     for (key, to) in &real {
         assert_eq!(told.get(key), Some(to), "{key:?}");

@@ -1,4 +1,5 @@
-//! What it costs to look at a token: `check_cost [TIMES]` prints microseconds. `cargo xtask bench stepup` runs it.
+//! Measures the cost of checking a token: `check_cost [TIMES]` prints microseconds. `cargo xtask bench stepup` runs
+//! it.
 
 use std::{hint::black_box, net::IpAddr, sync::Arc, time::Instant};
 
@@ -10,7 +11,7 @@ use stepup::{
     Verified,
 };
 
-/// Everybody is right.
+/// Accepts every answer.
 struct Right;
 
 #[async_trait]

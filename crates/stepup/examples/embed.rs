@@ -1,4 +1,4 @@
-//! A program that ships a release only with a fresh proof: purposes, storage and ceremony of its own, no web.
+//! A program that ships a release only after a step-up, with its own purposes, storage and ceremony. No web server.
 //!
 //! `cargo run -p stepup --example embed`
 
@@ -17,7 +17,7 @@ const ERASE: Purpose =
     Purpose { name: "ERASE", phishing_resistant: true, ttl_seconds: 30, description: "Erasing everything." };
 const PURPOSES: [Purpose; 2] = [SHIP, ERASE];
 
-/// Everybody's authenticator app has the same secret here. A real one keeps the step that was used, too.
+/// An authenticator app with the same secret for everybody. A real one also stores the last time step.
 struct App {
     secret: &'static [u8],
 }
@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let here: IpAddr = "192.0.2.7".parse()?;
     let ada = Caller { user: UserId::new(&*env), session: "this one".into(), ip: Some(here) };
 
-    // What nobody can give is said before anything is asked.
+    // A purpose without a suitable factor is refused before a challenge starts.
     let refused = stepup::begin(&ctx, &mut store, &app, &ada, &ERASE).await;
     assert!(matches!(refused, Err(Error::NoFactorAvailable("ERASE"))));
 
@@ -75,7 +75,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let verified = stepup::verify(&ctx, &mut store, &app, &keys, &PURPOSES, &ada, &attempt).await?;
     let Verified::Right(granted) = verified else { return Err("the code was right".into()) };
 
-    // The act: from this place alone, and once.
+    // The token is valid only from this address, and only once.
     let elsewhere = Caller { ip: Some("198.51.100.1".parse()?), ..ada.clone() };
     let stolen = stepup::check(&ctx, &keys, &SHIP, &elsewhere, granted.token.expose());
     assert_eq!(stolen, Err(Invalid::IpMismatch));

@@ -1,4 +1,4 @@
-//! A web service (axum) that seals a payroll only with a fresh proof. `payroll ADDRESS` serves until it is ended:
+//! A web service (axum) that seals a payroll only after a step-up. `payroll ADDRESS` serves until it is stopped:
 //!
 //! ```sh
 //! cargo run -p stepup --example payroll -- 127.0.0.1:4000
@@ -6,7 +6,7 @@
 //! curl -X POST -H 'X-User: ada' http://127.0.0.1:4000/step-up/challenge      # {challengeId, factors}
 //! ```
 //!
-//! Who calls is taken from the header `X-User` here: in its place stands your own session.
+//! The header `X-User` identifies the caller in this example. Use your own session instead.
 #![expect(clippy::indexing_slicing, reason = "a JSON value indexed by a name it lacks is null, not a panic")]
 
 use std::{
@@ -38,7 +38,7 @@ struct House {
     ada: UserId,
 }
 
-/// Ada answers with the word that only she knows. In its place stands your TOTP or WebAuthn.
+/// Accepts a word that only Ada knows. Use TOTP or WebAuthn instead.
 struct Word;
 
 #[async_trait]
@@ -83,7 +83,7 @@ fn refuse(code: &str, reason: Option<&str>, message: &str) -> Response {
     (StatusCode::UNAUTHORIZED, Json(body)).into_response()
 }
 
-/// Who calls, from where.
+/// The calling user and their address.
 struct Called(Caller);
 
 impl FromRequestParts<Arc<House>> for Called {
@@ -101,7 +101,7 @@ impl FromRequestParts<Arc<House>> for Called {
     }
 }
 
-/// A proof for sealing: whoever takes this as a parameter is called with one or not at all.
+/// A verified step-up token. A handler with this parameter runs only with one.
 struct Sealing(Claims);
 
 impl FromRequestParts<Arc<House>> for Sealing {
@@ -152,7 +152,7 @@ async fn verify(
     }
 }
 
-/// The act. The token is used up with it, not before: where it is one transaction, it is used up in that.
+/// Performs the act and consumes the token. If the act is a transaction, consume the token in the same one.
 async fn seal(State(house): State<Arc<House>>, Sealing(proof): Sealing) -> Result<Json<Value>, Response> {
     let mut store = house.store.lock().await;
     let spent = stepup::consume(&house.ctx(), &mut *store, &proof).await;
@@ -160,7 +160,7 @@ async fn seal(State(house): State<Arc<House>>, Sealing(proof): Sealing) -> Resul
     Ok(Json(json!({ "sealed": true, "by": proof.user.to_string(), "with": proof.factor })))
 }
 
-/// What a service does not keep in its code.
+/// The signing key. A real service reads it from its configuration.
 static KEY: OnceLock<[u8; 32]> = OnceLock::new();
 
 #[tokio::main]

@@ -1,8 +1,8 @@
-//! A payroll service in another process, in any language: it asks Gatehouse whether the person in front of it has just
-//! proved who they are. `remote GATEHOUSE LISTEN TENANT`, where GATEHOUSE has this service's address among its trusted proxies.
+//! A payroll service in another process, in any language. It asks Gatehouse whether the user has just completed a
+//! step-up. Run `remote GATEHOUSE LISTEN TENANT`, and add this service's address to Gatehouse's trusted proxies.
 //!
-//! The question goes from server to server, with the person's own cookies, token and address. **Never take
-//! "authorized" from a browser**: what a page says of it, anybody can say.
+//! The request goes from server to server, with the user's own cookies, token and address. **Never take "authorized"
+//! from a browser**: any client can claim it.
 #![expect(clippy::indexing_slicing, reason = "a JSON value indexed by a name it lacks is null, not a panic")]
 
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-/// What Gatehouse answers: `{authorized: true, tenantId, userId, purpose, factor, consumedAt}`, or a refusal.
+/// Requests `{authorized: true, tenantId, userId, purpose, factor, consumedAt}` or an error response from Gatehouse.
 fn consume(gatehouse: &str, headers: &HeaderMap, person: SocketAddr) -> Option<(u16, Value)> {
     let agent: ureq::Agent =
         ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
@@ -42,13 +42,13 @@ async fn seal(
 ) -> (StatusCode, Json<Value>) {
     let asked = tokio::task::spawn_blocking(move || consume(&gatehouse, &headers, person)).await;
     match asked.ok().flatten() {
-        // A proof of somebody of another tenant is none for this payroll.
+        // A step-up in another tenant does not authorize this payroll.
         Some((200, proof)) if proof["purpose"] == "PAYROLL_SEAL" && proof["tenantId"] == tenant.as_str() => {
             (StatusCode::OK, Json(json!({ "sealed": true, "by": proof["userId"], "with": proof["factor"] })))
         }
-        // The refusal is the client's to act on: STEP_UP_REQUIRED leads it to a challenge.
+        // Pass the error response to the client. STEP_UP_REQUIRED tells it to start a challenge.
         Some((401, refusal)) => (StatusCode::UNAUTHORIZED, Json(refusal)),
-        // Without an answer nothing is sealed.
+        // Without a response, refuse.
         _ => (StatusCode::BAD_GATEWAY, Json(json!({ "error": "nobody could say whether this is allowed" }))),
     }
 }

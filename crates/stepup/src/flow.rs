@@ -1,4 +1,4 @@
-//! From the question to the act.
+//! The flow of a step-up, from the challenge to the act.
 
 use std::net::IpAddr;
 
@@ -11,26 +11,26 @@ use crate::{
     error::Error, find,
 };
 
-/// Minutes that a challenge waits for its answer.
+/// Lifetime of a challenge in minutes.
 pub const CHALLENGE_MINUTES: i64 = 5;
-/// Wrong answers after which a challenge is dead.
+/// Number of wrong answers that invalidate a challenge.
 pub const MAX_WRONG_ANSWERS: i64 = 5;
-/// Challenges of one session that wait at the same time; the oldest make room.
+/// Maximum number of pending challenges per session. A new one deletes the oldest.
 pub const MAX_LIVE: i64 = 5;
 
-/// Whose proof it is: by the session that the caller has shown.
+/// The user, session and address of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// User who performs the act.
     pub user: UserId,
-    /// In which session.
+    /// The session that the request authenticated with.
     pub session: String,
-    /// From where; `None` where a proxy hides it.
+    /// The client's address; `None` if a proxy hides it.
     pub ip: Option<IpAddr>,
 }
 
 impl Challenge {
-    /// Whether it waits for an answer of this caller's.
+    /// Whether the challenge is valid now and belongs to this caller.
     pub fn waits_for(&self, caller: &Caller, now: Timestamp) -> bool {
         self.user == caller.user
             && self.session == caller.session
@@ -39,23 +39,23 @@ impl Challenge {
     }
 }
 
-/// What a browser is to ask authenticators, and what has to be remembered of it.
+/// A WebAuthn challenge and its server state.
 #[derive(Debug, Clone, Default)]
 pub struct Ceremony {
     /// `PublicKeyCredentialRequestOptionsJSON`
     pub options: Value,
-    /// Given back to [`Ceremonies::verify`].
+    /// State that is passed to [`Ceremonies::verify`].
     pub state: Value,
 }
 
-/// How second factors are verified, over the same storage and in the same unit of work.
+/// Verifies second factors, with the same storage and in the same unit of work.
 #[async_trait]
 pub trait Ceremonies<S: ?Sized>: Send + Sync {
-    /// The factors that the person has enrolled and the tenant accepts.
+    /// Returns the factors that the user has enrolled and the tenant accepts.
     async fn factors(&self, ctx: &Ctx, store: &mut S, user: &UserId) -> Result<Vec<Factor>, Error>;
-    /// Begins to ask for one of the person's passkeys.
+    /// Starts an assertion with one of the user's passkeys.
     async fn begin(&self, ctx: &Ctx, store: &mut S, user: &UserId) -> Result<Ceremony, Error>;
-    /// Whether the answer is right. One that can be used once is used up by this.
+    /// Whether the answer is correct. Consumes the factor if it can be used only once.
     async fn verify(
         &self,
         ctx: &Ctx,
@@ -67,54 +67,54 @@ pub trait Ceremonies<S: ?Sized>: Send + Sync {
     ) -> Result<bool, Error>;
 }
 
-/// A challenge as the client is told it.
+/// A challenge for the client.
 #[derive(Debug)]
 pub struct BegunChallenge {
-    /// Goes with the answer.
+    /// The id to send with the answer.
     pub id: ChallengeId,
-    /// With what it may be answered.
+    /// The factors that may answer it.
     pub factors: Vec<Factor>,
-    /// What to ask authenticators, where a passkey may be used.
+    /// The WebAuthn options, if a passkey may answer it.
     pub webauthn: Option<Value>,
 }
 
-/// What a person answers with.
+/// A user's answer to a challenge.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// A code of an authenticator app.
+    /// A code from an authenticator app.
     Code(String),
-    /// The answer of an authenticator (`AuthenticationResponseJSON`).
+    /// An assertion from an authenticator (`AuthenticationResponseJSON`).
     Credential(Value),
 }
 
-/// An answer to a challenge.
+/// An answer and its challenge.
 #[derive(Debug, Clone)]
 pub struct Attempt {
-    /// Challenge that is answered.
+    /// The challenge that is answered.
     pub challenge: ChallengeId,
     /// Factor type of the answer.
     pub factor: Factor,
-    /// Code or credential.
+    /// The code or assertion.
     pub answer: Answer,
 }
 
-/// What became of an answer. Either is to be kept: a wrong one counts.
+/// The result of an answer. Commit both: a wrong answer is counted.
 pub enum Verified {
-    /// It proves nothing.
+    /// The answer is incorrect.
     Wrong(Challenge),
     /// The answer is correct.
     Right(Box<IssuedToken>),
 }
 
-/// A proof that was given.
+/// A token that was issued.
 pub struct IssuedToken {
-    /// For the client, once.
+    /// The token, which the client receives once.
     pub token: Token,
-    /// What is kept of it.
+    /// The stored record of the token.
     pub grant: Grant,
 }
 
-/// Asks for a proof of a purpose.
+/// Starts a challenge for a purpose.
 pub async fn begin<S: StepUpStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -150,8 +150,8 @@ pub async fn begin<S: StepUpStore>(
     Ok(BegunChallenge { id: challenge.id, factors: challenge.factors, webauthn })
 }
 
-/// The challenge that waits for an answer of this caller's with this factor, held until the end of the unit of work.
-/// To be asked before an attempt is counted, too: what waits for no answer from here costs none.
+/// Returns the pending challenge that this caller may answer with this factor, locked until the end of the unit of
+/// work. Call this before counting an attempt, so that requests without a challenge count against no limit.
 pub async fn waiting(
     ctx: &Ctx,
     store: &mut dyn StepUpStore,
@@ -171,7 +171,7 @@ pub async fn waiting(
     }
 }
 
-/// Looks at an answer: a right one becomes a token for one act of the purpose that was asked for.
+/// Verifies an answer. A correct one yields a token for one act of the challenge's purpose.
 pub async fn verify<S: StepUpStore>(
     ctx: &Ctx,
     store: &mut S,
@@ -185,7 +185,7 @@ pub async fn verify<S: StepUpStore>(
     let factor = attempt.factor;
     let mut challenge = waiting(ctx, store, caller, &attempt.challenge, factor).await?;
     let purpose = find(purposes, &challenge.purpose).ok_or(Error::ChallengeInvalid)?;
-    // Since it was asked, the tenant may have changed its mind, and the factor be gone.
+    // The policy or the factors may have changed since the challenge was issued.
     let enrolled = ceremonies.factors(ctx, store, &caller.user).await?;
     if !enrolled.contains(&factor) || !purpose.accepts(factor) {
         return Err(Error::FactorNotPermitted(factor, challenge.purpose));
@@ -214,8 +214,8 @@ pub async fn verify<S: StepUpStore>(
     Ok(Verified::Right(Box::new(IssuedToken { token, grant })))
 }
 
-/// Whether what a request shows is a proof for this act by this caller, as far as the token itself tells: whether it
-/// is still there to be used is found out by [`consume`].
+/// Checks that a token authorizes this act of this caller, by its contents. Whether it was consumed or revoked is
+/// decided by [`consume`].
 pub fn check(
     ctx: &Ctx,
     keys: &SigningKeys,
@@ -237,7 +237,7 @@ pub fn check(
     }
 }
 
-/// Uses a token up, in the unit of work of the act: if that fails, the token stays good.
+/// Consumes a token in the unit of work of the act. If that is rolled back, the token stays valid.
 pub async fn consume(
     ctx: &Ctx,
     store: &mut dyn StepUpStore,
@@ -250,7 +250,7 @@ pub async fn consume(
     })
 }
 
-/// The freshest token of a person for a purpose that could still be used.
+/// Returns the most recent usable token of a user for a purpose.
 pub async fn status(
     ctx: &Ctx,
     store: &mut dyn StepUpStore,
@@ -260,7 +260,7 @@ pub async fn status(
     store.freshest_grant(user, purpose.name, ctx.now).await
 }
 
-/// Takes back what a person has not used: after a change of what signs them in.
+/// Revokes a user's unused tokens, as after a change of credentials.
 pub async fn revoke(store: &mut dyn StepUpStore, user: &UserId, at: Timestamp) -> StoreResult<usize> {
     store.revoke_grants(user, at).await
 }

@@ -1,12 +1,12 @@
-//! Step-up: a fresh proof, once, for one act, from one place.
+//! Step-up authentication: a proof of presence for one act, from one address, valid once.
 //!
-//! An act of high impact names a [`Purpose`]. Without a proof it is refused; whoever wants it done [begins](begin) a
-//! challenge for that purpose, answers it with a second factor, and gets a token from [`verify`]. The token is good for one
-//! act of that purpose, by the same person in the same session from the same address, for a minute: [`check`] looks at
-//! what it says, [`consume`] uses it up in the transaction of the act.
+//! A sensitive act names a [`Purpose`] and is refused without a step-up token. To get one, the client [begins](begin)
+//! a challenge for that purpose, answers it with a second factor, and calls [`verify`]. The token permits one act of
+//! that purpose, by the same user in the same session from the same address, for a minute or as the purpose sets.
+//! [`check`] verifies its contents, and [`consume`] uses it up in the transaction of the act.
 //!
-//! What is stored is behind [`StepUpStore`] ([`MemoryStore`] is one), how a factor is verified behind [`Ceremonies`];
-//! nothing here knows of HTTP, databases or WebAuthn. A service brings its own purposes:
+//! Storage is behind [`StepUpStore`] ([`MemoryStore`] implements it), and verification of factors behind
+//! [`Ceremonies`]. The crate does not depend on HTTP, databases or WebAuthn. A service defines its own purposes:
 //!
 //! ```
 //! use stepup::Purpose;
@@ -16,8 +16,8 @@
 //! assert!(stepup::find(&stepup::PURPOSES, "PAYROLL_SEAL").is_some());
 //! ```
 //!
-//! `examples/embed.rs` is the whole of it in a program without a web framework, `examples/payroll.rs` a web service that
-//! guards `PAYROLL_SEAL`, `examples/remote.rs` a process that asks Gatehouse over HTTP instead.
+//! `examples/embed.rs` shows the whole flow in a program without a web framework, `examples/payroll.rs` a web service
+//! that protects `PAYROLL_SEAL`, and `examples/remote.rs` a process that asks Gatehouse over HTTP.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

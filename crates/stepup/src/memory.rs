@@ -1,11 +1,11 @@
-//! Storage that is gone with the process: for tests, and for services of one process.
+//! In-memory storage for tests and for services with a single process.
 
 use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{Challenge, ChallengeId, Consumption, Grant, GrantId, StepUpStore};
 
-/// Keeps everything in memory. What holds it (a mutex) is what makes it exact under parallel requests.
+/// Keeps everything in memory. The owner's mutex makes it exact under parallel requests.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     challenges: Vec<Challenge>,
@@ -19,7 +19,7 @@ struct StoredGrant {
 }
 
 impl MemoryStore {
-    /// Forgets what is over; a service calls it now and then.
+    /// Deletes expired challenges and grants. Call it from time to time.
     pub fn purge_expired(&mut self, now: Timestamp) {
         let minutes = crate::CHALLENGE_MINUTES;
         self.challenges.retain(|challenge| now < challenge.created_at.plus_millis(minutes * 60_000));

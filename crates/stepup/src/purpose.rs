@@ -1,19 +1,19 @@
-//! What a proof is asked for, and which factors count for it.
+//! Purposes of a step-up, and the factors that they accept.
 
 use serde::{Deserialize, Serialize};
 
-/// What a person proves who they are with.
+/// A second factor that a user can prove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Factor {
-    /// A passkey or security key: resistant to phishing.
+    /// A passkey or security key, which resists phishing.
     Webauthn,
-    /// A code of an authenticator app (RFC 6238).
+    /// A code from an authenticator app (RFC 6238).
     Totp,
 }
 
 impl Factor {
-    /// As written in the API and in storage.
+    /// Returns the name in the API and in storage.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Webauthn => "WEBAUTHN",
@@ -21,38 +21,38 @@ impl Factor {
         }
     }
 
-    /// From what is written.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Webauthn, Self::Totp].into_iter().find(|factor| factor.as_str() == text)
     }
 
-    /// Whether it proves nothing to a page that pretends to be another.
+    /// Whether the factor resists phishing.
     pub fn is_phishing_resistant(self) -> bool {
         self == Self::Webauthn
     }
 }
 
-/// What a proof is asked for.
+/// A kind of act that requires a step-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Purpose {
-    /// As written in the API: `PAYROLL_SEAL`.
+    /// The name in the API, such as `PAYROLL_SEAL`.
     pub name: &'static str,
-    /// Whether only a passkey or security key counts.
+    /// Whether only a passkey or security key is accepted.
     pub phishing_resistant: bool,
-    /// How long a proof is good for, in seconds.
+    /// Lifetime of a token in seconds.
     pub ttl_seconds: u32,
     /// One sentence for the documentation.
     pub description: &'static str,
 }
 
 impl Purpose {
-    /// Whether this factor counts.
+    /// Whether this factor is accepted.
     pub fn accepts(&self, factor: Factor) -> bool {
         !self.phishing_resistant || factor.is_phishing_resistant()
     }
 }
 
-/// How long a proof is good for unless a purpose says otherwise.
+/// Default lifetime of a token in seconds.
 const TTL_SECONDS: u32 = 60;
 
 const fn purpose(name: &'static str, phishing_resistant: bool, description: &'static str) -> Purpose {
@@ -61,7 +61,7 @@ const fn purpose(name: &'static str, phishing_resistant: bool, description: &'st
 
 /// Seal a payroll.
 pub const PAYROLL_SEAL: Purpose = purpose("PAYROLL_SEAL", false, "Seal a payroll.");
-/// Transmitting payroll payments.
+/// Transmit payroll payments.
 pub const PAYROLL_TRANSMIT_ACH: Purpose = purpose("PAYROLL_TRANSMIT_ACH", true, "Send payments.");
 /// Erase a person's data permanently.
 pub const ERASURE_FINALIZE: Purpose = purpose("ERASURE_FINALIZE", true, "Erase a person's data permanently.");
@@ -97,7 +97,7 @@ pub const WEBHOOK_SECRET_ROTATE: Purpose =
 pub const SSO_PROVIDER_CHANGE: Purpose =
     purpose("SSO_PROVIDER_CHANGE", false, "Change an SSO connection or a domain.");
 
-/// All of this platform's.
+/// All purposes of this platform.
 pub const PURPOSES: [Purpose; 13] = [
     PAYROLL_SEAL,
     PAYROLL_TRANSMIT_ACH,
@@ -114,7 +114,7 @@ pub const PURPOSES: [Purpose; 13] = [
     SSO_PROVIDER_CHANGE,
 ];
 
-/// The purpose of this name.
+/// Returns the purpose with this name.
 pub fn find<'p>(purposes: &'p [Purpose], name: &str) -> Option<&'p Purpose> {
     purposes.iter().find(|purpose| purpose.name == name)
 }

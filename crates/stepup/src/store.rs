@@ -1,4 +1,4 @@
-//! What is kept of challenges and tokens.
+//! Stored challenges and tokens, and the storage trait.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::Factor;
 
-/// Marks ids of challenges.
+/// The kind of [`ChallengeId`].
 #[derive(Debug, Clone, Copy)]
 pub enum ChallengeKind {}
 impl Kind for ChallengeKind {
@@ -17,7 +17,7 @@ impl Kind for ChallengeKind {
 /// `sch_…`
 pub type ChallengeId = Id<ChallengeKind>;
 
-/// Marks ids of tokens.
+/// The kind of [`GrantId`].
 #[derive(Debug, Clone, Copy)]
 pub enum GrantKind {}
 impl Kind for GrantKind {
@@ -26,37 +26,37 @@ impl Kind for GrantKind {
 /// `sup_…`
 pub type GrantId = Id<GrantKind>;
 
-/// A question that waits for its answer, in one session and for one purpose.
+/// A pending challenge, in one session and for one purpose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Challenge {
     /// `sch_…`
     pub id: ChallengeId,
-    /// Who was asked.
+    /// The user who has to answer.
     pub user: UserId,
-    /// In which session.
+    /// The user's session.
     pub session: String,
-    /// The purpose's name.
+    /// The name of the purpose.
     pub purpose: String,
-    /// With what it may be answered.
+    /// The factors that may answer it.
     pub factors: Vec<Factor>,
-    /// What the ceremony has to remember.
+    /// State of the ceremony.
     pub state: Value,
-    /// When it was asked.
+    /// When the challenge was issued.
     pub created_at: Timestamp,
-    /// How many answers were wrong.
+    /// Number of wrong answers.
     pub wrong_answers: i64,
 }
 
-/// What is kept of a token: its text is with the client alone.
+/// The stored record of a token. Only the client has the token itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// `sup_…`
     pub id: GrantId,
-    /// Who gave the proof.
+    /// The user who completed the step-up.
     pub user: UserId,
-    /// In which session.
+    /// The user's session.
     pub session: String,
-    /// The purpose's name.
+    /// The name of the purpose.
     pub purpose: String,
     /// Factor type that was proved.
     pub factor: Factor,
@@ -64,43 +64,43 @@ pub struct Grant {
     pub ip: IpAddr,
     /// When the token was issued.
     pub issued_at: Timestamp,
-    /// From when on it is good for nothing.
+    /// When the token expires.
     pub expires_at: Timestamp,
 }
 
-/// What became of an attempt to use a token.
+/// The result of consuming a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consumption {
-    /// It is used now, by this attempt and no other.
+    /// This call consumed the token.
     Now,
-    /// Another was first.
+    /// The token had been consumed before.
     Already,
-    /// It was taken back, or was never there.
+    /// The token was revoked, or never existed.
     Revoked,
 }
 
-/// Where one tenant's challenges and tokens are kept. One unit of work goes through one of these.
+/// Stores one tenant's challenges and tokens, within one unit of work.
 #[async_trait]
 pub trait StepUpStore: Send {
-    /// Keeps a new challenge, and of those in its session the `live` newest: the others are forgotten.
+    /// Inserts a challenge and deletes the oldest of its session, so that at most `live` remain.
     async fn insert_challenge(&mut self, challenge: &Challenge, live: i64) -> StoreResult<()>;
-    /// The challenge of this id, held until the end of the unit of work.
+    /// Returns the challenge with this id, locked until the end of the unit of work.
     async fn challenge(&mut self, id: &ChallengeId) -> StoreResult<Option<Challenge>>;
-    /// Writes the number of wrong answers.
+    /// Updates the number of wrong answers.
     async fn count_wrong_answer(&mut self, challenge: &Challenge) -> StoreResult<()>;
-    /// Takes a challenge away: whether it was there. Of several who try at once one is told `true`.
+    /// Deletes a challenge. Returns whether it existed. Of concurrent calls, one returns `true`.
     async fn take_challenge(&mut self, id: &ChallengeId) -> StoreResult<bool>;
-    /// Keeps a new token.
+    /// Inserts the record of a token.
     async fn insert_grant(&mut self, grant: &Grant) -> StoreResult<()>;
-    /// Uses a token up, by one conditional statement: of several who try at once one is told [`Consumption::Now`].
+    /// Consumes a token by one conditional statement. Of concurrent calls, one returns [`Consumption::Now`].
     async fn consume_grant(&mut self, id: &GrantId, at: Timestamp) -> StoreResult<Consumption>;
-    /// The freshest token of a person for a purpose that is neither used, taken back nor expired.
+    /// Returns the most recent token of a user for a purpose that is neither consumed, revoked nor expired.
     async fn freshest_grant(
         &mut self,
         user: &UserId,
         purpose: &str,
         now: Timestamp,
     ) -> StoreResult<Option<Grant>>;
-    /// Takes back what a person has not used, and forgets the challenges: how many tokens that were.
+    /// Revokes a user's unused tokens and deletes their challenges. Returns the number of revoked tokens.
     async fn revoke_grants(&mut self, user: &UserId, at: Timestamp) -> StoreResult<usize>;
 }

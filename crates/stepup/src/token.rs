@@ -1,4 +1,4 @@
-//! The token: `stp2.KEY.CLAIMS.TAG`. The tag is HMAC-SHA256 over everything before it, the key's id included.
+//! The token: `stp2.KEY.CLAIMS.TAG`. The tag is HMAC-SHA256 over everything before it, including the key's id.
 
 use std::net::IpAddr;
 
@@ -8,35 +8,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Factor, GrantId, store::Grant};
 
-/// Characters of a token at most.
+/// Maximum number of characters of a token.
 pub const MAX_LENGTH: usize = 1024;
 
-/// The form that this version writes and reads.
+/// The version of the format that this crate writes and reads.
 const VERSION: &str = "stp2";
 
-/// Bytes of HMAC-SHA256.
+/// Length of HMAC-SHA256 in bytes.
 const TAG: usize = 32;
 
-/// The raw token, as the client gets it once.
+/// The raw token, which the client receives once.
 pub type Token = Secret<String>;
 
-/// What a token says, once its signature is seen to be ours.
+/// The claims of a token with a verified signature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claims {
-    /// What it is kept under.
+    /// The id of the stored record.
     #[serde(rename = "i")]
     pub id: GrantId,
-    /// In which tenant.
+    /// The tenant.
     #[serde(rename = "t")]
     pub tenant: TenantId,
-    /// Who gave the proof.
+    /// The user who completed the step-up.
     #[serde(rename = "u")]
     pub user: UserId,
-    /// In which session.
+    /// The user's session.
     #[serde(rename = "s")]
     pub session: String,
-    /// The purpose's name.
+    /// The name of the purpose.
     #[serde(rename = "p")]
     pub purpose: String,
     /// Client address that the token is bound to.
@@ -45,45 +45,45 @@ pub struct Claims {
     /// Factor type that was proved.
     #[serde(rename = "f")]
     pub factor: Factor,
-    /// From when on it is good for nothing, in milliseconds since 1970.
+    /// When the token expires, in milliseconds since 1970.
     #[serde(rename = "e")]
     expires: i64,
 }
 
-/// Why a token is not good for the act it came with: the first of these that applies.
+/// Why a token does not authorize an act. The first reason that applies is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// Not a token of this form, or more than one.
+    /// The text is not a token of this format, or there are several.
     #[error("the step-up token is malformed")]
     Malformed,
-    /// Nobody with a key of ours has made it.
+    /// The signature is not by a known key.
     #[error("the step-up token was not made here")]
     SignatureInvalid,
-    /// Its time is over.
+    /// The token has expired.
     #[error("the step-up token has expired")]
     Expired,
-    /// It was given for another act.
+    /// The token is for another purpose.
     #[error("the step-up token is for another purpose")]
     PurposeMismatch,
-    /// By somebody else.
+    /// The token belongs to another user.
     #[error("the step-up token is somebody else's")]
     UserMismatch,
-    /// In another session.
+    /// The token belongs to another session.
     #[error("the step-up token is of another session")]
     SessionMismatch,
-    /// From another address.
+    /// The token is bound to another address.
     #[error("the step-up token was given at another address")]
     IpMismatch,
     /// The token was consumed before.
     #[error("the step-up token was used already")]
     AlreadyUsed,
-    /// Taken back: the session ended, a factor was removed, the password changed.
+    /// The token was revoked: the session ended, a factor was removed, or the password changed.
     #[error("the step-up token was taken back")]
     Revoked,
 }
 
 impl Invalid {
-    /// As the API says it.
+    /// Returns the reason in the API.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Malformed => "MALFORMED",
@@ -113,12 +113,12 @@ impl Claims {
         }
     }
 
-    /// From when on the token is good for nothing.
+    /// Returns when the token expires.
     pub fn expires_at(&self) -> Timestamp {
         Timestamp::from_unix_millis(self.expires)
     }
 
-    /// The token that says this; `None` if there is no key to sign with.
+    /// Signs the claims; `None` without a key.
     pub(crate) fn sign(&self, keys: &SigningKeys) -> Option<Token> {
         let claims = BASE64URL_NOPAD.encode(&serde_json::to_vec(self).ok()?);
         let message = signed(keys.newest()?, &claims);
@@ -126,7 +126,7 @@ impl Claims {
         Some(Secret::new(format!("{message}.{tag}")))
     }
 
-    /// What a text says that is a token of ours, compared in constant time.
+    /// Parses a token and verifies its signature in constant time.
     pub(crate) fn read(keys: &SigningKeys, text: &str) -> Result<Self, Invalid> {
         if text.len() > MAX_LENGTH {
             return Err(Invalid::Malformed);
@@ -137,7 +137,7 @@ impl Claims {
         else {
             return Err(Invalid::Malformed);
         };
-        // Strict: what was cut, or ends in other bits, is no base64url.
+        // Strict decoding: truncated text and non-zero trailing bits are invalid base64url.
         let bytes = |part: &str| BASE64URL_NOPAD.decode(part.as_bytes()).map_err(|_| Invalid::Malformed);
         let (plain, tag) = (bytes(claims)?, bytes(tag)?);
         if tag.len() != TAG {
@@ -150,7 +150,7 @@ impl Claims {
     }
 }
 
-/// Returns the signed text: form, key id and claims. A token is bound to the version and to the key that it names.
+/// Returns the signed text: version, key id and claims. The signature binds the token to its version and key id.
 fn signed(key: &str, claims: &str) -> String {
     format!("{VERSION}.{key}.{claims}")
 }
@@ -162,8 +162,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_and_the_key_id_are_signed() {
-        // The same bytes under two ids: only the id tells the two tokens apart.
+    fn signature_covers_version_and_key_id() {
+        // Both keys have the same bytes, so only the id distinguishes the two tokens.
         let masters = ["a", "b"].map(|id| (id.to_owned(), Secret::new(vec![1; 32])));
         let keys = SigningKeys::derive(&MasterKeys::new(masters.into()).unwrap(), "step-up");
         let env = SystemEnv::default();

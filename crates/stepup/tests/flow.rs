@@ -1,4 +1,4 @@
-//! The sentences of the threat model in `docs/design/threat-model.md`, as far as they need no server.
+//! Verifies the statements of the threat model in `docs/design/threat-model.md` that need no server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
 
 use std::{net::IpAddr, sync::Arc};
@@ -11,7 +11,7 @@ use stepup::{
     IssuedToken, MemoryStore, PAYROLL_SEAL, PURPOSES, Purpose, SCIM_TOKEN_MINT, StepUpStore, Verified,
 };
 
-/// Who has what, and what is right.
+/// Accepts the answer "right" from a user with these factors.
 struct Ask(Vec<Factor>);
 
 #[async_trait]
@@ -102,7 +102,7 @@ fn code(begun: &stepup::BegunChallenge, code: &str) -> Attempt {
 }
 
 #[tokio::test]
-async fn a_proof_is_good_once() {
+async fn token_is_valid_once() {
     let mut world = world(&[Factor::Totp]);
     let granted = world.granted(&PAYROLL_SEAL).await;
     let claims = world.check(&PAYROLL_SEAL, &world.ada.clone(), granted.token.expose()).unwrap();
@@ -118,7 +118,7 @@ async fn a_proof_is_good_once() {
 }
 
 #[tokio::test]
-async fn the_first_reason_that_applies_is_said() {
+async fn first_reason_that_applies_is_reported() {
     let mut world = world(&[Factor::Totp]);
     let token = world.granted(&PAYROLL_SEAL).await.token;
     let ada = world.ada.clone();
@@ -140,12 +140,12 @@ async fn the_first_reason_that_applies_is_said() {
     ] {
         assert_eq!(world.check(purpose, caller, text), Err(reason));
     }
-    // The same person in another tenant is another person.
+    // The same user id in another tenant is another user.
     let own = world.ctx.tenant.clone();
     world.ctx.tenant = TenantId::new(&env);
     assert_eq!(world.check(&PAYROLL_SEAL, &ada, text), Err(Invalid::UserMismatch));
     world.ctx.tenant = own;
-    // None of these has used it up.
+    // None of these refusals has consumed the token.
     assert!(world.check(&PAYROLL_SEAL, &ada, text).is_ok());
     world.later(59_999);
     assert!(world.check(&PAYROLL_SEAL, &ada, text).is_ok());
@@ -160,7 +160,7 @@ async fn the_first_reason_that_applies_is_said() {
 }
 
 #[tokio::test]
-async fn keys_are_rotated_with_overlap() {
+async fn older_keys_verify_until_they_are_removed() {
     let mut world = world(&[Factor::Totp]);
     world.keys = keys(&["a"]);
     let token = world.granted(&PAYROLL_SEAL).await.token;
@@ -172,12 +172,12 @@ async fn keys_are_rotated_with_overlap() {
 }
 
 #[tokio::test]
-async fn factors_are_not_traded_for_weaker_ones() {
-    // With a code alone there is nothing to answer with.
+async fn weaker_factors_are_refused() {
+    // A purpose that requires a passkey is refused if the user has only TOTP.
     let mut world = world(&[Factor::Totp]);
     let refused = world.begin(&ERASURE_FINALIZE).await;
     assert!(matches!(refused, Err(Error::NoFactorAvailable("ERASURE_FINALIZE"))));
-    // With both, the code is not taken, right as it is.
+    // With both factors, even a correct code is refused.
     world.ask = Ask(vec![Factor::Webauthn, Factor::Totp]);
     let begun = world.begin(&ERASURE_FINALIZE).await.unwrap();
     assert_eq!(begun.factors, [Factor::Webauthn]);
@@ -185,11 +185,11 @@ async fn factors_are_not_traded_for_weaker_ones() {
     assert!(
         matches!(refused, Err(Error::FactorNotPermitted(Factor::Totp, purpose)) if purpose == "ERASURE_FINALIZE")
     );
-    // A proof of a weaker purpose is none of a stronger one: the purpose is that of the challenge.
+    // A token for a weaker purpose does not authorize a stronger one.
     let weak = world.granted(&PAYROLL_SEAL).await.token;
     let checked = world.check(&ERASURE_FINALIZE, &world.ada.clone(), weak.expose());
     assert_eq!(checked, Err(Invalid::PurposeMismatch));
-    // What the tenant does not accept is not offered, and not taken.
+    // A factor that the tenant does not accept is neither offered nor accepted.
     world.ask = Ask(vec![Factor::Webauthn]);
     let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
     assert_eq!((begun.factors.as_slice(), begun.webauthn.is_some()), (&[Factor::Webauthn][..], true));
@@ -200,7 +200,7 @@ async fn factors_are_not_traded_for_weaker_ones() {
 }
 
 #[tokio::test]
-async fn a_challenge_is_of_its_session_and_answered_once() {
+async fn challenge_is_bound_to_its_session_and_answered_once() {
     let mut world = world(&[Factor::Totp]);
     let ada = world.ada.clone();
     let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
@@ -215,7 +215,7 @@ async fn a_challenge_is_of_its_session_and_answered_once() {
     assert!(matches!(world.answer(&ada, &right).await, Ok(Verified::Right(_))));
     assert!(matches!(world.answer(&ada, &right).await, Err(Error::ChallengeInvalid)));
 
-    // Five wrong answers are its end, and five minutes.
+    // Five wrong answers or five minutes end a challenge.
     let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
     for _ in 0..5 {
         assert!(matches!(world.answer(&ada, &code(&begun, "wrong")).await, Ok(Verified::Wrong(_))));
@@ -227,7 +227,7 @@ async fn a_challenge_is_of_its_session_and_answered_once() {
     world.later(1);
     assert!(matches!(world.answer(&ada, &code(&begun, "right")).await, Err(Error::ChallengeInvalid)));
 
-    // Few wait at the same time: the oldest make room.
+    // New challenges delete the oldest.
     let first = world.begin(&PAYROLL_SEAL).await.unwrap();
     for _ in 0..5 {
         world.begin(&PAYROLL_SEAL).await.unwrap();
@@ -236,7 +236,7 @@ async fn a_challenge_is_of_its_session_and_answered_once() {
 }
 
 #[tokio::test]
-async fn without_an_address_there_is_nothing_to_bind_to() {
+async fn unknown_client_address_is_refused() {
     let mut world = world(&[Factor::Totp]);
     let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
     world.ada.ip = None;
@@ -246,7 +246,7 @@ async fn without_an_address_there_is_nothing_to_bind_to() {
 }
 
 #[tokio::test]
-async fn what_is_taken_back_is_said_to_be() {
+async fn revoked_token_is_reported_as_revoked() {
     let mut world = world(&[Factor::Totp]);
     let token = world.granted(&PAYROLL_SEAL).await.token;
     let waiting = world.begin(&PAYROLL_SEAL).await.unwrap();
@@ -260,7 +260,7 @@ async fn what_is_taken_back_is_said_to_be() {
 }
 
 #[tokio::test]
-async fn memory_passes_the_suite_and_forgets() {
+async fn memory_store_passes_the_suite_and_purges_expired_rows() {
     let mut world = world(&[]);
     stepup::conformance::store(&world.ctx, &mut world.store).await;
     world.ask = Ask(vec![Factor::Totp]);

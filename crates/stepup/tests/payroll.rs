@@ -1,4 +1,4 @@
-//! The web service of the examples: guarded, in another framework.
+//! Tests the example web service.
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use std::{
@@ -18,7 +18,7 @@ impl Drop for Running {
     }
 }
 
-/// Sends as Ada: status, challenge of the refusal, body.
+/// Sends a request as Ada. Returns the status, the `WWW-Authenticate` header and the body.
 fn post(url: &str, token: Option<&str>, body: &Value) -> (u16, String, Value) {
     let agent: ureq::Agent =
         ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
@@ -34,8 +34,8 @@ fn post(url: &str, token: Option<&str>, body: &Value) -> (u16, String, Value) {
 }
 
 #[test]
-fn the_web_service_seals_with_a_fresh_proof_alone() {
-    // Examples are built beside the tests.
+fn example_service_seals_only_after_a_step_up() {
+    // Cargo builds examples next to the tests.
     let program =
         std::env::current_exe().unwrap().parent().and_then(Path::parent).unwrap().join("examples/payroll");
     let mut running = Running(Command::new(program).stdout(Stdio::piped()).spawn().unwrap());

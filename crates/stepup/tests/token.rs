@@ -1,4 +1,4 @@
-//! Nothing but the token is the token.
+//! Nothing but the genuine token verifies.
 
 use std::{
     path::Path,
@@ -12,7 +12,7 @@ use proptest::{
 };
 use stepup::conformance::fuzz::{genuine, token};
 
-/// How long generated input runs: `FUZZ_SECONDS`, or a moment.
+/// How long generated input runs: `FUZZ_SECONDS`, or 0.3 seconds.
 fn fuzz_time() -> Duration {
     let seconds =
         std::env::var_os("FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0.3);
@@ -20,7 +20,7 @@ fn fuzz_time() -> Duration {
 }
 
 #[test]
-fn every_bit_every_cut_every_character_more() {
+fn changed_shortened_and_extended_tokens_are_refused() {
     let genuine = genuine().as_bytes();
     assert!(genuine.len() < 400, "compact: {} characters", genuine.len());
     token(genuine);
@@ -44,7 +44,7 @@ fn every_bit_every_cut_every_character_more() {
 }
 
 #[test]
-fn the_corpus_and_five_seconds_of_what_is_made_from_it() {
+fn corpus_and_its_mutations_satisfy_the_fuzz_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/token");
     let mut corpus: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();

@@ -1,5 +1,5 @@
-//! The floors that the server is measured beside: actix handlers that do nothing, one prepared select,
-//! one insert with its commit. `cargo xtask bench path` starts it; it serves until it is told to end.
+//! Baselines that the server is compared with: actix handlers that do nothing, run one prepared select, or run one
+//! insert with its commit. `cargo xtask bench path` starts it; it serves until it is stopped.
 //!
 //! `floor POSTGRES_URL SQLITE_PATH TENANT`
 #![expect(missing_docs, reason = "a measuring instrument")]

@@ -1,6 +1,7 @@
-//! Fills a database for measurements: many users in one tenant, a few in each of many others.
+//! Fills a database for benchmarks: many users in one tenant, a few in each of many others.
 //!
-//! `seed DATABASE_URL TENANT_ID USERS OTHER_TENANTS MASTER_KEY`, the last as the server has it; the n-th user is `user-00000n@example.com`.
+//! `seed DATABASE_URL TENANT_ID USERS OTHER_TENANTS MASTER_KEY`. MASTER_KEY is the server's. User n is
+//! `user-00000n@example.com`.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -16,7 +17,7 @@ use scim_core::{User, UserDraft, UserStore};
 use serde_json::json;
 use store::{Store, Tx};
 
-/// Users in one transaction.
+/// Users per transaction.
 const BATCH: usize = 1_000;
 /// Users of each other tenant.
 const FEW: usize = 5;

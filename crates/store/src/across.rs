@@ -1,4 +1,4 @@
-//! What has to be found before the tenant is known. Reading only.
+//! Read-only queries that run before the tenant is known.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -13,20 +13,20 @@ use crate::{
     schema::{personal_access_tokens as pats, scim_tokens, tenants},
 };
 
-/// Looks across tenants.
+/// Reads across tenants.
 pub struct Across {
     pub(crate) conn: Conn,
 }
 
 impl Across {
-    /// Nothing: whether the file can be read at all.
+    /// Reads nothing; fails if the file cannot be read.
     pub(crate) async fn nothing(&mut self) -> StoreResult<()> {
         let _count: i64 =
             on!(&mut self.conn, c => tenants::table.filter(tenants::id.eq("")).count().get_result(c).await)?;
         Ok(())
     }
 
-    /// Whether the database takes changes: one that follows another, or is set to read only, does not.
+    /// Returns an error if PostgreSQL is a standby or is set to read-only. SQLite always passes.
     pub(crate) async fn takes_changes(&mut self) -> StoreResult<()> {
         let read_only = diesel::dsl::sql::<diesel::sql_types::Bool>(
             "pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean",
@@ -37,7 +37,7 @@ impl Across {
         if read_only { Err(StoreError::Unavailable("the database is read only".into())) } else { Ok(()) }
     }
 
-    /// The tenant of this id.
+    /// Returns the tenant with this id.
     pub async fn tenant(&mut self, id: &TenantId) -> StoreResult<Option<Tenant>> {
         let query = tenants::table.find(id.as_str());
         let row: Option<TenantRow> =
@@ -45,7 +45,7 @@ impl Across {
         row.map(Tenant::try_from).transpose()
     }
 
-    /// The tenants that were made first, so many at most: for the command line only.
+    /// Returns the `most` oldest tenants. Only for the command line.
     pub async fn some_tenants(&mut self, most: i64) -> StoreResult<Vec<Tenant>> {
         let query = tenants::table.order(tenants::id).limit(most);
         let rows: Vec<TenantRow> =
@@ -53,7 +53,7 @@ impl Across {
         rows.into_iter().map(Tenant::try_from).collect()
     }
 
-    /// The tenant of this short name.
+    /// Returns the tenant with this slug.
     pub async fn tenant_of_slug(&mut self, slug: &str) -> StoreResult<Option<Tenant>> {
         let query = tenants::table.filter(tenants::slug.eq(slug));
         let row: Option<TenantRow> =
@@ -61,14 +61,14 @@ impl Across {
         row.map(Tenant::try_from).transpose()
     }
 
-    /// The tenant that a personal access token's id belongs to. Asks every tenant: for the command line only.
+    /// Returns the tenant of a personal access token. Searches all tenants: only for the command line.
     pub async fn tenant_of_pat(&mut self, id: &PatId) -> StoreResult<Option<TenantId>> {
         let query = pats::table.filter(pats::id.eq(id.as_str())).select(pats::tenant_id);
         let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
         tenant.map(|id| id.parse().map_err(|error| corrupt("tenants.id", error))).transpose()
     }
 
-    /// The tenant that a token id belongs to. Asks every tenant: for the command line only.
+    /// Returns the tenant of a SCIM token. Searches all tenants: only for the command line.
     pub async fn tenant_of_scim_token(&mut self, id: &ScimTokenId) -> StoreResult<Option<TenantId>> {
         let query = scim_tokens::table.filter(scim_tokens::id.eq(id.as_str())).select(scim_tokens::tenant_id);
         let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;

@@ -1,4 +1,4 @@
-//! Which authenticators may be enrolled.
+//! The policy on which authenticators may be enrolled.
 
 use async_trait::async_trait;
 use attestation::{AttestationPolicyStore, Policy};
@@ -14,7 +14,7 @@ use crate::{
     schema::tenants,
 };
 
-/// As it is kept; a tenant that never set anything has the default.
+/// Reads the stored policy, or the default if the tenant has not set one.
 fn policy_of(kept: Option<JsonText>) -> StoreResult<Policy> {
     kept.map_or_else(|| Ok(Policy::default()), |text| read_json("tenants.attestation_policy", &text))
 }

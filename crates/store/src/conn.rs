@@ -13,7 +13,7 @@ pub(crate) enum Conn {
 }
 
 impl Conn {
-    /// Whose SQL it speaks.
+    /// Returns the SQL dialect of the connection.
     pub(crate) fn dialect(&self) -> Dialect {
         match self {
             Self::Postgres(_) => Dialect::Postgres,
@@ -22,33 +22,35 @@ impl Conn {
     }
 }
 
-/// A connection of a worker's pool, and how far its transaction is.
+/// A connection from a worker's pool, and the state of its transaction.
 ///
-/// BEGIN is not sent by itself but together with the first statement, which saves a round trip. So the
-/// transaction is ours to follow: [`crate::postgres`] ends it, or closes the connection.
+/// BEGIN is pipelined with the first statement, which saves a round trip. Therefore the transaction's state is
+/// tracked
+/// here; [`crate::postgres`] ends the transaction or closes the connection.
 pub(crate) struct Pg {
     pub(crate) object: Object<AsyncPgConnection>,
     pub(crate) transaction: Transaction,
-    /// The credential that is read again with BEGIN.
+    /// The credential to read again with BEGIN.
     pub(crate) reread: Option<CredentialReread>,
 }
 
-/// How far a transaction is.
+/// The state of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transaction {
-    /// Each statement is for itself.
+    /// No transaction: each statement commits by itself.
     None,
-    /// The next statement goes with BEGIN.
+    /// BEGIN will be sent with the next statement.
     Due,
     /// BEGIN was sent.
     Open,
-    /// A statement failed, and so has all of it.
+    /// A statement failed, which aborts the transaction.
     Failed,
 }
 
 impl Pg {
-    /// Sends BEGIN if it is due, and with it the statement that reads the credential again. Polled together with a
-    /// statement, and before it, they travel together.
+    /// Sends BEGIN if it is due, and the statement that reads the credential again. If this future is polled together
+    /// with
+    /// a statement's, and before it, all are pipelined.
     pub(crate) fn begin(
         &mut self,
     ) -> (impl Future<Output = QueryResult<()>> + Send + '_, &AsyncPgConnection) {
@@ -77,14 +79,14 @@ impl Pg {
         (begin, conn)
     }
 
-    /// The connection, in its transaction if it is to be in one.
+    /// Returns the connection, after BEGIN if one is due.
     pub(crate) async fn begun(&mut self) -> QueryResult<&mut AsyncPgConnection> {
         let begun = self.begin().0.await;
         self.note(begun)?;
         Ok(&mut self.object)
     }
 
-    /// Remembers a failure: what follows in the same transaction would be ignored by the server.
+    /// Records a failure, because the server ignores later statements of the same transaction.
     pub(crate) fn note<T>(&mut self, result: QueryResult<T>) -> QueryResult<T> {
         if result.is_err() && self.transaction == Transaction::Open {
             self.transaction = Transaction::Failed;
@@ -93,7 +95,7 @@ impl Pg {
     }
 }
 
-/// Runs one query text on whichever database the connection is to.
+/// Runs one query on a connection to either database.
 macro_rules! on {
     ($conn:expr, $c:ident => $query:expr) => {
         match $conn {
@@ -105,7 +107,7 @@ macro_rules! on {
 }
 pub(crate) use on;
 
-/// The same where only PostgreSQL can do it.
+/// Runs a query that only PostgreSQL supports.
 macro_rules! on_postgres {
     ($pg:expr, $c:ident => $query:expr) => {{
         let result = {

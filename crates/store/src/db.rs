@@ -1,8 +1,8 @@
 //! The connection of a unit of work.
 //!
-//! It is private to this file, so nothing can be forgotten: [`read!`] writes the rows that wait before it reads,
-//! [`change!`] refuses to change anything in a unit of work for reading and notes that something has changed, which asks
-//! for an audit entry, and [`change_unaudited!`] says why it asks for none.
+//! It is private to this file, so that all access goes through the macros: [`read!`] first flushes pending rows;
+//! [`change!`] fails in a read-only unit of work and records that an audit entry is required; [`change_unaudited!`]
+//! states why none is required.
 
 use ::webhooks::SubscriptionId;
 use audit::Unaudited;
@@ -22,21 +22,22 @@ use crate::{
     webhooks::{self, DeliveredRow, DeliveryRow, FanOut, WokenSubscriptions},
 };
 
-/// The connection of a unit of work, and what has become of it.
+/// The connection and state of a unit of work.
 pub(crate) struct Db {
     conn: Conn,
     is_writable: bool,
-    /// Whether a statement changed something, which asks for an entry.
+    /// Whether a statement changed something, which requires an audit entry.
     changed: bool,
-    /// Whether rows that waited could not be written.
+    /// Whether writing the pending rows failed.
     failed: bool,
-    /// Rows that nothing in the unit of work has seen yet: written together, at the latest before the commit.
+    /// Rows that no statement of the unit of work has read yet. They are written together, at the latest before the
+    /// commit.
     pending: Vec<Row>,
-    /// Who is told once it is committed.
+    /// The subscriptions to notify after the commit.
     pub(crate) woken: WokenSubscriptions,
 }
 
-/// A row that waits for the next statement that could see it, or the end of the unit of work.
+/// A row that is written with the next flush.
 pub(crate) enum Row {
     Email(EmailRow),
     SignInName(SignInNameRow),
@@ -47,9 +48,9 @@ pub(crate) enum Row {
     Delivery(Box<DeliveryRow>),
 }
 
-/// What a statement answers that may have changed something.
+/// The result of a statement that may have changed something.
 pub(crate) trait Affected {
-    /// Whether it has.
+    /// Returns whether it changed something.
     fn is_any(&self) -> bool;
 }
 
@@ -83,30 +84,30 @@ impl Db {
         }
     }
 
-    /// Whose SQL it speaks.
+    /// Returns the SQL dialect.
     pub(crate) fn dialect(&self) -> Dialect {
         self.conn.dialect()
     }
 
-    /// Whether the unit of work may change anything.
+    /// Returns whether the unit of work may write.
     pub(crate) fn is_writable(&self) -> bool {
         self.is_writable
     }
 
-    /// The connection, for a statement that changes nothing. Used by [`read!`] and [`lock!`].
+    /// Flushes pending rows and returns the connection for a read. Used by [`read!`] and [`lock!`].
     pub(crate) async fn reading(&mut self) -> StoreResult<&mut Conn> {
         self.flush().await?;
         Ok(&mut self.conn)
     }
 
-    /// The connection, for a statement that changes something. Used by [`change!`] and [`change_unaudited!`].
+    /// Flushes pending rows and returns the connection for a write. Used by [`change!`] and [`change_unaudited!`].
     pub(crate) async fn changing(&mut self) -> StoreResult<&mut Conn> {
         self.require_writable()?;
         self.flush().await?;
         Ok(&mut self.conn)
     }
 
-    /// Refuses to change anything in a unit of work for reading.
+    /// Returns an error in a read-only unit of work.
     pub(crate) fn require_writable(&self) -> StoreResult<()> {
         if self.is_writable {
             Ok(())
@@ -115,23 +116,23 @@ impl Db {
         }
     }
 
-    /// Notes what a statement has changed, if anything.
+    /// Records whether a statement changed something.
     pub(crate) fn note<T: Affected>(&mut self, result: StoreResult<T>) -> StoreResult<T> {
         self.changed |= result.as_ref().is_ok_and(Affected::is_any);
         result
     }
 
-    /// Says that what was done needs an entry, where the statements do not tell.
+    /// Requires an audit entry although no statement reported a change.
     pub(crate) fn require_entry(&mut self) {
         self.changed = true;
     }
 
-    /// Says who is told once it is committed: a subscription that has work, or has changed.
+    /// Notifies a subscription after the commit that it has work or has changed.
     pub(crate) fn wake_subscription(&mut self, id: SubscriptionId, has_changed: bool) {
         self.woken.add(id, has_changed);
     }
 
-    /// Writes a row with the next statements. What belongs to the audit log needs no entry there, everything else does.
+    /// Queues a row for the next flush. Rows of the audit log and deliveries require no audit entry; all others do.
     pub(crate) fn later(&mut self, row: Row) -> StoreResult<()> {
         self.require_writable()?;
         self.changed |= !matches!(row, Row::Entry(_) | Row::FanOut(_) | Row::Delivery(_));
@@ -139,7 +140,7 @@ impl Db {
         Ok(())
     }
 
-    /// Whether it may be committed: nothing failed, and what changed has something for the audit log.
+    /// Returns an error if writing rows failed, or if something changed without an audit event.
     pub(crate) fn may_commit(&self, events: usize) -> StoreResult<()> {
         if self.failed {
             return Err(StoreError::Aborted("it went on after a failed statement"));
@@ -150,17 +151,17 @@ impl Db {
         Ok(())
     }
 
-    /// What has changed so far has its entries.
+    /// Records that all changes so far have their entries.
     pub(crate) fn set_audited(&mut self) {
         self.changed = false;
     }
 
-    /// Writes the rows that wait: in one go where the database takes several statements at once.
+    /// Writes the pending rows, pipelined where the database supports it.
     pub(crate) async fn flush(&mut self) -> StoreResult<()> {
         if self.pending.is_empty() { Ok(()) } else { self.write_pending(None).await }
     }
 
-    /// The same, and reads the credential again with them.
+    /// Writes the pending rows and reads the credential again with them.
     pub(crate) async fn write_pending(&mut self, reread: Option<CredentialReread>) -> StoreResult<()> {
         let written = self.send_pending(reread).await;
         self.failed |= written.is_err();
@@ -210,7 +211,7 @@ impl Db {
         Ok(())
     }
 
-    /// Sends BEGIN where it is due.
+    /// Sends BEGIN if it is due.
     pub(crate) async fn begin(&mut self) -> StoreResult<()> {
         match &mut self.conn {
             Conn::Postgres(pg) => pg.begun().await.map(drop).map_err(store_error),
@@ -218,7 +219,7 @@ impl Db {
         }
     }
 
-    /// How far its transaction is.
+    /// Returns the state of the transaction.
     pub(crate) fn transaction(&self) -> Transaction {
         match &self.conn {
             Conn::Postgres(pg) => pg.transaction,
@@ -232,7 +233,7 @@ impl Db {
         pg.object.batch_execute(statement).await.map_err(store_error)
     }
 
-    /// Lets statements take as long as they do, for whoever looks at everything.
+    /// Disables the statement timeout, for full scans.
     pub(crate) async fn without_limit(&mut self) -> StoreResult<()> {
         let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
         let conn = pg.begun().await.map_err(store_error)?;
@@ -244,7 +245,7 @@ impl Db {
     }
 }
 
-/// Sends all rows before it waits for the first answer. Answers which subscriptions got a delivery.
+/// Pipelines the inserts of all rows. Returns the subscriptions that received a delivery.
 async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<DeliveredRow>> {
     let inserts = rows.iter().map(async |row| {
         let mut conn = conn;
@@ -265,17 +266,17 @@ async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<V
     Ok(futures_util::future::try_join_all(inserts).await?.into_iter().flatten().collect())
 }
 
-/// Says why a change needs no entry.
+/// States why a change needs no audit entry.
 pub(crate) const fn unaudited(_: Unaudited) {}
 
-/// Runs a statement that changes nothing, one text on either database: `read!(tx, c => query.first(c).await.optional())`.
+/// Runs a read-only query on either database: `read!(tx, c => query.first(c).await.optional())`.
 macro_rules! read {
     ($tx:expr, $c:ident => $query:expr) => {
         $crate::conn::on!($tx.db.reading().await?, $c => $query)
     };
 }
 
-/// Runs a statement that changes something, and notes it if it has: `change!(tx, c => query.execute(c).await)`.
+/// Runs a statement that writes, and records whether it changed rows: `change!(tx, c => query.execute(c).await)`.
 macro_rules! change {
     ($tx:expr, $c:ident => $query:expr) => {{
         let result = $crate::conn::on!($tx.db.changing().await?, $c => $query);
@@ -283,7 +284,7 @@ macro_rules! change {
     }};
 }
 
-/// Runs a statement that changes something and needs no audit entry, for this reason.
+/// Runs a statement that writes but needs no audit entry, for the given reason.
 macro_rules! change_unaudited {
     ($tx:expr, $reason:expr, $c:ident => $query:expr) => {{
         $crate::db::unaudited($reason);
@@ -291,8 +292,9 @@ macro_rules! change_unaudited {
     }};
 }
 
-/// Reads rows and locks them until the end of a unit of work that changes: `lock!(tx, for_update, first, query)`. SQLite has
-/// one writer, and a unit of work that only reads locks nothing.
+/// Reads rows and, in a unit of work that writes, locks them until its end: `lock!(tx, for_update, first, query)`.
+/// SQLite
+/// has a single writer and needs no row locks.
 macro_rules! lock {
     ($tx:expr, $lock:ident, $read:ident, $query:expr) => {{
         let is_writable = $tx.db.is_writable();

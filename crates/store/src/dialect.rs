@@ -1,6 +1,6 @@
-//! Whose SQL a database speaks.
+//! The SQL dialects of the supported databases.
 
-/// The functions and operators that differ.
+/// The functions and operators that differ between databases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Postgres,

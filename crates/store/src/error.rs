@@ -1,9 +1,9 @@
-//! From diesel's errors to ours.
+//! Converts diesel's errors to ours.
 
 use diesel::result::{DatabaseErrorKind, Error};
 use kernel::StoreError;
 
-/// What the text of an error says when trying again later is worth it: diesel has no kind for these.
+/// Texts of errors that may pass if retried. Diesel has no error kind for these.
 const PASSING: [&str; 9] = [
     "deadlock detected",
     "canceling statement due to",
@@ -16,7 +16,7 @@ const PASSING: [&str; 9] = [
     "idle-in-transaction timeout",
 ];
 
-/// What the error means to an area.
+/// Converts a database error to a [`StoreError`].
 pub(crate) fn store_error(error: Error) -> StoreError {
     match &error {
         Error::DatabaseError(DatabaseErrorKind::UniqueViolation, info) => {
@@ -38,7 +38,7 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     }
 }
 
-/// A stored value of a closed set that is not in it.
+/// Returns the error for a stored value that is invalid.
 pub(crate) fn corrupt(column: &str, error: impl std::fmt::Display) -> StoreError {
     StoreError::Corrupt(format!("{column}: {error}"))
 }

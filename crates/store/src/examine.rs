@@ -1,4 +1,4 @@
-//! What an operator wants to know of the database itself.
+//! Examines a database for an operator: its settings, schema, triggers and damage.
 
 use std::path::Path;
 
@@ -12,33 +12,34 @@ use kernel::{StoreError, StoreResult, Timestamp};
 
 use crate::{DatabaseUrl, audit::triggers, error::store_error, migrate, postgres::Postgres, sqlite};
 
-/// What a database says of itself.
+/// The results of examining a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
-    /// Which program, of which version.
+    /// Program and version.
     pub version: String,
-    /// Whether the connection has TLS; `None` for a file.
+    /// Whether the connection uses TLS; `None` for a file.
     pub encrypted: Option<bool>,
-    /// Whether nobody can stand between us and it.
+    /// Whether the connection is safe from interception.
     pub safe: bool,
-    /// Whether what was answered is on the disk.
+    /// Whether committed changes survive a crash.
     pub durable: bool,
-    /// Its clock, if it has one of its own.
+    /// The server's clock; `None` for a file.
     pub now: Option<Timestamp>,
-    /// Connections that it takes from everybody; `None` for a file.
+    /// The server's connection limit; `None` for a file.
     pub max_connections: Option<i64>,
-    /// Whether its schema is older than this program.
+    /// Whether migrations are pending.
     pub behind: bool,
-    /// Why it takes no changes.
+    /// Why it accepts no writes, if it does not.
     pub refuses: Option<String>,
-    /// What is wrong with the triggers that keep the audit log.
+    /// Problems with the triggers that keep the audit log append-only.
     pub guards: Vec<String>,
-    /// What is damaged, in its own words.
+    /// Damage reported by SQLite's `quick_check`.
     pub damage: Vec<String>,
 }
 
 impl Examination {
-    /// Examines a database. The only change is one of nothing to a file, to see whether it is kept. Reads all of an SQLite file. Needs a multi-threaded runtime.
+    /// Examines a database. Reads an SQLite file completely and tests it with a write that changes nothing. Needs a
+    /// multi-threaded runtime.
     pub async fn of(url: &DatabaseUrl) -> StoreResult<Self> {
         match url {
             DatabaseUrl::Sqlite(path) => {
@@ -113,7 +114,7 @@ fn examine_file(path: &Path) -> StoreResult<Examination> {
     let lines: Vec<Line> = check.load(&mut conn).map_err(store_error)?;
     let damage = lines.into_iter().map(|line| line.text).filter(|text| text != "ok").collect();
     let behind = migrate::sqlite_is_behind(&mut conn)?;
-    // A change of nothing, which is written to the log like any other.
+    // Changes nothing, but is written to the write-ahead log.
     let refuses = conn.batch_execute("PRAGMA user_version = 0").err().map(|error| error.to_string());
     let guards = if behind { Vec::new() } else { triggers::of_file(&mut conn)? };
     Ok(Examination {
@@ -130,7 +131,7 @@ fn examine_file(path: &Path) -> StoreResult<Examination> {
     })
 }
 
-/// Writes a copy of an SQLite file, as it is at one moment, to a file that is empty, while others read and write.
+/// Writes a consistent copy of an SQLite file to an empty file, while others read and write.
 pub fn back_up_sqlite(path: &Path, to: &Path) -> StoreResult<()> {
     let quoted = to.to_string_lossy().replace('\'', "''");
     let mut conn = sqlite::open(path, "")?;

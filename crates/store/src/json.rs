@@ -1,4 +1,4 @@
-//! JSON columns as text: what is read is byte for byte what was written, which the ledger's hashes need.
+//! JSON columns as text. Values are read byte for byte as they were written, which the audit log's hashes require.
 
 use std::io::Write;
 
@@ -21,12 +21,12 @@ use crate::error::corrupt;
 #[diesel(sql_type = Json)]
 pub(crate) struct JsonText(pub(crate) String);
 
-/// A value as it is kept in a JSON column.
+/// Serializes a value for a JSON column.
 pub(crate) fn json_text(column: &str, value: &(impl Serialize + ?Sized)) -> StoreResult<JsonText> {
     serde_json::to_string(value).map(JsonText).map_err(|error| corrupt(column, error))
 }
 
-/// The value that a JSON column keeps.
+/// Deserializes a value from a JSON column.
 pub(crate) fn read_json<T: DeserializeOwned>(column: &str, text: &JsonText) -> StoreResult<T> {
     serde_json::from_str(&text.0).map_err(|error| corrupt(column, error))
 }

@@ -1,4 +1,4 @@
-//! Bringing a database to the present schema.
+//! Migrates a database to the current schema.
 
 use diesel::{migration::MigrationSource, pg::Pg, prelude::*, sql_types::Bool, sqlite::SqliteConnection};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection};
@@ -16,12 +16,12 @@ fn failed(error: Failure) -> StoreError {
     StoreError::Database(error)
 }
 
-/// Applies what is missing; the names of what was applied.
+/// Applies pending migrations and returns their names.
 pub(crate) fn sqlite(conn: &mut SqliteConnection) -> StoreResult<Vec<String>> {
     if !conn.has_pending_migration(SQLITE).map_err(failed)? {
         return Ok(Vec::new());
     }
-    // Others may open the same new file at the same moment: one at a time, and the next finds nothing to do.
+    // Other processes may open the same new file at the same time. The second waits and finds nothing to do.
     conn.immediate_transaction(|conn| {
         let applied = conn.run_pending_migrations(SQLITE)?;
         Ok(applied.iter().map(ToString::to_string).collect())
@@ -29,14 +29,15 @@ pub(crate) fn sqlite(conn: &mut SqliteConnection) -> StoreResult<Vec<String>> {
     .map_err(failed)
 }
 
-/// Whether something is missing.
+/// Returns whether migrations are pending.
 pub(crate) fn sqlite_is_behind(conn: &mut SqliteConnection) -> StoreResult<bool> {
     conn.has_pending_migration(SQLITE).map_err(failed)
 }
 
-/// Applies what is missing; the names of what was applied. Must be called on a multi-threaded runtime.
+/// Applies pending migrations and returns their names. Must be called on a multi-threaded runtime.
 pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<String>> {
-    // A migration takes the time it takes. The lock is held until the connection ends, so that of two machines one waits and finds nothing to do.
+    // Migrations may take long. The advisory lock is held until the connection closes: a second server waits and then
+    // finds nothing to do.
     conn.batch_execute(
         "SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(7061746568)",
     )
@@ -50,14 +51,14 @@ pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<Str
 }
 
 diesel::table! {
-    /// What was applied, as Diesel keeps it.
+    /// The applied migrations, in Diesel's table.
     __diesel_schema_migrations (version) {
         version -> Text,
     }
 }
 
-/// Whether something is missing. Nothing is made for it, as Diesel's own look would: servers may run as a role that
-/// makes no tables.
+/// Returns whether migrations are pending. Unlike Diesel's own check, it creates no table, because servers may run
+/// under a role that cannot create tables.
 pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> StoreResult<bool> {
     use __diesel_schema_migrations as applied;
     let exists = diesel::dsl::sql::<Bool>("to_regclass('__diesel_schema_migrations') IS NOT NULL");
@@ -74,7 +75,7 @@ pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> StoreResu
     if known.iter().any(|known| !applied.contains(&known.name().version().to_string())) {
         return Ok(true);
     }
-    // A role that has to do with the audit log alone does not see people.
+    // A role that only manages the audit log cannot read users.
     let may_look = diesel::dsl::sql::<Bool>("has_table_privilege('users', 'SELECT')");
     if !diesel_async::RunQueryDsl::get_result(diesel::select(may_look), &mut conn)
         .await

@@ -6,11 +6,12 @@ use diesel::{
     query_builder::{AstPass, Query, QueryFragment, QueryId},
 };
 
-/// A statement that is prepared once on each connection, and found again by its text.
+/// Caches a prepared statement by its text on each connection.
 ///
-/// Diesel has every UPDATE and every upsert prepared anew, as each could name other columns: on PostgreSQL that is one
-/// more round trip, a parse and a plan for every change. Ours name the same few columns each time, and what
-/// is written as SQL is one of few texts.
+/// Diesel prepares every UPDATE and upsert again, because each could name different columns. On PostgreSQL this costs
+/// a
+/// round trip, a parse and a plan for every change. Our statements always name the same columns, and raw SQL has few
+/// distinct texts.
 pub(crate) struct Prepared<Q>(pub(crate) Q);
 
 impl<DB: Backend, Q: QueryFragment<DB>> QueryFragment<DB> for Prepared<Q> {

@@ -1,4 +1,4 @@
-//! SCIM tokens inside a service of your own: bring a store; mint, look up what a client presents, revoke.
+//! SCIM tokens inside your own service: provide a store, then mint, look up and revoke tokens.
 //!
 //! `cargo run -p tokens --example embed`
 
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, StoreResult, SystemEnv, TenantId, Timestamp};
 use tokens::{NewScimToken, RawToken, ScimToken, ScimTokenId, ScimTokenStore};
 
-/// One tenant's tokens in a map.
+/// Stores one tenant's tokens in a map.
 #[derive(Default)]
 struct Tokens(BTreeMap<ScimTokenId, ScimToken>);
 
@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (token, raw) = tokens::mint(&ctx, &mut store, new).await?;
     println!("{} is shown once: {}", token.id, raw.expose());
 
-    // What a client presents is read before anything is looked up, and looked up by its hash.
+    // Parse the token first, then look it up by its hash.
     let presented = RawToken::parse(raw.expose())?;
     assert_eq!(presented.tenant(), &ctx.tenant);
     assert!(store.0.values().any(|kept| kept.hash == presented.hash()));

@@ -1,4 +1,4 @@
-//! Why a token is not issued, not revoked or not read.
+//! The reasons for refusing to issue, revoke or parse a token.
 
 use kernel::StoreError;
 
@@ -8,13 +8,13 @@ use crate::{
     scim::NAME_MAX,
 };
 
-/// Why a SCIM token was not issued or revoked.
+/// The reason why a SCIM token was not issued or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum ScimTokenError {
-    /// The name is empty, too long or has control characters.
+    /// The name is empty, too long or contains control characters.
     #[error("name: write 1 to {NAME_MAX} printable characters")]
     Name,
-    /// No token of this id, or it is revoked already.
+    /// The token does not exist or has been revoked.
     #[error("no such token")]
     NotFound,
     /// The database failed.
@@ -22,30 +22,30 @@ pub enum ScimTokenError {
     Store(#[from] StoreError),
 }
 
-/// Why a personal access token was not issued or revoked.
+/// The reason why a personal access token was not issued or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum PatError {
-    /// The name is empty, too long or has control characters.
+    /// The name is empty, too long or contains control characters.
     #[error("name: write 1 to {NAME_MAX} printable characters")]
     Name,
-    /// None, or one twice.
+    /// The list is empty, or names a scope twice.
     #[error(
         "scopes: name at least one of read:profile, write:profile, read:hcm, write:hcm, admin:tenant, each once"
     )]
     Scopes,
-    /// Too short or too long.
+    /// The lifetime is out of range.
     #[error("expiresInDays: write a number from 1 to {MAX_DAYS}")]
     Days,
-    /// The tenant allows fewer days.
+    /// The tenant's policy requires a shorter lifetime.
     #[error("expiresInDays: the sign-in policy of this tenant allows at most {0} days")]
     DaysAllowed(i64),
-    /// The tenant does not allow a scope.
+    /// The tenant's policy does not allow this scope.
     #[error("scopes: the sign-in policy of this tenant does not allow {0}; leave it out")]
     ScopeNotAllowed(Scope),
-    /// The person has too many.
+    /// The user has the maximum number of live tokens.
     #[error("there are {MAX_TOKENS} tokens in force; revoke one first")]
     TooMany,
-    /// No token of this id is the person's.
+    /// The user has no token with this id.
     #[error("no such token")]
     NotFound,
     /// The database failed.
@@ -53,13 +53,13 @@ pub enum PatError {
     Store(#[from] StoreError),
 }
 
-/// The text is not a token of ours: unknown prefix, wrong length, alphabet or checksum.
+/// The text is not a Gatehouse token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// No known prefix, wrong length or a character outside the alphabet.
+    /// The prefix is unknown, the length is wrong, or a character is outside the alphabet.
     #[error("not of the form scim_… or pat_… with {} characters after it", TENANT_LEN + SECRET_LEN + CHECKSUM_LEN)]
     Shape,
-    /// The last seven characters do not fit the rest: a typing or copying error.
+    /// The checksum (the last seven characters) does not match: the token was mistyped or truncated.
     #[error("the checksum does not fit: was it copied whole?")]
     Checksum,
 }

@@ -1,10 +1,10 @@
-//! Bearer tokens for machines, `scim_…` of identity providers and `pat_…` of people's programs: how they
-//! look, how they are kept, and the rules to mint and revoke them. Tickets (`tkt_…`) and links (`lnk_…`) of
-//! a sign-in look the same.
+//! Bearer tokens: their format, their storage, and the rules to mint and revoke them. Identity providers use SCIM
+//! tokens (`scim_…`), users' programs personal access tokens (`pat_…`). The tickets (`tkt_…`) and links (`lnk_…`) of
+//! a sign-in have the same format.
 //!
-//! A raw token is shown once. It carries its tenant's key, so that it is found without a global
-//! index; 160 random bits; and a CRC-32, so that scanners recognise a leaked one and a typing error
-//! costs no query. Only its SHA-256 is stored: with 160 random bits a slow hash buys nothing.
+//! A raw token is shown once. It contains its tenant's key, so that no global index is needed, 160 random bits, and a
+//! CRC-32, so that scanners recognise a leaked token and a typing error costs no query. Storage has only its SHA-256:
+//! with 160 random bits, a slow hash adds nothing.
 //!
 //! ```
 //! use kernel::{Id, ManualEnv, Tenant};

@@ -1,4 +1,4 @@
-//! Personal access tokens that are gone with the process, for tests and examples.
+//! In-memory storage of personal access tokens for tests and examples.
 
 use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
@@ -8,7 +8,7 @@ use crate::{
     store::PatStore,
 };
 
-/// The personal access tokens of one tenant, in memory.
+/// The personal access tokens of one tenant in memory.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPats(Vec<Pat>);
 

@@ -1,4 +1,4 @@
-//! Personal access tokens: a person's programs act as that person, as far as the token's scopes go.
+//! Personal access tokens: a user's programs act as that user within the token's scopes.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{NAME_MAX, PatError, PatStore, RawToken, TokenHash, TokenKind};
 
-/// Marks ids of personal access tokens.
+/// The kind of [`PatId`].
 #[derive(Debug, Clone, Copy)]
 pub enum PatKind {}
 impl Kind for PatKind {
@@ -16,37 +16,37 @@ impl Kind for PatKind {
 /// `ptk_…`
 pub type PatId = Id<PatKind>;
 
-/// Days that a token may live at most, where an end is asked for.
+/// Maximum lifetime of a token in days, if it expires.
 pub const MAX_DAYS: i64 = 366;
-/// Tokens in force that one person may have.
+/// Maximum number of live tokens per user.
 pub const MAX_TOKENS: usize = 50;
 
-/// What a token may be used for.
+/// A permission of a personal access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scope {
-    /// One's own profile, reading.
+    /// Read the user's own profile.
     #[serde(rename = "read:profile")]
     ReadProfile,
-    /// One's own profile, changing.
+    /// Change the user's own profile.
     #[serde(rename = "write:profile")]
     WriteProfile,
-    /// The people of the tenant, reading.
+    /// Read the tenant's users.
     #[serde(rename = "read:hcm")]
     ReadHcm,
-    /// The people of the tenant, changing, as far as the person's role goes.
+    /// Change the tenant's users, as far as the user's role permits.
     #[serde(rename = "write:hcm")]
     WriteHcm,
-    /// The tenant's settings, for administrators.
+    /// Access the tenant's settings as an administrator.
     #[serde(rename = "admin:tenant")]
     AdminTenant,
 }
 
 impl Scope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Self; 5] =
         [Self::ReadProfile, Self::WriteProfile, Self::ReadHcm, Self::WriteHcm, Self::AdminTenant];
 
-    /// As written in the API and stored.
+    /// Returns the name in the API and in storage.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ReadProfile => "read:profile",
@@ -59,7 +59,7 @@ impl Scope {
 }
 
 impl Scope {
-    /// Whether it changes something in its person's name.
+    /// Whether the scope permits changes on behalf of the user. `admin:tenant` is checked separately.
     pub fn writes(self) -> bool {
         matches!(self, Self::WriteProfile | Self::WriteHcm)
     }
@@ -88,17 +88,17 @@ impl FromStr for Scope {
 pub struct Pat {
     /// `ptk_…`
     pub id: PatId,
-    /// Who it acts as.
+    /// The user that the token acts as.
     pub user: UserId,
-    /// What the person calls it.
+    /// The name the user has given it.
     pub name: String,
-    /// What it may be used for, each once.
+    /// The permitted scopes, without duplicates.
     pub scopes: Vec<Scope>,
     /// SHA-256 of the raw token.
     pub hash: TokenHash,
     /// When it was minted.
     pub created_at: Timestamp,
-    /// When it ends by itself.
+    /// When it expires, if it does.
     pub expires_at: Option<Timestamp>,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
@@ -108,10 +108,10 @@ pub struct Pat {
     pub last_used_ip: Option<IpAddr>,
 }
 
-/// What a tenant allows of its people's tokens, old ones too.
+/// A tenant's limits for personal access tokens. They also apply to existing tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Days that a token is valid at most; `None`: as many as its person chooses.
+    /// Maximum lifetime of a token in days; `None`: no limit.
     pub max_days: Option<i64>,
     /// The scopes that tokens may use.
     pub allowed: Vec<Scope>,
@@ -126,8 +126,8 @@ impl Default for Limits {
 const DAY: i64 = 24 * 60 * 60_000;
 
 impl Pat {
-    /// The token as far as its tenant allows it today: without the scopes that are not allowed, ending when a token of its
-    /// age ends at the latest.
+    /// Applies the tenant's current limits: removes scopes that are not allowed, and shortens the lifetime to the
+    /// maximum.
     #[must_use]
     pub fn within(mut self, limits: &Limits) -> Self {
         self.scopes.retain(|scope| limits.allowed.contains(scope));
@@ -138,25 +138,25 @@ impl Pat {
         self
     }
 
-    /// Whether it is neither revoked nor past its end.
+    /// Whether the token is neither revoked nor expired.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 }
 
-/// What the person chooses.
+/// The user's choices for a new token.
 #[derive(Debug, Clone)]
 pub struct NewPat {
     /// 1 to [`NAME_MAX`] characters.
     pub name: String,
     /// At least one.
     pub scopes: Vec<Scope>,
-    /// Days until its end, 1 to [`MAX_DAYS`]; `None`: it has none.
+    /// Lifetime in days, 1 to [`MAX_DAYS`]; `None`: unlimited.
     pub expires_in_days: Option<i64>,
 }
 
 impl NewPat {
-    /// Checks what the person chose.
+    /// Checks the choices on their own.
     pub fn check(&self) -> Result<(), PatError> {
         let length = self.name.trim().chars().count();
         if length == 0 || length > NAME_MAX || self.name.trim().chars().any(char::is_control) {
@@ -176,7 +176,7 @@ impl NewPat {
 }
 
 impl NewPat {
-    /// Checks what the person chose against what the tenant allows. Without a choice the token ends when it has to.
+    /// Checks the choices against the tenant's limits. A token without a lifetime gets the maximum.
     pub fn within(mut self, limits: &Limits) -> Result<Self, PatError> {
         if let Some(scope) = self.scopes.iter().find(|scope| !limits.allowed.contains(scope)) {
             return Err(PatError::ScopeNotAllowed(*scope));
@@ -191,7 +191,7 @@ impl NewPat {
     }
 }
 
-/// Mints a token for a person; the raw text is in the answer and nowhere else.
+/// Mints a token for a user. The raw text exists only in the returned value.
 pub async fn mint(
     ctx: &Ctx,
     store: &mut dyn PatStore,
@@ -220,7 +220,7 @@ pub async fn mint(
     Ok((token, raw))
 }
 
-/// Revokes a person's token: the next request that presents it is refused.
+/// Revokes a user's token. The next request with it is refused.
 pub async fn revoke(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId, id: &PatId) -> Result<(), PatError> {
     match store.pat(id).await? {
         Some(token) if token.user == *user && store.revoke_pat(id, ctx.now).await? => Ok(()),
@@ -228,7 +228,7 @@ pub async fn revoke(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId, id: &Pat
     }
 }
 
-/// Revokes all tokens of a person that are in force: their ids.
+/// Revokes all live tokens of a user and returns their ids.
 pub async fn revoke_all(ctx: &Ctx, store: &mut dyn PatStore, user: &UserId) -> StoreResult<Vec<PatId>> {
     let mut revoked = Vec::new();
     for token in store.pats_of(user).await? {
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn choices_are_checked() {
+    fn invalid_choices_are_refused() {
         let new = |name: &str, scopes: &[Scope], days| NewPat {
             name: name.into(),
             scopes: scopes.to_vec(),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn tenants_limits_hold_for_new_and_old_tokens() {
+    fn tenant_limits_apply_to_new_and_existing_tokens() {
         let env = kernel::ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let limits = Limits { max_days: Some(30), allowed: vec![Scope::ReadProfile, Scope::ReadHcm] };
         let new = |scopes: &[Scope], days| {

@@ -1,4 +1,4 @@
-//! The text of a token: `scim_`, `pat_` … + tenant key (26) + secret (32) + checksum (7).
+//! The text of a token: prefix (`scim_`, `pat_`, …), tenant key (26), secret (32) and checksum (7).
 
 use crate::Malformed;
 use std::fmt;
@@ -11,21 +11,21 @@ const SECRET_BYTES: usize = 20;
 pub(crate) const SECRET_LEN: usize = 32;
 pub(crate) const CHECKSUM_LEN: usize = 7;
 
-/// What a token is for.
+/// The purpose of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// An identity provider provisions with it: `scim_…`.
+    /// A SCIM token of an identity provider: `scim_…`.
     Scim,
-    /// A person's programs act as that person with it: `pat_…`.
+    /// A personal access token, with which programs act as a user: `pat_…`.
     Pat,
-    /// A sign-in goes on with it to its next step: `tkt_…`.
+    /// The ticket of a sign-in between two steps: `tkt_…`.
     Ticket,
-    /// An invitation or a reset is redeemed with it: `lnk_…`.
+    /// An invitation or reset link: `lnk_…`.
     Link,
 }
 
 impl TokenKind {
-    /// The letters before the underscore.
+    /// Returns the letters before the underscore.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Scim => "scim",
@@ -40,24 +40,24 @@ impl TokenKind {
     }
 }
 
-/// A token in the clear. It cannot be printed; [`RawToken::expose`] is the way out.
+/// A token in plain text. It cannot be printed; only [`RawToken::expose`] returns the text.
 pub struct RawToken {
     text: Secret<String>,
     kind: TokenKind,
     tenant: TenantId,
 }
 
-/// SHA-256 of a token's whole text: what is stored and looked up.
+/// SHA-256 of a token's whole text. Tokens are stored and found by it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
-    /// The 32 bytes.
+    /// Returns the 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// From stored bytes; `None` unless there are 32.
+    /// Reads a stored hash; `None` unless it has 32 bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
@@ -70,7 +70,7 @@ impl fmt::Debug for TokenHash {
 }
 
 impl RawToken {
-    /// A new token of `tenant` with 160 random bits from `env`.
+    /// Mints a token of `tenant` with 160 random bits from `env`.
     pub fn mint(env: &dyn Env, kind: TokenKind, tenant: &TenantId) -> Self {
         let mut secret = [0_u8; SECRET_BYTES];
         env.fill(&mut secret);
@@ -80,7 +80,7 @@ impl RawToken {
         Self { text: Secret::new(text), kind, tenant: tenant.clone() }
     }
 
-    /// Reads what a client presented. Says nothing about whether the token was ever minted.
+    /// Parses the text that a client presents. Does not check that the token was ever minted.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
         let (prefix, rest) = text.split_once('_').ok_or(Malformed::Shape)?;
         let kind = TokenKind::of_prefix(prefix).ok_or(Malformed::Shape)?;
@@ -97,27 +97,27 @@ impl RawToken {
         Ok(Self { text: Secret::new(text.to_owned()), kind, tenant })
     }
 
-    /// The raw text, to be shown once.
+    /// Returns the plain text, to be shown once.
     pub fn expose(&self) -> &str {
         self.text.expose()
     }
 
-    /// What the token is for.
+    /// Returns the purpose of the token.
     pub fn kind(&self) -> TokenKind {
         self.kind
     }
 
-    /// The tenant that it says it belongs to; true only if its hash is stored there.
+    /// Returns the tenant that the token claims. It is confirmed only if that tenant has stored the hash.
     pub fn tenant(&self) -> &TenantId {
         &self.tenant
     }
 
-    /// The same, if it is of this kind.
+    /// Returns the claimed tenant if the token is of this kind.
     pub fn of_kind(self, kind: TokenKind) -> Option<Self> {
         (self.kind == kind).then_some(self)
     }
 
-    /// What is stored in its place.
+    /// Returns the hash to store.
     pub fn hash(&self) -> TokenHash {
         let digest = digest::digest(&digest::SHA256, self.text.expose().as_bytes());
         let mut bytes = [0_u8; 32];
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn every_changed_character_is_noticed() {
+    fn any_changed_character_is_detected() {
         let (_, token) = sample();
         let text = token.expose();
         for at in 0..text.len() {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_texts_are_malformed() {
+    fn malformed_texts_are_refused() {
         let (_, token) = sample();
         let longer = format!("{}a", token.expose());
         let upper = token.expose().to_ascii_uppercase();

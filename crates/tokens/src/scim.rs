@@ -8,7 +8,7 @@ use kernel::{Ctx, Id, Kind, Timestamp};
 
 use crate::{RawToken, TokenHash, TokenKind};
 
-/// Marks ids of SCIM tokens.
+/// The kind of SCIM token ids.
 #[derive(Debug, Clone, Copy)]
 pub enum ScimTokenKind {}
 impl Kind for ScimTokenKind {
@@ -17,7 +17,7 @@ impl Kind for ScimTokenKind {
 /// `sct_…`
 pub type ScimTokenId = Id<ScimTokenKind>;
 
-/// Characters that a token's name may have at most.
+/// Maximum number of characters of a token's name.
 pub const NAME_MAX: usize = 100;
 
 /// A stored SCIM token.
@@ -25,7 +25,7 @@ pub const NAME_MAX: usize = 100;
 pub struct ScimToken {
     /// Its id, which is also the actor's id in the audit log.
     pub id: ScimTokenId,
-    /// What the administrator calls it.
+    /// The name the administrator has given it.
     pub name: String,
     /// SHA-256 of the raw token.
     pub hash: TokenHash,
@@ -41,7 +41,7 @@ pub struct ScimToken {
     pub last_used_ip: Option<IpAddr>,
 }
 
-/// What the one who mints a token chooses.
+/// The choices for a new SCIM token.
 #[derive(Debug, Clone)]
 pub struct NewScimToken {
     /// 1 to [`NAME_MAX`] characters.
@@ -50,7 +50,7 @@ pub struct NewScimToken {
     pub create_conflict: bool,
 }
 
-/// Mints a token for the tenant of `ctx`; the raw text is in the answer and nowhere else.
+/// Mints a token for the tenant of `ctx`. The raw text exists only in the returned value.
 pub async fn mint(
     ctx: &Ctx,
     store: &mut dyn ScimTokenStore,
@@ -76,7 +76,7 @@ pub async fn mint(
     Ok((token, raw))
 }
 
-/// Revokes a token: the next request that presents it is refused.
+/// Revokes a token. The next request with it is refused.
 pub async fn revoke(
     ctx: &Ctx,
     store: &mut dyn ScimTokenStore,

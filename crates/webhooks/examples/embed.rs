@@ -1,5 +1,5 @@
-//! Webhooks inside a service of your own: a subscription, a queue in memory, deliveries to a receiver on this machine that
-//! verifies them, and a secret that is replaced. No database, no web framework.
+//! Sends webhooks from your own service: a subscription, an in-memory queue, a local receiver that verifies
+//! deliveries, and a secret rotation. No database, no web framework.
 //!
 //! `cargo run -p webhooks --example embed`
 
@@ -21,14 +21,14 @@ use webhooks::{
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// What a receiver has to know, and what it has accepted.
+/// The receiver's secrets and the ids of accepted events.
 #[derive(Default)]
 struct Receiver {
     secrets: Mutex<Vec<String>>,
     accepted: Mutex<Vec<String>>,
 }
 
-/// Who looks on does nothing here.
+/// An observer that ignores everything.
 struct Nobody;
 impl DispatchObserver for Nobody {}
 
@@ -39,7 +39,7 @@ async fn main() -> Result<()> {
     let receiver = Arc::new(Receiver::default());
     let address = receive(Arc::clone(&receiver), Arc::clone(&env))?;
 
-    // This machine is no public address: that it may be talked to has to be said.
+    // Loopback addresses are not public, so allow them explicitly.
     let guard = AddressGuard::new(vec!["127.0.0.0/8".parse()?], true);
     let keys = Arc::new(SecretKeys::new(&MasterKeys::new(vec![("2026".into(), Secret::new(vec![7; 32]))])?));
     let (queue, news) = (MemoryQueue::default(), Wakeups::default());
@@ -99,12 +99,12 @@ async fn main() -> Result<()> {
     publish("evt_2", "ACCOUNT_USER_CREATED")?;
     accepted(&receiver, 1).await;
 
-    // The receiver knows the old secret alone, and goes on.
+    // The receiver still has only the old secret, which keeps working.
     let (_, next) = webhooks::rotate(&ctx(), &mut store, &keys, &made.id, 24).await?;
     news.notify(Key { tenant: tenant.clone(), subscription: made.id.clone() }, true);
     publish("evt_3", "ACCOUNT_INVOICE_PAID")?;
     accepted(&receiver, 2).await;
-    // Then the new one alone, and the rotation is completed.
+    // The receiver switches to the new secret, so the rotation can be completed.
     *receiver.secrets.lock().unwrap_or_else(PoisonError::into_inner) = vec![next.text().to_owned()];
     webhooks::complete_rotation(&ctx(), &mut store, &made.id).await?;
     news.notify(Key { tenant: tenant.clone(), subscription: made.id.clone() }, true);
@@ -122,7 +122,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// What the receiver has accepted, once it is so many.
+/// Waits until the receiver has accepted `count` events, and returns them.
 async fn accepted(receiver: &Receiver, count: usize) -> Vec<String> {
     loop {
         let accepted = receiver.accepted.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -133,7 +133,7 @@ async fn accepted(receiver: &Receiver, count: usize) -> Vec<String> {
     }
 }
 
-/// A receiver in a thread of its own.
+/// Starts a receiver in its own thread.
 fn receive(receiver: Arc<Receiver>, env: Arc<dyn Env>) -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;

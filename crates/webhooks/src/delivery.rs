@@ -1,4 +1,4 @@
-//! What is sent, and what came of it.
+//! Deliveries, their attempts and outcomes.
 
 use bytes::Bytes;
 use kernel::{Id, Kind, Timestamp};
@@ -20,26 +20,26 @@ pub enum EventIdKind {}
 impl Kind for EventIdKind {
     const PREFIX: &'static str = "evt";
 }
-/// `evt_…` of an event that is in no ledger; one that is has its entry's key.
+/// `evt_…` of an event outside the audit log; an audit event uses the key of its entry.
 pub type EventId = Id<EventIdKind>;
 
-/// The event type of a test.
+/// The event type of test deliveries.
 pub const TEST: &str = "service.webhook.test";
 
-/// Who did what the event is about.
+/// The actor who caused the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PayloadActor<'p> {
-    /// The user's, token's or provider's id.
+    /// The id of the user, token or provider.
     pub id: &'p str,
     /// `USER`, `SCIM`, `SYSTEM` or `SAML`.
     #[serde(rename = "type")]
     pub kind: &'p str,
 }
 
-/// What the event is about.
+/// The resource that the event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PayloadResource<'p> {
-    /// Such as `user`.
+    /// The kind, such as `user`.
     #[serde(rename = "type")]
     pub kind: &'p str,
     /// Id of the resource.
@@ -50,32 +50,32 @@ pub struct PayloadResource<'p> {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payload<'p> {
-    /// `evt_…`, the same in every attempt and for every subscription.
+    /// `evt_…`, the same in every attempt and for all subscriptions.
     pub id: &'p str,
     /// The audit code.
     #[serde(rename = "type")]
     pub kind: &'p str,
     /// When it happened.
     pub created_at: Timestamp,
-    /// Whose it is.
+    /// The id of the tenant.
     pub tenant_id: &'p str,
-    /// By whom; nobody's doing has none.
+    /// The actor; `None` if the event has none.
     pub actor: Option<PayloadActor<'p>>,
     /// Resource that the event is about.
     pub resource: PayloadResource<'p>,
-    /// The rest, by the type's schema in the catalog.
+    /// The event's data, as described by the catalog's schema for the type.
     pub data: &'p RawValue,
 }
 
 impl Payload<'_> {
-    /// As it is sent.
+    /// Renders the payload as JSON.
     pub fn render(&self) -> Bytes {
-        // Strings, a time and JSON that was read: it always has a JSON form.
+        // Strings, a timestamp and valid JSON always serialize.
         serde_json::to_vec(self).unwrap_or_default().into()
     }
 }
 
-/// One attempt that is due.
+/// An attempt that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     /// `dlv_…`
@@ -86,29 +86,29 @@ pub struct Attempt {
     pub event_type: String,
     /// Number of the attempt, from 1.
     pub number: u32,
-    /// Whether it is the first, or was asked for, rather than due by the schedule.
+    /// Whether it is a first attempt or a manual redelivery, not a scheduled retry.
     pub is_fresh: bool,
-    /// The payload; `None` where the event is not kept any more.
+    /// The payload; `None` if the event is no longer stored.
     pub body: Option<Bytes>,
 }
 
-/// Why an attempt had no answer.
+/// The reason an attempt got no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptError {
-    /// No whole answer within 15 s.
+    /// No complete response within 15 s.
     Timeout,
-    /// Nobody listens, or does not speak HTTP.
+    /// The receiver is unreachable or does not speak HTTP.
     Connect,
-    /// The certificate is not to be trusted, or TLS failed.
+    /// TLS failed, or the certificate is not trusted.
     Tls,
-    /// The address is not one that we talk to.
+    /// The address guard blocks the address.
     Blocked,
-    /// The event is not kept any more.
+    /// The event is no longer stored.
     EventDropped,
 }
 
 impl AttemptError {
-    /// As it is written.
+    /// Returns the code used in the API and in storage.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Timeout => "TIMEOUT",
@@ -120,52 +120,52 @@ impl AttemptError {
     }
 }
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The status of the answer.
+    /// The status code of the response.
     pub status: Option<u16>,
-    /// Why there was none.
+    /// The reason there was no response.
     pub error: Option<AttemptError>,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: i64,
-    /// The beginning of the answer's body: 4 KiB at most.
+    /// The first 4 KiB of the response body.
     pub body: Vec<u8>,
-    /// The header `Retry-After`.
+    /// The `Retry-After` header.
     pub retry_after: Option<String>,
 }
 
 impl Outcome {
-    /// An attempt without an answer.
+    /// Creates the outcome of an attempt without a response.
     pub fn failed(error: AttemptError, duration_ms: i64) -> Self {
         Self { status: None, error: Some(error), duration_ms, body: Vec::new(), retry_after: None }
     }
 
-    /// Whether the receiver has it: any 2xx.
+    /// Returns whether the receiver accepted the delivery (2xx).
     pub fn is_success(&self) -> bool {
         self.status.is_some_and(|status| (200..300).contains(&status))
     }
 
-    /// Whether the receiver wants no more: 410.
+    /// Returns whether the receiver wants no more deliveries (410).
     pub fn is_gone(&self) -> bool {
         self.status == Some(410)
     }
 }
 
-/// What is to be kept of an attempt.
+/// The record of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The attempt.
     pub attempt: Attempt,
-    /// What it came to.
+    /// Its outcome.
     pub outcome: Outcome,
     /// When it was sent.
     pub attempted_at: Timestamp,
-    /// The attempt that follows.
+    /// The retry to schedule, if any.
     pub next: Option<NextAttempt>,
 }
 
-/// An attempt by the schedule.
+/// A scheduled retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextAttempt {
     /// `dlv_…`

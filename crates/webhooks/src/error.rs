@@ -1,4 +1,4 @@
-//! Why a subscription stays as it is, and why a secret cannot be derived.
+//! Errors of changing subscriptions and of deriving secrets.
 
 use crate::MAX_FILTERS;
 use crate::MAX_NAME;
@@ -8,45 +8,45 @@ use crate::ParseEventFilterError;
 use crate::client::UrlError;
 use kernel::StoreError;
 
-/// Why a subscription cannot be made or changed so.
+/// The reason a subscription cannot be created or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The name is empty, too long or not printable.
     #[error("name: write 1 to {MAX_NAME} printable characters, no space at either end")]
     Name,
-    /// The URL cannot be delivered to.
+    /// The URL is invalid.
     #[error("url: {0}")]
     Url(#[from] UrlError),
-    /// The URL is of an address that is not public.
+    /// The URL's address is not public.
     #[error("url: deliveries go to public addresses only")]
     NotPublic,
     /// A filter is malformed.
     #[error("eventFilters[{index}]: {problem}")]
     Filter {
-        /// Which one, from 0.
+        /// The filter's index, from 0.
         index: usize,
-        /// What to write.
+        /// The correction to make.
         problem: ParseEventFilterError,
     },
     /// There are too many filters.
     #[error("eventFilters: {MAX_FILTERS} at most")]
     Filters,
-    /// The overlap is too long.
+    /// The overlap of a rotation is too long.
     #[error("overlapHours: write a number from 0 to {MAX_OVERLAP_HOURS}")]
     Overlap,
-    /// The tenant has as many as it may.
+    /// The tenant has the maximum number of subscriptions.
     #[error("a tenant has {MAX_SUBSCRIPTIONS} subscriptions at most; remove one first")]
     TooMany,
-    /// The tenant has none of this id.
+    /// The tenant has no subscription with this id.
     #[error("there is no subscription of this id")]
     NotFound,
-    /// Two secrets sign already.
+    /// A secret rotation is already in progress.
     #[error("a rotation is under way: complete it first, or rotate with overlapHours 0")]
     RotationUnderWay,
-    /// One secret signs already.
+    /// No secret rotation is in progress.
     #[error("no rotation is under way")]
     NoRotation,
-    /// No secret can be derived.
+    /// The secret cannot be derived.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The database failed.
@@ -54,13 +54,13 @@ pub enum Error {
     Store(#[from] StoreError),
 }
 
-/// Why a secret cannot be derived. Nothing is signed then: a signature by another secret is worse than none.
+/// The reason a secret cannot be derived. Nothing is signed then; a signature with a wrong secret would be worse.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// The master key is not in the ring.
+    /// The master key is not configured.
     #[error("the master key {0} is not there")]
     Missing(String),
-    /// What came of it is not what was shown.
+    /// The derived secret differs from the one that was shown.
     #[error("the master key {0} is another one than the secret was derived from")]
     Wrong(String),
 }

@@ -1,14 +1,14 @@
-//! Which events a subscription is told of.
+//! Filters for event types.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Characters of one at most.
+/// Maximum length of a filter, in characters.
 const LONGEST: usize = 128;
 
-/// A pattern for event types: `A-Z`, `a-z`, `0-9`, `_` and `.` stand for themselves, `*` for any characters or none.
-/// Case matters, and the whole type has to match.
+/// A pattern for event types: `*` matches any characters or none; `A-Z`, `a-z`, `0-9`, `_` and `.` match themselves.
+/// Matching is case-sensitive and covers the whole type.
 ///
 /// ```
 /// let steps: webhooks::EventFilter = "ACCOUNT_STEPUP_*".parse()?;
@@ -18,27 +18,28 @@ const LONGEST: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventFilter(String);
 
-/// Not a pattern.
+/// The text is not a valid pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("write 1 to 128 of A-Z, a-z, 0-9, _, . and *")]
 pub struct ParseEventFilterError;
 
 impl EventFilter {
-    /// The one that everything matches.
+    /// Returns the filter that matches every event.
     pub fn all() -> Self {
         Self("*".into())
     }
 
-    /// As it was written.
+    /// Returns the pattern.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether an event of this type is meant. Takes time by the product of both lengths at most.
+    /// Returns whether the filter matches this event type. The time is at most proportional to the product of both
+    /// lengths.
     pub fn matches(&self, event_type: &str) -> bool {
         let (pattern, text) = (self.0.as_bytes(), event_type.as_bytes());
         let (mut at, mut of) = (0, 0);
-        // Where the last star stands, and how far what it stands for goes.
+        // The last star's position, and the end of the text it matches so far.
         let mut star: Option<(usize, usize)> = None;
         while let Some(byte) = text.get(at) {
             match pattern.get(of) {
@@ -95,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition: a star takes nothing, or one character and goes on.
+    /// The reference implementation: a star matches nothing, or one character and more.
     fn means(pattern: &[u8], text: &[u8]) -> bool {
         match (pattern.split_first(), text.split_first()) {
             (None, None) => true,
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn invalid_patterns_are_refused() {
         for text in ["", "A-B", "a b", "ä", "A?", "[A]", "A,B", &"A".repeat(129)] {
             assert!(text.parse::<EventFilter>().is_err(), "{text}");
         }
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_take_no_time() {
+    fn many_stars_do_not_cause_backtracking() {
         let filter: EventFilter = "*A".repeat(64).parse().unwrap();
         let text = format!("{}B", "A".repeat(100_000));
         assert!(!filter.matches(&text), "by backtracking this would not end");

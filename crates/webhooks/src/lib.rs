@@ -1,14 +1,14 @@
-//! Signed webhooks: who is told what, and deliveries that lose nothing and wait for nobody.
+//! Signed webhooks with fair, at-least-once delivery.
 //!
-//! For receivers there is [`verify`], which needs nothing of a server: take the crate without its default features.
+//! Receivers need only [`verify`]: use the crate without its default features.
 //!
-//! For senders, a [`Subscription`] is a URL with [`EventFilter`]s and a secret that is derived, never kept
-//! ([`SecretKeys`]). [`create`], [`change`], [`rotate`] and the others change subscriptions behind [`SubscriptionStore`]. A
-//! [`Dispatcher`] takes what is due from a [`Queue`] and sends it through a [`client::Client`] that talks to public
-//! addresses alone. It holds nothing but a lease while a receiver thinks, writes what came of it in groups, and is fair:
-//! one slow receiver holds up nobody, not even another of the same tenant.
+//! For senders, a [`Subscription`] is a URL with [`EventFilter`]s and a secret that is derived on demand and never
+//! stored ([`SecretKeys`]). [`create`], [`change`], [`rotate`] and related functions change subscriptions in a
+//! [`SubscriptionStore`]. A [`Dispatcher`] takes due deliveries from a [`Queue`] and sends them through a
+//! [`client::Client`] that connects only to public addresses. While waiting for a receiver, it holds only a lease. It
+//! records outcomes in batches, and a slow receiver delays no other subscription, not even of the same tenant.
 //!
-//! `examples/embed.rs` is a program with a queue in memory ([`MemoryQueue`]) that sends to itself.
+//! `examples/embed.rs` sends to itself with an in-memory queue ([`MemoryQueue`]).
 
 #[cfg(feature = "deliver")]
 pub mod client;

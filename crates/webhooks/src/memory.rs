@@ -1,4 +1,4 @@
-//! A queue that is gone with the process: for tests, and for services that can do without one that stays.
+//! An in-memory queue, for tests and for services that need no persistent one.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use crate::{
     store::{Queue, SubscriptionStore},
 };
 
-/// Keeps subscriptions and deliveries in memory. Clones share them.
+/// Stores subscriptions and deliveries in memory. Clones share the data.
 #[derive(Clone, Default)]
 pub struct MemoryQueue(Arc<Mutex<QueueData>>);
 
@@ -30,16 +30,16 @@ struct StoredSubscription {
     failing_since: Option<Timestamp>,
 }
 
-/// An attempt as it is kept.
+/// A stored attempt.
 #[derive(Debug, Clone)]
 pub struct MemoryDelivery {
-    /// What is sent.
+    /// The attempt.
     pub attempt: Attempt,
-    /// When; `None` once it has an outcome.
+    /// When it is due; `None` once it has an outcome.
     pub due_at: Option<Timestamp>,
-    /// What it came to.
+    /// The outcome, once there is one.
     pub outcome: Option<Outcome>,
-    /// When the attempt after it is due.
+    /// When the retry is due.
     pub next_at: Option<Timestamp>,
 }
 
@@ -48,12 +48,13 @@ impl MemoryQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The subscriptions of a tenant.
+    /// Returns the subscription store of a tenant.
     pub fn of(&self, tenant: &TenantId) -> MemorySubscriptions {
         MemorySubscriptions { queue: self.clone(), tenant: tenant.clone() }
     }
 
-    /// Has an event delivered to every subscription of the tenant that wants it: their keys, to tell the dispatcher.
+    /// Queues an event for every subscription of the tenant that wants it. Returns their keys, to notify the
+    /// dispatcher.
     pub fn publish(&self, env: &dyn Env, tenant: &TenantId, event: (&str, &str), body: &Bytes) -> Vec<Key> {
         let (event_id, event_type) = event;
         let mut inner = self.inner();
@@ -75,14 +76,14 @@ impl MemoryQueue {
         keys
     }
 
-    /// All attempts of a subscription, the oldest first.
+    /// Returns all attempts of a subscription, oldest first.
     pub fn deliveries(&self, key: &Key) -> Vec<MemoryDelivery> {
         let inner = self.inner();
         let of_it = inner.deliveries.iter().filter(|((known, _), _)| known == key);
         of_it.map(|(_, delivery)| delivery.clone()).collect()
     }
 
-    /// Since when nothing has succeeded there.
+    /// Returns the start of the current period without a successful delivery.
     pub fn failing_since(&self, key: &Key) -> Option<Timestamp> {
         self.inner().subscriptions.get(key).and_then(|kept| kept.failing_since)
     }
@@ -197,7 +198,7 @@ impl Queue for MemoryQueue {
     }
 }
 
-/// The subscriptions of one tenant.
+/// The subscription store of one tenant.
 pub struct MemorySubscriptions {
     queue: MemoryQueue,
     tenant: TenantId,

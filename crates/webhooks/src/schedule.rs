@@ -1,17 +1,17 @@
-//! When a delivery that failed is tried again.
+//! The retry schedule of failed deliveries.
 
 use kernel::{Env, Timestamp};
 
-/// Milliseconds between the attempts: after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. Then it is final.
+/// Milliseconds between attempts: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. After the last, the delivery has failed.
 pub const STEPS: [i64; 7] = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
 
-/// Without a success for as long, in milliseconds, a subscription is disabled: five days.
+/// Milliseconds without a success after which a subscription is disabled: five days.
 pub const PATIENCE: i64 = 5 * 24 * 3_600_000;
 
-/// When attempt `number` (from 1), which failed at `now`, is followed by the next one; `None`: it was the last.
+/// Returns when attempt `number` (from 1), which failed at `now`, is retried; `None` after the last attempt.
 ///
-/// Each step is up to a fifth shorter or longer, so that what failed together does not come back together. A receiver
-/// that asks for more time (`Retry-After`, in seconds or as an HTTP date) gets it, up to twice the step.
+/// Each delay is randomized by up to a fifth, to spread deliveries that failed together. A receiver may request a
+/// longer delay with `Retry-After` (seconds or an HTTP date), up to twice the step.
 pub fn next_attempt(
     env: &dyn Env,
     number: u32,
@@ -27,7 +27,7 @@ pub fn next_attempt(
     Some(now.plus_millis(usual.max(asked)))
 }
 
-/// Milliseconds that `Retry-After` (RFC 9110 §10.2.3) asks for.
+/// Returns the delay in milliseconds that `Retry-After` (RFC 9110 §10.2.3) requests.
 fn requested_delay(text: &str, now: Timestamp) -> Option<i64> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_spread_by_a_fifth_and_end() {
+    fn retry_delays_are_randomized_by_a_fifth_and_end() {
         let now = at("2026-01-01T00:00:00.000Z");
         let env = ManualEnv::at(now);
         for (number, step) in (1..).zip(STEPS) {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_may_ask_for_time_up_to_twice_the_step() {
+    fn retry_after_is_honored_up_to_twice_the_step() {
         let now = at("2026-01-01T00:00:00.000Z");
         let env = ManualEnv::at(now);
         let wait = |number, text| {

@@ -1,4 +1,4 @@
-//! Signing secrets: derived when they are needed, never kept.
+//! Signing secrets, derived on demand and never stored.
 
 use crate::error::KeyError;
 use data_encoding::{BASE64, HEXLOWER};
@@ -11,16 +11,16 @@ use crate::{
     verify::{PREFIX, key},
 };
 
-/// Bytes of a secret, and of what is kept to derive it anew.
+/// Length of secrets and of their salts, in bytes.
 const LENGTH: usize = 32;
 
-/// The secret of a subscription: `whsec_` and 32 bytes in base64. Shown once, to the one who asked for it.
+/// The signing secret of a subscription: `whsec_` and 32 bytes in base64. Shown once, when it is created.
 #[derive(Clone)]
 pub struct SigningSecret {
     text: Secret<String>,
-    /// Keyed with the whole text.
+    /// The HMAC key of the whole text.
     service: hmac::Key,
-    /// Keyed with the bytes that it stands for.
+    /// The HMAC key of the decoded bytes.
     standard: hmac::Key,
 }
 
@@ -30,30 +30,31 @@ impl SigningSecret {
         Self { service: key(text.as_bytes()), standard: key(bytes), text: Secret::new(text) }
     }
 
-    /// One that was written down; `None` if it is not of this form.
+    /// Parses a secret; `None` if it has another form.
     pub fn read(text: &str) -> Option<Self> {
         let bytes = BASE64.decode(text.strip_prefix(PREFIX)?.as_bytes()).ok()?;
         Some(Self::new(&bytes.try_into().ok()?))
     }
 
-    /// One of nobody's, for whoever listens on their own machine.
+    /// Generates a secret without a subscription, for listening on a local machine.
     pub fn random(env: &dyn Env) -> Self {
         let mut bytes = [0; LENGTH];
         env.fill(&mut bytes);
         Self::new(&bytes)
     }
 
-    /// `whsec_…`
+    /// Returns the text `whsec_…`.
     pub fn text(&self) -> &str {
         self.text.expose()
     }
 
-    /// The value of `X-Service-Signature`: `v1=` and HMAC-SHA256 of `<timestamp>.<body>` in lower-case hexadecimal.
+    /// Returns the value of `X-Service-Signature`: `v1=` and HMAC-SHA256 of `<timestamp>.<body>` in lower-case
+    /// hexadecimal.
     pub fn sign(&self, timestamp: &str, body: &[u8]) -> String {
         format!("v1={}", HEXLOWER.encode(signed(&self.service, &[timestamp.as_bytes()], body).as_ref()))
     }
 
-    /// A value of `webhook-signature`: `v1,` and HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64.
+    /// Returns a value of `webhook-signature`: `v1,` and HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64.
     pub fn sign_standard(&self, id: &str, timestamp: &str, body: &[u8]) -> String {
         let tag = signed(&self.standard, &[id.as_bytes(), timestamp.as_bytes()], body);
         format!("v1,{}", BASE64.encode(tag.as_ref()))
@@ -80,11 +81,11 @@ fn sha256(bytes: &[u8]) -> [u8; LENGTH] {
     hash
 }
 
-/// What is kept of a secret: enough to derive it with a master key, and to notice that another one came of it.
+/// The stored data of a secret: enough to derive it with a master key and to detect a wrong result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Generation {
-    /// From 1, in each subscription.
+    /// The number of the generation, counted from 1 in each subscription.
     pub number: u64,
     /// The id of the master key.
     pub key: String,
@@ -94,13 +95,13 @@ pub struct Generation {
     pub hash: String,
 }
 
-/// The generations of a subscription's secret that sign at the moment.
+/// The current generations of a subscription's secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Secrets {
-    /// Generation that signs.
+    /// The newest generation.
     pub current: Generation,
-    /// The one before, while receivers are changed over.
+    /// The previous generation, while receivers switch to the new one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<PreviousSecret>,
 }
@@ -109,29 +110,29 @@ pub struct Secrets {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviousSecret {
-    /// Generation that signs as well until then.
+    /// The generation, which signs too until then.
     pub generation: Generation,
-    /// Until when it signs.
+    /// When it stops signing.
     pub until: Timestamp,
 }
 
 impl Secrets {
-    /// The one before, if it still signs.
+    /// Returns the previous generation if it still signs.
     pub fn overlapping(&self, now: Timestamp) -> Option<&PreviousSecret> {
         self.previous.as_ref().filter(|previous| previous.until > now)
     }
 }
 
-/// Master keys with their ids, newest first: what secrets are derived from.
+/// The master keys that secrets are derived from, with their ids, newest first.
 pub struct SecretKeys(MasterKeys);
 
 impl SecretKeys {
-    /// Keeps the master keys to derive secrets when they are needed.
+    /// Creates the keys from the master keys.
     pub fn new(masters: &MasterKeys) -> Self {
         Self(masters.clone())
     }
 
-    /// A secret that there was never before, by the newest key.
+    /// Generates a new secret with the newest master key.
     pub fn generate(
         &self,
         env: &dyn Env,
@@ -152,7 +153,7 @@ impl SecretKeys {
         Ok((generation, secret))
     }
 
-    /// The secret of this generation, if it is the one that was shown.
+    /// Derives the secret of this generation. Fails if it differs from the one that was shown.
     pub fn open(
         &self,
         of: (&TenantId, &SubscriptionId),
@@ -166,7 +167,7 @@ impl SecretKeys {
         if constant_time_eq(&secret.hash(), &bytes(&generation.hash)?) { Ok(secret) } else { Err(wrong()) }
     }
 
-    /// What signs now.
+    /// Returns the secrets that sign now.
     pub fn signers(
         &self,
         of: (&TenantId, &SubscriptionId),
@@ -183,7 +184,7 @@ impl SecretKeys {
     }
 }
 
-/// HKDF-SHA256 (RFC 5869) of the master key, with the salt, for `tenant|subscription|generation`.
+/// Derives a secret by HKDF-SHA256 (RFC 5869) from master key and salt, for `tenant|subscription|generation`.
 fn derive(
     master: &Secret<Vec<u8>>,
     salt: &[u8],
@@ -200,17 +201,18 @@ fn derive(
 /// The secrets that sign a delivery.
 #[derive(Clone)]
 pub struct Signers {
-    /// Secret that signs.
+    /// The newest secret.
     pub current: SigningSecret,
-    /// The one before, and until when it signs.
+    /// The previous secret, and when it stops signing.
     pub previous: Option<(SigningSecret, Timestamp)>,
 }
 
 impl Signers {
-    /// The headers that say that a body is ours, at this moment.
+    /// Returns the headers that sign a body at this time.
     ///
-    /// `X-Service-Signature` has one value, always: of the secret that receivers know already. The one they are to change
-    /// to is beside it, and Standard Webhooks' header has both.
+    /// `X-Service-Signature` always has one value. During a rotation, that is the signature with the previous secret,
+    /// which receivers already know; the new one's is in `X-Service-Signature-Next`. `webhook-signature` contains
+    /// both.
     pub fn headers(&self, event_id: &str, now: Timestamp, body: &[u8]) -> Vec<(&'static str, String)> {
         let timestamp = now.unix_millis().div_euclid(1000).to_string();
         let previous = self.previous.as_ref().filter(|(_, until)| *until > now).map(|(secret, _)| secret);
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_again_by_its_key_alone() {
+    fn a_secret_is_derived_again_only_with_its_own_key() {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let (tenant, id) = (TenantId::new(&env), SubscriptionId::new(&env));
         let before = SecretKeys::new(&masters(&[("a", 1)]));
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn during_a_rotation_both_sign_and_the_header_of_the_specification_has_one_value() {
+    fn both_secrets_sign_during_a_rotation_in_separate_headers() {
         let start: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
         let env = ManualEnv::at(start);
         let (tenant, id) = (TenantId::new(&env), SubscriptionId::new(&env));

@@ -1,4 +1,4 @@
-//! What the rules and the dispatcher need of storage.
+//! The storage traits of subscriptions and deliveries.
 
 use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp};
@@ -8,36 +8,35 @@ use crate::{
     subscription::{Subscription, SubscriptionId},
 };
 
-/// Where one tenant's subscriptions are kept.
+/// The subscriptions of one tenant.
 #[async_trait]
 pub trait SubscriptionStore: Send {
-    /// All of them, the oldest first.
+    /// Returns all subscriptions, oldest first.
     async fn subscriptions(&mut self) -> StoreResult<Vec<Subscription>>;
-    /// The one of this id. In a unit of work that changes, nobody else changes it before the end.
+    /// Returns the subscription with this id. A writing transaction locks it until its end.
     async fn subscription(&mut self, id: &SubscriptionId) -> StoreResult<Option<Subscription>>;
-    /// How many there are. In a unit of work that changes, nobody else adds one before the end.
+    /// Returns the number of subscriptions. A writing transaction locks the list until its end.
     async fn count_subscriptions(&mut self) -> StoreResult<usize>;
-    /// Keeps a new one.
+    /// Inserts a subscription.
     async fn insert_subscription(&mut self, subscription: &Subscription) -> StoreResult<()>;
-    /// Keeps a changed one. What it is told of from now on follows from its filters and from whether it is enabled; what
-    /// was to be delivered waits while it is not.
+    /// Updates a subscription. New events are matched with its new filters and only while it is enabled. Pending
+    /// deliveries wait while it is disabled.
     async fn update_subscription(&mut self, subscription: &Subscription) -> StoreResult<()>;
-    /// Removes one with its deliveries.
+    /// Deletes a subscription with its deliveries.
     async fn delete_subscription(&mut self, id: &SubscriptionId) -> StoreResult<()>;
 }
 
-/// Where deliveries wait.
+/// The queue of deliveries.
 #[async_trait]
 pub trait Queue: Send + Sync + 'static {
-    /// Subscriptions with deliveries whose time has come and that nobody else delivers to, as far as can be told without
-    /// taking them.
+    /// Returns subscriptions that have due deliveries and that no other dispatcher seems to own. Does not take them.
     async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>>;
-    /// Takes a subscription by compare-and-set, or goes on with it (`is_held`) if it is still the lease's owner's, and
-    /// reads its deliveries that are due: of each kind so many at most.
+    /// Takes a subscription by compare-and-set, or, if `is_held`, checks that the lease's owner still holds it.
+    /// Returns its due deliveries, at most `most` first attempts and `most` retries.
     async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome>;
-    /// Keeps what came of attempts, the attempts that follow, and what that means for their subscriptions: all of it or
-    /// nothing. Of an attempt that has an outcome already nothing is kept.
+    /// Records outcomes, schedules retries and updates the subscriptions, completely or not at all. Attempts that
+    /// already have an outcome are skipped.
     async fn record(&self, batch: &Batch) -> StoreResult<()>;
-    /// Gives back what is not delivered to any more.
+    /// Releases the leases of `owner` on these subscriptions.
     async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> StoreResult<()>;
 }

@@ -1,4 +1,4 @@
-//! Who is told: subscriptions, and how they change.
+//! Subscriptions and the operations on them.
 
 use crate::error::Error;
 use crate::store::SubscriptionStore;
@@ -20,29 +20,29 @@ impl Kind for SubscriptionKind {
 /// `whk_…`
 pub type SubscriptionId = Id<SubscriptionKind>;
 
-/// Subscriptions of a tenant at most.
+/// Maximum number of subscriptions of a tenant.
 pub const MAX_SUBSCRIPTIONS: usize = 100;
-/// Filters of a subscription at most.
+/// Maximum number of filters of a subscription.
 pub const MAX_FILTERS: usize = 50;
-/// Characters of a name at most.
+/// Maximum length of a name, in characters.
 pub const MAX_NAME: usize = 100;
-/// Hours that two secrets may sign at most.
+/// Maximum overlap of a secret rotation, in hours.
 pub const MAX_OVERLAP_HOURS: u32 = 168;
-/// Hours that they do unless it is said.
+/// Default overlap of a secret rotation, in hours.
 pub const OVERLAP_HOURS: u32 = 24;
 
-/// Why a subscription was disabled by the service.
+/// Why the service disabled a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DisabledReason {
-    /// The receiver answered 410.
+    /// The receiver responded with 410.
     Gone,
-    /// Nothing succeeded for five days.
+    /// No delivery succeeded for five days.
     Failing,
 }
 
 impl DisabledReason {
-    /// As it is written.
+    /// Returns the code used in the API and in storage.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Gone => "GONE",
@@ -50,59 +50,59 @@ impl DisabledReason {
         }
     }
 
-    /// As it was written.
+    /// Parses the result of [`DisabledReason::as_str`].
     pub fn read(text: &str) -> Option<Self> {
         [Self::Gone, Self::Failing].into_iter().find(|known| known.as_str() == text)
     }
 }
 
-/// A URL that is told of some events of its tenant.
+/// A URL that receives some events of its tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     /// `whk_…`
     pub id: SubscriptionId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// Where deliveries are sent to.
+    /// The URL that deliveries are sent to.
     pub url: String,
-    /// Which events; never empty.
+    /// Filters of event types; never empty.
     pub event_filters: Vec<EventFilter>,
-    /// Whether anything is sent.
+    /// Whether deliveries are sent.
     pub enabled: bool,
-    /// Why not, where the service decided so.
+    /// Why the service disabled it, if it did.
     pub disabled_reason: Option<DisabledReason>,
-    /// Generations of its signing secret.
+    /// The generations of its signing secret.
     pub secrets: Secrets,
     /// Creation time.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl Subscription {
-    /// Whether it is to be told of events of this type.
+    /// Returns whether any filter matches this event type.
     pub fn wants(&self, event_type: &str) -> bool {
         self.event_filters.iter().any(|filter| filter.matches(event_type))
     }
 
-    /// Those of its filters that match none of these types: kept, as there may be such an event one day.
+    /// Returns the filters that match none of these types. They are kept, because such events may be added later.
     pub fn idle_filters<'s>(&'s self, types: &'s [&str]) -> impl Iterator<Item = &'s EventFilter> {
         self.event_filters.iter().filter(|filter| !types.iter().any(|known| filter.matches(known)))
     }
 }
 
-/// What is asked of a new subscription.
+/// The settings of a new subscription.
 #[derive(Debug, Clone)]
 pub struct New {
     /// 1 to 100 printable characters.
     pub name: String,
-    /// https, of a public address.
+    /// An https URL with a public address.
     pub url: String,
-    /// Globs; none means all.
+    /// Event filters; empty for all events.
     pub event_filters: Vec<String>,
 }
 
-/// What is to be different; `None` stays.
+/// Changes to a subscription; `None` keeps a setting.
 #[derive(Debug, Clone, Default)]
 pub struct SubscriptionChange {
     /// See [`New::name`].
@@ -111,11 +111,11 @@ pub struct SubscriptionChange {
     pub url: Option<String>,
     /// See [`New::event_filters`].
     pub event_filters: Option<Vec<String>>,
-    /// Whether anything is sent.
+    /// Whether deliveries are sent.
     pub enabled: Option<bool>,
 }
 
-/// Makes a subscription. Its secret is answered here, and nowhere again.
+/// Creates a subscription. Its secret is returned only here.
 pub async fn create(
     ctx: &Ctx,
     store: &mut dyn SubscriptionStore,
@@ -144,7 +144,7 @@ pub async fn create(
     Ok((subscription, secret))
 }
 
-/// Changes a subscription; the names of what is different now.
+/// Changes a subscription. Returns the names of the changed fields.
 pub async fn change(
     ctx: &Ctx,
     store: &mut dyn SubscriptionStore,
@@ -178,14 +178,14 @@ fn set<T: PartialEq>(field: &mut T, to: Option<T>, name: &'static str, changed: 
     }
 }
 
-/// Removes a subscription.
+/// Deletes a subscription and returns it as it was.
 pub async fn remove(store: &mut dyn SubscriptionStore, id: &SubscriptionId) -> Result<Subscription, Error> {
     let subscription = store.subscription(id).await?.ok_or(Error::NotFound)?;
     store.delete_subscription(id).await?;
     Ok(subscription)
 }
 
-/// Disables a subscription because of what its receiver answered; `None` if it is gone or disabled already.
+/// Disables a subscription because of its receiver's responses. Returns `None` if it was removed or already disabled.
 pub async fn disable(
     ctx: &Ctx,
     store: &mut dyn SubscriptionStore,
@@ -201,8 +201,8 @@ pub async fn disable(
     Ok(Some(subscription))
 }
 
-/// Gives a subscription a new secret, which is answered here and nowhere again. The one before signs beside it for some
-/// hours: none at all if it is known to others.
+/// Generates a new secret, which is returned only here. The previous one signs too for some hours; with an overlap of
+/// 0, as after a leak, it stops at once.
 pub async fn rotate(
     ctx: &Ctx,
     store: &mut dyn SubscriptionStore,
@@ -227,7 +227,7 @@ pub async fn rotate(
     Ok((subscription, secret))
 }
 
-/// Ends a rotation: the new secret alone signs.
+/// Completes a rotation: only the new secret signs.
 pub async fn complete_rotation(
     ctx: &Ctx,
     store: &mut dyn SubscriptionStore,

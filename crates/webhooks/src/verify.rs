@@ -1,29 +1,29 @@
-//! For receivers: whether a delivery comes from whom it says it does.
+//! Verification of deliveries, for receivers.
 
 use data_encoding::{BASE64, HEXLOWER};
 use ring::hmac;
 
-/// Seconds that a delivery may be old, or early by another clock.
+/// Maximum difference between a delivery's timestamp and the current time, in seconds.
 pub const TOLERANCE: i64 = 300;
 
-/// Why a delivery is not to be believed. Tell its sender nothing but that: 401 with the code
-/// `WEBHOOK_INVALID_SIGNATURE` is the convention.
+/// The reason a delivery is not valid. Do not tell the sender more: respond with 401 and the code
+/// `WEBHOOK_INVALID_SIGNATURE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// The timestamp is not a finite number.
     #[error("the timestamp is not a number")]
     Timestamp,
-    /// It is more than [`TOLERANCE`] away from now: recorded and sent again, or a clock is wrong.
+    /// The timestamp is more than [`TOLERANCE`] away from now: a replay, or a wrong clock.
     #[error("the timestamp is more than 300 seconds away from now")]
     Stale,
-    /// No secret has signed it.
+    /// The signature matches none of the secrets.
     #[error("the signature does not match")]
     Signature,
 }
 
-/// The secrets that a receiver accepts: one, or two while a secret is rotated.
+/// The secrets that a receiver accepts: one, or two during a rotation.
 ///
-/// An empty or short secret is refused here, when the receiver starts: with the empty text of an unset variable
+/// Empty or short secrets are rejected when the receiver starts. If an unset variable counted as an empty secret,
 /// anybody could sign.
 ///
 /// ```
@@ -37,31 +37,31 @@ pub struct ReceiverSecrets(Vec<Keys>);
 
 /// The keys of one secret.
 struct Keys {
-    /// The whole text, for `X-Service-Signature`.
+    /// The HMAC key of the whole text, for `X-Service-Signature`.
     service: hmac::Key,
-    /// The bytes that the text encodes, for `webhook-signature`.
+    /// The HMAC key of the decoded bytes, for `webhook-signature`.
     standard: hmac::Key,
 }
 
-/// Why a receiver's secrets were refused.
+/// The reason a receiver's secrets are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSecret {
-    /// There is none.
+    /// No secret is given.
     #[error("there is no signing secret")]
     Missing,
-    /// One is not of the form that is shown when a webhook is made.
+    /// A secret does not have the form in which it is shown when a webhook is created.
     #[error("a signing secret is not whsec_ followed by base64")]
     Malformed,
-    /// One is too short to be a secret.
+    /// A secret is too short.
     #[error("a signing secret has fewer than 24 bytes")]
     TooShort,
 }
 
 impl ReceiverSecrets {
-    /// Bytes that a secret has at least, as Standard Webhooks asks. Those of Gatehouse have 32.
+    /// Minimum length of a secret in bytes, as Standard Webhooks requires. Gatehouse's have 32.
     pub const MIN_BYTES: usize = 24;
 
-    /// Validates secrets `whsec_…` as they were shown.
+    /// Parses and validates secrets of the form `whsec_…`.
     pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, InvalidSecret> {
         let read = |secret: S| {
             let text = secret.as_ref();
@@ -77,9 +77,9 @@ impl ReceiverSecrets {
     }
 }
 
-/// Verifies a delivery by `X-Service-Timestamp` and `X-Service-Signature`, as they were received.
+/// Verifies a delivery by its headers `X-Service-Timestamp` and `X-Service-Signature`.
 ///
-/// `body` is what was received, byte by byte: JSON that was parsed and serialized again is another body. `now` is the
+/// `body` is the received body, byte for byte; JSON that was parsed and serialized again may differ. `now` is the
 /// time in seconds since 1970.
 ///
 /// ```
@@ -106,8 +106,8 @@ pub fn verify(
     if secrets.0.iter().any(is_signed) { Ok(()) } else { Err(Invalid::Signature) }
 }
 
-/// Verifies a delivery as Standard Webhooks defines it: by `webhook-id`, `webhook-timestamp` and `webhook-signature`,
-/// which may hold several signatures.
+/// Verifies a delivery according to Standard Webhooks, by `webhook-id`, `webhook-timestamp` and `webhook-signature`.
+/// The latter may contain several signatures.
 pub fn verify_standard(
     secrets: &ReceiverSecrets,
     id: &str,
@@ -125,7 +125,7 @@ pub fn verify_standard(
     if any { Ok(()) } else { Err(Invalid::Signature) }
 }
 
-/// What a secret begins with.
+/// The prefix of secrets.
 pub(crate) const PREFIX: &str = "whsec_";
 
 pub(crate) fn key(bytes: &[u8]) -> hmac::Key {
@@ -155,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_anybody_can_guess_is_refused() {
-        // What a sender without the secret signs with.
+    fn guessable_secrets_are_refused() {
+        // A signature made without knowledge of the secret.
         let forged = signed("", "1767225600", b"{}");
         let short = format!("{PREFIX}{}", BASE64.encode(&[7; 23]));
         for (secrets, expected) in [
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_and_the_time_are_what_is_signed() {
+    fn signature_covers_body_and_timestamp() {
         let signature = signed(SECRET, "1767225600", b"{}");
         assert_eq!(verify(&of(&[SECRET]), "1767225600", &signature, b"{}", NOW), Ok(()));
         assert_eq!(verify(&of(&[OTHER, SECRET]), "1767225600", &signature, b"{}", NOW), Ok(()));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn several_standard_signatures_are_one_too_many_never() {
+    fn any_of_several_standard_signatures_may_match() {
         let bytes = BASE64.decode(SECRET.trim_start_matches(PREFIX).as_bytes()).unwrap();
         let tag = BASE64.encode(hmac::sign(&key(&bytes), b"evt_1.1767225600.{}").as_ref());
         let alone = format!("v1,{tag}");

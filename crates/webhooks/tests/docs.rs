@@ -1,4 +1,4 @@
-//! What `docs/guides/receive-webhooks.md` shows is what is run.
+//! Checks that `docs/guides/receive-webhooks.md` shows the receivers exactly as they are tested.
 
 const PAGE: &str = include_str!("../../../docs/guides/receive-webhooks.md");
 
@@ -9,7 +9,7 @@ const SHOWN: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn receivers_are_shown_as_they_are() {
+fn receivers_in_the_docs_equal_the_examples() {
     let blocks: Vec<&str> =
         PAGE.split("\n```").skip(1).step_by(2).filter(|block| !block.starts_with("toml\n")).collect();
     assert_eq!(blocks.len(), SHOWN.len(), "a block that is no file");
@@ -20,7 +20,7 @@ fn receivers_are_shown_as_they_are() {
 }
 
 #[test]
-fn the_numbers_are_those_of_the_crate() {
+fn numbers_in_the_docs_equal_the_constants() {
     let page = PAGE.split_whitespace().collect::<Vec<_>>().join(" ");
     let (most, usual) = (webhooks::MAX_OVERLAP_HOURS, webhooks::OVERLAP_HOURS);
     for told in [

@@ -1,4 +1,4 @@
-//! Which authenticators may be enrolled: the policy at the moment of enrolment.
+//! Applies the attestation policy when a passkey is enrolled.
 
 use attestation::{AttestationPolicyStore, Candidate, Mode, Policy, Reason};
 use audit::{Event, events::policies::AttestationPolicyBlocked};
@@ -10,9 +10,9 @@ use crate::area_metrics;
 use crate::trust_anchors::WatchedTrustAnchors;
 use gate::errors::{Code, Problem};
 
-/// What a passkey is to the policy.
-///
-/// That an authenticator is not built into a device is its browser's word alone: then what is known of its make decides.
+/// Describes a passkey as the policy sees it.
+/// Only the browser reports whether an authenticator is roaming, so that claim is ignored and the authenticator model
+/// decides.
 fn candidate(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, proved: bool) -> Candidate {
     Candidate {
         aaguid: attestation::Aaguid(aaguid.0),
@@ -22,18 +22,19 @@ fn candidate(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, p
     }
 }
 
-/// The same of one that is enrolled, if it were enrolled today: who is not trusted any more proves nothing.
+/// Describes an enrolled passkey as if it were enrolled today. A model whose trust anchor was removed counts as
+/// unproved.
 pub(crate) fn asked_today(passkey: &EnrolledPasskey, makers: &WatchedTrustAnchors) -> Candidate {
     let proved = passkey.trust == Trust::Trusted && makers.can_prove(passkey.aaguid);
     candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible, proved)
 }
 
-/// What the make of a passkey is called, where the catalog knows it.
+/// Returns the name of the passkey's authenticator model, if the catalog contains it.
 pub(crate) fn known_as(passkey: &Passkey) -> Option<&'static str> {
     attestation::find(attestation::Aaguid(passkey.aaguid.0)).map(|known| known.name)
 }
 
-/// What is asked of an authenticator that is about to be enrolled.
+/// Returns the attestation conveyance to request at enrolment.
 pub(crate) fn conveyance(policy: &Policy) -> Attestation {
     match policy.mode {
         Mode::Off => Attestation::None,
@@ -41,7 +42,7 @@ pub(crate) fn conveyance(policy: &Policy) -> Attestation {
     }
 }
 
-/// Lets a passkey be enrolled, or refuses it with 403.
+/// Checks a passkey against the attestation policy. Fails with 403 if the policy blocks it.
 pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passkey) -> Result<(), Problem> {
     let proved = passkey.trust == Trust::Trusted;
     let asked = candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible(), proved);

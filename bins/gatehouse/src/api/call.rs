@@ -1,4 +1,4 @@
-//! The first parameter of a handler: the permission, and what else it answers with.
+//! The first parameter of every handler: the caller's permission and the shared state of the server.
 
 use std::{
     future::{Ready, ready},
@@ -11,13 +11,14 @@ use gate::{access::Access, errors::Problem, permissions::Permission, shape::Area
 
 use super::Site;
 
-/// What a handler of the plain API answers. Those of SCIM have [errors of their own shape](super::scim).
+/// Result of a handler outside SCIM. SCIM handlers have [errors of their own shape](super::scim).
 pub(crate) type Answer = Result<HttpResponse, Problem>;
 
-/// A request whose caller has the permission `P`, with what the server shares.
+/// A request whose caller has the permission `P`, with the shared state of the server.
 ///
-/// It is an [`Access<P>`], so the only way to the caller's data. Extracting it waits for nothing: who may not call is
-/// refused before any other parameter of the handler is read.
+/// It dereferences to an [`Access<P>`], the only way to the caller's data. Extraction never waits, so a caller
+/// without
+/// the permission is refused before any other parameter of the handler is read.
 pub(crate) struct Call<P: Permission> {
     access: Access<P>,
     pub(crate) site: web::Data<Site>,
@@ -47,16 +48,16 @@ impl<P: Permission> Deref for Call<P> {
 }
 
 impl<P: Permission> Call<P> {
-    /// The permission alone, for an answer that goes on after the request has ended.
+    /// Returns only the access, for a response body that is streamed after the handler returns.
     pub(crate) fn into_access(self) -> Access<P> {
         self.access
     }
 
-    /// The `{id}` of the path.
+    /// Parses the `{id}` of the path.
     ///
     /// # Errors
     ///
-    /// [`Code::NotFound`](gate::errors::Code::NotFound): an id that cannot be one is as unknown as any other.
+    /// [`Code::NotFound`](gate::errors::Code::NotFound): a malformed ID is treated as unknown.
     pub(crate) fn id<T: FromStr>(&self) -> Result<T, Problem> {
         let id = web::Path::<String>::from_request(&self.request, &mut Payload::None).into_inner();
         id.ok().and_then(|id| id.parse().ok()).ok_or_else(Problem::not_found)

@@ -1,4 +1,4 @@
-//! `/api/developers`: the description of the API and the catalog of events.
+//! `/api/developers`: the API description and the event catalog.
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use utoipa_actix_web::service_config::ServiceConfig;

@@ -1,8 +1,8 @@
-//! Digests of what is looked up or compared.
+//! Digests for lookups and comparisons.
 
 use ring::digest;
 
-/// SHA-256.
+/// Hashes with SHA-256.
 pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());

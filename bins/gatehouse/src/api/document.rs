@@ -1,4 +1,4 @@
-//! Texts that stay the same until the next release.
+//! Texts that change only with a release.
 
 use std::{io::Write, sync::OnceLock};
 
@@ -10,12 +10,12 @@ use actix_web::{
 use flate2::{Compression, write::GzEncoder};
 use ring::digest;
 
-/// A text with its tag: clients ask again each time, and get it when it has changed.
+/// A text with its ETag, for conditional requests.
 pub(crate) struct Document {
     kind: &'static str,
     hash: String,
     plain: Encoded,
-    /// Compressed when somebody first asks for it so; `None` where that makes it no smaller.
+    /// Compressed on first use; `None` if compression does not make it smaller.
     gzip: OnceLock<Option<Encoded>>,
 }
 
@@ -25,7 +25,7 @@ struct Encoded {
 }
 
 impl Document {
-    /// A text of this media type, and the beginning of its SHA-256 in hexadecimal.
+    /// Builds a document of this media type. Also returns the first 12 hexadecimal digits of its SHA-256.
     pub(crate) fn new(kind: &'static str, text: impl Into<Bytes>) -> (Self, String) {
         let text = text.into();
         let hash = data_encoding::HEXLOWER.encode(digest::digest(&digest::SHA256, &text).as_ref());
@@ -42,7 +42,7 @@ impl Document {
         self.gzip.get_or_init(compressed).as_ref()
     }
 
-    /// 200 with the text, or 304 where `If-None-Match` names it (RFC 9110, section 13.1.2).
+    /// Responds 200 with the text, or 304 if `If-None-Match` contains its ETag (RFC 9110, section 13.1.2).
     pub(crate) fn answer(&self, request: &HttpRequest) -> HttpResponse {
         let gzip = if takes_gzip(request.headers()) { self.gzip() } else { None };
         let chosen = gzip.unwrap_or(&self.plain);
@@ -74,7 +74,7 @@ fn compress(text: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
-/// Whether `Accept-Encoding` names gzip with a weight above 0 (RFC 9110, section 12.5.3).
+/// Returns whether `Accept-Encoding` contains gzip with a weight above 0 (RFC 9110, section 12.5.3).
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT_ENCODING).filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|coding| {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_is_for_clients_that_name_it() {
+    fn gzip_is_sent_only_if_accepted() {
         let takes = |accepted: &str| {
             let request = TestRequest::get().insert_header((header::ACCEPT_ENCODING, accepted));
             takes_gzip(request.to_http_request().headers())
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_compression_makes_longer_is_sent_as_it_is() {
+    fn text_that_does_not_shrink_is_sent_uncompressed() {
         assert!(Document::new("text/plain", "a").0.gzip().is_none());
         assert!(Document::new("text/plain", "a".repeat(1000)).0.gzip().is_some());
     }

@@ -1,4 +1,4 @@
-//! The description of the API and the catalog of events, made once.
+//! The API description and the event catalog, built once at startup.
 
 use std::sync::OnceLock;
 
@@ -8,18 +8,18 @@ use super::document::Document;
 
 const JSON: &str = "application/json";
 
-/// The two documents, made once.
+/// The two documents.
 pub(crate) struct Documents {
     value: Value,
     pub(crate) openapi: Document,
     pub(crate) events: Document,
     spec_version: String,
-    /// The page that shows them, from its first request on.
+    /// The page that shows them, built on its first request.
     pub(crate) reference: OnceLock<Document>,
 }
 
 impl Documents {
-    /// Makes both. `value` is the OpenAPI description.
+    /// Builds both documents. `value` is the OpenAPI description.
     pub(crate) fn new(value: Value) -> Self {
         let (openapi, hash) = Document::new(JSON, value.to_string());
         let (events, _) = Document::new(JSON, events().to_string());
@@ -35,7 +35,7 @@ impl Documents {
     }
 }
 
-/// The catalog: `{version, events: [{type, description, resourceType, schema, example}]}`.
+/// Returns the event catalog: `{version, events: [{type, description, resourceType, schema, example}]}`.
 pub fn events() -> Value {
     let catalog = audit::events::catalog();
     let events: Vec<_> = catalog

@@ -1,4 +1,4 @@
-//! No act of an administrator leaves a tenant that no administrator can sign in to.
+//! Prevents changes after which no administrator of a tenant could sign in.
 
 use attestation::{AttestationPolicyStore, Mode};
 use credentials::{PasskeyUse, SignInMeans, SignInPolicy, SignInStore};
@@ -14,23 +14,24 @@ use gate::{
     errors::{Code, Problem},
 };
 
-/// Looks at the administrators before an act, so that it can be compared with what the act leaves.
+/// Records whether an administrator could sign in before a change, to compare with the state after it.
 ///
-/// Made after the rows of people are locked, and before the act: it locks the tenant, so that of two acts that together
-/// lock everybody out the second sees the first.
+/// Create it after locking user rows and before the change. It locks the tenant, so that of two concurrent changes
+/// that
+/// together lock everybody out, the second sees the first.
 pub(crate) struct Lockout {
     passkeys_work: bool,
     was_possible: bool,
 }
 
 impl Lockout {
-    /// Whether an administrator could sign in before the act.
+    /// Locks the tenant and checks whether an administrator could sign in before the change.
     pub(crate) async fn before(site: &Site, ctx: &Ctx, tx: &mut Tx) -> Result<Self, Problem> {
         let policy = tx.sign_in_policy_to_change().await?;
         Self::under(&policy, site, ctx, tx).await
     }
 
-    /// The same before an act on a person: only acts on administrators can lock them out.
+    /// Does the same before a change of a user. Only changes of administrators can lock them out.
     pub(crate) async fn before_act_on(
         person: &Person,
         site: &Site,
@@ -43,7 +44,7 @@ impl Lockout {
         }
     }
 
-    /// The same before somebody's act on their own account, locked by `lock_to_remove`.
+    /// Does the same before a change of the caller's own account, which `lock_to_remove` has locked.
     pub(crate) async fn before_own_act(
         account: &Account,
         site: &Site,
@@ -62,7 +63,8 @@ impl Lockout {
         Ok(Self { passkeys_work, was_possible })
     }
 
-    /// Refuses the act, 409 `LOCKOUT_PROTECTION`, where an administrator could sign in before it and none could after it.
+    /// Fails with 409 `LOCKOUT_PROTECTION` if an administrator could sign in before the change and none could after
+    /// it.
     pub(crate) async fn after(self, ctx: &Ctx, tx: &mut Tx) -> Result<(), Problem> {
         if !self.was_possible {
             return Ok(());
@@ -72,7 +74,7 @@ impl Lockout {
     }
 }
 
-/// Refuses a policy under which no administrator could sign in.
+/// Refuses a sign-in policy under which no administrator could sign in.
 pub(crate) async fn guard_policy(
     site: &Site,
     policy: &SignInPolicy,
@@ -82,8 +84,8 @@ pub(crate) async fn guard_policy(
     require_way_in(policy, site.auth.passkeys().is_ok(), ctx, tx).await
 }
 
-/// What is missing under a policy for an administrator to be able to sign in, if anything is; for the command line, which
-/// does not know whether passkeys work.
+/// Returns the requirement that keeps all administrators from signing in under a policy, if there is one. For the
+/// command line, which does not know whether passkeys work.
 pub(crate) async fn missing(
     policy: &SignInPolicy,
     ctx: &Ctx,
@@ -92,7 +94,7 @@ pub(crate) async fn missing(
     what_is_missing(policy, true, ctx, tx).await
 }
 
-/// 409 `LOCKOUT_PROTECTION`, with what is missing, where no administrator could sign in.
+/// Fails with 409 `LOCKOUT_PROTECTION`, naming the missing requirement, if no administrator could sign in.
 async fn require_way_in(
     policy: &SignInPolicy,
     passkeys_work: bool,
@@ -126,8 +128,8 @@ async fn what_is_missing(
     Ok((!is_possible).then(|| policy.what_is_missing(passkeys)))
 }
 
-/// Whether a provider that works speaks for the administrator's address, or a neighbouring service with our secret signs
-/// them in.
+/// Returns whether the administrator can sign in through SSO: with a working provider for the domain of the e-mail
+/// address, or with a session of a neighbouring service that shares our secret.
 fn has_sso(administrator: &Administrator, providers: &[Provider], now: Timestamp) -> bool {
     let domain = administrator.email_key.as_deref().and_then(EmailDomain::of);
     let speaks = |provider: &Provider| {

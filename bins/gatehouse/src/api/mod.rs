@@ -1,4 +1,4 @@
-//! The endpoints: folder = URL.
+//! The HTTP endpoints. Folders mirror URLs.
 
 mod attestation;
 pub(crate) mod auth;
@@ -36,7 +36,7 @@ pub(crate) use self::{
 };
 pub use self::{documents::events, openapi::document};
 
-/// Every operation of the API. What is not here does not exist.
+/// Registers every operation of the API.
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config
         .configure(developers::routes)

@@ -1,4 +1,4 @@
-//! The API description: collected from the handlers, completed with what every operation shares.
+//! The OpenAPI description: collected from the handlers, and completed with the parts that all operations share.
 
 use actix_web::App;
 use scim_core::ScimType;
@@ -41,7 +41,7 @@ pub(crate) mod values;
 )]
 struct Base;
 
-/// The whole document as JSON.
+/// Returns the whole document as JSON.
 pub fn document() -> Value {
     let collected =
         App::new().into_utoipa_app().openapi(Base::openapi()).configure(routes).split_for_parts().1;
@@ -50,13 +50,13 @@ pub fn document() -> Value {
     document
 }
 
-/// Adds the schemas of errors, the credentials, and to every operation the answers all have.
+/// Adds the error schemas, the security schemes, and the responses that all operations have.
 fn complete(document: &mut Value) {
     let components = [
         ("/x-step-up-purposes", purposes()),
         ("/components/schemas/Error", error_schema()),
         (
-            // Of any type, which the types that the handlers are described with cannot say.
+            // The value may have any type, which the types of the handlers cannot express.
             "/components/schemas/ScimPatch/properties/Operations/items/properties/value",
             json!({ "description": "Value to add or to replace, or values of a multi-valued attribute to remove." }),
         ),
@@ -102,7 +102,7 @@ fn complete(document: &mut Value) {
     if let Some(paths) = document.get_mut("paths") {
         open_objects(paths);
     }
-    // The package has none, and an empty one is not allowed.
+    // The package declares no license, and an empty one is invalid.
     if let Some(info) = document.get_mut("info").and_then(Value::as_object_mut) {
         info.remove("license");
     }
@@ -154,7 +154,7 @@ fn add_common_answers(path: &str, operation: &mut Value) {
         responses.entry(status).or_insert_with(|| error_answer(scim, status, description));
     }
     for (status, answer) in responses.iter_mut() {
-        // An error that a handler names without a shape has the shape of its area.
+        // An error response without a schema gets the error schema of its area.
         if status.as_str() >= "400" && answer.get("content").is_none() {
             let text = answer.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
             *answer = error_answer(scim, status, &text);
@@ -170,7 +170,7 @@ fn add_common_answers(path: &str, operation: &mut Value) {
     }
     responses.sort_keys();
     if path.ends_with("/acs") {
-        // Browsers get these as a page.
+        // Browsers get these as an HTML page.
         for status in ["401", "403"] {
             let content = operation.pointer_mut(&format!("/responses/{status}/content"));
             if let Some(content) = content.and_then(Value::as_object_mut) {
@@ -190,7 +190,7 @@ fn error_answer(scim: bool, status: &str, description: &str) -> Value {
     json!({ "description": description, "content": { media: { "schema": schema } } })
 }
 
-/// An object whose members are not described may have any: generated clients take it for an empty one otherwise.
+/// Allows any members in objects that declare none. Code generators would treat them as empty otherwise.
 fn open_objects(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(open_objects),
@@ -214,7 +214,7 @@ fn open_objects(value: &mut Value) {
     }
 }
 
-/// What stands in an address is never null.
+/// Removes `null` from the schema of a parameter: parameters in a URL are never null.
 fn describe_parameter(parameter: &mut Value) {
     let Some(schema) = parameter.get_mut("schema") else { return };
     if let Some(present) = without_null(schema) {
@@ -228,20 +228,20 @@ fn describe_parameter(parameter: &mut Value) {
         let kind = kind.clone();
         schema.insert("type".into(), kind);
     }
-    // Integers of any size are taken: what is larger than the largest is the largest.
+    // Integers of any size are accepted; larger values are clamped to the maximum.
     if schema.get("type").is_some_and(|kind| kind == "integer") {
         schema.remove("format");
     }
 }
 
-/// The other one of two schemas of which one is null.
+/// Returns the other alternative if one of two is `null`.
 fn without_null(schema: &Value) -> Option<Value> {
     let either = schema.get("oneOf").and_then(Value::as_array)?;
     let is_null = |one: &Value| one.get("type").is_some_and(|kind| kind == "null");
     either.iter().any(is_null).then(|| either.iter().find(|one| !is_null(one)).cloned())?
 }
 
-/// A body that may be left out is described as what it is when it is there, not as null.
+/// Removes `null` from the schema of an optional body.
 fn describe_optional_body(operation: &mut Value) {
     let Some(schema) = operation.pointer_mut("/requestBody/content/application~1json/schema") else { return };
     if let Some(body) = without_null(schema) {
@@ -249,7 +249,7 @@ fn describe_optional_body(operation: &mut Value) {
     }
 }
 
-/// Says of an operation that asks for a fresh proof where the proof goes.
+/// Adds the `X-StepUp-Token` parameter and the challenge header to an operation that requires a step-up.
 fn proves(operation: &mut Value) {
     let refusal = operation.pointer("/responses/401/description").and_then(Value::as_str);
     if !refusal.is_some_and(|refusal| refusal.contains("STEP_UP_REQUIRED")) {
@@ -274,7 +274,7 @@ fn proves(operation: &mut Value) {
     put(operation, "/responses/401/headers/WWW-Authenticate", challenge);
 }
 
-/// What proofs are asked for, and what each asks for.
+/// Lists the step-up purposes and what each requires.
 fn purposes() -> Value {
     let shown = stepup::PURPOSES.iter().map(|purpose| {
         json!({
@@ -287,7 +287,7 @@ fn purposes() -> Value {
     shown.collect()
 }
 
-/// All codes with their statuses, as Markdown.
+/// Lists all error codes with their statuses as Markdown.
 fn codes() -> String {
     let line =
         |code: &Code| format!("- `{}` ({}): {}", code.as_str(), code.status().as_u16(), code.meaning());
@@ -349,7 +349,7 @@ fn scim_error_schema(more: &[&str]) -> Value {
     schema
 }
 
-/// Puts a value where a JSON pointer says, making the objects on the way.
+/// Sets the value at a JSON pointer and creates missing objects on the way.
 fn put(value: &mut Value, pointer: &str, new: Value) {
     let mut place = value;
     for name in pointer.split('/').skip(1) {

@@ -1,4 +1,4 @@
-//! Lists in pages: by cursor, which says where the page before has ended.
+//! Cursor pagination of lists.
 
 use std::{
     future::{Ready, ready},
@@ -12,9 +12,9 @@ use utoipa::IntoParams;
 use super::Site;
 use gate::errors::Problem;
 
-/// How many without a word.
+/// Default page size.
 const USUAL: i64 = 50;
-/// How many at most.
+/// Maximum page size.
 const MOST: i64 = 200;
 
 /// A page that is asked for.
@@ -29,7 +29,7 @@ pub(crate) struct PageQuery {
     limit: Option<i64>,
 }
 
-/// A page that is asked for, read.
+/// The cursor and page size of a request.
 pub(crate) struct Page {
     cursor: Option<String>,
     limit: i64,
@@ -57,24 +57,25 @@ impl FromRequest for Page {
 }
 
 impl Page {
-    /// How many at most.
+    /// Returns the page size.
     pub(crate) fn limit(&self) -> i64 {
         self.limit
     }
 
-    /// What stands in the cursor, if there is one and it is of this tenant.
+    /// Decrypts the cursor, if there is one. Fails if it was not issued to this tenant.
     pub(crate) fn opened(&self, site: &Site, tenant: &TenantId) -> Result<Option<&str>, Problem> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         site.pipeline.keys.open_cursor(tenant, cursor).map(Some).ok_or_else(Problem::invalid_cursor)
     }
 
-    /// What the page before has ended with.
+    /// Returns the last item of the previous page.
     pub(crate) fn after<T: FromStr>(&self, site: &Site, tenant: &TenantId) -> Result<Option<T>, Problem> {
         let Some(last) = self.opened(site, tenant)? else { return Ok(None) };
         last.parse().map(Some).map_err(|_| Problem::invalid_cursor())
     }
 
-    /// The page of what was found, one more than the limit if there is a next one, and its cursor.
+    /// Cuts the results to one page. The caller fetches one more than the limit, which tells whether to return a
+    /// cursor.
     pub(crate) fn cut<T>(
         &self,
         site: &Site,

@@ -1,4 +1,4 @@
-//! `/api/people`: the people of the tenant, for its people and their programs.
+//! `/api/people`: the tenant's users, for its users and their programs.
 
 use actix_web::{get, patch};
 use directory::{PeopleStore, Person, ProfileChanges};
@@ -100,7 +100,7 @@ async fn list_people(call: Call<ReadPeople>, query: Page) -> Answer {
     Ok(answer(&PersonList { users, next_cursor }))
 }
 
-/// A page of the tenant's people, and where the next one begins.
+/// Returns a page of the tenant's users, and the cursor of the next page.
 pub(crate) async fn page<P: Permission>(
     call: &Call<P>,
     query: &Page,

@@ -1,4 +1,4 @@
-//! What the routes of all workers share, by area.
+//! Shared state of the routes on all HTTP worker threads, by area.
 
 use std::sync::Arc;
 
@@ -10,32 +10,32 @@ use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
 use crate::workers::deliveries::Webhooks;
 use crate::{dns::Dns, mail::Mail, trust_anchors::WatchedTrustAnchors};
 
-/// What the routes of all workers share, by area.
+/// Shared state of the routes on all HTTP worker threads, by area.
 pub(crate) struct Site {
-    /// The path of every request.
+    /// Shared state of the request pipeline.
     pub(crate) pipeline: web::Data<Pipeline>,
-    /// Signing in.
+    /// State of the sign-in routes.
     pub(crate) auth: Auth,
     pub(crate) mail: Option<Mail>,
-    /// Identity providers.
+    /// State of the SAML routes.
     pub(crate) saml: Saml,
-    /// Webhooks.
+    /// State of the webhook routes.
     pub(crate) webhooks: Webhooks,
-    /// The audit log.
+    /// State of the audit log routes.
     pub(crate) audit: AuditLogs,
-    /// Who is trusted to say of what make an authenticator is.
+    /// Trust anchors for the attestation of authenticator models.
     pub(crate) makers: Arc<WatchedTrustAnchors>,
     pub(crate) dns: Dns,
     pub(crate) documents: Documents,
 }
 
 impl Site {
-    /// What second factors are verified with.
+    /// Returns the verifiers of second factors.
     pub(crate) fn verifiers(&self) -> Verifiers<'_> {
         Verifiers { passkeys: self.auth.passkeys.as_ref(), totp: &self.pipeline.keys }
     }
 
-    /// Whether any make of authenticators can be proved here.
+    /// Returns whether the attestation of any authenticator model can be verified on this server.
     pub(crate) fn can_prove_models(&self) -> bool {
         self.makers.can_prove_any()
     }

@@ -1,4 +1,4 @@
-//! Styles, modules and pictures: in the program, so that they are of its version.
+//! Styles, modules and images, embedded in the binary so that they match its version.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use gate::{errors::Problem, shape::AreaProblem};
 const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 
-/// File name, type, content.
+/// File name, media type, content.
 const FILES: [(&str, &str, &str); 55] = [
     ("gatehouse.css", CSS, include_str!("../../assets/gatehouse.css")),
     ("parts.css", CSS, include_str!("../../assets/parts.css")),
@@ -72,7 +72,7 @@ const FILES: [(&str, &str, &str); 55] = [
 static DOCUMENTS: LazyLock<Vec<Document>> =
     LazyLock::new(|| FILES.into_iter().map(|(_, kind, text)| Document::new(kind, text).0).collect());
 
-/// Asked for anew each time and sent when it has changed: pages and their modules are never of two versions.
+/// Serves an asset. Browsers revalidate it on each use, so that a page and its modules always have the same version.
 #[get("/assets/{file}")]
 pub(crate) async fn asset(
     request: HttpRequest,

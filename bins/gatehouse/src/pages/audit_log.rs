@@ -1,4 +1,4 @@
-//! `/settings/audit-log`: what has happened, and that it is still what was written.
+//! `/settings/audit-log`: the audit log and its integrity.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ pub(crate) const PATH: &str = "/settings/audit-log";
 #[template(path = "audit_log.html")]
 struct Page<'a> {
     shell: PageFrame<'a>,
-    /// Whose log it is.
+    /// The tenant of the log.
     tenant: &'a TenantId,
-    /// What can have happened.
+    /// Event types to filter by.
     kinds: Vec<Kind>,
-    /// What it can have been about.
+    /// Resource types to filter by.
     resource_types: BTreeSet<&'static str>,
 }
 
@@ -29,7 +29,7 @@ struct Kind {
     description: &'static str,
 }
 
-/// The page of the audit log. Its entries are looked up by the page itself, as they are searched.
+/// Renders the audit log page. The page fetches the entries from the API.
 #[get("/settings/audit-log")]
 pub(crate) async fn audit_log(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))

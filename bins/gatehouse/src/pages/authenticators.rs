@@ -1,4 +1,4 @@
-//! `/settings/authenticators`: which authenticators may be enrolled.
+//! `/settings/authenticators`: which authenticator models may be enrolled.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +21,12 @@ struct Page<'a> {
     policy: Policy,
     is_on: bool,
     groups: Vec<GroupRow>,
-    /// Passkeys that there are, and how many of them would be refused.
+    /// Number of enrolled passkeys, and how many of them the policy would refuse.
     enrolled: usize,
     refused: usize,
-    /// Whether any make can be proved.
+    /// Whether the attestation of any model can be verified.
     can_prove: bool,
-    /// Makes in the catalog, and others that are enrolled or allowed.
+    /// Number of models in the catalog, and of unknown models that are enrolled or allowed.
     known: usize,
     strangers: usize,
     makes: Vec<ModelRow>,
@@ -47,11 +47,11 @@ struct ModelRow {
     what: &'static str,
     enrolled: usize,
     refused: usize,
-    /// Whether it is allowed by itself.
+    /// Whether the policy lists its AAGUID.
     named: bool,
 }
 
-/// The page of the attestation policy.
+/// Renders the attestation policy page.
 #[get("/settings/authenticators")]
 pub(crate) async fn authenticators(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
@@ -92,7 +92,7 @@ fn group_label(group: Group) -> &'static str {
     }
 }
 
-/// What is enrolled or allowed and not known, then the catalog, what is enrolled first.
+/// Lists models: unknown ones that are enrolled or allowed first, then the catalog, with enrolled models first.
 fn model_rows(policy: &Policy, impact: &AttestationImpact) -> Vec<ModelRow> {
     let counts = |aaguid: Aaguid| {
         let make = impact.makes.iter().find(|make| make.aaguid == aaguid);

@@ -1,4 +1,4 @@
-//! `/developers`: the API description as a page to read, drawn from the document itself.
+//! `/developers`: the API reference as a page, rendered from the API description.
 #![expect(clippy::indexing_slicing, reason = "a JSON value indexed by a name it lacks is null, not a panic")]
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
@@ -37,7 +37,7 @@ struct Operation<'a> {
     answers: Vec<Answer<'a>>,
 }
 
-/// A stretch of a description: prose, or code between backticks.
+/// A part of a description: prose, or code between backticks.
 struct TextRun<'a> {
     code: bool,
     text: &'a str,
@@ -73,7 +73,7 @@ struct Event {
     example: String,
 }
 
-/// The reference of the API. It is the same for everybody, so it is rendered once.
+/// Serves the API reference. It is the same for everybody, so it is rendered once.
 #[get("/developers")]
 pub(crate) async fn developers(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     if let Some(page) = site.documents.reference.get() {

@@ -1,4 +1,4 @@
-//! `/auth/enrol`: a second factor before anything else, where the tenant asks for one.
+//! `/auth/enrol`: enrolment of a second factor at sign-in, if the tenant requires one.
 
 use actix_web::{HttpResponse, get, http::header};
 use askama::Template;
@@ -23,7 +23,7 @@ struct Page<'a> {
     takes_apps: bool,
 }
 
-/// The page for a session that has to enrol a factor.
+/// Renders the page for a session that has to enrol a factor.
 #[get("/auth/enrol")]
 pub(crate) async fn enrol(call: Call<SigningIn>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
@@ -33,7 +33,7 @@ async fn drawn(call: &Call<SigningIn>) -> Answer {
     let next = next::local(&call.site.pipeline.base_url, query(&call.request, "next").as_deref());
     let session = &call.caller().session;
     if session.standing == Standing::Full {
-        // Nothing is owed (any more).
+        // The session needs no enrolment (any more).
         return Ok(HttpResponse::SeeOther().insert_header((header::LOCATION, next)).finish());
     }
     let user = session.user.clone();

@@ -1,11 +1,11 @@
-//! Types of events, by the thing that they are about: how a person chooses among them.
+//! Event types, grouped by resource so that users can choose among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Types of events that belong together.
+/// Event types of one resource.
 pub(crate) struct EventGroup {
     pub(crate) name: String,
-    /// What means these types and no other, and what is added to them later.
+    /// Pattern that matches exactly these types, and types that are added to the group later.
     pub(crate) glob: String,
     pub(crate) kinds: Vec<EventKind>,
 }
@@ -16,10 +16,10 @@ pub(crate) struct EventKind {
     pub(crate) description: &'static str,
 }
 
-/// Begins all codes.
+/// Prefix of all event codes.
 const PREFIX: &str = "ACCOUNT_";
 
-/// What people call things otherwise than codes do.
+/// Display names of groups whose name differs from their code.
 const NAMES: [(&str, &str); 17] = [
     ("ATTESTATION_POLICY", "Authenticators"),
     ("AUDIT", "Audit log"),
@@ -40,7 +40,7 @@ const NAMES: [(&str, &str); 17] = [
     ("WEBHOOK", "Webhooks"),
 ];
 
-/// All types of the catalog, in groups by the first word of their codes; in the order of what these are called.
+/// Returns all event types, grouped by the first word of their codes and sorted by display name.
 pub(crate) fn event_groups() -> Vec<EventGroup> {
     let catalog = audit::events::catalog();
     let first = |code: &'static str| {
@@ -48,7 +48,7 @@ pub(crate) fn event_groups() -> Vec<EventGroup> {
         rest.split('_').next().unwrap_or(rest)
     };
     let words: BTreeSet<&str> = catalog.specs().iter().map(|spec| first(spec.code)).collect();
-    // What happens to several things at once belongs to what happens to one.
+    // Bulk events, whose first word is a plural, belong to the group of the singular.
     let thing = |code| {
         let word = first(code);
         word.strip_suffix('S').filter(|one| words.contains(one)).unwrap_or(word)
@@ -74,7 +74,7 @@ fn group(thing: &str, kinds: Vec<EventKind>) -> EventGroup {
     EventGroup { name, glob, kinds }
 }
 
-/// The words that these codes all begin with; the last word of each says what happened.
+/// Returns the words that all codes of the group begin with. The last word of a code is the verb and does not count.
 fn stem(kinds: &[EventKind]) -> String {
     let of = |kind: &EventKind| {
         let code = kind.code.strip_prefix(PREFIX).unwrap_or(kind.code);
@@ -88,7 +88,7 @@ fn stem(kinds: &[EventKind]) -> String {
     kinds.iter().map(of).reduce(common).unwrap_or_default().join("_")
 }
 
-/// A code as words: `NEW_THING` is a new thing.
+/// Converts a code into words: `NEW_THING` becomes "New thing".
 fn words(code: &str) -> String {
     let text = code.replace('_', " ").to_lowercase();
     let mut letters = text.chars();
@@ -101,7 +101,7 @@ mod tests {
     use ::webhooks::EventFilter;
 
     #[test]
-    fn the_glob_of_a_group_means_its_types_and_no_other() {
+    fn group_pattern_matches_exactly_its_event_types() {
         let groups = event_groups();
         let catalog = audit::events::catalog();
         let all: usize = groups.iter().map(|group| group.kinds.len()).sum();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_group_of_today_is_called_what_people_call_it() {
+    fn every_event_group_has_a_display_name() {
         for group in event_groups() {
             assert!(NAMES.iter().any(|(_, name)| *name == group.name), "{}: {}", group.glob, group.name);
         }

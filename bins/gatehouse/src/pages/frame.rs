@@ -1,4 +1,4 @@
-//! The frame of every page.
+//! The frame that all pages share.
 
 use actix_web::{HttpResponse, http::header};
 use askama::Template;
@@ -10,27 +10,27 @@ use store::Tx;
 
 use crate::api::Site;
 
-/// What every page has.
+/// Values for the frame of a page.
 pub(crate) struct PageFrame<'a> {
     pub(crate) title: &'a str,
-    /// What browsers must see before the path, or nothing that changes something is accepted.
+    /// The origin that users must open; requests from another origin that change something are refused.
     pub(crate) base_url: &'a str,
-    /// The module that brings the page to life.
+    /// The page's JavaScript module.
     pub(crate) script: &'static str,
-    /// Its path, where there are ways to others.
+    /// The page's path, to highlight it in the navigation; empty if the page has none.
     pub(crate) here: &'static str,
-    /// Who is signed in.
+    /// The signed-in user.
     pub(crate) person: Option<SignedInUser>,
 }
 
-/// Who is signed in, as the head of a page says it.
+/// The signed-in user, as the page header shows it.
 #[derive(Clone)]
 pub(crate) struct SignedInUser {
     pub(crate) name: String,
     pub(crate) tenant: String,
-    /// Whether the settings are theirs.
+    /// Whether the user is an administrator.
     pub(crate) admin: bool,
-    /// Which session the page was drawn for: an open page notices when it is another.
+    /// ID of the session for which the page was rendered. An open page detects when it changes.
     pub(crate) session: String,
 }
 
@@ -48,7 +48,7 @@ impl<'a> PageFrame<'a> {
     }
 }
 
-/// An administrator on a page of the settings, and the tenant.
+/// The administrator and the tenant of a settings page.
 pub(super) struct Administrator {
     who: SignedInUser,
     pub(super) tenant: Tenant,
@@ -64,7 +64,7 @@ impl Administrator {
         Ok(Self { who: SignedInUser::of(&person, &tenant, &session.id), tenant })
     }
 
-    /// The frame of a page at this path.
+    /// Builds the frame of the page at this path.
     pub(super) fn shell<'a>(
         &self,
         site: &'a Site,
@@ -76,7 +76,7 @@ impl Administrator {
     }
 }
 
-/// A page about a person: kept nowhere.
+/// Renders a page with personal data, which must not be cached.
 pub(crate) fn draw(page: &impl Template) -> Result<HttpResponse, Problem> {
     let text = page.render().map_err(Problem::unforeseen)?;
     Ok(HttpResponse::Ok()

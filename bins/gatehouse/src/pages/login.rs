@@ -1,4 +1,4 @@
-//! `/auth/login`: one page for every step of signing in, and for invitation and reset links.
+//! `/auth/login`: one page for all sign-in steps, and for invitation and reset links.
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
@@ -13,14 +13,15 @@ struct Page<'a> {
     shell: PageFrame<'a>,
     next: String,
     tenant: Option<String>,
-    /// Why somebody was sent here.
+    /// Explains why the user was redirected to this page.
     reason: Option<&'static str>,
-    /// How a sign-in goes on that owes a second factor: with the session that is there (`continue`), or with what an
-    /// identity provider has begun (`resume`).
+    /// How to continue a sign-in that needs a second factor: with the current session (`continue`), or with the
+    /// sign-in that
+    /// an identity provider started (`resume`).
     goes_on: Option<&'static str>,
 }
 
-/// What people are told who were sent here; nothing for what is not one of these.
+/// Explains a reason code of a redirect; `None` for unknown codes.
 fn reason(code: &str) -> Option<&'static str> {
     Some(match code {
         "SESSION_REVOKED" => "This session was ended. Sign in again to go on.",
@@ -38,14 +39,15 @@ fn reason(code: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether this may be a tenant's slug or id: nobody writes a sentence of theirs on the page.
+/// Returns whether the text can be a tenant's slug or ID. Anything else is dropped, so that links cannot put their
+/// own sentences on the page.
 fn is_name(tenant: &str) -> bool {
     let letters =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     (1..=64).contains(&tenant.len()) && tenant.bytes().all(letters)
 }
 
-/// The sign-in page. Whatever credentials come along are not looked at.
+/// Renders the sign-in page. Credentials in the request are ignored.
 #[get("/auth/login")]
 pub(crate) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result<HttpResponse, AreaProblem> {
     let asked = |name: &str| query(&request, name);

@@ -1,5 +1,6 @@
-//! Pages drawn on the server, brought to life by modules that call the API. No inline script, no inline style,
-//! nothing from elsewhere.
+//! Server-rendered pages, with modules that call the API. They have no inline scripts, no inline styles, and no
+//! content
+//! from other origins.
 
 mod assets;
 mod audit_log;
@@ -26,9 +27,9 @@ use actix_web::{
 
 pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused::saml_refused};
 
-/// Pages for everybody, for the table of operations.
+/// Public pages, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{file}", "/auth/login"];
-/// Pages for those who have a session.
+/// Pages that require a session.
 pub(crate) const SIGNED_IN: [&str; 7] = [
     enrol::PATH,
     security::PATH,
@@ -54,13 +55,13 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(audit_log::audit_log);
 }
 
-/// Where people arrive who ask for nothing.
+/// Redirects from the start page.
 #[get("/")]
 async fn home() -> Redirect {
     Redirect::to(security::PATH).see_other()
 }
 
-/// The pages of an administrator: where they are, and what they are called.
+/// Paths and titles of the administrator pages.
 const WAYS: [(&str, &str); 6] = [
     (security::PATH, "Security"),
     (network::PATH, "Network"),

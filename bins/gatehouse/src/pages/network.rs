@@ -1,4 +1,4 @@
-//! `/settings/network`: from where the organisation may be reached.
+//! `/settings/network`: the addresses from which the organization can be reached.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use gate::{permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/network";
 
-/// Ranges that are shown at once.
+/// Maximum rules per page.
 const SHOWN: usize = 100;
 
 #[derive(Template)]
@@ -24,11 +24,11 @@ struct Page<'a> {
     settings: Settings,
     is_on: bool,
     own_address: Option<IpAddr>,
-    /// All of them.
+    /// Total number of rules.
     count: usize,
-    /// What is looked for in them.
+    /// Search text.
     sought: String,
-    /// How many have it.
+    /// Number of rules that match the search.
     found: usize,
     rules: Vec<RuleRow>,
 }
@@ -38,11 +38,11 @@ struct RuleRow {
     label: String,
     cidr: String,
     created: PageTime,
-    /// Whether it has the address of whoever looks.
+    /// Whether the rule contains the address of the current user.
     is_own: bool,
 }
 
-/// The page of the network policy.
+/// Renders the network policy page.
 #[get("/settings/network")]
 pub(crate) async fn network(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))

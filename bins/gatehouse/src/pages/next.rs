@@ -1,20 +1,20 @@
-//! Where a sign-in leads to: a page of ours, whatever the address says.
+//! Validates the page to go to after a sign-in, to prevent open redirects.
 
 use url::Url;
 
 use crate::api::Site;
 
-/// Where a sign-in leads to that was to go there: a place of ours, or of an origin that the operator has named.
+/// Returns where to go after a sign-in: a local path, or a URL of an origin that the operator allows.
 pub(crate) fn place_after(site: &Site, asked: Option<&str>) -> String {
     local_or_of(&site.pipeline.base_url, site.saml.return_origins(), asked)
 }
 
-/// The path of ours that `next` names; `/` for everything else.
+/// Returns the local path in `next`, or `/` if it is not local.
 pub(crate) fn local(base_url: &str, next: Option<&str>) -> String {
     next.and_then(|next| resolve(base_url, next)).unwrap_or_else(|| "/".to_owned())
 }
 
-/// The same, or an address of one of these other origins.
+/// Returns the local path in `next`, or a URL of one of these other origins.
 pub(crate) fn local_or_of(base_url: &str, origins: &[String], next: Option<&str>) -> String {
     let elsewhere = |next: &str| {
         let url = Url::parse(next).ok()?;
@@ -28,10 +28,10 @@ pub(crate) fn local_or_of(base_url: &str, origins: &[String], next: Option<&str>
 fn resolve(base_url: &str, next: &str) -> Option<String> {
     let base = Url::parse(base_url).ok()?;
     let url = base.join(next).ok()?;
-    // A path that begins with two slashes would be read as the name of a host.
+    // Browsers read a path that begins with two slashes as a host name.
     let ours = url.origin() == base.origin() && !url.path().starts_with("//");
     let place = ours.then(|| &url[url::Position::BeforePath..url::Position::AfterQuery])?;
-    // Signing in leads out of signing in.
+    // A sign-in must not end on the sign-in page.
     (!place.starts_with("/auth/login")).then(|| place.to_owned())
 }
 
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_places_of_ours_are_gone_to() {
+    fn redirects_stay_on_this_origin() {
         let base = "https://gate.example";
         let to = |next| local(base, Some(next));
         for ours in ["/account/security", "/account/security?tab=a%20b", "/"] {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn other_origins_are_gone_to_only_if_they_are_named() {
+    fn other_origins_are_allowed_only_if_configured() {
         let named = ["https://app.example".to_owned()];
         let to = |next| local_or_of("https://gate.example", &named, Some(next));
         assert_eq!(to("https://app.example/a?b#c"), "https://app.example/a?b#c");

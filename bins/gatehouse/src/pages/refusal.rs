@@ -1,4 +1,4 @@
-//! Refusals for somebody who has opened a page: to the sign-in page, or a page that says what is wrong.
+//! Error responses for pages: a redirect to the sign-in page, or a page that explains the error.
 
 use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError, http::header};
 use askama::Template;
@@ -14,7 +14,7 @@ struct Page<'a> {
     message: String,
 }
 
-/// The answer to a request for the page `target` that is refused with this problem.
+/// Responds to a request for the page `target` that failed with this problem.
 pub(crate) fn problem_page(problem: &Problem, target: &str) -> HttpResponse {
     let status = problem.status_code();
     let mut answer = match (status.as_u16(), problem.why()) {
@@ -52,7 +52,7 @@ fn to(place: String) -> HttpResponse {
     HttpResponse::SeeOther().insert_header((header::LOCATION, place)).finish()
 }
 
-/// What programs are told, as a sentence.
+/// Turns an API error message into a sentence.
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();

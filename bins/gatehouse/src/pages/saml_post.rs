@@ -1,4 +1,4 @@
-//! The page that sends a browser on to an identity provider, with a form that sends itself.
+//! The page with the form that posts a SAML request to an identity provider and submits itself.
 
 use actix_web::{
     HttpResponse,
@@ -20,8 +20,9 @@ struct Page<'a> {
     fields: &'a [(&'a str, &'a str)],
 }
 
-/// A page that sends these fields to `action`, an address of the identity provider of this name, and may send nothing
-/// anywhere else.
+/// Builds a page that posts these fields to `action`, a URL of the identity provider `name`. The page's policy
+/// forbids
+/// posting to any other origin.
 pub(crate) fn saml_post(
     site: &Site,
     name: &str,
@@ -36,7 +37,7 @@ pub(crate) fn saml_post(
     Ok(answer)
 }
 
-/// The policy of pages, but that forms are sent to the origin of this address and to no other.
+/// Returns the usual content security policy, with `form-action` restricted to the origin of this URL.
 fn sends_to(action: &str) -> Option<HeaderValue> {
     let origin = Url::parse(action).ok()?.origin();
     let usual = PAGE_POLICY;
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_go_to_that_origin_alone() {
+    fn forms_are_restricted_to_the_identity_providers_origin() {
         let policy = |action| sends_to(action).map(|policy| policy.to_str().unwrap().to_owned());
         let named = policy("https://idp.example:8443/sso?a=b;c").unwrap();
         assert!(named.contains("; form-action https://idp.example:8443;"), "{named}");

@@ -1,4 +1,4 @@
-//! What people are told whom an identity provider has sent here in vain.
+//! The page that explains a refused SAML sign-in to users.
 
 use actix_web::{
     HttpResponse, HttpResponseBuilder,
@@ -18,17 +18,17 @@ use gate::{errors::Problem, middleware::PAGE_POLICY};
 struct Page<'a> {
     shell: PageFrame<'a>,
     words: RefusalText,
-    /// Who can help.
+    /// Description of the administrator to ask.
     administrator: String,
     code: &'a str,
     reference: Option<&'a str>,
 }
 
-/// What is said of a code.
+/// The explanation of an error code.
 struct RefusalText {
     title: &'static str,
     happened: &'static str,
-    /// What an administrator can do; nothing where nobody needs to be asked.
+    /// What an administrator can do; `None` if no administrator is needed.
     ask: Option<&'static str>,
 }
 
@@ -75,8 +75,8 @@ fn words(code: &str) -> RefusalText {
     RefusalText { title, happened, ask }
 }
 
-/// The answer to somebody who came back from an identity provider and is not let in: what that means for them, and
-/// what to quote to whom. It says nothing that the code does not.
+/// Responds to a user whose SAML sign-in was refused: what it means for them, and the reference to quote to an
+/// administrator. It reveals no more than the error code.
 pub(crate) fn saml_refused(
     site: &Site,
     status: StatusCode,

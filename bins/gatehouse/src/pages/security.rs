@@ -1,4 +1,4 @@
-//! `/account/security`: what signs a person in, where they are signed in, and what their programs hold.
+//! `/account/security`: the user's factors, sessions and personal access tokens.
 
 use actix_web::{HttpResponse, get};
 use askama::Template;
@@ -31,7 +31,7 @@ struct Page<'a> {
     ends: Vec<EndChoice>,
 }
 
-/// What the tenant asks for.
+/// The tenant's MFA policy.
 struct Mfa {
     required: bool,
     takes_passkeys: bool,
@@ -42,13 +42,13 @@ struct FactorRow {
     id: String,
     name: String,
     is_passkey: bool,
-    /// What its make is called, where that is known.
+    /// Name of the authenticator model, if known.
     make: Option<&'static str>,
-    /// How far it is known; nothing for an app.
+    /// How the model is attested; empty for authenticator apps.
     trust: &'static str,
-    /// Whether it can be copied to other devices.
+    /// Whether the passkey can be copied to other devices.
     synced: bool,
-    /// Whether the tenant takes it.
+    /// Whether the tenant's policy accepts the factor.
     counts: bool,
     created: PageTime,
     used: Option<PageTime>,
@@ -78,14 +78,14 @@ struct ScopeChoice {
     what: &'static str,
 }
 
-/// After how many days a new token ends; without a number, as late as it may.
+/// A choice for the expiry of a new token in days; an empty number means the latest possible expiry.
 struct EndChoice {
     days: &'static str,
     label: String,
     chosen: bool,
 }
 
-/// What is found in one unit of work.
+/// Data that the page reads in one transaction.
 struct SecurityData {
     person: Person,
     has_password: bool,
@@ -95,7 +95,7 @@ struct SecurityData {
     tokens: Vec<Pat>,
 }
 
-/// The page of one's own account.
+/// Renders the page of the user's own account.
 #[get("/account/security")]
 pub(crate) async fn security(call: Call<OwnAccount>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
@@ -201,7 +201,7 @@ impl TokenRow {
     }
 }
 
-/// What a person of this role may let a token do, as far as the tenant allows it.
+/// Returns the scopes that a user with this role may give a token, as far as the tenant allows them.
 fn choices(role: Role, limits: &Limits) -> Vec<ScopeChoice> {
     let admin = role == Role::Admin;
     let all = [
@@ -215,7 +215,7 @@ fn choices(role: Role, limits: &Limits) -> Vec<ScopeChoice> {
     offered.map(|(scope, what, _)| ScopeChoice { name: scope.as_str(), what }).collect()
 }
 
-/// When a new token may end, where the tenant lets it live so many days.
+/// Returns the choices for the expiry of a new token, within the tenant's maximum lifetime.
 fn ends(max_days: Option<i64>) -> Vec<EndChoice> {
     let all = [("30", 30, "30 days"), ("90", 90, "90 days"), ("366", 366, "a year")];
     let allowed = all.into_iter().filter(|(_, days, _)| max_days.is_none_or(|most| *days < most));

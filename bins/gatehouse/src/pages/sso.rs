@@ -1,4 +1,4 @@
-//! `/settings/sso`: identity providers that people sign in through, and the domains of their addresses.
+//! `/settings/sso`: SSO connections, and the domains of e-mail addresses.
 
 use actix_web::{HttpResponse, get};
 use askama::Template;
@@ -12,47 +12,47 @@ use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem}
 
 pub(crate) const PATH: &str = "/settings/sso";
 
-/// All of them.
+/// The list of SSO connections.
 #[derive(Template)]
 #[template(path = "sso.html")]
 struct List<'a> {
     shell: PageFrame<'a>,
 }
 
-/// One that is to be added.
+/// The form for a new SSO connection.
 #[derive(Template)]
 #[template(path = "sso_new.html")]
 struct New<'a> {
     shell: PageFrame<'a>,
-    /// What the other side is told until there is more to tell.
+    /// Placeholders until the connection has an ID.
     ours: ServiceAddresses,
 }
 
-/// One: how it stands, and tests of it.
+/// The state of an SSO connection, and its connection tests.
 #[derive(Template)]
 #[template(path = "sso_provider.html")]
 struct Overview<'a> {
     shell: PageFrame<'a>,
     id: &'a str,
     entity_id: &'a str,
-    /// The sign-in page of the organisation.
+    /// URL of the organization's sign-in page.
     sign_in_url: String,
     ours: ServiceAddresses,
 }
 
-/// One, and what to do at the other side.
+/// Instructions for the identity provider's side of an SSO connection.
 #[derive(Template)]
 #[template(path = "sso_setup.html")]
 struct Setup<'a> {
     shell: PageFrame<'a>,
     id: &'a str,
     entity_id: &'a str,
-    /// Whose service the other side probably is.
+    /// The probable vendor of the identity provider.
     guessed: &'static str,
     ours: ServiceAddresses,
 }
 
-/// One, and what it is to be.
+/// The settings of an SSO connection.
 #[derive(Template)]
 #[template(path = "sso_settings.html")]
 struct Settings<'a> {
@@ -61,7 +61,7 @@ struct Settings<'a> {
     entity_id: &'a str,
 }
 
-/// Who we are to an identity provider, and where a sign-in through it begins.
+/// This service's addresses for an identity provider, and the URL that starts a sign-in.
 struct ServiceAddresses {
     entity_id: String,
     acs_url: String,
@@ -75,14 +75,15 @@ impl ServiceAddresses {
         Self { entity_id, acs_url, login_url }
     }
 
-    /// What stands at the other side until the provider is added here. It leads nowhere.
+    /// Returns placeholder addresses to enter at the identity provider until the connection exists. They lead
+    /// nowhere.
     fn stand_in(base_url: &str) -> Self {
         let at = |name: &str| format!("{}/api/saml/placeholder/{name}", base_url.trim_end_matches('/'));
         Self { entity_id: at("metadata"), acs_url: at("acs"), login_url: at("login") }
     }
 }
 
-/// Whose service this is, as far as its entity id tells.
+/// Guesses the vendor of an identity provider from its entity ID.
 fn guessed(entity_id: &str) -> &'static str {
     match entity_id {
         _ if entity_id.starts_with("http://www.okta.com/") => "OKTA",
@@ -91,8 +92,9 @@ fn guessed(entity_id: &str) -> &'static str {
     }
 }
 
-/// The pages of single sign-on: the list, `?new`, `?provider=sso_…` (with `&test=try_…` what came of a test) and its
-/// `&view=setup` and `&view=settings`. What is in them is asked of the API by the pages themselves.
+/// Renders the SSO pages: the list, `?new`, `?provider=sso_…` (with `&test=try_…` for the report of a connection
+/// test), and its
+/// `&view=setup` and `&view=settings`. The pages fetch their data from the API.
 #[get("/settings/sso")]
 pub(crate) async fn sso(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))

@@ -1,8 +1,8 @@
-//! Times and addresses as people read them before a script makes them local.
+//! Times and addresses in readable form, until a script converts them to local ones.
 
 use kernel::Timestamp;
 
-/// A point in time: for programs, and to read.
+/// A point in time, machine-readable and human-readable.
 pub(crate) struct PageTime {
     pub(crate) iso: String,
     pub(crate) text: String,

@@ -1,4 +1,4 @@
-//! `/settings/webhooks`: who is told of events, and how that goes.
+//! `/settings/webhooks`: webhooks and their deliveries.
 
 use ::webhooks::{SubscriptionId, SubscriptionStore};
 use actix_web::{HttpResponse, get};
@@ -17,14 +17,14 @@ use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem}
 
 pub(crate) const PATH: &str = "/settings/webhooks";
 
-/// All of them.
+/// The list of webhooks.
 #[derive(Template)]
 #[template(path = "webhooks.html")]
 struct List<'a> {
     shell: PageFrame<'a>,
 }
 
-/// One that is to be added.
+/// The form for a new webhook.
 #[derive(Template)]
 #[template(path = "webhook_new.html")]
 struct New<'a> {
@@ -32,7 +32,7 @@ struct New<'a> {
     groups: Vec<EventGroup>,
 }
 
-/// One, and what was sent to it.
+/// The deliveries of a webhook.
 #[derive(Template)]
 #[template(path = "webhook.html")]
 struct Deliveries<'a> {
@@ -41,7 +41,7 @@ struct Deliveries<'a> {
     url: &'a str,
 }
 
-/// One, and what it is to be.
+/// The settings of a webhook.
 #[derive(Template)]
 #[template(path = "webhook_settings.html")]
 struct Settings<'a> {
@@ -51,8 +51,8 @@ struct Settings<'a> {
     groups: Vec<EventGroup>,
 }
 
-/// The pages of webhooks: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`. What is in them is asked of the API by
-/// the pages themselves.
+/// Renders the webhook pages: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`. The pages fetch their data
+/// from the API.
 #[get("/settings/webhooks")]
 pub(crate) async fn webhooks(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))

@@ -1,4 +1,4 @@
-//! Verified domains: the DNS record is read again every 30 days.
+//! Checks the DNS records of verified domains again every 30 days.
 
 use audit::{
     Audited, Event, Unaudited,
@@ -13,7 +13,7 @@ use super::saml::{AT_ONCE, BESIDE, LEASE, ROUNDS, SamlWorker, log_problem};
 use crate::dns;
 
 impl SamlWorker {
-    /// Reads the records of all domains that are due.
+    /// Checks the records of all domains that are due.
     pub(crate) async fn recheck_domains(&self) -> StoreResult<()> {
         for _ in 0..ROUNDS {
             let now = self.env.now();
@@ -66,7 +66,7 @@ impl SamlWorker {
                     return Ok(Audited::new((), Event::new(name, &data)));
                 }
             };
-            // It may have been given up meanwhile.
+            // The tenant may have given up the domain meanwhile.
             if tx.reschedule_domain(&domain, &next).await? {
                 Ok(Audited::of_changes((), event.into_iter().collect()))
             } else {

@@ -1,4 +1,4 @@
-//! What no request waits for.
+//! Background workers.
 
 pub(crate) mod deliveries;
 pub(crate) mod domains;

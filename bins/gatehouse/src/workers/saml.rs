@@ -1,7 +1,8 @@
-//! What has to be done for identity providers now and then: metadata is read again, ends of certificates are told, and
-//! what is over is taken away.
+//! Periodic jobs for SSO connections: refresh metadata, report expiring certificates, and purge expired requests,
+//! tests
+//! and assertions.
 //!
-//! Every instance does that works. A provider is looked after by the one that has taken it for five minutes.
+//! Every instance with the worker role takes part. An instance leases each SSO connection for five minutes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,20 +17,20 @@ use webhooks::client::Client;
 
 use crate::{api::Site, area_metrics, events::provider_changed, metadata};
 
-/// How often is looked for what is due.
+/// Polling interval.
 const EVERY: Duration = Duration::from_mins(1);
-/// Milliseconds that a provider is taken for: longer than reading its metadata lasts.
+/// Lease of an SSO connection in milliseconds, longer than a metadata refresh takes.
 pub(crate) const LEASE: i64 = 5 * 60_000;
-/// Providers that are looked for at once.
+/// SSO connections per query.
 pub(crate) const AT_ONCE: i64 = 100;
-/// Providers that are looked after at the same time.
+/// Concurrent refreshes.
 pub(crate) const BESIDE: usize = 8;
-/// Times in a row that is looked for more; then the rest has to wait for the next time.
+/// Maximum queries per poll; the rest waits for the next poll.
 pub(crate) const ROUNDS: usize = 100;
-/// Between two times that something is taken away.
+/// Pause between two purges.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// Looks after identity providers.
+/// The worker for SSO connections.
 pub(crate) struct SamlWorker {
     pub(crate) store: Arc<Store>,
     pub(crate) env: Arc<dyn Env>,
@@ -65,7 +66,7 @@ impl SamlWorker {
         Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("saml"))
     }
 
-    /// All that are due.
+    /// Refreshes all SSO connections that are due.
     async fn refresh_all(&self, client: &Client) -> StoreResult<()> {
         for _ in 0..ROUNDS {
             let now = self.env.now();
@@ -76,7 +77,7 @@ impl SamlWorker {
             }
             let each = async |(tenant, id): (TenantId, ProviderId)| {
                 let done = self.refresh_one(client, &tenant, &id).await;
-                // One that cannot be looked after keeps nobody else from being.
+                // A failure of one SSO connection must not stop the others.
                 log_problem("an identity provider could not be looked after", done);
             };
             stream::iter(due).for_each_concurrent(BESIDE, each).await;
@@ -105,7 +106,7 @@ impl SamlWorker {
                         events.extend(provider_changed(&refreshed.provider, &refreshed.changed));
                     }
                     Err(ProviderError::Store(error)) => return Err(error),
-                    // It is gone.
+                    // The SSO connection was removed meanwhile.
                     Err(_) => {}
                 }
             }
@@ -128,13 +129,13 @@ impl SamlWorker {
         self.store.write(self.ctx(tenant), work).await
     }
 
-    /// Where metadata is to be read again by now.
+    /// Returns the metadata URL if a refresh is due.
     fn due_metadata<'p>(&self, provider: &'p Provider) -> Option<&'p str> {
         let Source::MetadataUrl(url) = &provider.source else { return None };
         provider.refresh.next_at.is_some_and(|at| at <= self.env.now()).then_some(url)
     }
 
-    /// Takes away requests, tests and used assertions that are over.
+    /// Purges expired requests, tests and used assertions.
     async fn purge(&self) -> StoreResult<()> {
         for _ in 0..ROUNDS {
             let now = self.env.now();
@@ -165,7 +166,7 @@ impl SamlWorker {
     }
 }
 
-/// Counts a look at metadata, and writes what has to be known into the log.
+/// Counts a metadata refresh and logs its outcome.
 fn note(ctx: &Ctx, refreshed: &RefreshOutcome) {
     let (tenant, provider) = (ctx.tenant.as_str(), refreshed.provider.id.as_str());
     match &refreshed.problem {

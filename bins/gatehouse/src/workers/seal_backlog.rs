@@ -1,4 +1,5 @@
-//! How long entries have waited to be sealed: somebody who holds the lease of a log stops its sealing without a failure.
+//! Measures how long entries wait to be sealed. A process that keeps the lease of a log without sealing it stops its
+//! sealing without any failure.
 
 use std::{
     collections::HashMap,
@@ -10,26 +11,26 @@ use store::{Store, Tx, UnsealedLog};
 
 use crate::area_metrics;
 
-/// Entries are sealed a second after they are written; an entry that waits longer than this, in milliseconds, is logged.
+/// Log a warning if an entry waits longer than this, in milliseconds. Normally it is sealed within a second.
 const LONG: i64 = 60_000;
 
-/// The entry of a tenant that waits first.
+/// The oldest unsealed entry of a tenant.
 #[derive(Clone)]
 struct Wait {
     entry: String,
-    /// Since when, as far as is known.
+    /// Start of the wait, as far as known.
     since: Timestamp,
-    /// Whether the entry was asked when it was written.
+    /// Whether the entry's timestamp was read.
     was_asked: bool,
     was_logged: bool,
 }
 
-/// The tenants whose entries waited at the end of the last look.
+/// Tenants with unsealed entries at the last measurement.
 #[derive(Default)]
 pub(crate) struct SealBacklog(Mutex<HashMap<TenantId, Wait>>);
 
 impl SealBacklog {
-    /// Looks at all that waits, and says how long the oldest does.
+    /// Updates the metric of the oldest unsealed entry, and logs entries that wait too long.
     pub(crate) async fn measure(&self, store: &Store, now: Timestamp, waiting: &[UnsealedLog]) {
         let before = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let mut waits = HashMap::new();
@@ -56,7 +57,8 @@ impl SealBacklog {
     }
 }
 
-/// One that waits for a second time: it is asked once when it was written, as it may have waited before this process began.
+/// Reads the entry's timestamp once, when it is still unsealed at a second measurement: it may be older than this
+/// process.
 async fn written(store: &Store, tenant: &TenantId, wait: Wait) -> Wait {
     if wait.was_asked {
         return wait;

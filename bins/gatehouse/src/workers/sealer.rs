@@ -1,7 +1,8 @@
-//! Sealing the audit log, away from requests: each second, of the tenants with news alone.
+//! Seals audit logs every second, independently of requests. Only tenants with unsealed entries are visited.
 //!
-//! Every instance does; a tenant's log is gone on with by the one that has the lease of it, which it keeps as long as it
-//! seals. What two do at once the database keeps apart.
+//! Every instance takes part. The instance with the lease of a tenant's log continues it, and keeps the lease while
+//! it
+//! seals. The database prevents concurrent sealing.
 
 use std::{
     collections::HashMap,
@@ -22,20 +23,20 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::seal_backlog::SealBacklog;
 use crate::{api::Site, area_metrics};
 
-/// How often is looked for news.
+/// Polling interval.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long nobody else goes on with a log that was sealed a moment ago, in milliseconds.
+/// Milliseconds for which other instances leave a log alone after a batch.
 const LEASE: i64 = 3_000;
-/// Logs that are sealed at the same time.
+/// Logs that are sealed concurrently.
 const TOGETHER: usize = 4;
-/// Batches of one tenant in a round at most: others wait for the end of it.
+/// Maximum batches per tenant and round, so that other tenants are not delayed.
 const OF_A_TENANT: usize = 32;
-/// How long the last round may take before the end of the server.
+/// Time limit of the last round at shutdown.
 const LAST: Duration = Duration::from_secs(5);
-/// Tenants of one round at most.
+/// Maximum tenants per round.
 const OF_A_ROUND: usize = 10_000;
 
-/// Marks ids of sealers.
+/// Prefix of sealer IDs.
 enum SealerKind {}
 impl Kind for SealerKind {
     const PREFIX: &'static str = "sea";
@@ -47,19 +48,19 @@ pub(crate) struct Sealer {
     env: Arc<dyn Env>,
     site: web::Data<Site>,
     owner: String,
-    /// The tenants whose waiting entries are not all sealed at the end of a round.
+    /// Tenants with entries that remained unsealed after a round.
     unfinished: Mutex<HashMap<TenantId, SealRemainder>>,
     waits: SealBacklog,
 }
 
-/// What is left of a tenant's waiting entries.
+/// Progress through the unsealed entries of a tenant.
 #[derive(Clone, Default)]
 struct SealRemainder {
-    /// Where the next round goes on: so many refused entries wait that they do not fit into one.
+    /// Where the next round continues, if one round could not pass all refused entries.
     after: Option<String>,
-    /// Entries that were refused since the first of those that wait.
+    /// Entries refused in this pass so far.
     refused: usize,
-    /// How many the log was told of.
+    /// Number of refused entries in the last log line.
     told: usize,
 }
 
@@ -79,14 +80,14 @@ impl Sealer {
         }
     }
 
-    /// Seals what waits, once more before the end, and keeps no lease of it.
+    /// Seals the pending entries once more at shutdown, and releases its leases.
     pub(crate) async fn finish(&self) {
         if timeout(LAST, self.round(0)).await.is_err() {
             tracing::info!("what waits to be sealed is left to others, or to the next start");
         }
     }
 
-    /// Whether there was more than a round seals.
+    /// Runs one round. Returns whether entries remain because of its limits.
     async fn round(&self, lease: i64) -> bool {
         let tenants = match self.due().await {
             Ok(tenants) => tenants,
@@ -108,7 +109,7 @@ impl Sealer {
         sealed.fold(false, async |any, more| any || more).await
     }
 
-    /// The tenants with news that nobody else looks after.
+    /// Returns the tenants with unsealed entries whose lease is free.
     async fn due(&self) -> StoreResult<Vec<TenantId>> {
         let (mut tenants, mut after, mut all) = (Vec::new(), None, Vec::new());
         let now = self.env.now();
@@ -127,7 +128,7 @@ impl Sealer {
         Ok(tenants)
     }
 
-    /// Seals what waits in a tenant's log; whether more of it does.
+    /// Seals the pending entries of a tenant. Returns whether entries remain because of the batch limit.
     async fn seal(&self, tenant: &TenantId, lease: i64) -> StoreResult<bool> {
         let mut state = self.state(tenant);
         let mut problem = None;
@@ -173,7 +174,7 @@ impl Sealer {
         area_metrics::unauthenticated(unfinished.values().map(|state| state.told).sum());
     }
 
-    /// All that waits was looked at: the log is told how many entries are refused, when that has changed.
+    /// Ends a pass over all pending entries, and logs the number of refused ones if it changed.
     fn finish_tenant(&self, tenant: &TenantId, state: &SealRemainder, first: Option<(String, MacProblem)>) {
         if state.refused > 0 && state.refused != state.told {
             let (first, problem) = first.unzip();

@@ -1,4 +1,4 @@
-//! Somebody who signs metadata.
+//! A certificate authority that signs metadata in tests.
 
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
@@ -8,23 +8,23 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// An authority with a root of its own, and a signer whom it has certified.
+/// An authority with its own root and a signer that it has certified.
 pub struct Authority {
     root: String,
     chain: Vec<String>,
     key: EcdsaKeyPair,
 }
 
-/// Why there is none.
+/// The reason why no authority could be created.
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 impl Authority {
-    /// Certifies a signer of this name, from 1975 until 4096.
+    /// Creates a signer with this name, valid from 1975 until 4096.
     pub fn new(name: &str) -> Result<Self, Failed> {
         Self::certifying(CertificateParams::new(vec![name.to_owned()])?)
     }
 
-    /// Certifies a signer as these say, but for what it is for.
+    /// Creates a signer with these parameters. Only the extended key usage is overwritten.
     pub fn certifying(mut signer: CertificateParams) -> Result<Self, Failed> {
         let mut root = CertificateParams::default();
         root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -42,12 +42,12 @@ impl Authority {
         })
     }
 
-    /// Its root, in PEM.
+    /// Returns the root certificate in PEM.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// A document that its signer has signed.
+    /// Returns a metadata document with this payload, signed by the signer.
     pub fn sign(&self, payload: &Value) -> Result<String, Failed> {
         let header = json!({ "alg": "ES256", "typ": "JWT", "x5c": self.chain });
         let part = |value: &Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());

@@ -1,4 +1,4 @@
-//! Whatever is read as metadata is read without harm, and believed from nobody but its signer.
+//! The fuzz target: parsing metadata never panics and trusts only the signer.
 
 use kernel::Timestamp;
 
@@ -7,10 +7,10 @@ use crate::{
     mds::{self, Signer},
 };
 
-/// Reads bytes as a document, and as what would be signed in one.
+/// Parses bytes as a signed document, and as the payload of one.
 ///
 /// # Panics
-/// Where something is believed that nobody has signed, or more is proved than is said.
+/// If an unsigned document is accepted, or if more is proved than the payload says.
 pub fn mds(data: &[u8]) {
     let signer = Signer::fido();
     assert!(signer.is_ok(), "the root that is built in can be read");

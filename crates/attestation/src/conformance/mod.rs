@@ -1,4 +1,4 @@
-//! What tests of whoever embeds this need: metadata signed by an authority of their own. And the target of the fuzzers.
+//! Test support for embedding services: metadata signed by an authority of their own, and the fuzz target.
 
 mod authority;
 pub mod fuzz;

@@ -1,14 +1,14 @@
-//! Whatever is read as a range has one way to be written, and holds what a reference says; whatever a client sends
-//! through a proxy, the proxy's word counts.
+//! The fuzz targets. Every parsed range has a canonical form and contains the addresses that a reference says.
+//! Whatever a client sends through a proxy, only the proxy's own entry counts.
 
 use std::net::IpAddr;
 
 use crate::{Cidr, Proxies, ProxyHeader};
 
-/// Reads bytes as a range.
+/// Parses bytes as a range and compares it with the reference.
 ///
 /// # Panics
-/// Where a range is not what it says.
+/// If the range differs from the reference.
 pub fn cidr(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(range) = text.parse::<Cidr>() else { return };
@@ -22,7 +22,7 @@ pub fn cidr(data: &[u8]) {
     }
 }
 
-/// Addresses at the ends of a range and beside them.
+/// Returns the addresses at both ends of a range and next to them.
 fn near(range: Cidr) -> Vec<IpAddr> {
     let ends = [range.first(), range.last()];
     let beside = |end: IpAddr| match end {
@@ -38,7 +38,7 @@ fn near(range: Cidr) -> Vec<IpAddr> {
     ends.into_iter().flat_map(beside).collect()
 }
 
-/// Whether an address lies in a range, by comparing bits one after the other.
+/// Whether a range contains an address, by comparing them bit by bit.
 pub fn holds(range: Cidr, address: IpAddr) -> bool {
     let bits = |address: IpAddr| match address.to_canonical() {
         IpAddr::V4(address) => address.octets().to_vec(),
@@ -50,10 +50,11 @@ pub fn holds(range: Cidr, address: IpAddr) -> bool {
         && (0..usize::from(range.prefix())).all(|at| bit(&first, at) == bit(&asked, at))
 }
 
-/// Reads bytes as the lines of both headers, each line an own one.
+/// Parses bytes as header lines in both formats.
 ///
 /// # Panics
-/// Where a stranger is believed, a trusted proxy is taken for a client, or what the proxy has added is not what counts.
+/// If an untrusted peer is believed, a trusted proxy is taken for the client, or the proxy's own entry is not
+/// decisive.
 pub fn proxies(data: &[u8]) {
     let proxy = IpAddr::V4([10, 0, 0, 1].into());
     let client = IpAddr::V4([203, 0, 113, 7].into());

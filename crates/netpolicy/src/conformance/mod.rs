@@ -1,4 +1,4 @@
-//! What every implementation of [`NetworkPolicyStore`] has to do, and the target of the fuzzers.
+//! The test suite for implementations of [`NetworkPolicyStore`], and the fuzz targets.
 #![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a suite speaks by panicking")]
 
 pub mod fuzz;
@@ -7,10 +7,10 @@ use kernel::{Ctx, Id, StoreResult};
 
 use crate::{Cidr, Mode, NetworkPolicyStore, Rule, Settings};
 
-/// Runs through all of the trait, on storage of a tenant that has set nothing.
+/// Exercises all methods of the trait. The tenant must not have a policy yet.
 ///
 /// # Errors
-/// Where storage fails.
+/// If storage fails.
 pub async fn store(ctx: &Ctx, store: &mut dyn NetworkPolicyStore) -> StoreResult<()> {
     assert_eq!(store.network_settings().await?, Settings::default(), "nothing was set");
     assert_eq!(store.network_policy().await?, (Settings::default(), Vec::new()));

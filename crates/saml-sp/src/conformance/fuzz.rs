@@ -1,4 +1,4 @@
-//! What fuzzers feed: a response against one provider with pinned certificates, and metadata.
+//! Fuzz targets: a response for one provider with pinned certificates, and metadata.
 
 use std::sync::LazyLock;
 
@@ -10,11 +10,11 @@ use crate::{
     Provider, ProviderId, Refresh, ServiceProvider, Source, examine,
 };
 
-/// Who the documents of the corpus are from and for, and when.
+/// Issuer, recipient and time of the documents in the corpus.
 const IDP: &str = "https://idp.example/saml";
 const SERVICE: &str = "https://gate.example/api/saml/sso_1";
 const NOW: &str = "2027-02-01T12:00:00.000Z";
-/// Whom they are about. Nobody else has ever been signed for.
+/// The only subject that the corpus has signed assertions for.
 const SUBJECT: &str = "ada@example.com";
 
 struct Fixed {
@@ -57,8 +57,8 @@ static FIXED: LazyLock<Fixed> = LazyLock::new(|| {
     Fixed { provider, service, keys: vec![KeyPair { private: Secret::new(private), certificate: ours }], now }
 });
 
-/// A response, before base64. Whatever it is, nothing panics, and whoever is believed to be signed for is the one who was.
-/// Whether it was accepted.
+/// Examines a response, given before base64 encoding. Panics if claims are accepted for another subject than the
+/// signed one. Returns whether the response was accepted.
 pub fn response(input: &[u8]) -> bool {
     let fixed = &*FIXED;
     let against =
@@ -71,7 +71,7 @@ pub fn response(input: &[u8]) -> bool {
     examined.outcome.is_ok()
 }
 
-/// Metadata. What is read of it keeps to its bounds.
+/// Parses metadata. Panics if the result exceeds its limits.
 pub fn metadata(input: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(input) else { return false };
     let Ok(read) = IdpMetadata::read(text, FIXED.now) else { return false };

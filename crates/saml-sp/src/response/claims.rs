@@ -1,4 +1,4 @@
-//! What an assertion says, read from verified bytes.
+//! Reads the claims of an assertion from verified bytes.
 
 use kernel::Timestamp;
 use roxmltree::Node;
@@ -9,37 +9,37 @@ use crate::{
     xml::{self, SAML, XSI, attribute, child, elements, is, named, only_text},
 };
 
-/// Attributes at most.
+/// Maximum number of attributes.
 const MAX_ATTRIBUTES: usize = 200;
-/// Values of all attributes together at most: more than the groups that any directory sends of one user.
+/// Maximum number of values of all attributes together: more than the groups that any directory sends for one user.
 pub const MAX_VALUES: usize = 10_000;
 
-/// What a signed assertion says. Nothing of it was held against anything yet.
+/// The content of a signed assertion, not yet checked against anything but the signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
-    /// Its ID, within its issuer.
+    /// The assertion's ID, unique per issuer.
     pub id: String,
-    /// Who says it.
+    /// The entity id of the issuer.
     pub issuer: String,
-    /// When it was said.
+    /// The time of issue.
     pub issue_instant: Timestamp,
     /// NameID of the subject.
     pub name_id: Option<NameId>,
-    /// How they signed in, the first statement's.
+    /// The authentication context class of the first statement.
     pub authn_context: Option<String>,
-    /// What else is said of them.
+    /// The attributes of the subject.
     pub attributes: Vec<Attribute>,
     pub(crate) confirmations: Vec<Confirmation>,
     pub(crate) conditions: Option<Conditions>,
     pub(crate) authn: Vec<Authn>,
 }
 
-/// The name of a subject.
+/// The NameID of a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameId {
-    /// `urn:oasis:names:tc:SAML:…:nameid-format:…`, if it says one.
+    /// `urn:oasis:names:tc:SAML:…:nameid-format:…`, if given.
     pub format: Option<String>,
-    /// The name, whole.
+    /// The full text of the NameID.
     pub value: String,
 }
 
@@ -48,7 +48,7 @@ pub struct NameId {
 pub struct Attribute {
     /// Attribute name as the identity provider sends it.
     pub name: String,
-    /// Its values; `None` for one that is no text.
+    /// The values; `None` for a value that is not plain text.
     pub values: Vec<Option<String>>,
 }
 
@@ -65,9 +65,9 @@ pub(crate) struct Confirmation {
 pub(crate) struct Conditions {
     pub(crate) not_before: Option<Timestamp>,
     pub(crate) not_on_or_after: Option<Timestamp>,
-    /// The audiences of each restriction.
+    /// The audiences of each AudienceRestriction.
     pub(crate) audiences: Vec<Vec<String>>,
-    /// A condition that is not understood.
+    /// The name of an unknown condition.
     pub(crate) unknown: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Authn {
     pub(crate) class: Option<String>,
 }
 
-/// Reads the assertion of a verified document: the response with its assertion, or the assertion alone.
+/// Reads the claims of a verified document, which is a response with an assertion or an assertion alone.
 pub(super) fn read(signed: &str) -> Result<Claims, Refusal> {
     let tree = xml::parse(signed)?;
     let root = tree.root_element();
@@ -104,7 +104,7 @@ pub(super) fn read(signed: &str) -> Result<Claims, Refusal> {
     })
 }
 
-/// A time in UTC.
+/// Reads an attribute with a UTC timestamp.
 pub(super) fn time(node: Node<'_, '_>, name: &str) -> Result<Option<Timestamp>, Refusal> {
     let Some(text) = attribute(node, name) else { return Ok(None) };
     let read = text.ends_with('Z').then(|| text.parse().ok()).flatten();
@@ -146,7 +146,7 @@ fn conditions(node: Node<'_, '_>) -> Result<Conditions, Refusal> {
     let (mut audiences, mut unknown) = (Vec::new(), None);
     for condition in elements(node) {
         let name = condition.tag_name().name();
-        // Another type may be meant by what looks like a known one.
+        // An `xsi:type` may give a known element another meaning.
         let is_plain =
             condition.tag_name().namespace() == Some(SAML) && !condition.has_attribute((XSI, "type"));
         match name {
@@ -157,7 +157,7 @@ fn conditions(node: Node<'_, '_>) -> Result<Conditions, Refusal> {
                 let named = named(condition, SAML, "Audience").map(only_text);
                 audiences.push(named.map(|text| text.map(str::to_owned)).collect::<Result<_, _>>()?);
             }
-            // An assertion is used once in any case, and nothing is passed on.
+            // Every assertion is used only once and never passed on, so these conditions hold anyway.
             "OneTimeUse" | "ProxyRestriction" if is_plain => {}
             _ => unknown = Some(name.to_owned()),
         }
@@ -195,12 +195,12 @@ fn attributes(statements: &[Node<'_, '_>]) -> Result<Vec<Attribute>, Refusal> {
         let values: Vec<_> = values.collect();
         count += values.len();
         bound(count, MAX_VALUES, "values of attributes")?;
-        // One attribute, however often it is written.
+        // Repeated attributes are merged.
         if let Some(known) = read.iter_mut().find(|known| known.name == name) {
             known.values.extend(values);
             continue;
         }
-        // Refused at once: each name is compared with those before it.
+        // Checked in the loop, because each name is compared with all previous ones.
         bound(read.len() + 1, MAX_ATTRIBUTES, "attributes")?;
         read.push(Attribute { name: name.to_owned(), values });
     }

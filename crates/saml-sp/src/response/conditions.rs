@@ -1,4 +1,4 @@
-//! What a verified assertion is held against: who it is from and for, when, and by whom it may be presented.
+//! Checks a verified assertion: issuer, recipient, time, audience and bearer confirmation.
 
 use kernel::Timestamp;
 
@@ -13,15 +13,15 @@ use crate::{
     xml::{attribute, only_text},
 };
 
-/// Characters of what was found that are told.
+/// Maximum length of received text quoted in error details, in characters.
 const TOLD: usize = 120;
 
 fn quoted(text: &str) -> String {
     text.chars().take(TOLD).collect()
 }
 
-/// The checks in their order; those that are passed are noted. The request that is answered. A response that is signed is
-/// one that was read from what was signed.
+/// Runs the checks in order, appends those that pass to `passed`, and returns the answered request's id. If
+/// `is_signed`, `response` must have been read from the signed bytes.
 pub(super) fn check(
     response: &structure::Response<'_, '_>,
     is_signed: bool,
@@ -78,7 +78,7 @@ fn addressed(
     Ok(())
 }
 
-/// Whether the time is past this end, with the skew of clocks.
+/// Returns whether `end` has passed, allowing for clock skew.
 fn over(end: Timestamp, now: Timestamp) -> bool {
     now >= end.plus_millis(SKEW_MILLIS)
 }
@@ -134,7 +134,7 @@ fn valid(conditions: &Conditions, now: Timestamp) -> Result<(), Refusal> {
     Err(Refusal::new(Reason::OutsideTime, detail))
 }
 
-/// The bearer's confirmation that holds.
+/// Returns the first valid bearer confirmation.
 fn confirmed<'c>(claims: &'c Claims, against: &Against<'_>) -> Result<&'c Confirmation, Refusal> {
     let mut problems = Vec::new();
     for confirmation in &claims.confirmations {
@@ -167,7 +167,7 @@ fn problem(confirmation: &Confirmation, against: &Against<'_>) -> Option<String>
     }
 }
 
-/// The request that is answered: said where the bearer is confirmed, and the same wherever else it is said.
+/// Returns the request that the bearer confirmation answers. The response's own InResponseTo, if any, must be equal.
 fn answers(
     response: &structure::Response<'_, '_>,
     confirmation: &Confirmation,

@@ -1,4 +1,4 @@
-//! An answer counts once.
+//! Ensures that each response counts only once.
 
 use kernel::{Ctx, Email, StoreResult, Timestamp};
 
@@ -12,22 +12,22 @@ use crate::{
     store::{DomainStore, RequestStore},
 };
 
-/// How long an assertion that says no end of its own is remembered: longer than any request may be answered.
+/// The minimum time an assertion is remembered: longer than the lifetime of a request.
 const REMEMBERED_MILLIS: i64 = 3_600_000;
 
-/// What became of an answer that was examined.
+/// The result of claiming a response.
 #[derive(Debug)]
 pub struct CountedResponse {
-    /// The request, now answered; `None` where there was none to answer.
+    /// The claimed request; `None` if it could not be claimed.
     pub request: Option<Request>,
-    /// Checks that it passed.
+    /// The checks that passed.
     pub passed: Vec<Step>,
-    /// Who signs in, as the identity provider calls them; else why not.
+    /// The email address of the user who signs in, or the reason for rejection.
     pub outcome: Result<Email, Refusal>,
 }
 
-/// Makes an answer count, in the unit of work that lets somebody in: the request is claimed, the assertion remembered,
-/// the address read. What was claimed stays claimed also where it is refused: commit in both cases.
+/// Claims the request, remembers the assertion and reads the email address. Call it in the transaction that starts
+/// the session. Commit even if the result is a refusal, so that the request stays claimed.
 pub async fn claim<S: RequestStore + DomainStore + ?Sized>(
     ctx: &Ctx,
     store: &mut S,
@@ -88,7 +88,7 @@ fn refused(claimed: &ClaimedRequest) -> Refusal {
     }
 }
 
-/// Where people had to prove anew who they are, they did so after the request.
+/// Returns a refusal if ForceAuthn was requested and the authentication is older than the request.
 fn stale(request: &Request, claims: &Claims) -> Option<Refusal> {
     let since = request.created_at.plus_millis(-SKEW_MILLIS);
     let old = claims.authn.iter().find(|authn| request.force_authn && authn.instant < since)?;
@@ -99,7 +99,7 @@ fn stale(request: &Request, claims: &Claims) -> Option<Refusal> {
     Some(Refusal::new(Reason::AuthnContext, detail))
 }
 
-/// When the assertion is over by itself.
+/// Returns until when the assertion must be remembered.
 fn ends(claims: &Claims, now: Timestamp) -> Timestamp {
     let confirmed = claims.confirmations.iter().filter_map(|one| one.not_on_or_after);
     let conditions = claims.conditions.iter().filter_map(|one| one.not_on_or_after);
@@ -107,7 +107,7 @@ fn ends(claims: &Claims, now: Timestamp) -> Timestamp {
     last.max(now.plus_millis(REMEMBERED_MILLIS))
 }
 
-/// An address of a domain that another tenant has proved to be its own.
+/// Returns a refusal if another tenant has verified the address's domain.
 async fn foreign<S: DomainStore + ?Sized>(
     ctx: &Ctx,
     store: &mut S,
@@ -123,7 +123,7 @@ async fn foreign<S: DomainStore + ?Sized>(
 }
 
 impl Claims {
-    /// When the session at the identity provider ends, the soonest of what is said.
+    /// Returns the earliest end of the session at the identity provider.
     pub fn session_ends(&self) -> Option<Timestamp> {
         self.authn.iter().filter_map(|authn| authn.session_not_on_or_after).min()
     }

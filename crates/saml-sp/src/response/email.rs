@@ -1,4 +1,4 @@
-//! The one e-mail address that an assertion speaks of.
+//! Determines the email address in an assertion.
 
 use kernel::Email;
 
@@ -10,7 +10,7 @@ use crate::{
 
 const ADDRESS: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 
-/// What addresses are usually called.
+/// Common names of email attributes.
 const USUAL: [&str; 7] = [
     "email",
     "mail",
@@ -21,7 +21,7 @@ const USUAL: [&str; 7] = [
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
 ];
 
-/// The address, of one of the provider's domains.
+/// Returns the email address, which must be in one of the provider's domains.
 pub(super) fn of(claims: &Claims, provider: &Provider) -> Result<Email, Refusal> {
     let (place, values) = match &provider.mapping.email {
         Some(name) => (format!("the attribute {name}"), values(claims, &[name])?),
@@ -56,7 +56,7 @@ pub(super) fn of(claims: &Claims, provider: &Provider) -> Result<Email, Refusal>
     Ok(email)
 }
 
-/// All values of the attributes of these names. A value that is no text is no address.
+/// Returns all values of the attributes with these names. Fails if one is not plain text.
 fn values(claims: &Claims, names: &[&str]) -> Result<Vec<String>, Refusal> {
     let wanted = claims.attributes.iter().filter(|attribute| names.contains(&attribute.name.as_str()));
     let text = |value: &Option<String>| {

@@ -1,4 +1,4 @@
-//! Responses: believed after every check, step by step.
+//! Validates responses step by step.
 
 mod claims;
 mod conditions;
@@ -24,38 +24,38 @@ use crate::{
     xml::{self, SAML, attribute},
 };
 
-/// Characters of the form field at most.
+/// Maximum length of the form field, in characters.
 pub const MAX_RESPONSE: usize = encode::MAX_FIELD;
-/// Clocks may differ by so much.
+/// The allowed clock skew.
 pub(crate) const SKEW_MILLIS: i64 = 60_000;
 
-/// What a response is examined against.
+/// The context that a response is validated in.
 pub struct Against<'a> {
-    /// Who it has to come from.
+    /// The expected identity provider.
     pub provider: &'a Provider,
-    /// Who it has to be for.
+    /// The expected recipient and audience.
     pub service: &'a ServiceProvider,
-    /// Key pairs that may decrypt the assertion.
+    /// The key pairs for decryption.
     pub keys: &'a [KeyPair],
     /// Current time.
     pub now: Timestamp,
 }
 
-/// What became of a response.
+/// The result of validating a response.
 #[derive(Debug)]
 pub struct Examined {
-    /// The request that it says it answers. Believed by nobody: it finds the trial that waits for a report.
+    /// The unverified InResponseTo, only used to find the connection test to report to.
     pub says_it_answers: Option<RequestId>,
-    /// Checks that it passed.
+    /// The checks that passed.
     pub passed: Vec<Step>,
-    /// What is signed, also where a later check failed.
+    /// The signed claims, even if a later check failed.
     pub claims: Option<Verified<Claims>>,
-    /// The request that it answers, if it passed all checks that need no storage; else why not.
+    /// The answered request if all checks that need no storage passed, else the reason for rejection.
     pub outcome: Result<RequestId, Refusal>,
 }
 
-/// Examines the form field `SAMLResponse`: all checks that need no storage. Costs a millisecond of CPU, and calls C
-/// libraries: not for a thread that serves requests.
+/// Runs all checks of the form field `SAMLResponse` that need no storage. Takes about a millisecond of CPU and calls
+/// C libraries, so run it outside the async threads.
 pub fn examine(field: &str, against: &Against<'_>) -> Examined {
     let mut examined = Examined {
         says_it_answers: None,
@@ -84,7 +84,7 @@ fn run(field: &str, against: &Against<'_>, examined: &mut Examined) -> Result<Re
     let SignedParts { outer, assertion } = believed(&text, &response, against, examined)?;
     let claims = assertion.read(|signed| claims::read(signed))?;
     let verdict = match &outer {
-        // What is signed is read as it was signed.
+        // The response must be read from the signed bytes.
         Some(outer) => {
             let tree = xml::parse(outer.get())?;
             let response = structure::response(tree.root_element())?;
@@ -96,16 +96,16 @@ fn run(field: &str, against: &Against<'_>, examined: &mut Examined) -> Result<Re
     verdict
 }
 
-/// What a pinned certificate has signed.
+/// The parts of a response that pinned certificates have signed.
 struct SignedParts {
-    /// The response, if that is signed as a whole.
+    /// The response, if it is signed as a whole.
     outer: Option<Verified<String>>,
-    /// What the assertion is read from.
+    /// The assertion's source for claims.
     assertion: Verified<String>,
 }
 
-/// The bytes that claims are read from: canonical, and signed by a pinned certificate. If both are signed, both signatures
-/// hold.
+/// Returns the canonical bytes that claims are read from, signed by a pinned certificate. If response and assertion
+/// are both signed, both signatures must be valid.
 fn believed(
     text: &str,
     response: &structure::Response<'_, '_>,
@@ -126,7 +126,8 @@ fn believed(
     let assertion = if xml::is(node, SAML, "Assertion") {
         let assertion = structure::assertion(node)?;
         match (assertion.signature, &outer) {
-            // In the document as it came: the canonical form of what is around it may lack declarations that it keeps.
+            // Verified in the original document, because the response's canonical form may lack namespaces that its
+            // signature keeps.
             (Some(signature), _) => verify(text, assertion.root, signature, &pinned)?,
             (None, Some(outer)) => outer.clone(),
             (None, None) => return Err(unsigned()),
@@ -145,7 +146,7 @@ fn believed(
     Ok(SignedParts { outer, assertion })
 }
 
-/// An assertion that was encrypted: signed itself, or within a response that is.
+/// Decrypts an assertion that is signed itself or contained in a signed response.
 fn decrypted(
     encrypted: roxmltree::Node<'_, '_>,
     outer: Option<&Verified<String>>,

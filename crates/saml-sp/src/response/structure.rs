@@ -1,4 +1,4 @@
-//! The one shape that a response and an assertion may have, looked at before anything is computed.
+//! Checks the structure of responses and assertions before any cryptography.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::{
     xml::{self, SAML, SAMLP, attribute, elements, is},
 };
 
-/// A response that has the shape of one.
+/// A response with valid structure.
 pub(super) struct Response<'a, 'i> {
     pub(super) root: Node<'a, 'i>,
     pub(super) issuer: Option<Node<'a, 'i>>,
@@ -19,7 +19,7 @@ pub(super) struct Response<'a, 'i> {
     pub(super) assertion: Node<'a, 'i>,
 }
 
-/// An assertion that has the shape of one.
+/// An assertion with valid structure.
 pub(super) struct Assertion<'a, 'i> {
     pub(super) root: Node<'a, 'i>,
     pub(super) issuer: Node<'a, 'i>,
@@ -34,7 +34,7 @@ fn unexpected(detail: impl AsRef<str>) -> Refusal {
     Refusal::new(Reason::UnexpectedElement, detail)
 }
 
-/// A whole document with a response.
+/// Checks a document whose root is a response.
 pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, Refusal> {
     if !is(root, SAMLP, "Response") || attribute(root, "Version") != Some("2.0") {
         let found = format!("the root is {}, not a Response of SAML 2.0", root.tag_name().name());
@@ -48,7 +48,7 @@ pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, R
     let status = status.ok_or_else(|| {
         unexpected("a Response has Issuer, Signature, Extensions and Status, in this order")
     })?;
-    // A response that says it failed is read no further, whatever else is in it.
+    // A response with a failure status is not read any further.
     successful(status)?;
     let assertion =
         children.next().filter(|node| is(*node, SAML, "Assertion") || is(*node, SAML, "EncryptedAssertion"));
@@ -78,7 +78,7 @@ pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, R
     Ok(Response { root, issuer, signature, assertion })
 }
 
-/// A whole document with nothing but an assertion: what was encrypted.
+/// Checks a decrypted document, which must be exactly one assertion.
 pub(super) fn lone_assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a, 'i>, Refusal> {
     if count_assertions(root) != 1 {
         return Err(Refusal::new(Reason::NotOneAssertion, "what was encrypted is not exactly one Assertion"));
@@ -87,7 +87,7 @@ pub(super) fn lone_assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a,
     assertion(root)
 }
 
-/// An assertion, wherever it stands.
+/// Checks an assertion at any place in a document.
 pub(super) fn assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a, 'i>, Refusal> {
     if !is(root, SAML, "Assertion") || attribute(root, "Version") != Some("2.0") {
         return Err(Refusal::new(Reason::NotOneAssertion, "it is not an Assertion of SAML 2.0"));
@@ -119,12 +119,12 @@ pub(super) fn assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a, 'i>,
     Ok(Assertion { root, issuer, signature, subject, conditions, authn, attributes })
 }
 
-/// Where the signature of an assertion has to be.
+/// Returns the signature of an assertion if it is in the right position.
 fn signature_of<'a, 'i>(assertion: Node<'a, 'i>) -> Option<Node<'a, 'i>> {
     elements(assertion).nth(1).filter(|node| is_signature(*node) && is(assertion, SAML, "Assertion"))
 }
 
-/// What holds for all elements of a document: IDs, signatures, and values that are nothing but text.
+/// Checks the IDs, signatures and text values of all elements in a document.
 fn whole(root: Node<'_, '_>, signatures: [Option<Node<'_, '_>>; 2]) -> Result<(), Refusal> {
     let mut ids = HashSet::new();
     for node in root.descendants().filter(Node::is_element) {
@@ -139,7 +139,7 @@ fn whole(root: Node<'_, '_>, signatures: [Option<Node<'_, '_>>; 2]) -> Result<()
             return Err(Refusal::new(Reason::MixedText, format!("{name} holds text and something else")));
         }
     }
-    // What has a signature at all has an ID that it can mean.
+    // A signature refers to its parent by ID, so both must have one.
     let needs_id = [Some(root), root.descendants().find(|node| is(*node, SAML, "Assertion"))];
     if needs_id.into_iter().flatten().any(|node| attribute(node, "ID").is_none()) {
         return Err(Refusal::new(Reason::BadId, "a Response and an Assertion have an ID"));
@@ -147,7 +147,7 @@ fn whole(root: Node<'_, '_>, signatures: [Option<Node<'_, '_>>; 2]) -> Result<()
     Ok(())
 }
 
-/// An ID is an attribute without namespace, of ASCII, and nobody else's.
+/// Checks that IDs are ASCII names without namespace and unique in the document.
 fn identified<'a>(node: Node<'a, '_>, ids: &mut HashSet<&'a str>) -> Result<(), Refusal> {
     for attribute in node.attributes().filter(|known| known.name().eq_ignore_ascii_case("id")) {
         let detail = if attribute.namespace().is_some() {
@@ -168,7 +168,7 @@ fn is_blank(node: Node<'_, '_>) -> bool {
     node.text().unwrap_or_default().chars().all(|c| c.is_ascii_whitespace())
 }
 
-/// Assertions of any version, encrypted or not, wherever they are.
+/// Counts all assertions, of any version and at any depth, including encrypted ones.
 fn count_assertions(root: Node<'_, '_>) -> usize {
     let named = |node: &Node<'_, '_>| {
         node.is_element() && matches!(node.tag_name().name(), "Assertion" | "EncryptedAssertion")
@@ -176,7 +176,7 @@ fn count_assertions(root: Node<'_, '_>) -> usize {
     root.descendants().filter(named).count()
 }
 
-/// The identity provider says that it succeeded.
+/// Checks that the status is Success.
 fn successful(status: Node<'_, '_>) -> Result<(), Refusal> {
     let mut children = elements(status);
     let code = children.next().filter(|node| is(*node, SAMLP, "StatusCode"));
@@ -185,7 +185,7 @@ fn successful(status: Node<'_, '_>) -> Result<(), Refusal> {
     if value == "urn:oasis:names:tc:SAML:2.0:status:Success" {
         return Ok(());
     }
-    // Nobody has signed this yet: only words of the standard's are repeated.
+    // The status is not verified yet, so only codes of the standard are quoted.
     let known = |value: &&str| {
         let name = value.strip_prefix("urn:oasis:names:tc:SAML:2.0:status:");
         name.is_some_and(|name| name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_alphabetic()))

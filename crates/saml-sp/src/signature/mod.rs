@@ -1,4 +1,4 @@
-//! Signatures: their shape, and what they prove.
+//! Verifies XML signatures.
 
 mod native;
 mod shape;
@@ -19,19 +19,20 @@ use crate::{
     xml,
 };
 
-/// Something that a pinned certificate has signed, or that was made of nothing else.
+/// Data signed by a pinned certificate, or derived only from such data.
 ///
-/// Only this module makes one of bytes. What is read out of it stays verified; there is no other way to claims.
+/// Only this module can create one from bytes. Values read from it stay wrapped, so claims can come only from signed
+/// data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified<T>(T);
 
 impl<T> Verified<T> {
-    /// What was verified.
+    /// Returns the verified data.
     pub fn get(&self) -> &T {
         &self.0
     }
 
-    /// What can be read out of it.
+    /// Derives a value from the verified data.
     pub(crate) fn read<U>(
         &self,
         read: impl FnOnce(&T) -> Result<U, Refusal>,
@@ -40,8 +41,8 @@ impl<T> Verified<T> {
     }
 }
 
-/// Verifies the signature of an element of `text`: the canonical form of that element, without the signature, as it
-/// was signed. `text` has passed all checks of structure, and `parent` is an element of its tree that has a `signature`.
+/// Verifies the signature of an element of `text` and returns the element's canonical form without the signature.
+/// `text` must have passed the structure checks, and `parent` must be the element that contains `signature`.
 pub(crate) fn verify(
     text: &str,
     parent: Node<'_, '_>,
@@ -60,7 +61,7 @@ pub(crate) fn verify(
     };
     let bytes = native::verify(text, &path(parent), &path(signature), &expected, certificate)
         .ok_or_else(|| changed("the digest does not fit"))?;
-    // The bytes that were digested, digested once more, are what our own tree says they are.
+    // Digest the bytes again and parse them with our own parser, to cross-check the C library.
     if digest::digest(expected.digest.ring(), &bytes).as_ref() != expected.digest_value {
         return Err(changed("the digest of what was signed is another"));
     }
@@ -83,7 +84,7 @@ fn by_none(parent: Node<'_, '_>, tried: &[&Certificate]) -> Refusal {
     Refusal::new(Reason::BadSignature, detail)
 }
 
-/// The way from the root to an element: which child element each is.
+/// Returns the path from the root to an element, as indexes of child elements.
 fn path(node: Node<'_, '_>) -> Vec<usize> {
     let mut path: Vec<usize> = node
         .ancestors()
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_counts_elements() {
+    fn path_counts_only_elements() {
         let tree = xml::parse("<a> <b/><!-- --><c><d/>x<e/></c></a>").unwrap();
         let find = |name: &str| tree.descendants().find(|node| node.has_tag_name(name)).unwrap();
         assert!(path(find("a")).is_empty());

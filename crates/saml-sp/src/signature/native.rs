@@ -1,8 +1,8 @@
-//! libxmlsec1: the only place of this crate with unsafe code.
+//! Bindings to libxmlsec1: the only unsafe code of this crate.
 //!
-//! Nothing here decides what is acceptable. The structure was checked before; this names the element by its way from
-//! the root, hands out no answer but the bytes that were digested, and leaves the C libraries no choice: no network, no
-//! recovery, no entity, one ID, references into the same document, two transforms, one digest, one method.
+//! The structure has been checked before; this module makes no decision about it. It locates the element by its path,
+//! returns only the digested bytes, and restricts the C libraries: no network, no recovery, no entities, one ID,
+//! same-document references, two transforms, one digest method, one signature method.
 #![expect(unsafe_code, reason = "libxmlsec1 is C; each block says why it holds")]
 
 use std::{
@@ -27,29 +27,29 @@ use crate::{
 };
 
 unsafe extern "C" {
-    /// `xmlsec/errors.h`, which the bindings leave out.
+    /// From `xmlsec/errors.h`, which the bindings lack.
     fn xmlSecErrorsDefaultCallbackEnableOutput(enabled: c_int);
 }
 
-/// Says nothing: what the libraries have to say about hostile input belongs into no log.
+/// Discards error messages: the libraries' output about hostile input must not reach stderr.
 unsafe extern "C" fn silent(_: *mut c_void, _: *mut c::xmlError) {}
 
-/// Starts the C libraries, once for the process: what they read of files they read then, and nothing later. A host calls it
-/// at its start; without that the first use does it.
+/// Initializes the C libraries once per process. They read files only then. Call it at startup; otherwise the first
+/// use does it.
 pub fn warm_up() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        // SAFETY: takes no argument, and `Once` lets one thread alone be here before any other use.
+        // SAFETY: takes no argument, and `Once` ensures that no other thread uses the library yet.
         unsafe { c::xmlInitParser() };
         drop(XmlSecSignatureContext::new());
-        // SAFETY: sets one integer of the library's.
+        // SAFETY: sets one integer variable of the library.
         unsafe { xmlSecErrorsDefaultCallbackEnableOutput(0) };
     });
-    // SAFETY: sets the handler of this thread; `silent` is there for ever and looks at nothing.
+    // SAFETY: sets the handler of this thread; `silent` is static and reads none of its arguments.
     unsafe { c::xmlSetStructuredErrorFunc(null_mut(), Some(silent)) };
 }
 
-/// A document of text that was checked.
+/// Parses text that has passed our own checks.
 fn parse(text: &str) -> Option<Document> {
     let options = ParserOptions {
         recover: false,
@@ -65,7 +65,7 @@ fn parse(text: &str) -> Option<Document> {
     Parser::default().parse_string_with_options(text, options).ok()
 }
 
-/// The element at the end of a way from the root.
+/// Returns the element at a path from the root.
 fn find(document: &Document, path: &[usize]) -> Option<Node> {
     path.iter()
         .try_fold(document.get_root_element()?, |node, at| node.get_child_elements().into_iter().nth(*at))
@@ -75,7 +75,7 @@ fn has_name(node: &Node, namespace: &str, name: &str) -> bool {
     node.get_name() == name && node.get_namespace().is_some_and(|known| known.get_href() == namespace)
 }
 
-/// The bytes that were digested, if this certificate's key has made the signature of this element.
+/// Returns the digested bytes if the signature of this element is valid for this certificate's key.
 pub(super) fn verify(
     text: &str,
     parent: &[usize],
@@ -104,13 +104,13 @@ pub(super) fn verify(
     digested(&context, &expected.id)
 }
 
-/// Makes the attribute `ID` of this one element an ID, as a DTD would have.
+/// Registers the attribute `ID` of this element as an XML ID, as a DTD would.
 fn register(document: &Document, element: &Node, id: &str) -> Option<()> {
     let id = CString::new(id).ok()?;
     // SAFETY: both pointers are of live objects of one document, which outlives this function; the library copies the
-    // value. A second ID of the same value would be refused with null.
+    // value. For a second ID with the same value, `xmlAddID` returns null.
     unsafe {
-        // Without namespace: the other function would take the first of this name, whatever its namespace.
+        // `xmlHasNsProp` with a null namespace, because `xmlHasProp` ignores namespaces.
         let attribute = c::xmlHasNsProp(element.node_ptr().cast(), c"ID".as_ptr().cast(), null());
         if attribute.is_null() {
             return None;
@@ -120,9 +120,9 @@ fn register(document: &Document, element: &Node, id: &str) -> Option<()> {
     }
 }
 
-/// Leaves the library no other way than the one that was checked.
+/// Restricts the library to the algorithms and transforms that were checked.
 fn restrict(context: &XmlSecSignatureContext, algorithm: Algorithm, digest: Digest) -> Option<()> {
-    // SAFETY: the context is alive; the classes are static data of the library, which was started; the lists that they are
+    // SAFETY: the context is alive; the classes are static data of the initialized library; the lists that they are
     // added to belong to the context.
     unsafe {
         let context = context.as_ptr();
@@ -155,10 +155,10 @@ fn restrict(context: &XmlSecSignatureContext, algorithm: Algorithm, digest: Dige
     }
 }
 
-/// A copy of what was digested for the one reference, which succeeded and is to this ID.
+/// Copies the digested bytes of the only reference, which must have succeeded and refer to this ID.
 fn digested(context: &XmlSecSignatureContext, id: &str) -> Option<Vec<u8>> {
-    // SAFETY: the context is alive until this returns, and what hangs on it is its own: the list, its one item, that item's
-    // URI and buffer. All are looked at for null first, and the bytes are copied.
+    // SAFETY: the context is alive until this returns and owns the list, its item, and that item's URI and buffer.
+    // All pointers are checked for null first, and the bytes are copied.
     unsafe {
         let references = &raw mut (*context.as_ptr()).signedInfoReferences;
         if c::xmlSecPtrListGetSize(references) != 1 {
@@ -184,8 +184,7 @@ fn digested(context: &XmlSecSignatureContext, id: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Fills in the signature of a document of our own: the `Signature` is the element at `signature`, the element that it
-/// signs its parent.
+/// Signs a document of our own. The `Signature` element at the path `signature` is filled in; it signs its parent.
 pub(crate) fn sign(text: &str, signature: &[usize], id: &str, key: &KeyPair) -> Result<String, KeyError> {
     let failed = || KeyError("used to sign");
     warm_up();

@@ -1,4 +1,5 @@
-//! The one form of signature that is taken: one reference, to its own parent, enveloped and exclusive.
+//! Checks that a signature has the only accepted form: one reference to its parent, enveloped, exclusive canonical
+//! form.
 
 use ring::digest;
 use roxmltree::Node;
@@ -12,12 +13,12 @@ use crate::{
 
 const EXCLUSIVE: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
 const ENVELOPED: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
-/// Characters of the list of namespaces that are to be kept.
+/// Maximum length of an InclusiveNamespaces prefix list, in characters.
 const MAX_PREFIXES: usize = 512;
-/// Characters of a value: those of an RSA key of 8,192 bits, in lines.
+/// Maximum length of a base64 value in characters, enough for an RSA key of 8,192 bits with line breaks.
 const MAX_VALUE: usize = 4096;
 
-/// How it was digested.
+/// The digest method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Digest {
     Sha256,
@@ -44,7 +45,7 @@ impl Digest {
     }
 }
 
-/// How it was signed. There is no HMAC and no SHA-1.
+/// The signature method. HMAC and SHA-1 are not supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Algorithm {
     Rsa(Digest),
@@ -73,18 +74,18 @@ impl Algorithm {
     }
 }
 
-/// What a signature says about itself, which the verifier has to find true.
+/// The parameters in a signature, which the verifier must confirm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// The ID of the element that is signed: the parent.
+    /// The ID of the signed element, which is the parent.
     pub(crate) id: String,
-    /// Its name, without namespace.
+    /// Its local name.
     pub(crate) name: String,
     pub(crate) namespace: String,
     pub(crate) algorithm: Algorithm,
     pub(crate) digest: Digest,
     pub(crate) digest_value: Vec<u8>,
-    /// The bytes of the signature.
+    /// The signature bytes.
     pub(crate) value: Vec<u8>,
 }
 
@@ -92,7 +93,7 @@ fn refused(detail: &str) -> Refusal {
     Refusal::new(Reason::SignatureShape, detail)
 }
 
-/// Looks at a signature before anything is computed.
+/// Checks a signature's form and returns its parameters. Computes nothing.
 pub(crate) fn shape(parent: Node<'_, '_>, signature: Node<'_, '_>) -> Result<Expected, Refusal> {
     let id = attribute(parent, "ID").ok_or_else(|| refused("the signed element has no ID"))?;
     let parts: Vec<_> = elements(signature).collect();
@@ -110,7 +111,7 @@ pub(crate) fn shape(parent: Node<'_, '_>, signature: Node<'_, '_>) -> Result<Exp
         ));
     }
     let value = base64(value)?;
-    // No prefix stands between an attribute and what it means, whoever reads it.
+    // Parsers disagree about attributes in namespaces, so none are allowed.
     let in_namespace = |node: Node<'_, '_>| node.attributes().any(|one| one.namespace().is_some());
     if info.descendants().any(in_namespace) {
         return Err(refused("an attribute of a SignedInfo is in a namespace"));
@@ -140,7 +141,7 @@ pub(crate) fn shape(parent: Node<'_, '_>, signature: Node<'_, '_>) -> Result<Exp
     })
 }
 
-/// The reference: to the parent, by its ID, and by nothing else.
+/// Checks that the reference refers to the parent by its ID, and returns its digest.
 fn referenced(reference: Node<'_, '_>, id: &str) -> Result<(Digest, Vec<u8>), Refusal> {
     if !is(reference, DS, "Reference") {
         return Err(refused("the third of a SignedInfo is a Reference"));
@@ -184,7 +185,7 @@ fn algorithm(what: &str, node: Node<'_, '_>) -> Refusal {
     Refusal::new(Reason::SignatureAlgorithm, format!("{what}: {found} is not taken"))
 }
 
-/// Nothing but an `InclusiveNamespaces` may stand in a canonicalisation.
+/// Checks that a canonicalization has no child but an optional `InclusiveNamespaces`.
 fn kept_prefixes(node: Node<'_, '_>) -> Result<(), Refusal> {
     let children: Vec<_> = elements(node).collect();
     match children.as_slice() {
@@ -211,11 +212,11 @@ fn blank(node: Node<'_, '_>) -> bool {
     node.text().unwrap_or_default().chars().all(|c| c.is_ascii_whitespace())
 }
 
-/// Base64 in one text, over several lines or not.
+/// Decodes base64, with or without line breaks.
 fn base64(node: Node<'_, '_>) -> Result<Vec<u8>, Refusal> {
     let text =
         only_text(node).map_err(|_| refused("a value of a Signature holds something else than text"))?;
-    // CDATA is text too, and yet some read on behind it and some do not.
+    // Parsers differ in whether they read text after a CDATA section.
     let source = node.document().input_text().get(node.range()).unwrap_or_default();
     if source.contains("<![CDATA[") {
         return Err(refused("a value of a Signature is written as CDATA"));
@@ -228,7 +229,7 @@ fn base64(node: Node<'_, '_>) -> Result<Vec<u8>, Refusal> {
     value.ok_or_else(|| refused("a value of a Signature is not base64"))
 }
 
-/// Whether it is a `Signature` of XML signatures.
+/// Returns whether the element is an XML signature.
 pub(crate) fn is_signature(node: Node<'_, '_>) -> bool {
     xml::is(node, DS, "Signature")
 }

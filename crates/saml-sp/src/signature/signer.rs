@@ -1,7 +1,7 @@
-//! Who has signed: a `SignedInfo` in its canonical form, held against the pinned keys before anything else is computed.
+//! Finds the signer: verifies a canonical `SignedInfo` with the pinned keys before anything else is computed.
 //!
-//! Nothing is believed because of this. It refuses early: whoever has no signature of a pinned key gets neither to the C
-//! libraries nor to work that grows with the document. What passes is verified as a whole by libxmlsec1.
+//! This is a cheap early rejection, not the trust decision. Without a signature by a pinned key, a document reaches
+//! neither the C libraries nor work that grows with its size. libxmlsec1 then verifies the whole signature.
 
 use std::{collections::BTreeMap, iter::once};
 
@@ -16,7 +16,7 @@ use crate::{
     xml::{attribute, elements},
 };
 
-/// Of these certificates the one whose key has made this signature.
+/// Returns the certificate whose key made this signature.
 pub(super) fn signer<'c>(
     info: Node<'_, '_>,
     expected: &Expected,
@@ -45,7 +45,7 @@ fn verify_signature(
     if certificate.kind() == KeyKind::Rsa {
         return verifier.verify_oneshot(&expected.value, signed);
     }
-    // Two numbers, one behind the other, each as long as the order of the curve (RFC 4050).
+    // The signature is r and s concatenated, each as long as the curve's order (RFC 4050).
     let width = usize::try_from(key.bits()).unwrap_or_default().div_ceil(8);
     let Some((r, s)) = expected.value.split_at_checked(width).filter(|(_, s)| s.len() == width) else {
         return Ok(false);
@@ -54,8 +54,8 @@ fn verify_signature(
     verifier.verify_oneshot(&pair.to_der()?, signed)
 }
 
-/// Exclusive XML Canonicalization 1.0 of a `SignedInfo` that has the shape of one: no attribute in it is in a namespace, and
-/// nothing but elements and text is kept.
+/// Returns the Exclusive XML Canonicalization 1.0 of a `SignedInfo` whose form was checked. Its attributes have no
+/// namespace, and only elements and text are kept.
 fn canonical(info: Node<'_, '_>) -> Option<String> {
     let list = elements(info).next().and_then(|method| elements(method).next());
     let kept = list.and_then(|list| attribute(list, "PrefixList")).unwrap_or_default();
@@ -66,7 +66,7 @@ fn canonical(info: Node<'_, '_>) -> Option<String> {
     Some(text)
 }
 
-/// Writes an element; `known` are the prefixes that what is around it has declared.
+/// Writes an element; `known` are the namespaces declared by its ancestors.
 fn write(text: &mut String, node: Node<'_, '_>, kept: &[&str], known: &BTreeMap<&str, &str>) -> Option<()> {
     let name = written_name(node)?;
     let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
@@ -106,7 +106,7 @@ fn write(text: &mut String, node: Node<'_, '_>, kept: &[&str], known: &BTreeMap<
     Some(())
 }
 
-/// The name of an element with its prefix, as the document has it.
+/// Returns the element's name with its prefix, as written in the document.
 fn written_name<'i>(node: Node<'_, 'i>) -> Option<&'i str> {
     let tag = node.document().input_text().get(node.range().start..)?.strip_prefix('<')?;
     tag.split(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>').next()
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_are_declared_where_they_are_used_first() {
+    fn namespaces_are_declared_at_their_first_use() {
         check(
             "<a xmlns:u='urn:u' xmlns:d='urn:d'><d:SignedInfo><d:M B='2' A='1' /><!-- --><u:M/><d:M/></d:SignedInfo></a>",
             "<d:SignedInfo xmlns:d=\"urn:d\"><d:M A=\"1\" B=\"2\"></d:M><u:M xmlns:u=\"urn:u\"></u:M><d:M></d:M></d:SignedInfo>",
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_that_are_to_be_kept_are_declared_where_they_are_in_force() {
+    fn inclusive_prefixes_are_declared_where_they_are_in_scope() {
         check(
             "<a xmlns='urn:a' xmlns:x='urn:x' xmlns:y='urn:y'><d:SignedInfo xmlns:d='urn:d'><d:C><d:I PrefixList='y #default\n z xml'/></d:C><d:M xmlns:z='urn:z'/></d:SignedInfo></a>",
             "<d:SignedInfo xmlns=\"urn:a\" xmlns:d=\"urn:d\" xmlns:y=\"urn:y\"><d:C><d:I PrefixList=\"y #default  z xml\"></d:I></d:C><d:M xmlns:z=\"urn:z\"></d:M></d:SignedInfo>",

@@ -1,24 +1,24 @@
-//! What a document may cost, counted over its bytes before a parser sees them.
+//! Limits the cost of a document by scanning its bytes before any parser runs.
 //!
-//! This is no second parser: it only refuses. What it cannot make sense of it leaves to the real one.
+//! The scan is not a second parser: it can only reject. Malformed markup is left to the real parser.
 
 use crate::refusal::{Reason, Refusal};
 
-/// Elements: the values of [`crate::MAX_VALUES`] attributes, and 2,000 for everything else.
+/// Maximum number of elements: [`crate::MAX_VALUES`] attribute values, and 2,000 others.
 const MAX_ELEMENTS: usize = crate::MAX_VALUES + 2_000;
-/// Elements within each other.
+/// Maximum nesting of elements.
 const MAX_DEPTH: usize = 64;
-/// Attributes of an element, declarations of namespaces among them; and those of all.
+/// Maximum number of attributes, including namespace declarations, of one element; and of the whole document.
 const MAX_ATTRIBUTES: usize = 64;
 const MAX_ALL_ATTRIBUTES: usize = 3 * MAX_ELEMENTS;
-/// Declarations of namespaces that are in force at one place: canonical XML looks at each at each element.
+/// Maximum number of namespaces in scope at one element. Canonical XML looks at each of them for each element.
 const MAX_NAMESPACES: usize = 64;
-/// The same, added up over all elements: the work of canonicalisation does not grow with elements times namespaces.
+/// Maximum sum of the namespaces in scope over all elements, which bounds the work of canonicalization.
 const MAX_ALL_NAMESPACES: usize = 128_000;
 /// Maximum number of comments.
 const MAX_COMMENTS: usize = 64;
 
-/// Refuses what is out of bounds, and markup that no SAML message has.
+/// Rejects documents beyond the limits, and markup that no SAML message contains.
 pub(super) fn check(text: &str) -> Result<(), Refusal> {
     let mut count = Count::default();
     let mut rest = declaration(text)?;
@@ -50,7 +50,7 @@ pub(super) fn check(text: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What comes after the XML declaration, which says 1.0 and UTF-8 or nothing.
+/// Returns the text after the XML declaration, which may only specify version 1.0 and UTF-8.
 fn declaration(text: &str) -> Result<&str, Refusal> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(rest) = body.strip_prefix("<?xml") else { return Ok(body) };
@@ -69,7 +69,7 @@ fn declaration(text: &str) -> Result<&str, Refusal> {
     }
 }
 
-/// What comes after the first of these; nothing if there is none.
+/// Returns the text after the first `end`; empty if there is none.
 fn after<'t>(text: &'t str, end: &str) -> &'t str {
     text.split_once(end).map_or("", |(_, rest)| rest)
 }
@@ -81,11 +81,11 @@ struct Tag {
     is_empty: bool,
 }
 
-/// Reads a start tag, from behind its `<`: what is in quotes ends nothing.
+/// Reads a start tag, given the text after its `<`. A `>` inside quotes does not end the tag.
 fn tag(text: &str) -> (Tag, &str) {
     let mut tag = Tag { attributes: 0, namespaces: 0, is_empty: false };
-    // The last word outside of quotes, which is the name of the attribute where a quote opens: white space and `=` may
-    // stand between them.
+    // The last word outside quotes. When a quote opens, it is the attribute's name; white space and `=` may be in
+    // between.
     let (mut quote, mut word, mut in_word, mut last) = (None, 0..0, false, ' ');
     for (at, c) in text.char_indices() {
         match quote {
@@ -119,10 +119,10 @@ struct Count {
     comments: usize,
     attributes: usize,
     all_attributes: usize,
-    /// Namespaces that are declared by each of the elements that are open.
+    /// The number of namespaces that each open element declares.
     open: Vec<usize>,
     namespaces: usize,
-    /// Namespaces in force, added up over all elements.
+    /// The sum of the namespaces in scope over all elements.
     all_namespaces: usize,
 }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_documents_pass() {
+    fn ordinary_documents_are_accepted() {
         for text in [
             "<a/>",
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<a b='>' c=\"<\"><!-- <!DOCTYPE --><![CDATA[<!DOCTYPE <?]]></a>",
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn markup_that_no_message_has_is_refused() {
+    fn declarations_and_processing_instructions_are_refused() {
         for text in [
             "<!DOCTYPE a><a/>",
             " <!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
@@ -198,13 +198,13 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold_at_their_edges() {
+    fn limits_are_exact() {
         let nested = |depth: usize| "<a>".repeat(depth) + &"</a>".repeat(depth);
         let flat = |count: usize| format!("<r>{}</r>", "<a/>".repeat(count - 1));
         let attributes = |count: usize| {
             format!("<a {}/>", (0..count).map(|n| format!("b{n}='x=\"y'")).collect::<Vec<_>>().join(" "))
         };
-        // However the declarations are written: in few elements, so that no other bound is met before.
+        // Spread over few elements, so that no other limit is reached first.
         let namespaces = |count: usize, equals: &str| {
             let of = |some: std::ops::Range<usize>| {
                 some.map(|n| format!("xmlns:p{n}{equals}'u'")).collect::<Vec<_>>().join(" ")

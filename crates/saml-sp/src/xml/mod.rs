@@ -1,4 +1,4 @@
-//! XML from strangers: within bounds before anything is built of it, without DOCTYPE, read as a tree once.
+//! Parses untrusted XML: within limits, without DOCTYPE, and only once.
 
 mod bounds;
 mod names;
@@ -12,10 +12,10 @@ pub(crate) use self::{
 };
 use crate::refusal::{Reason, Refusal};
 
-/// Nodes of a tree at most: 12,000 elements, a text within each and white space behind it, and comments stay below.
+/// Maximum number of tree nodes: 12,000 elements, each with a text and following white space, and comments fit.
 const MAX_NODES: u32 = 40_000;
 
-/// Reads a message: bounds first, and nothing beside its root element.
+/// Parses a message. Checks the limits first and allows nothing outside the root element.
 pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refusal> {
     let tree = document(text)?;
     if tree.root().children().count() != 1 {
@@ -24,7 +24,7 @@ pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refusal> {
     Ok(tree)
 }
 
-/// Reads a document, with comments around it or without: bounds first.
+/// Parses a document that may have comments outside the root element. Checks the limits first.
 pub(crate) fn document(text: &str) -> Result<Document<'_>, Refusal> {
     bounds::check(text)?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
@@ -36,17 +36,17 @@ pub(crate) fn document(text: &str) -> Result<Document<'_>, Refusal> {
     Ok(tree)
 }
 
-/// Whether it is the element of this name.
+/// Returns whether the node is the element with this name.
 pub(crate) fn is(node: Node<'_, '_>, namespace: &'static str, name: &str) -> bool {
     node.is_element() && node.tag_name().namespace() == Some(namespace) && node.tag_name().name() == name
 }
 
-/// The child elements.
+/// Returns the child elements.
 pub(crate) fn elements<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
     node.children().filter(Node::is_element)
 }
 
-/// The child elements of this name.
+/// Returns the child elements with this name.
 pub(crate) fn named<'a, 'i>(
     node: Node<'a, 'i>,
     namespace: &'static str,
@@ -55,7 +55,7 @@ pub(crate) fn named<'a, 'i>(
     elements(node).filter(move |child| is(*child, namespace, name))
 }
 
-/// The only child element of this name, if there is one.
+/// Returns the first child element with this name.
 pub(crate) fn child<'a, 'i>(
     node: Node<'a, 'i>,
     namespace: &'static str,
@@ -64,7 +64,7 @@ pub(crate) fn child<'a, 'i>(
     named(node, namespace, name).next()
 }
 
-/// An attribute without namespace.
+/// Returns the value of an attribute without namespace.
 pub(crate) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
     node.attributes()
         .find(|known| known.namespace().is_none() && known.name() == name)

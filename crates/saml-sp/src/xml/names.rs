@@ -1,4 +1,4 @@
-//! Namespaces.
+//! XML namespaces.
 
 /// SAML assertions.
 pub(crate) const SAML: &str = "urn:oasis:names:tc:SAML:2.0:assertion";

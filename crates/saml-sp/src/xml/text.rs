@@ -1,10 +1,10 @@
-//! Values of elements.
+//! Text values of elements.
 
 use roxmltree::Node;
 
 use crate::refusal::{Reason, Refusal};
 
-/// The whole text of an element that has nothing but text.
+/// Returns the text of an element that contains nothing but one text.
 pub(crate) fn only_text<'a>(node: Node<'a, '_>) -> Result<&'a str, Refusal> {
     let mut children = node.children();
     match (children.next(), children.next()) {
@@ -17,7 +17,7 @@ pub(crate) fn only_text<'a>(node: Node<'a, '_>) -> Result<&'a str, Refusal> {
     }
 }
 
-/// Whether it is a name without a colon, of ASCII alone: what an ID has to be.
+/// Returns whether the text is an ASCII name without a colon, as IDs must be.
 pub(crate) fn is_ncname(text: &str) -> bool {
     let mut bytes = text.bytes();
     let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');

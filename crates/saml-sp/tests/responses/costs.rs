@@ -1,4 +1,4 @@
-//! What a good response costs.
+//! CPU time of valid responses.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use crate::{
     world::{WORLD, against},
 };
 
-/// The bar, of a processor; without optimisation some more.
+/// The limit in milliseconds of CPU time; higher without optimization.
 const MOST_MILLIS: f64 = if cfg!(debug_assertions) { 8.0 } else { 3.0 };
 
 #[test]

@@ -1,16 +1,16 @@
-//! What something costs, in time of this thread on a processor: others who use the machine do not count.
+//! Measures CPU time of the current thread, independently of other load on the machine.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Of this thread, so far.
+/// Returns the CPU time of this thread so far.
 fn spent() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap(), u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// Of some work, once.
+/// Returns the CPU time of running `work` once.
 pub(crate) fn of(work: impl FnOnce()) -> Duration {
     let start = spent();
     work();

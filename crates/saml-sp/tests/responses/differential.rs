@@ -1,4 +1,5 @@
-//! The two verifiers agree: on every document of these tests, whether what is signed holds, and on whom it speaks of.
+//! Differential test: both verifiers agree, for every document of these tests, on validity and on the signed
+//! identity.
 
 use saml_sp::{Examined, Step};
 
@@ -9,12 +10,12 @@ use crate::{
     world::{WORLD, examined},
 };
 
-/// What a document has come to by the first verifier.
+/// The first verifier's result for a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum First {
-    /// It was refused for its form, or because it cannot be decrypted: nobody asked whether its signatures hold.
+    /// Rejected for its structure or because it cannot be decrypted; the signatures were not checked.
     NotAsked,
-    /// It holds and speaks of this one, or does not hold.
+    /// The signatures are valid for this identity, or invalid.
     Asked(Option<Identity>),
 }
 
@@ -31,7 +32,7 @@ impl First {
 }
 
 #[test]
-fn both_take_every_valid_response_and_differ_where_it_is_known() {
+fn both_verifiers_accept_valid_responses_except_known_differences() {
     let second = Second::new(&WORLD.provider);
     let mut known = Vec::new();
     for case in valid::all() {
@@ -50,14 +51,14 @@ fn both_take_every_valid_response_and_differ_where_it_is_known() {
 }
 
 #[test]
-fn both_agree_on_every_hostile_response_that_is_asked_of_them() {
+fn both_verifiers_agree_on_hostile_responses() {
     let second = Second::new(&WORLD.provider);
     let (mut asked, mut held, mut odd) = (0, 0, 0);
     for (family, case) in
         hostile::ALL.iter().flat_map(|(family, cases)| cases.iter().map(move |case| (family, case)))
     {
         let Some(xml) = &case.xml else { continue };
-        // What is pinned is another question.
+        // The second verifier needs this case's pinned certificates.
         let mut provider = WORLD.provider.clone();
         (case.change)(&mut provider);
         let other;

@@ -1,5 +1,5 @@
-//! Responses as identity providers write them, part by part: each part is text that a test may bend before it is
-//! signed, sealed and sent.
+//! Builds responses as identity providers write them. A test may change each part as text before it is signed,
+//! encrypted and sent.
 
 use data_encoding::BASE64;
 
@@ -17,7 +17,7 @@ pub(crate) const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 pub(crate) const ADDRESS: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 pub(crate) const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
 
-/// Prefixes of the three namespaces; none is the default namespace.
+/// Prefixes of the three namespaces; empty for the default namespace.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     pub(crate) saml: &'static str,
@@ -31,7 +31,7 @@ pub(crate) const USUAL: Style = Style { saml: "saml", samlp: "samlp", ds: "ds" }
 pub(crate) const SAML2: Style = Style { saml: "saml2", samlp: "saml2p", ds: "ds" };
 /// Entra, ADFS.
 pub(crate) const DEFAULT: Style = Style { saml: "", samlp: "samlp", ds: "" };
-/// No prefix at all.
+/// No prefixes at all.
 pub(crate) const BARE: Style = Style { saml: "", samlp: "", ds: "" };
 
 pub(crate) fn name(prefix: &str, local: &str) -> String {
@@ -42,7 +42,7 @@ pub(crate) fn xmlns(prefix: &str, uri: &str) -> String {
     if prefix.is_empty() { format!(" xmlns=\"{uri}\"") } else { format!(" xmlns:{prefix}=\"{uri}\"") }
 }
 
-/// An unsigned assertion.
+/// Returns an unsigned assertion.
 pub(crate) fn assertion(style: Style) -> String {
     let p = |local: &str| name(style.saml, local);
     let (acs, request) = (&WORLD.service.acs_url, &WORLD.request.id);
@@ -86,7 +86,7 @@ pub(crate) fn assertion(style: Style) -> String {
     )
 }
 
-/// An unsigned response, with `{}` where its assertion will stand.
+/// Returns an unsigned response, with `{}` in place of its assertion.
 pub(crate) fn response(style: Style) -> String {
     let (root, status, code) =
         (name(style.samlp, "Response"), name(style.samlp, "Status"), name(style.samlp, "StatusCode"));
@@ -103,7 +103,7 @@ pub(crate) fn response(style: Style) -> String {
     )
 }
 
-/// A response on its way.
+/// A response under construction.
 #[derive(Clone)]
 pub(crate) struct Build {
     pub(crate) style: Style,
@@ -115,7 +115,7 @@ pub(crate) struct Build {
 }
 
 impl Build {
-    /// Unsigned.
+    /// Starts an unsigned response.
     pub(crate) fn unsigned(style: Style) -> Self {
         Self {
             style,
@@ -127,7 +127,7 @@ impl Build {
         }
     }
 
-    /// With signatures of the usual kind: of the assertion, of the response.
+    /// Starts a response with default signatures of the assertion and of the response.
     pub(crate) fn signed(style: Style, signs_assertion: bool, signs_response: bool) -> Self {
         let signing = |signs: bool| signs.then(|| Signing::usual(style.ds));
         Self {
@@ -137,12 +137,12 @@ impl Build {
         }
     }
 
-    /// Its assertion signed.
+    /// Starts a response with a signed assertion.
     pub(crate) fn assertion_signed() -> Self {
         Self::signed(USUAL, true, false)
     }
 
-    /// The response signed as a whole.
+    /// Starts a response that is signed as a whole.
     pub(crate) fn response_signed() -> Self {
         Self::signed(USUAL, false, true)
     }
@@ -151,24 +151,24 @@ impl Build {
         Self::signed(USUAL, true, true)
     }
 
-    /// Its assertion signed, then encrypted.
+    /// Starts a response with a signed, then encrypted assertion.
     pub(crate) fn encrypted() -> Self {
         Self { sealed: Some(Seal::usual()), ..Self::assertion_signed() }
     }
 
-    /// Bends the assertion before it is signed.
+    /// Changes the assertion before it is signed.
     pub(crate) fn within(mut self, from: &str, to: &str) -> Self {
         self.assertion = self.assertion.swap(from, to);
         self
     }
 
-    /// Bends the response before it is signed.
+    /// Changes the response before it is signed.
     pub(crate) fn around(mut self, from: &str, to: &str) -> Self {
         self.response = self.response.swap(from, to);
         self
     }
 
-    /// Bends whatever signs.
+    /// Changes all signatures.
     pub(crate) fn signing(mut self, change: impl Fn(&mut Signing)) -> Self {
         for signing in [&mut self.signs_assertion, &mut self.signs_response].into_iter().flatten() {
             change(signing);
@@ -176,13 +176,13 @@ impl Build {
         self
     }
 
-    /// Bends the encryption.
+    /// Changes the encryption.
     pub(crate) fn sealing(mut self, change: impl Fn(&mut Seal)) -> Self {
         self.sealed.iter_mut().for_each(change);
         self
     }
 
-    /// The assertion alone, signed if it is to be.
+    /// Returns the assertion alone, signed if so configured.
     pub(crate) fn lone(&self) -> String {
         match &self.signs_assertion {
             Some(signing) => signing.sign(&self.assertion, "_a1"),
@@ -190,7 +190,7 @@ impl Build {
         }
     }
 
-    /// The whole document.
+    /// Returns the whole document.
     pub(crate) fn xml(&self) -> String {
         let assertion = self.lone();
         let inner = match &self.sealed {
@@ -200,7 +200,7 @@ impl Build {
         self.whole(&inner)
     }
 
-    /// The whole document with something else in place of its assertion.
+    /// Returns the whole document with `inner` in place of its assertion.
     pub(crate) fn whole(&self, inner: &str) -> String {
         let whole = self.response.swap("{}", inner);
         match &self.signs_response {
@@ -214,20 +214,20 @@ impl Build {
     }
 }
 
-/// As it stands in the form.
+/// Encodes a document for the form field.
 pub(crate) fn field(xml: impl AsRef<[u8]>) -> String {
     BASE64.encode(xml.as_ref())
 }
 
-/// Changes of texts that fail when there is nothing to change.
+/// Text replacements that panic if there is nothing to replace.
 pub(crate) trait Swap {
-    /// The one place.
+    /// Replaces the only occurrence.
     fn swap(&self, from: &str, to: &str) -> String;
-    /// The first of several.
+    /// Replaces the first occurrence.
     fn first(&self, from: &str, to: &str) -> String;
-    /// All places.
+    /// Replaces all occurrences.
     fn all(&self, from: &str, to: &str) -> String;
-    /// Without what stands from the first of one to the first of the other behind it, both included, and that.
+    /// Removes the text from the first `from` to the next `to`, inclusive. Returns the rest and the removed text.
     fn cut(&self, from: &str, to: &str) -> (String, String);
 }
 

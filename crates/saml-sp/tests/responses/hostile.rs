@@ -1,4 +1,5 @@
-//! What others send, and what a lesson of the field's is behind it: all of it is refused, for the reason that it has, and soon.
+//! Hostile responses, many modeled on known vulnerabilities. Each must be rejected for the expected reason and
+//! quickly.
 
 use std::{net::TcpListener, sync::LazyLock, time::Duration};
 
@@ -13,13 +14,13 @@ use crate::{
     world::{enter, examined},
 };
 
-/// Who the forgers want to be; no key of the identity provider ever signs it.
+/// The account that forgers claim; the identity provider never signs an assertion for it.
 pub(crate) const VICTIM: &str = "root@corp.example";
 
-/// A response that must not be taken.
+/// A response that must be rejected.
 pub(crate) struct Hostile {
     pub(crate) name: String,
-    /// The document, where it is one.
+    /// The document, if the field contains one.
     pub(crate) xml: Option<String>,
     pub(crate) field: String,
     pub(crate) change: fn(&mut Provider),
@@ -44,7 +45,7 @@ impl Hostile {
     }
 }
 
-/// All hostile responses, by family. They are built once: signing hundreds of documents takes seconds.
+/// All hostile responses by family, built once because signing hundreds of documents takes seconds.
 pub(crate) static ALL: LazyLock<Vec<(&'static str, Vec<Hostile>)>> = LazyLock::new(|| {
     vec![
         ("encoding", hostile_encoding::all()),
@@ -63,7 +64,7 @@ pub(crate) static ALL: LazyLock<Vec<(&'static str, Vec<Hostile>)>> = LazyLock::n
     ]
 });
 
-/// Stands in every address that a hostile document names: whoever follows one is heard.
+/// A listener in every URL that a hostile document names. It detects when a document causes a connection.
 pub(crate) static TRAP: LazyLock<(TcpListener, String)> = LazyLock::new(|| {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -71,12 +72,12 @@ pub(crate) static TRAP: LazyLock<(TcpListener, String)> = LazyLock::new(|| {
     (listener, address)
 });
 
-/// No call may cost more of a processor, at its best of five: a response of 1 MiB is four times what 20 ms were for.
-/// Without optimisation that is mostly base64 and copies.
+/// The limit of CPU time for a response of up to 1 MiB, as the best of five runs. Without optimization, most of the
+/// time goes to base64 and copying.
 const MOST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 400 } else { 100 });
 
 #[test]
-fn every_hostile_response_is_refused_for_its_reason_and_soon() {
+fn every_hostile_response_is_refused_quickly_for_the_expected_reason() {
     saml_sp::warm_up();
     let (mut wrong, mut count, mut slow) = (Vec::new(), 0, Vec::new());
     for (family, cases) in ALL.iter() {

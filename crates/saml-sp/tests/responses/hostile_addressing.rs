@@ -1,4 +1,4 @@
-//! Signed in order, and meant for somebody else, by somebody else, or for another time.
+//! Validly signed, but for another recipient, by another issuer, or for another time.
 
 use saml_sp::Reason::{
     self, Audience, AuthnContext, Destination, IssueInstant, Issuer, NoAuthnStatement, NoConditions,

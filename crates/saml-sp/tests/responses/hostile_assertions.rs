@@ -1,4 +1,4 @@
-//! Assertions that nobody signed, that were signed by somebody else, or changed since.
+//! Assertions that are unsigned, signed by another key, or changed after signing.
 
 use data_encoding::BASE64;
 use saml_sp::Reason::{
@@ -133,7 +133,7 @@ fn tampered() -> Vec<Hostile> {
     ]
 }
 
-/// Signed in order, by a key that does not count.
+/// Validly signed by a key that is not accepted.
 fn keys() -> Vec<Hostile> {
     let by = |key: &'static Key| Build::assertion_signed().signing(|signing| signing.by(key, Hash::Sha256));
     let told =
@@ -235,7 +235,7 @@ fn ids() -> Vec<Hostile> {
     ]
 }
 
-/// Elements where SAML does not have them.
+/// Elements in places where SAML does not allow them.
 fn order() -> Vec<Hostile> {
     let build = Build::assertion_signed;
     let (moved, conditions) = build().assertion.cut("<saml:Conditions", "</saml:Conditions>");

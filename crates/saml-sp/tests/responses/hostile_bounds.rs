@@ -1,4 +1,4 @@
-//! Documents that would cost more than they are worth. None is signed by anybody; all ask for work before that is known.
+//! Documents that are expensive to process. None has a valid signature; all cause work before that is known.
 
 use data_encoding::BASE64;
 use saml_sp::Reason::{self, BadDigest, BadSignature, OutOfBounds, SignatureShape};
@@ -10,14 +10,14 @@ use crate::{
     sign::{EXCLUSIVE, Hash},
 };
 
-/// Bytes that fit into the form.
+/// Bytes that fit into the form field.
 const ROOM: usize = 720 * 1024;
 
 pub(crate) fn all() -> Vec<Hostile> {
     [beyond(), within()].into_iter().flatten().collect()
 }
 
-/// Sent without a care for its signature.
+/// Inserts `stuff` after signing, without renewing the signature.
 fn sent(place: &str, stuff: &str) -> String {
     Build::assertion_signed().xml().swap(place, &format!("{stuff}{place}"))
 }
@@ -84,8 +84,8 @@ fn beyond() -> Vec<Hostile> {
     ]
 }
 
-/// All bounds are kept, and each is used up: by somebody without a pinned key, and by somebody who has a signed assertion,
-/// which is another one.
+/// Documents that reach each limit without exceeding it: signed by a key that is not pinned, or inserted into a
+/// signed assertion.
 fn within() -> Vec<Hostile> {
     let mut cases = alone();
     for (name, stuff) in stuffing() {
@@ -106,7 +106,7 @@ fn within() -> Vec<Hostile> {
     cases
 }
 
-/// As identity providers ask for.
+/// Prefixes that identity providers list in InclusiveNamespaces.
 const KEPT: &[&str] = &["xs", "xsi", "n0", "n1", "n2", "n3", "#default"];
 
 fn stuffing() -> Vec<(&'static str, String)> {
@@ -118,7 +118,7 @@ fn stuffing() -> Vec<(&'static str, String)> {
     let namespaces = |count: usize, uri: &str| -> String {
         (0..count).map(|n| format!(" xmlns:n{n}=\"{uri}{n}\"")).collect()
     };
-    // As many as fit, within these many.
+    // As many elements as fit, at most `most`.
     let fill = |element: &str, most: usize| element.repeat(((ROOM - 20_000) / element.len()).min(most));
     let (plain, prefixed) = (attributes(62, ""), attributes(55, "nN:"));
     let (absolute, relative) = (namespaces(55, "urn:"), namespaces(55, "u"));
@@ -143,7 +143,7 @@ fn stuffing() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Each in a way of its own.
+/// Documents that reach a limit in a special way.
 fn alone() -> Vec<Hostile> {
     let of = |name: &str, xml: String, reason: Reason| Hostile::of(name, xml, reason);
     let usual = || Build::assertion_signed().xml();

@@ -1,4 +1,4 @@
-//! Signed in order by the tenant's own provider, which speaks for its own domains alone.
+//! Validly signed by the tenant's own provider, but with addresses that it may not assert.
 
 use saml_sp::{
     Provider,
@@ -23,7 +23,7 @@ fn addresses() -> Vec<Hostile> {
         ("ada@corp.example.evil.example", ForeignDomain),
         ("ada@evilcorp.example", ForeignDomain),
         ("ada@corp-example", ForeignDomain),
-        // A Cyrillic letter, a full-width one, a dotless one and a soft hyphen.
+        // A Cyrillic letter, a full-width letter, a dotless letter and a soft hyphen.
         ("ada@c\u{43e}rp.example", ForeignDomain),
         ("ada@corp\u{ff0e}example", ForeignDomain),
         ("ada@corp.exampl\u{ff45}", ForeignDomain),

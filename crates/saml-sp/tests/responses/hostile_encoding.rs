@@ -1,4 +1,4 @@
-//! What is no base64 of bounded UTF-8.
+//! Fields that are not base64 of UTF-8 within the size limit.
 
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL};
 use saml_sp::{

@@ -1,4 +1,5 @@
-//! Encryption is nobody's signature: anybody has our public key. Whatever goes wrong, there is one answer.
+//! Encryption proves nothing about the sender, because our public key is public. Every failure returns the same
+//! error.
 
 use saml_sp::Reason::{self, BadDigest, BadSignature, MixedText, NotOneAssertion, Undecryptable, Unsigned};
 
@@ -18,7 +19,7 @@ fn of(name: &str, build: &Build, reason: Reason) -> Hostile {
     Hostile::built(name, build, reason)
 }
 
-/// The usual, its encryption changed.
+/// Returns the default response with changed encryption.
 fn sealed(change: impl Fn(&mut Seal)) -> Build {
     Build::encrypted().sealing(change)
 }
@@ -129,7 +130,7 @@ fn bytes() -> Vec<Hostile> {
     ]
 }
 
-/// What comes out of it.
+/// Decrypted content that is invalid.
 fn plaintexts() -> Vec<Hostile> {
     let lone = Build::assertion_signed().lone();
     let unsigned = Build::unsigned(USUAL);
@@ -201,7 +202,7 @@ fn plaintexts() -> Vec<Hostile> {
     ]
 }
 
-/// The response is signed: nothing but its form speaks against what is within.
+/// The response is signed, so only the structure of the decrypted content is wrong.
 fn trusted() -> Vec<Hostile> {
     let usual = Build::unsigned(USUAL).assertion;
     let name = ">ada@corp.example</saml:NameID>";

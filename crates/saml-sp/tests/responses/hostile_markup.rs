@@ -1,4 +1,4 @@
-//! What XML can do beside elements, attributes and text.
+//! XML features other than elements, attributes and text.
 
 use saml_sp::Reason::{self, BadDigest, ForbiddenMarkup, NotWellFormed};
 
@@ -133,13 +133,13 @@ fn broken() -> Vec<Hostile> {
     ]
 }
 
-/// Beside the root.
+/// Content outside the root element.
 fn around() -> Vec<Hostile> {
     let of = |name: &str, xml: String, reason: Reason| Hostile::of(name, xml, reason);
     vec![
         of("a comment before the root", format!("<!-- -->{}", xml()), ForbiddenMarkup),
         of("a comment behind the root", format!("{}<!-- -->", xml()), ForbiddenMarkup),
-        // Which of the two parsers minds it is all the same.
+        // Either parser may reject it.
         of("half a character by number", xml().swap("Ada Lovelace", "Ada &#xD800; Lovelace"), BadDigest),
         of("text behind the root", format!("{}x", xml()), NotWellFormed),
         of("text before the root", format!("x{}", xml()), NotWellFormed),

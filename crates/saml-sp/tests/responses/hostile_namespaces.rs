@@ -1,4 +1,4 @@
-//! The same names of other namespaces, and canonical forms that come out empty or not at all.
+//! SAML names in other namespaces, and canonical forms that are empty or undefined.
 
 use saml_sp::Reason::{
     self, BadDigest, BadSignature, MisplacedSignature, NotAResponse, NotConfirmed, NotOneAssertion,
@@ -106,14 +106,14 @@ fn confused() -> Vec<Hostile> {
     ]
 }
 
-/// What a canonical form makes of these differs, or is an error, or was nothing in some library.
+/// Markup for which canonical forms differ, fail, or were empty in some library.
 fn void() -> Vec<Hostile> {
     let forged = |mark: &str| {
         let xml = Build::assertion_signed().xml();
         xml.swap("<saml:Assertion ", &format!("<saml:Assertion {mark} "))
             .swap(">ada@corp.example</saml:NameID>", &format!(">{VICTIM}</saml:NameID>"))
     };
-    // The digest of nothing at all.
+    // The SHA-256 of the empty string.
     let empty = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
     let void = |mark: &str| {
         let unsigned = Build::unsigned(USUAL);

@@ -1,4 +1,4 @@
-//! References to something else than the element that holds the signature, on this machine or far from it.
+//! References to anything but the element that contains the signature, local or remote.
 
 use saml_sp::Reason::SignatureShape;
 

@@ -1,4 +1,4 @@
-//! Signatures of a form that is not taken, by the true key.
+//! Signatures in an unsupported form, made with the real key.
 
 use openssl::hash::{MessageDigest, hash};
 use saml_sp::Reason::{self, SignatureAlgorithm, SignatureShape};
@@ -14,7 +14,7 @@ pub(crate) fn all() -> Vec<Hostile> {
     [parts(), values(), methods(), transforms()].into_iter().flatten().collect()
 }
 
-/// The usual, with its `Signature` changed before the true key signs it.
+/// Returns the default response with a `Signature` that is changed before the real key signs it.
 fn changed(from: &str, to: &str) -> String {
     Build::assertion_signed().signing(|signing| signing.change(from, to)).xml()
 }
@@ -74,7 +74,7 @@ fn values() -> Vec<Hostile> {
     let of = |name: &str, xml: String, reason: Reason| Hostile::of(name, xml, reason);
     let mixed = Reason::MixedText;
     vec![
-        // Comments are no part of the canonical form: the signature holds with them.
+        // The canonical form omits comments, so the signature remains valid with them.
         of(
             "a comment at the end of the DigestValue",
             xml.swap("</ds:DigestValue>", "<!-- --></ds:DigestValue>"),

@@ -1,4 +1,4 @@
-//! Signed in order, and not to be presented by this bearer, here, now, or as an answer to this.
+//! Validly signed, but for another bearer, recipient, time or request.
 
 use saml_sp::Reason::{self, NotConfirmed, OutsideTime, UnexpectedElement, UnknownRequest, Unsolicited};
 

@@ -1,5 +1,5 @@
-//! Values that are read one way and compared another: comments, elements and instructions in them. The canonical form has
-//! no comments, so all of these signatures hold.
+//! Values that could be read differently than they were compared: they contain comments, elements or instructions.
+//! The canonical form omits comments, so all of these signatures are valid.
 
 use saml_sp::Reason::{self, Audience, BadEmail, Issuer, MixedText, NoEmail};
 

@@ -1,4 +1,4 @@
-//! Signature wrapping: what is signed is still there, and something else is to be read.
+//! Signature wrapping: the signed element is still in the document, but another one is meant to be read.
 
 use saml_sp::Reason::{
     self, BadId, MisplacedSignature, NotOneAssertion, NotSuccess, SignatureShape, UnexpectedElement,
@@ -14,7 +14,7 @@ pub(crate) fn all() -> Vec<Hostile> {
     [of_assertions(), of_responses(), decoys(), hidden()].into_iter().flatten().collect()
 }
 
-/// What a forger has: a signed assertion, the same without its signature, that, and what is to be believed.
+/// The forger's material: a signed assertion, the same unsigned, its signature, and the forged assertion.
 struct Parts {
     shell: String,
     signed: String,
@@ -31,19 +31,19 @@ impl Parts {
         Self { shell: build.response.clone(), signed, bare, signature, evil }
     }
 
-    /// Of an assertion, within an unsigned response.
+    /// Returns the parts of a signed assertion in an unsigned response.
     fn assertion() -> Self {
         let build = Build::assertion_signed();
         Self::of(&build, build.lone(), "_a1")
     }
 
-    /// Of a response.
+    /// Returns the parts of a signed response.
     fn response() -> Self {
         let build = Build::response_signed();
         Self::of(&build, build.xml(), "_r1")
     }
 
-    /// The signature with something in it.
+    /// Returns the signature with `inner` inside.
     fn around(&self, inner: &str) -> String {
         self.signature.swap("</ds:Signature>", &format!("{inner}</ds:Signature>"))
     }
@@ -53,7 +53,7 @@ impl Parts {
     }
 }
 
-/// Behind the first issuer.
+/// Inserts text after the first issuer.
 fn behind_issuer(text: &str, added: &str) -> String {
     text.first("</saml:Issuer>", &format!("</saml:Issuer>{added}"))
 }
@@ -219,7 +219,7 @@ fn of_responses() -> Vec<Hostile> {
     ]
 }
 
-/// Something that looks like the assertion to somebody.
+/// Elements that some implementations take for the assertion.
 fn decoys() -> Vec<Hostile> {
     let parts = Parts::assertion();
     let evil = &parts.evil;
@@ -300,7 +300,7 @@ fn decoys() -> Vec<Hostile> {
     ]
 }
 
-/// Within what is signed, or seems to be.
+/// Forged assertions inside an element that is signed or seems to be.
 fn hidden() -> Vec<Hostile> {
     let evil = Parts::assertion().evil;
     let failed = |build: Build| build.around(SUCCESS, "urn:oasis:names:tc:SAML:2.0:status:Responder");

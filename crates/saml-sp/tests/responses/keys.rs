@@ -1,4 +1,4 @@
-//! Keys of identity providers, of attackers and of our own, made once for the process by OpenSSL.
+//! Keys of identity providers, attackers and our own service, created once per process with OpenSSL.
 
 use std::{fs, path::Path, sync::LazyLock};
 
@@ -23,24 +23,24 @@ pub(crate) struct Key {
     pub(crate) certificate: Certificate,
 }
 
-/// The certificate that most identity providers here sign with.
+/// The key that most responses are signed with.
 pub(crate) static IDP: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp"));
-/// The one that it turns to.
+/// The key that the identity provider rotates to.
 pub(crate) static NEXT: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp next"));
 pub(crate) static RSA_3072: LazyLock<Key> = LazyLock::new(|| rsa(3072, "idp 3072"));
 pub(crate) static RSA_4096: LazyLock<Key> = LazyLock::new(|| rsa(4096, "idp 4096"));
 pub(crate) static P256: LazyLock<Key> = LazyLock::new(|| ec(Nid::X9_62_PRIME256V1, "idp p256"));
 pub(crate) static P384: LazyLock<Key> = LazyLock::new(|| ec(Nid::SECP384R1, "idp p384"));
 pub(crate) static P521: LazyLock<Key> = LazyLock::new(|| ec(Nid::SECP521R1, "idp p521"));
-/// Pinned, and over since a month.
+/// Pinned, but expired for a month.
 pub(crate) static EXPIRED: LazyLock<Key> =
     LazyLock::new(|| key(rsa_key(2048, "idp of old"), "idp of old", -400, -28));
-/// Pinned by another provider, of the same tenant or not.
+/// Pinned by another provider.
 pub(crate) static OTHER: LazyLock<Key> = LazyLock::new(|| rsa(2048, "idp of somebody else"));
-/// Pinned by nobody, although it says it is the identity provider.
+/// Not pinned, although the certificate names the identity provider.
 pub(crate) static ATTACKER: LazyLock<Key> = LazyLock::new(|| key(rsa_key(2048, "attacker"), "idp", -30, 300));
 
-/// What decrypts: the active key and the next one.
+/// Our decryption keys: the active and the next one.
 pub(crate) static OURS: LazyLock<[KeyPair; 2]> =
     LazyLock::new(|| ["active", "next"].map(|name| KeyPair::generate(name, *NOW).unwrap()));
 
@@ -48,7 +48,7 @@ fn rsa(bits: u32, name: &str) -> Key {
     key(rsa_key(bits, name), name, -30, 300)
 }
 
-/// A key of its own for each name. Generating all of them takes seconds, so later runs read what the first has written.
+/// Returns the key with this name. Generating all keys takes seconds, so they are cached in files for later runs.
 fn rsa_key(bits: u32, name: &str) -> PKey<Private> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("saml-keys");
     let path = folder.join(format!("{name}-{bits}.pem"));
@@ -68,7 +68,7 @@ fn ec(curve: Nid, name: &str) -> Key {
     key(PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap(), name, -30, 300)
 }
 
-/// With a certificate that is good from some day to another, counted from now.
+/// Returns a key with a certificate that is valid from `from` to `to`, in days from now.
 pub(crate) fn key(private: PKey<Private>, name: &str, from: i64, to: i64) -> Key {
     let day = |days: i64| moment(NOW.plus_millis(days * 86_400_000));
     let mut subject = X509Name::builder().unwrap();

@@ -1,10 +1,10 @@
-//! What befell others, and the documents here that try the same.
+//! Maps known vulnerabilities of SAML implementations to the hostile documents that attempt the same.
 
 use std::collections::BTreeSet;
 
 use crate::hostile;
 
-/// The lesson; families and names of documents.
+/// A vulnerability, with the family and name of its documents.
 const LESSONS: &[(&str, &[(&str, &str)])] = &[
     (
         "CVE-2024-45409: a digest from elsewhere in the document",
@@ -113,7 +113,7 @@ const LESSONS: &[(&str, &[(&str, &str)])] = &[
 ];
 
 #[test]
-fn every_lesson_has_its_documents() {
+fn every_known_vulnerability_has_its_documents() {
     let all: BTreeSet<(&str, &str)> = hostile::ALL
         .iter()
         .flat_map(|(family, cases)| cases.iter().map(move |case| (*family, case.name.as_str())))

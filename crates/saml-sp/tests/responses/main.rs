@@ -1,4 +1,4 @@
-//! Responses of identity providers, and of others who say they are: what is believed of them.
+//! Tests of response validation with genuine and hostile responses.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

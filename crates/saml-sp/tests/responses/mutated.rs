@@ -1,4 +1,4 @@
-//! Documents changed at random: both verifiers agree on them, nobody panics, and whoever is let in is who was signed.
+//! Randomly mutated documents: both verifiers agree, nothing panics, and only the signed identity is accepted.
 
 use std::{
     collections::BTreeMap,
@@ -14,15 +14,15 @@ use crate::{
     world::{WORLD, examined},
 };
 
-/// How long it goes on without a number of mutations (`SAML_MUTATIONS=1000000`): `FUZZ_SECONDS`, or a moment.
+/// Duration without `SAML_MUTATIONS=1000000`: `FUZZ_SECONDS`, or a short default.
 fn fuzz_time() -> Duration {
     let seconds =
         std::env::var_os("FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0.3);
     Duration::from_secs_f64(seconds)
 }
-/// However slow the machine is.
+/// Minimum number of mutations, however slow the machine is.
 const LEAST: u64 = 500;
-/// Where it begins, if it is not told: `SAML_SEED=7`.
+/// The default seed; override it with `SAML_SEED=7`.
 const SEED: u64 = 20_260_301;
 
 fn told(name: &str) -> Option<u64> {
@@ -30,7 +30,7 @@ fn told(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn changed_documents_are_refused_or_mean_what_was_signed() {
+fn mutated_documents_are_refused_or_keep_the_signed_identity() {
     let second = Second::new(&WORLD.provider);
     let bases: Vec<_> = valid::all()
         .into_iter()

@@ -1,4 +1,4 @@
-//! Changes of documents at random, the same in every run of one seed: of bytes, of tokens, of trees.
+//! Random mutations of documents, reproducible by seed: of bytes, of tokens, of trees.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::hostile::VICTIM;
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// One of many rows of numbers, another for each seed and each number.
+    /// Returns the generator for a seed and the number of a document.
     pub(crate) fn of(seed: u64, number: u64) -> Self {
         Self(Self(seed).next().wrapping_add(Self(number).next()))
     }
@@ -20,7 +20,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Below this.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end.max(1)).unwrap()).unwrap()
     }
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// What means something to somebody.
+/// Texts with a meaning in XML or SAML.
 const WORDS: [&str; 40] = [
     "<!-- -->",
     "<!---->",
@@ -74,7 +74,7 @@ const WORDS: [&str; 40] = [
     "<!DOCTYPE x>",
 ];
 
-/// With one to three changes.
+/// Returns the text with one to three mutations.
 pub(crate) fn mutated(random: &mut Random, text: &str) -> String {
     let count = 1 + random.below(3);
     (0..count).fold(text.to_owned(), |text, _| match random.below(5) {
@@ -86,7 +86,7 @@ pub(crate) fn mutated(random: &mut Random, text: &str) -> String {
     })
 }
 
-/// A place between two characters, the nearest before some byte.
+/// Returns a random character boundary.
 fn place(random: &mut Random, text: &str) -> usize {
     let at = random.below(text.len() + 1);
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap()
@@ -129,7 +129,7 @@ fn characters(random: &mut Random, text: &str) -> String {
     }
 }
 
-/// Tags, and the text between them.
+/// Splits a document into tags and the text between them.
 fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('>')
         .flat_map(|part| {
@@ -156,7 +156,7 @@ fn tokens(random: &mut Random, text: &str) -> String {
     all.concat()
 }
 
-/// What may well leave the canonical form as it is.
+/// Mutations that probably keep the canonical form.
 fn quiet(random: &mut Random, text: &str) -> String {
     let mut all: Vec<String> = split(text).into_iter().map(str::to_owned).collect();
     let at = random.below(all.len());
@@ -184,7 +184,7 @@ fn quiet(random: &mut Random, text: &str) -> String {
     all.concat()
 }
 
-/// Elements are moved, copied, renamed; signatures above all.
+/// Moves, copies, renames or changes elements, signatures in particular.
 fn tree(random: &mut Random, text: &str) -> String {
     let Ok(tree) = roxmltree::Document::parse(text) else { return characters(random, text) };
     let all: Vec<_> = tree.root_element().descendants().filter(roxmltree::Node::is_element).collect();
@@ -224,7 +224,7 @@ fn tree(random: &mut Random, text: &str) -> String {
         2 => replaced(text, &(to.start..to.start), source),
         3 => replaced(text, &(to.end..to.end), source),
         4 => replaced(text, &(open..open), source),
-        // Moved: copied behind or before, and taken away.
+        // Move: copy after or before the target, then remove the original.
         5 if to.start >= from.end => replaced(&replaced(text, &(to.start..to.start), source), &from, ""),
         5 | 6 if to.end <= from.start => replaced(&replaced(text, &from, ""), &(to.end..to.end), source),
         6 => replaced(text, &from, &text[to]),
@@ -251,8 +251,8 @@ fn tree(random: &mut Random, text: &str) -> String {
     }
 }
 
-/// As XML says that parsers read it: lines end with a line feed, and white space in tags is a space. The second verifier's
-/// parser leaves that as it is, where it matters.
+/// Normalizes line ends to a line feed and white space in tags to spaces, as XML requires of parsers. The second
+/// verifier's parser does not do this in all cases.
 pub(crate) fn normalised(text: &str) -> String {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
     let is_tag = |token: &str| token.starts_with('<') && !token.starts_with("<!");

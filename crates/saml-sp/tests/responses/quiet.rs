@@ -1,4 +1,4 @@
-//! Nothing is opened and nobody is called while documents are examined, whatever they name.
+//! Validation opens no file and no connection, whatever a document names.
 
 use std::process::Command;
 
@@ -6,10 +6,10 @@ use crate::{hostile, valid, world::examined};
 
 const BEGIN: &str = "<<documents begin>>";
 const END: &str = "<<documents end>>";
-/// Set for the process that is looked at.
+/// Set in the process that is traced.
 const WATCHED: &str = "SAML_WATCHED";
 
-/// What is looked at from outside.
+/// Runs in the traced process.
 #[test]
 fn watched() {
     if std::env::var_os(WATCHED).is_none() {
@@ -46,9 +46,9 @@ fn no_file_and_no_socket_is_opened_by_any_document() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let (before, rest) = log.split_once(BEGIN).unwrap_or_else(|| panic!("nothing began: {log}"));
     let (between, _) = rest.split_once(END).unwrap_or_else(|| panic!("nothing ended: {rest}"));
-    // It would be seen: the program itself was read from somewhere.
+    // Checks that the trace works: starting the program reads files.
     assert!(before.contains("openat("), "{before}");
-    // What is written is the end of one line and the beginning of another: the libraries say nothing either.
+    // The only writes are the ends of the marker lines; the libraries print nothing either.
     let calls: Vec<_> = between
         .lines()
         .skip(1)

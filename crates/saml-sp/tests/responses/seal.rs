@@ -1,4 +1,4 @@
-//! Encrypted assertions, by OpenSSL.
+//! Encrypts assertions with OpenSSL.
 
 use data_encoding::BASE64;
 use openssl::{
@@ -27,12 +27,12 @@ pub(crate) enum Content {
     Aes128Cbc,
 }
 
-/// How the key of the content is wrapped.
+/// The transport of the content key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// `rsa-oaep-mgf1p`, with a digest that is told or not.
+    /// `rsa-oaep-mgf1p`, with or without an explicit digest.
     Mgf1p(Option<Hash>),
-    /// `rsa-oaep` of XML Encryption 1.1, with digest and mask.
+    /// `rsa-oaep` of XML Encryption 1.1, with digest and mask generation function.
     Oaep(Hash, Hash),
     /// `rsa-1_5`
     Pkcs1,
@@ -42,14 +42,14 @@ pub(crate) enum Transport {
 pub(crate) struct Seal {
     pub(crate) content: Content,
     pub(crate) transport: Transport,
-    /// To whom, in this order.
+    /// The recipients, in this order.
     pub(crate) recipients: Vec<Certificate>,
-    /// Whether the keys stand beside the data instead of within it.
+    /// Whether the keys are next to the encrypted data instead of inside it.
     pub(crate) beside: bool,
     pub(crate) wraps: bool,
-    /// Bends nonce, content and tag before they are written.
+    /// Changes nonce, content and tag before they are encoded.
     pub(crate) bend: fn(&mut Vec<u8>),
-    /// Bends the key before it is wrapped.
+    /// Changes the content key before it is wrapped.
     pub(crate) bend_key: fn(&mut Vec<u8>),
     pub(crate) changes: Vec<(String, String)>,
 }
@@ -72,7 +72,7 @@ impl Seal {
         self.changes.push((from.into(), to.into()));
     }
 
-    /// An `EncryptedAssertion` of any plaintext.
+    /// Returns an `EncryptedAssertion` with this plaintext.
     pub(crate) fn seal(&self, saml: &str, plain: impl AsRef<[u8]>) -> String {
         let (cipher, uri) = match self.content {
             Content::Aes128Gcm => (Cipher::aes_128_gcm(), format!("{ENC11}aes128-gcm")),

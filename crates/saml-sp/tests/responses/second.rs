@@ -1,5 +1,5 @@
-//! A second verifier: bergshamra, in pure Rust, with a parser and a canonical form of its own. It looks at what has passed the
-//! checks of structure, which are the same for both.
+//! A second verifier: bergshamra, in pure Rust, with its own parser and canonical form. It gets documents that have
+//! passed our structure checks.
 
 use bergshamra::{
     DsigContext, EncContext, KeysManager,
@@ -17,7 +17,7 @@ use crate::{
     world::NOW,
 };
 
-/// What is said of whom: all that may not differ.
+/// The claims on which both verifiers must agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) id: String,
@@ -38,7 +38,7 @@ impl Identity {
         }
     }
 
-    /// From the canonical form of an assertion.
+    /// Reads the claims from the canonical form of an assertion.
     fn read(canonical: &str) -> Option<Self> {
         let tree = roxmltree::Document::parse(canonical).ok()?;
         let all = |name: &'static str| tree.descendants().filter(move |node| node.has_tag_name((SAML, name)));
@@ -65,10 +65,10 @@ impl Identity {
     }
 }
 
-/// What it knows of a provider.
+/// The second verifier, configured for a provider.
 pub(crate) struct Second {
     dsig: DsigContext,
-    /// One for each of our keys: it tries the first that it finds.
+    /// One context for each of our keys, because a context only tries the first matching key.
     enc: Vec<EncContext>,
 }
 
@@ -87,7 +87,7 @@ impl Second {
         Self { dsig: DsigContext::new(pinned).with_insecure(true), enc: ours.collect() }
     }
 
-    /// Whom it believes that a document speaks of: all signatures that there are hold, and there is one.
+    /// Returns the identity in a document if it has at least one signature and all its signatures are valid.
     pub(crate) fn believes(&self, text: &str) -> Result<Option<Identity>, NoKey> {
         let Some(here) = self.refresh(text) else { return Ok(None) };
         let (inner, identity) = if here.identity.is_some() {
@@ -102,7 +102,7 @@ impl Second {
         Ok(identity.filter(|_| holds))
     }
 
-    /// The encrypted assertion alone, with what was in it: it is confused by text around it.
+    /// Decrypts the encrypted assertion alone, because text around it confuses the library.
     fn decrypted(&self, text: &str) -> Option<String> {
         let tree = roxmltree::Document::parse(text).ok()?;
         let encrypted = tree.descendants().find(|node| node.has_tag_name((SAML, "EncryptedAssertion")))?;
@@ -137,8 +137,8 @@ impl Second {
     }
 }
 
-/// Why the second verifier may take what the first refuses: canonical XML has no namespaces whose names are relative or no
-/// addresses at all, used or not. To libxml2 they are an error, to the other nothing special.
+/// Returns whether a document declares relative or invalid namespace URIs. Canonical XML does not define them:
+/// libxml2 rejects them, the second verifier accepts them.
 pub(crate) fn has_odd_namespace(text: &str) -> bool {
     let odd = |uri: &str| {
         let is_written = uri.chars().all(|c| c.is_ascii_graphic() && !"\"<>\\^`{|}[]%".contains(c));
@@ -148,17 +148,17 @@ pub(crate) fn has_odd_namespace(text: &str) -> bool {
     tree.descendants().any(|node| node.namespaces().any(|known| !known.uri().is_empty() && odd(known.uri())))
 }
 
-/// It has no key to decrypt with, or looks for one elsewhere than the first verifier.
+/// The second verifier has no decryption key, or looks for it in another place than the first.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoKey;
 
-/// What it finds in a document.
+/// The findings in a document.
 #[derive(Default)]
 struct Found {
-    /// Whether the signature of the response holds, if it has one.
+    /// Whether the signature of the response is valid, if it has one.
     response: Option<bool>,
-    /// Whether that of the assertion does.
+    /// Whether the signature of the assertion is valid, if it has one.
     assertion: Option<bool>,
-    /// What the assertion says, if it is there in clear.
+    /// The claims of the assertion, if it is not encrypted.
     identity: Option<Identity>,
 }

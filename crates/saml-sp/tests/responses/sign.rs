@@ -1,4 +1,4 @@
-//! Signatures of others: canonical form by bergshamra, keys by OpenSSL, and any form that a test asks for.
+//! Creates signatures of any form: canonical form by bergshamra, keys by OpenSSL.
 
 use bergshamra::{
     c14n::{C14nMode, canonicalize_doc},
@@ -58,23 +58,23 @@ impl Hash {
     }
 }
 
-/// How something is signed.
+/// The parameters of a signature.
 #[derive(Clone)]
 pub(crate) struct Signing {
     pub(crate) key: &'static Key,
     pub(crate) hash: Hash,
     pub(crate) digest: Hash,
-    /// The prefix of the namespace of signatures.
+    /// The prefix of the signature namespace.
     pub(crate) ds: &'static str,
-    /// Namespaces that are kept although nothing is seen to use them.
+    /// The prefixes in InclusiveNamespaces.
     pub(crate) prefixes: &'static [&'static str],
-    /// Whether the values are broken into lines.
+    /// Whether values are wrapped into lines.
     pub(crate) wraps: bool,
-    /// What stands behind the value.
+    /// The `KeyInfo` after the signature value.
     pub(crate) key_info: String,
-    /// Changes of the `Signature` before it is signed.
+    /// Replacements in the `Signature` before it is signed.
     pub(crate) changes: Vec<(String, String)>,
-    /// What is signed with instead of the key: the bytes of a secret.
+    /// The HMAC secret to sign with instead of the key.
     pub(crate) hmac: Option<Vec<u8>>,
 }
 
@@ -93,12 +93,12 @@ impl Signing {
         }
     }
 
-    /// With another key, named in its `KeyInfo` too.
+    /// Signs with another key, which the `KeyInfo` names too.
     pub(crate) fn by(&mut self, key: &'static Key, hash: Hash) {
         (self.key, self.hash, self.key_info) = (key, hash, key_info(self.ds, key));
     }
 
-    /// Changes the `Signature` before it is signed.
+    /// Replaces text in the `Signature` before it is signed.
     pub(crate) fn change(&mut self, from: &str, to: &str) {
         self.changes.push((from.into(), to.into()));
     }
@@ -111,7 +111,7 @@ impl Signing {
         }
     }
 
-    /// Puts a signature of the element with this ID behind its issuer.
+    /// Inserts a signature of the element with this ID after its issuer.
     pub(crate) fn sign(&self, xml: &str, id: &str) -> String {
         let digest = hash(self.digest.openssl(), &canonical(xml, id, None, self.prefixes)).unwrap();
         let unsigned = self.changes.iter().fold(self.template(id, &digest), |signature, (from, to)| {
@@ -177,7 +177,7 @@ impl Signing {
         let mut signer = Signer::new(self.hash.openssl(), &self.key.private).unwrap();
         let made = signer.sign_oneshot_to_vec(info).unwrap();
         let Ok(key) = self.key.private.ec_key() else { return made };
-        // XML signatures have both numbers one behind the other, as long as the order of the curve.
+        // XML signatures concatenate r and s, each as long as the curve's order.
         let width = i32::try_from(key.group().order_bits().div_ceil(8)).unwrap();
         let pair = EcdsaSig::from_der(&made).unwrap();
         let padded = |number: &BigNumRef| number.to_vec_padded(width).unwrap();
@@ -185,13 +185,13 @@ impl Signing {
     }
 }
 
-/// Which certificate it says it was.
+/// Returns a `KeyInfo` with the key's certificate.
 pub(crate) fn key_info(ds: &str, key: &Key) -> String {
     let [info, data, certificate] = ["KeyInfo", "X509Data", "X509Certificate"].map(|local| name(ds, local));
     format!("<{info}><{data}><{certificate}>{}</{certificate}></{data}></{info}>", key.certificate.base64())
 }
 
-/// The canonical form of the element with an ID, or of the first element of some name within it.
+/// Returns the canonical form of the element with this ID, or of the first `within` element inside it.
 fn canonical(xml: &str, id: &str, within: Option<&str>, prefixes: &[&str]) -> Vec<u8> {
     let source = XmlDocument::parse(xml.to_owned()).unwrap_or_else(|error| panic!("{error}: {xml}"));
     let tree = source.parse_doc().unwrap();

@@ -1,4 +1,4 @@
-//! An answer counts once: for the request that it answers, from the provider that was asked, in the browser that asked.
+//! A response counts once: for its request, from the requested provider, in the browser that started it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     world::{NOW, WORLD, examined},
 };
 
-/// A provider whose one request waits in a store.
+/// A provider with one pending request in a store.
 struct Waiting {
     ctx: Ctx,
     store: MemoryStore,
@@ -34,7 +34,7 @@ impl Waiting {
     }
 }
 
-/// An answer that was examined.
+/// A validated response.
 struct Answer(RequestId, Verified<Claims>);
 
 fn answer(build: &Build) -> Answer {
@@ -57,7 +57,7 @@ fn refused(counted: &CountedResponse, reason: Reason, passed: &[Step]) {
 }
 
 #[tokio::test]
-async fn an_answer_counts_once() {
+async fn a_response_counts_once() {
     let mut waiting = Waiting::new().await;
     let counted = waiting.claim(&usual(), Some(ours())).await;
     assert_eq!(counted.outcome.unwrap().as_str(), "ada@corp.example");
@@ -69,11 +69,11 @@ async fn an_answer_counts_once() {
 }
 
 #[tokio::test]
-async fn an_assertion_counts_once_even_for_another_request() {
+async fn an_assertion_is_refused_for_a_second_request() {
     let mut waiting = Waiting::new().await;
     waiting.claim(&usual(), Some(ours())).await.outcome.unwrap();
     let env = ManualEnv::at(NOW.plus_millis(1));
-    // Its bytes repeat in every run: past those of the first.
+    // The environment generates the same bytes in every run, so skip those of the first request.
     env.fill(&mut [0; 1_000]);
     let other = begin(
         &env,
@@ -92,7 +92,7 @@ async fn an_assertion_counts_once_even_for_another_request() {
 }
 
 #[tokio::test]
-async fn another_browser_is_refused_and_takes_nothing_away() {
+async fn another_browser_is_refused_and_does_not_claim_the_request() {
     let mut waiting = Waiting::new().await;
     for other in [None, Some(""), Some("0"), Some(&*WORLD.browser.to_uppercase()), Some(&WORLD.browser[1..])]
     {
@@ -102,7 +102,7 @@ async fn another_browser_is_refused_and_takes_nothing_away() {
 }
 
 #[tokio::test]
-async fn a_request_is_answered_by_whom_it_was_for() {
+async fn only_the_requested_provider_can_answer() {
     let mut waiting = Waiting::new().await;
     waiting.provider.id = ProviderId::new(&ManualEnv::at(NOW.plus_millis(5)), &WORLD.tenant);
     refused(&waiting.claim(&usual(), Some(ours())).await, Reason::UnknownRequest, &[]);
@@ -111,7 +111,7 @@ async fn a_request_is_answered_by_whom_it_was_for() {
 }
 
 #[tokio::test]
-async fn a_request_of_another_tenant_is_not_known() {
+async fn a_request_of_another_tenant_is_unknown() {
     let waiting = Waiting::new().await;
     let other = TenantId::new(&ManualEnv::at(NOW.plus_millis(9)));
     let mut elsewhere = Waiting { store: waiting.store.for_tenant(&other), ..waiting };
@@ -119,7 +119,7 @@ async fn a_request_of_another_tenant_is_not_known() {
 }
 
 #[tokio::test]
-async fn a_request_may_be_answered_for_ten_minutes() {
+async fn a_request_expires_after_ten_minutes() {
     let mut waiting = Waiting::new().await;
     waiting.later(600_000);
     refused(&waiting.claim(&usual(), Some(ours())).await, Reason::UnknownRequest, &[]);
@@ -128,7 +128,7 @@ async fn a_request_may_be_answered_for_ten_minutes() {
 }
 
 #[tokio::test]
-async fn a_new_sign_in_is_one_after_the_request() {
+async fn force_authn_requires_authentication_after_the_request() {
     for (instant, fresh) in [
         ("2026-03-01T11:59:00Z", true),
         ("2026-03-01T12:00:30Z", true),
@@ -146,14 +146,14 @@ async fn a_new_sign_in_is_one_after_the_request() {
             counted.outcome.unwrap();
         } else {
             refused(&counted, Reason::AuthnContext, &[]);
-            // Who was asked to prove themselves and did not has no second try.
+            // The failed attempt has claimed the request, so there is no second one.
             refused(&waiting.claim(&answer(&build), Some(ours())).await, Reason::RequestUsed, &[]);
         }
     }
 }
 
 #[tokio::test]
-async fn a_domain_that_another_tenant_has_verified_is_foreign() {
+async fn a_domain_verified_by_another_tenant_is_refused() {
     let mut waiting = Waiting::new().await;
     let other = TenantId::new(&ManualEnv::at(NOW.plus_millis(9)));
     let domain =
@@ -171,7 +171,7 @@ async fn a_domain_that_another_tenant_has_verified_is_foreign() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_at_once_one_is_let_in() {
+async fn concurrent_responses_start_one_session() {
     let waiting = Waiting::new().await;
     let answer = Arc::new(usual());
     let tries: Vec<_> = (0..32)
@@ -195,10 +195,10 @@ async fn of_many_at_once_one_is_let_in() {
 }
 
 #[tokio::test]
-async fn what_is_over_is_forgotten_and_still_refused() {
+async fn a_used_assertion_is_refused_after_its_request_is_purged() {
     let mut waiting = Waiting::new().await;
     waiting.claim(&usual(), Some(ours())).await.outcome.unwrap();
-    // Long after the request, and before the assertion could be taken as new.
+    // After the request has expired, but before the used assertion is forgotten.
     waiting.store.purge_expired(NOW.plus_millis(3_599_999));
     waiting.store.insert_request(&WORLD.request).await.unwrap();
     refused(&waiting.claim(&usual(), Some(ours())).await, Reason::Replayed, &[Step::Request]);

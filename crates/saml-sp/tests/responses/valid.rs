@@ -1,4 +1,4 @@
-//! What identity providers send in good faith is taken, and means what they said.
+//! Genuine responses of identity providers are accepted and yield the expected claims.
 
 use saml_sp::{Provider, Reason};
 
@@ -8,22 +8,22 @@ use crate::{
     world::{WORLD, enter, examined},
 };
 
-/// A response that has to be taken.
+/// A response that must be accepted.
 pub(crate) struct Valid {
     pub(crate) name: &'static str,
     pub(crate) xml: String,
-    /// As the form has it, if not simply as base64.
+    /// The form field, if it is not simply the base64 of `xml`.
     pub(crate) field: Option<String>,
     pub(crate) change: fn(&mut Provider),
     pub(crate) name_id: Option<&'static str>,
     pub(crate) email: &'static str,
     pub(crate) attributes: Vec<(&'static str, Vec<&'static str>)>,
-    /// Why the second verifier does not take it.
+    /// Why the second verifier rejects it.
     pub(crate) second_differs: Option<&'static str>,
 }
 
 impl Valid {
-    /// Of the usual Ada.
+    /// Returns a case with the default claims.
     pub(crate) fn of(name: &'static str, xml: String) -> Self {
         Self {
             name,
@@ -49,7 +49,7 @@ impl Valid {
         Self { attributes, ..self }
     }
 
-    /// What the second verifier is known to do otherwise.
+    /// Declares a known difference of the second verifier.
     pub(crate) fn but_second(self, differs: &'static str) -> Self {
         Self { second_differs: Some(differs), ..self }
     }
@@ -59,7 +59,7 @@ impl Valid {
     }
 }
 
-/// All of them.
+/// Returns all cases.
 pub(crate) fn all() -> Vec<Valid> {
     [valid_keys::all(), valid_forms::all(), valid_statements::all(), valid_encrypted::all()]
         .into_iter()
@@ -68,7 +68,7 @@ pub(crate) fn all() -> Vec<Valid> {
 }
 
 #[test]
-fn every_valid_response_is_taken_for_what_it_says() {
+fn every_valid_response_yields_the_expected_claims() {
     let all = all();
     assert!(all.len() >= 27, "{}", all.len());
     let mut refused = Vec::new();
@@ -98,9 +98,9 @@ fn every_valid_response_is_taken_for_what_it_says() {
     assert!(refused.is_empty(), "refused:\n{}", refused.join("\n"));
 }
 
-/// The C libraries have state of their own.
+/// The C libraries have global state.
 #[test]
-fn many_threads_at_once_come_to_the_same() {
+fn many_threads_get_the_same_results() {
     let all = all();
     std::thread::scope(|scope| {
         for start in 0..8 {
@@ -123,7 +123,7 @@ fn many_threads_at_once_come_to_the_same() {
 }
 
 #[test]
-fn the_answered_request_is_the_one_that_was_made() {
+fn the_answered_request_is_the_one_that_was_sent() {
     for case in all() {
         let examined = examined(&case.form(), case.change);
         assert_eq!(examined.outcome.unwrap(), WORLD.request.id, "{}", case.name);

@@ -1,4 +1,4 @@
-//! Encrypted to us.
+//! Assertions that are encrypted to us.
 
 use crate::{
     factory::{BARE, Build, DEFAULT, SAML2, Swap},

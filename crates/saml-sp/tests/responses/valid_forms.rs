@@ -1,4 +1,4 @@
-//! One meaning, many ways to write it.
+//! Different encodings of the same content.
 
 use data_encoding::BASE64;
 
@@ -14,7 +14,7 @@ pub(crate) fn all() -> Vec<Valid> {
     [types(), base64(), written(), white(), characters()].into_iter().flatten().collect()
 }
 
-/// Namespaces that only values speak of.
+/// Namespaces that only values use.
 fn types() -> Vec<Valid> {
     let typed = |on: &'static str| {
         move |build: Build| {
@@ -67,7 +67,7 @@ fn base64() -> Vec<Valid> {
     ]
 }
 
-/// What was signed as one text is sent as another of the same canonical form.
+/// Text that is changed after signing without changing its canonical form.
 fn written() -> Vec<Valid> {
     let (assertion, response) = (Build::assertion_signed().xml(), Build::response_signed().xml());
     let declared = |what: &str| format!("<?xml version=\"1.0\"{what}?>\n{assertion}");
@@ -121,7 +121,7 @@ fn written() -> Vec<Valid> {
     ]
 }
 
-/// White space between elements, which is signed with them.
+/// White space between elements, which is signed too.
 fn white() -> Vec<Valid> {
     let pretty = |build: Build| {
         let lines =

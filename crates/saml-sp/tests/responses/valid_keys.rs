@@ -1,4 +1,4 @@
-//! Who signs what, and with which key.
+//! Different signed elements and keys.
 
 use crate::{
     factory::{BARE, Build, DEFAULT, SAML2, USUAL},
@@ -41,7 +41,7 @@ pub(crate) fn all() -> Vec<Valid> {
         Valid::built("no KeyInfo", &told("")),
         Valid::built("an empty KeyInfo", &told("<ds:KeyInfo></ds:KeyInfo>")),
         Valid::built("a KeyInfo with a name", &told("<ds:KeyInfo><ds:KeyName>k1</ds:KeyName></ds:KeyInfo>")),
-        // It means nothing, so it can do no harm either.
+        // It is not evaluated, so it does no harm.
         Valid::built("a KeyInfo with another certificate", &told(&key_info("ds", &ATTACKER))),
         Valid::built(
             "a KeyInfo with its certificate twice",
@@ -56,7 +56,7 @@ pub(crate) fn all() -> Vec<Valid> {
     ]
 }
 
-/// From its template to its values.
+/// Returns a response signed by bergshamra from its own template.
 fn by_bergshamra() -> String {
     let template = Build::signed(USUAL, true, false).signing(|signing| signing.key_info.clear()).xml();
     let empty = |text: String, element: &str| {

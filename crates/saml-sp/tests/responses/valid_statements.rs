@@ -1,4 +1,4 @@
-//! What is said, and how much of it.
+//! Different statements and numbers of values.
 
 use saml_sp::Provider;
 
@@ -120,7 +120,7 @@ fn optional() -> Vec<Valid> {
     ]
 }
 
-/// Addresses, wherever they stand.
+/// Email addresses in different places.
 fn people() -> Vec<Valid> {
     let persistent = |build: Build| {
         build

@@ -1,4 +1,4 @@
-//! As many values as real directories send: hundreds of groups are usual, 10,000 are the bound.
+//! Many attribute values: directories often send hundreds of groups; 10,000 values are the limit.
 
 use saml_sp::{MAX_RESPONSE, MAX_VALUES, Reason};
 
@@ -8,14 +8,14 @@ use crate::{
     world::enter,
 };
 
-/// Milliseconds of a processor for the largest response; without optimisation some more.
+/// The limit in milliseconds of CPU time for the largest response; higher without optimization.
 const MOST_MILLIS: f64 = if cfg!(debug_assertions) { 1_500.0 } else { 250.0 };
 
-/// A signed response with so many values, those of the usual one among them.
+/// Returns a signed response with `count` values in all.
 fn with(style: Style, count: usize, signs_assertion: bool, signs_response: bool) -> Build {
     let p = |local: &str| name(style.saml, local);
     let value = p("AttributeValue");
-    // Ids of groups, as Entra sends them.
+    // Group ids in the form that Entra sends.
     let all: String =
         (2..count).map(|n| format!("<{value}>9f8e7d6c-0000-4000-8000-{n:012}</{value}>")).collect();
     let groups = format!("<{0} Name=\"groups\">{all}</{0}>", p("Attribute"));
@@ -45,7 +45,7 @@ fn ten_thousand_values_are_accepted_and_one_more_is_refused() {
 }
 
 #[test]
-fn the_time_grows_with_the_size_alone() {
+fn validation_time_is_linear_in_the_number_of_values() {
     saml_sp::warm_up();
     let cost = |count: usize| {
         let field = with(DEFAULT, count, true, true).field();
@@ -56,6 +56,7 @@ fn the_time_grows_with_the_size_alone() {
     let (some, most) = (cost(1_000), cost(MAX_VALUES));
     println!("{some:.1} ms for 1,000 values, {most:.1} ms for {MAX_VALUES}");
     assert!(most < MOST_MILLIS, "{most}");
-    // Ten times as many: twice of that is linear on a busy machine, and a hundred times would be quadratic.
+    // For ten times the values, linear cost allows for noise up to a factor of 25; quadratic cost would be a factor
+    // of 100.
     assert!(most < some * 25.0, "{some} {most}");
 }

@@ -1,4 +1,4 @@
-//! One tenant with one identity provider, and what becomes of a response there.
+//! The fixture: one tenant with one identity provider, and a pending request.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,11 +11,11 @@ use saml_sp::{
 
 use crate::keys::{EXPIRED, IDP, NEXT, OURS, P256, P384, P521, RSA_3072, RSA_4096};
 
-/// The moment of all tests.
+/// The current time in all tests.
 pub(crate) static NOW: LazyLock<Timestamp> = LazyLock::new(|| "2026-03-01T12:00:00.000Z".parse().unwrap());
-/// Who signs.
+/// The entity id of the identity provider.
 pub(crate) const IDP_ENTITY: &str = "https://idp.example/saml";
-/// What the browser of the request keeps.
+/// The shared fixture.
 pub(crate) static WORLD: LazyLock<World> = LazyLock::new(World::new);
 
 pub(crate) struct World {
@@ -41,7 +41,7 @@ impl World {
         Ctx::new(Arc::new(ManualEnv::at(*NOW)), self.tenant.clone(), Actor::system("test"))
     }
 
-    /// Where the request waits for its answer.
+    /// Returns a store with the pending request.
     pub(crate) async fn store(&self) -> MemoryStore {
         let mut store = MemoryStore::new(&self.tenant);
         store.insert_request(&self.request).await.unwrap();
@@ -49,7 +49,7 @@ impl World {
     }
 }
 
-/// With certificates of all kinds of keys, as after many rotations.
+/// Returns a provider with certificates of all kinds of keys, as after many rotations.
 fn provider(id: ProviderId) -> Provider {
     let active = &OURS[0].certificate;
     let kept = KeptKey { certificate: active.clone(), sealed: "sealed".into(), since: *NOW };
@@ -77,26 +77,26 @@ fn provider(id: ProviderId) -> Provider {
     }
 }
 
-/// Examines a form field for a provider that differs from the usual one.
+/// Examines a form field for the default provider after `change`.
 pub(crate) fn examined(field: &str, change: fn(&mut Provider)) -> Examined {
     let mut provider = WORLD.provider.clone();
     change(&mut provider);
     examine(field, &against(&provider))
 }
 
-/// What the usual response is held against.
+/// Returns the default context for validation.
 pub(crate) fn against(provider: &Provider) -> Against<'_> {
     Against { provider, service: &WORLD.service, keys: &*OURS, now: *NOW }
 }
 
-/// What somebody is let in with.
+/// The result of an accepted response.
 #[derive(Debug)]
 pub(crate) struct Entered {
     pub(crate) email: Email,
     pub(crate) claims: Claims,
 }
 
-/// All the way to the address: what needs no storage, then the claim of the request.
+/// Runs all checks: first those that need no storage, then the claim of the request.
 pub(crate) fn enter(field: &str, change: fn(&mut Provider)) -> Result<Entered, Refusal> {
     let mut provider = WORLD.provider.clone();
     change(&mut provider);

@@ -1,4 +1,4 @@
-//! What must hold for any input whatever: the targets of the fuzzers.
+//! Fuzz targets: properties that must hold for any input.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::{
     schema::{GROUPS, RESOURCE_TYPES, USERS},
 };
 
-/// A filter: what is read prints as itself, and is evaluated without a panic.
+/// Checks that a parsed filter prints as text that parses to the same filter, and that evaluating it does not panic.
 ///
 /// # Panics
-/// Where that does not hold.
+/// If a property does not hold.
 pub fn filter(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for kind in RESOURCE_TYPES {
@@ -28,10 +28,10 @@ pub fn filter(data: &[u8]) {
     }
 }
 
-/// The path of a PATCH: what is read prints as itself.
+/// Checks that a parsed PATCH path prints as text that parses to the same path.
 ///
 /// # Panics
-/// Where that does not hold.
+/// If the property does not hold.
 pub fn path(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for kind in RESOURCE_TYPES {
@@ -42,11 +42,11 @@ pub fn path(data: &[u8]) {
     }
 }
 
-/// The body of a PATCH: what comes out is a user that could have been sent as it is, and a patch that
-/// replaced everything by the same is none.
+/// Checks that the patched user is one a client could have sent, and that replacing it with its own attributes
+/// changes nothing.
 ///
 /// # Panics
-/// Where that does not hold.
+/// If a property does not hold.
 pub fn patch(data: &[u8]) {
     let Ok(body) = serde_json::from_slice::<Value>(data) else { return };
     if let Ok(patch) = Patch::read(&USERS, &body)

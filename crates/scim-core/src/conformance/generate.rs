@@ -1,5 +1,5 @@
-//! Random resources and filters from a small vocabulary, so that they meet: for properties such as "memory
-//! and storage agree". The same seed gives the same.
+//! Random resources and filters for property tests such as "memory and storage agree". A small vocabulary makes
+//! filters match resources often. The same seed gives the same sequence.
 
 use kernel::Timestamp;
 use serde_json::{Map, Value, json};
@@ -11,11 +11,11 @@ use crate::{
     schema::{AttrPath, Attribute, COMMON, ResourceType, Type},
 };
 
-/// A source of choices (xorshift64*).
+/// A pseudorandom generator (xorshift64*).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
-/// Texts that are odd in one of the ways that matter: case, folding, wildcards, quotes, length, planes.
+/// Text samples that stress case, folding, wildcards, quotes, length and Unicode planes.
 const WORDS: [&str; 22] = [
     "a", "A", "ab", "Ab", "b", "é", "É", "ß", "ẞ", "ſ", "s", "\u{212a}", "k", "%", "_", "a%b", "\\", "'",
     "\"", "😀", "a b", "",
@@ -25,12 +25,12 @@ const ADDRESSES: [&str; 6] =
 const TYPES: [&str; 5] = ["work", "Work", "home", "other", "a"];
 
 impl Random {
-    /// A source that begins here.
+    /// Creates a generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A number below `end`, which is not 0.
+    /// Returns a number below `end`, which must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -39,7 +39,7 @@ impl Random {
         usize::try_from(number).unwrap_or(0) % end.max(1)
     }
 
-    /// Whether it happens, once in `of` times.
+    /// Returns `true` with probability 1 in `of`.
     pub fn once_in(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
@@ -59,7 +59,7 @@ impl Random {
         if self.once_in(4) { format!("{word}{}", self.pick(&WORDS).unwrap_or_default()) } else { word }
     }
 
-    /// The JSON of a user as a client may send it; `name` makes its userName differ from others'.
+    /// Returns a user's JSON as a client may send it; `name` makes its userName unique.
     pub fn user(&mut self, kind: &ResourceType, name: &str) -> Value {
         let mut user = self.members(kind.schema.attributes);
         for extension in kind.extensions {
@@ -106,7 +106,7 @@ impl Random {
             }
             Type::Complex => {
                 let mut members = self.members(attribute.sub_attributes);
-                // Two values must not both be primary.
+                // At most one value may be primary.
                 members.shift_remove("primary");
                 if self.once_in(3) && Attribute::find(attribute.sub_attributes, "primary").is_some() {
                     members.insert("primary".into(), false.into());
@@ -118,8 +118,8 @@ impl Random {
         }
     }
 
-    /// A filter over resources of this kind, at most `depth` levels deep. `ids` are texts that ids of
-    /// resources are compared with, `now` a time near which theirs are.
+    /// Returns a filter over resources of this kind, at most `depth` levels deep. `ids` are the texts to compare ids
+    /// with; `now` is a time near the resources' timestamps.
     pub fn filter(
         &mut self,
         kind: &'static ResourceType,
@@ -131,7 +131,7 @@ impl Random {
         self.filter_of(&paths, depth, ids, now)
     }
 
-    /// A filter that compares this attribute, or parts of one value of it.
+    /// Returns a filter that compares this attribute, or sub-attributes of one of its values.
     pub fn filter_about(
         &mut self,
         kind: &'static ResourceType,
@@ -204,7 +204,7 @@ impl Random {
     }
 }
 
-/// All paths that a filter over resources of this kind may name.
+/// Returns all paths that a filter over resources of this kind may name.
 pub fn paths(kind: &'static ResourceType) -> Vec<AttrPath> {
     let own = kind.schema.attributes.iter().chain(COMMON).map(|attribute| (None, attribute));
     let of = |schema: &&'static crate::schema::Schema| {

@@ -1,4 +1,4 @@
-//! What every [`GroupStore`] has to do.
+//! The conformance suite of [`GroupStore`].
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
     schema::{GROUPS, USERS},
 };
 
-/// Runs the whole suite against a store without groups, and without users `g-…`.
+/// Runs the whole suite against a store without groups and without users named `g-…`.
 pub async fn groups<S: UserStore + GroupStore>(ctx: &Ctx, store: &mut S) {
     let mut people = Vec::new();
     for number in 0..4 {

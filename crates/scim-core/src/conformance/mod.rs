@@ -1,7 +1,6 @@
-//! What every [`UserStore`] and [`GroupStore`](crate::GroupStore) has to do, whatever it is made of: run it
-//! against yours.
+//! Conformance suite for implementations of [`UserStore`] and [`GroupStore`](crate::GroupStore).
 //!
-//! Panics with the sentence that does not hold.
+//! A failed check panics with the requirement that was violated.
 #![expect(clippy::panic, reason = "a test suite speaks by panicking")]
 
 use kernel::{Ctx, StoreResult};
@@ -18,7 +17,7 @@ mod groups;
 
 pub use groups::groups;
 
-/// Runs the whole suite against an empty store. `ctx` gives ids and times.
+/// Runs the whole suite against an empty store. `ctx` supplies ids and times.
 pub async fn users(ctx: &Ctx, store: &mut dyn UserStore) {
     let ada = create(
         ctx,

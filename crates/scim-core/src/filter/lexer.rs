@@ -1,9 +1,9 @@
-//! From text to words, strings and brackets, one at a time.
+//! Splits filter and path text into tokens, one at a time.
 
 use super::MAX_FILTER;
 use crate::Error;
 
-/// One piece of a filter or a path.
+/// A token of a filter or a path.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Token<'a> {
     Open,
@@ -12,7 +12,7 @@ pub(crate) enum Token<'a> {
     CloseBracket,
     /// A name, an operator, a number, `true`, `false` or `null`.
     Word(&'a str),
-    /// A string without its quotes and escapes.
+    /// A string, unquoted and unescaped.
     Text(String),
 }
 
@@ -30,12 +30,12 @@ impl<'a> Lexer<'a> {
         Ok(Self { rest: text, length: text.len() })
     }
 
-    /// Where the next token begins, in bytes.
+    /// Returns the byte offset of the next token.
     pub(crate) fn position(&self) -> usize {
         self.length - self.rest.len()
     }
 
-    /// Whether this symbol is next, without a space before it.
+    /// Returns whether this symbol follows immediately, without a space.
     pub(crate) fn starts_with(&self, symbol: char) -> bool {
         self.rest.starts_with(symbol)
     }
@@ -62,7 +62,7 @@ impl<'a> Lexer<'a> {
         Token::Word(word)
     }
 
-    /// A JSON string (RFC 8259 §7).
+    /// Reads a JSON string (RFC 8259 §7).
     fn text(&mut self) -> Result<Token<'a>, Error> {
         let position = self.position();
         let mut escaped = false;

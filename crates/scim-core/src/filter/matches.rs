@@ -1,4 +1,4 @@
-//! Evaluation on JSON.
+//! Evaluates filters on JSON.
 
 use std::cmp::Ordering;
 
@@ -9,8 +9,8 @@ use super::{Filter, Operand, Operator};
 use crate::{fold, schema::AttrPath};
 
 impl Filter {
-    /// Whether it holds for a resource as it is answered, or for one value of a complex attribute: members
-    /// by their canonical names.
+    /// Returns whether the filter matches a resource as returned to clients, or one value of a complex attribute.
+    /// Members must have their canonical names.
     pub fn matches(&self, resource: &Value) -> bool {
         match self {
             Self::And(all) => all.iter().all(|filter| filter.matches(resource)),
@@ -30,7 +30,7 @@ impl Filter {
     }
 }
 
-/// The values at a path: several of a multi-valued attribute, one or none of any other.
+/// Returns the values at a path: any number for a multi-valued attribute, at most one otherwise.
 fn values<'v>(resource: &'v Value, path: &AttrPath) -> Vec<&'v Value> {
     let holder = match path.extension {
         Some(urn) => resource.get(urn),

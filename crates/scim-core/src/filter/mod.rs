@@ -1,15 +1,15 @@
-//! Filters (RFC 7644 §3.4.2.2): read against the attributes of a kind of resource, evaluated on a
-//! resource's JSON, printed, or walked by a storage that makes its own query of them.
+//! Filters (RFC 7644 §3.4.2.2): parsed against the attributes of a resource type, evaluated on JSON, printed, or
+//! translated by a store into a query of its own.
 //!
-//! What the RFC leaves open is decided here, for memory and storage alike:
+//! The RFC leaves these points open; memory and storage both follow this definition:
 //!
-//! - A path without a value compares as absent: every comparison with it is false but `ne`, which is the
-//!   negation of `eq`. `eq null` is `not pr`, `ne null` is `pr`.
-//! - A comparison with a multi-valued attribute holds when it holds for one value (`ne`: when `eq` holds for
-//!   none). `emails` alone means `emails.value`.
+//! - A comparison with an absent value is false, except `ne`, which is the negation of `eq`.
+//!   `eq null` is `not pr`, `ne null` is `pr`.
+//! - A comparison with a multi-valued attribute matches if it matches one value (`ne`: if `eq` matches
+//!   none). A bare `emails` means `emails.value`.
 //! - `emails[type eq "work"].value eq "x"` is `emails[type eq "work" and value eq "x"]`.
-//! - Text is compared by code point, after simple case folding unless the attribute is case-exact; times are
-//!   compared in milliseconds, as they are printed.
+//! - Text is compared by code point, after simple case folding unless the attribute is case-exact. Times are
+//!   compared in milliseconds, the precision in which they are printed.
 
 mod lexer;
 mod matches;
@@ -24,22 +24,22 @@ use crate::schema::AttrPath;
 pub(crate) use lexer::{Lexer, Token};
 pub(crate) use parser::Parser;
 
-/// Bytes of a filter at most.
+/// Maximum length of a filter, in bytes.
 pub const MAX_FILTER: usize = 64 * 1024;
-/// Levels of parentheses, brackets and `not` at most.
+/// Maximum nesting of parentheses, brackets and `not`.
 pub const MAX_DEPTH: usize = 64;
-/// Comparisons at most.
+/// Maximum number of comparisons.
 pub const MAX_TERMS: usize = 64;
-/// Comparisons at most that are made with each value of a multi-valued attribute. A user has up to 100 values of each
-/// of them, so this bounds the work for one user. `eq` with `value` alone is not among them: an index answers it.
+/// Maximum number of comparisons with each value of a multi-valued attribute. A user has up to 100 values per
+/// attribute, so this bounds the work per user. A bare `eq` with `value` does not count, because an index answers it.
 pub const MAX_VALUE_TERMS: usize = 16;
 
-/// A filter whose paths are known attributes and whose values fit them.
+/// A filter whose paths are known attributes and whose operands fit them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// All of two or more. All of none holds always: see [`Filter::parse_among`].
+    /// All of the filters. An empty list always matches; see [`Filter::parse_among`].
     And(Vec<Filter>),
-    /// One of two or more. One of none holds never.
+    /// At least one of the filters. An empty list never matches.
     Or(Vec<Filter>),
     /// Negation: `not (…)`.
     Not(Box<Filter>),
@@ -47,23 +47,23 @@ pub enum Filter {
     Present(AttrPath),
     /// The attribute compares with a value.
     Compare {
-        /// What is compared.
+        /// The attribute to compare.
         path: AttrPath,
         /// Comparison operator.
         operator: Operator,
         /// Value to compare with.
         operand: Operand,
     },
-    /// One value of a complex attribute for which a filter over its parts holds.
+    /// At least one value of a complex attribute matches a filter over its sub-attributes.
     Any {
-        /// Attribute to compare.
+        /// The complex attribute.
         path: AttrPath,
-        /// Over the parts of one value.
+        /// The filter over the sub-attributes of one value.
         filter: Box<Filter>,
     },
 }
 
-/// How an attribute is compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// Equal.
@@ -87,11 +87,11 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// All of them.
+    /// Every operator.
     pub const ALL: [Self; 9] =
         [Self::Eq, Self::Ne, Self::Co, Self::Sw, Self::Ew, Self::Gt, Self::Ge, Self::Lt, Self::Le];
 
-    /// As it is written.
+    /// Returns the operator's name in filters.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Eq => "eq",
@@ -107,7 +107,7 @@ impl Operator {
     }
 }
 
-/// What an attribute is compared with.
+/// The value that an attribute is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand {
     /// A string or a reference.
@@ -118,11 +118,11 @@ pub enum Operand {
     Time(Timestamp),
 }
 
-/// A text, and what it is compared by.
+/// A text operand and its comparison key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextOperand {
-    /// As it was given.
+    /// The text as given.
     pub written: String,
-    /// Folded, unless the attribute is case-exact.
+    /// The case-folded text, or the text itself if the attribute is case-exact.
     pub key: String,
 }

@@ -1,6 +1,6 @@
-//! The grammar of RFC 7644 §3.4.2.2 by descent, `not` before `and` before `or`. Every level counts
-//! against [`MAX_DEPTH`] and every comparison against [`MAX_TERMS`] before anything is kept, so neither
-//! stack nor memory grow with what is sent.
+//! Recursive-descent parser for the grammar of RFC 7644 §3.4.2.2; `not` binds tighter than `and`, `and` tighter than
+//! `or`. Nesting is checked against [`MAX_DEPTH`] and comparisons against [`MAX_TERMS`] before anything is stored, so
+//! input cannot exhaust stack or memory.
 
 use kernel::Timestamp;
 
@@ -10,15 +10,15 @@ use crate::{
     schema::{AttrPath, Attribute, ResourceType, Type},
 };
 
-/// The names that may be used at a place: a resource's, or those of the parts of one value.
+/// The attribute names in scope: those of a resource, or the sub-attributes of one value.
 #[derive(Clone, Copy)]
 enum Names<'k> {
-    /// Those of a kind; names of the other kinds are known, and absent.
+    /// The names of this resource type; names of the other types are known but absent.
     Resource(&'static ResourceType, &'k [&'static ResourceType]),
     Parts(AttrPath),
 }
 
-/// The next token, if it was looked at already.
+/// The lookahead token, if it has been read.
 enum Peeked<'a> {
     Nothing,
     Token(Token<'a>),
@@ -32,13 +32,13 @@ pub(crate) struct Parser<'a> {
 }
 
 impl Filter {
-    /// Reads a filter over resources of this kind. Names and operators in any case.
+    /// Parses a filter over resources of this kind. Names and operators are case-insensitive.
     pub fn parse(kind: &'static ResourceType, text: &str) -> Result<Self, Error> {
         Self::parse_among(kind, &[], text)
     }
 
-    /// Reads a filter over resources of several kinds as it is for one of them: an attribute that only the
-    /// others have is absent (RFC 7644 §3.4.2.1).
+    /// Parses a filter over several resource types for use on one of them. An attribute that only the other types
+    /// have is absent (RFC 7644 §3.4.2.1).
     pub fn parse_among(
         kind: &'static ResourceType,
         kinds: &[&'static ResourceType],
@@ -47,7 +47,7 @@ impl Filter {
         let mut parser = Parser::new(text)?;
         let filter = parser.alternatives(Names::Resource(kind, kinds), 0)?;
         match parser.next()? {
-            // What is short for something longer must be able to stand as that.
+            // The filter must stay within the limit when its shorthands are expanded.
             None if filter.depth() > MAX_DEPTH => Err(parser.too_deep()),
             None if filter.value_terms() > MAX_VALUE_TERMS => Err(Error::InvalidFilter(format!(
                 "filter: it makes more than {MAX_VALUE_TERMS} comparisons with the values of multi-valued attributes; \
@@ -60,7 +60,7 @@ impl Filter {
 }
 
 impl Filter {
-    /// What a comparison is when its attribute is absent: always or never.
+    /// Returns the constant result of a comparison whose attribute is absent: always or never.
     fn of_absent(&self) -> Self {
         match self {
             Self::Not(_) | Self::Compare { operator: Operator::Ne, .. } => Self::And(Vec::new()),
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
         Ok(Self { lexer: Lexer::new(text)?, peeked: Peeked::Nothing, terms: 0 })
     }
 
-    /// What stands between the brackets of `path[…]`, the closing one included.
+    /// Parses the filter in `path[…]` after the opening bracket, including the closing one.
     pub(crate) fn bracket(&mut self, path: AttrPath) -> Result<Filter, Error> {
         self.inside_brackets(path, 0)
     }
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether this symbol follows immediately, without a space.
+    /// Returns whether this symbol follows immediately, without a space.
     pub(crate) fn adjoins(&self, symbol: char) -> bool {
         matches!(self.peeked, Peeked::Nothing) && self.lexer.starts_with(symbol)
     }
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
         path.ok_or_else(|| self.refuse(&format!("the attribute {name:.80} is not known")))
     }
 
-    /// `path[…]` and what may follow it.
+    /// Parses `path[…]` and an optional `.part operator value` after it.
     fn value_path(&mut self, names: Names<'_>, path: AttrPath, depth: usize) -> Result<Filter, Error> {
         if path.sub.is_some() || path.attribute.kind != Type::Complex || matches!(names, Names::Parts(_)) {
             return Err(self.refuse(&format!("{path} has no parts to select by")));
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         if !self.adjoins('.') {
             return Ok(Filter::Any { path, filter: Box::new(filter) });
         }
-        // `emails[type eq "work"].value eq "x"`: not in the RFC's grammar, and sent all the same.
+        // `emails[type eq "work"].value eq "x"` is not in the RFC's grammar, but clients send it.
         let Some(Token::Word(name)) = self.next()? else { return Err(self.refuse("a name should follow")) };
         let part = self.path(Names::Parts(path), name.strip_prefix('.').unwrap_or(name))?;
         let also = self.compare(part)?;
@@ -223,7 +223,7 @@ impl<'a> Parser<'a> {
         Ok(filter)
     }
 
-    /// An operator and its value after a path.
+    /// Parses the operator and the value after a path.
     fn compare(&mut self, path: AttrPath) -> Result<Filter, Error> {
         self.terms += 1;
         if self.terms > MAX_TERMS {
@@ -252,7 +252,7 @@ impl<'a> Parser<'a> {
         Ok(Filter::Compare { path, operator, operand })
     }
 
-    /// `emails` means `emails.value`.
+    /// Resolves a complex attribute to its `value`: `emails` means `emails.value`.
     fn comparable(&self, path: AttrPath) -> Result<AttrPath, Error> {
         let leaf = path.leaf();
         if leaf.kind != Type::Complex {
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
             }
             (Type::DateTime, Some(Token::Text(text))) if !matches!(operator, Co | Sw | Ew) => {
                 match text.parse::<Timestamp>() {
-                    // A zone may lead out of the years that times are written in.
+                    // The time zone may move the year out of the four-digit range.
                     Ok(time) if time.to_string().len() == "2026-01-31T09:30:00.000Z".len() => {
                         Ok(Operand::Time(time))
                     }

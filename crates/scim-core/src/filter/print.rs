@@ -1,4 +1,4 @@
-//! A filter as text that reads as the same filter.
+//! Prints a filter as text that parses to the same filter.
 
 use std::fmt;
 
@@ -20,12 +20,12 @@ impl fmt::Display for Filter {
 }
 
 impl Filter {
-    /// Whether it stands in parentheses inside `outer`.
+    /// Returns whether the filter needs parentheses inside `outer`.
     fn is_enclosed_in(&self, outer: &Self) -> bool {
         matches!((outer, self), (_, Self::Or(_)) | (Self::And(_), Self::And(_)))
     }
 
-    /// How many comparisons it makes.
+    /// Returns the number of comparisons in the filter.
     pub(crate) fn terms(&self) -> usize {
         match self {
             Self::And(all) | Self::Or(all) => all.iter().map(Self::terms).sum(),
@@ -34,7 +34,7 @@ impl Filter {
         }
     }
 
-    /// Levels of parentheses, brackets and `not` when it is printed.
+    /// Returns the nesting of parentheses, brackets and `not` in the printed filter.
     pub(super) fn depth(&self) -> usize {
         match self {
             Self::And(all) | Self::Or(all) => {

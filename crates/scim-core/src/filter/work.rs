@@ -1,13 +1,13 @@
-//! How much work a filter is for one resource.
+//! Estimates the work of evaluating a filter on one resource.
 
 use super::{Filter, Operand, Operator};
 use crate::schema::AttrPath;
 
-/// The attributes whose values storages index.
+/// The attributes whose values stores index.
 const INDEXED: [&str; 3] = ["emails", "groups", "members"];
 
 impl Filter {
-    /// Returns how many comparisons it makes with each value of a multi-valued attribute.
+    /// Returns the number of comparisons with each value of a multi-valued attribute.
     pub(super) fn value_terms(&self) -> usize {
         self.value_terms_of(false)
     }
@@ -24,7 +24,7 @@ impl Filter {
                 0
             }
             Self::Compare { path, .. } => usize::from(path.attribute.multi_valued),
-            // Whether there is any value is asked of the resource, whether one has a part of each value.
+            // `emails pr` tests the resource once; `emails.type pr` tests each value.
             Self::Present(path) => usize::from(path.attribute.multi_valued && path.sub.is_some()),
         }
     }

@@ -1,4 +1,4 @@
-//! PATCH of a resource in memory: its JSON is edited, then read like any other body.
+//! Applies a PATCH: edits the resource's JSON, then validates it like any other body.
 
 use serde_json::{Map, Value};
 
@@ -14,12 +14,12 @@ use crate::{
 type Members = Map<String, Value>;
 
 impl User {
-    /// This user with a patch applied: all of it, or an error and nothing.
+    /// Returns this user with the patch applied completely, or an error.
     pub fn patched(&self, patch: &Patch) -> Result<Self, Error> {
         let mut document = self.document();
         for change in &patch.changes {
             change.apply(&mut document)?;
-            // Roughly, so that work on it stays bounded; at the end it is exact.
+            // A rough limit keeps the work bounded; the final document is checked exactly.
             input::refuse_large(&document, 2 * MAX_SIZE)?;
         }
         self.replaced(UserDraft::read(&Value::Object(document))?)
@@ -27,7 +27,7 @@ impl User {
 }
 
 impl Change {
-    /// Carries it out on a resource's JSON.
+    /// Applies the change to a resource's JSON.
     pub(super) fn apply(&self, document: &mut Members) -> Result<(), Error> {
         let (path, value) = (self.path, &self.value);
         let fixed = [Some(path.attribute), path.sub].into_iter().flatten();
@@ -52,7 +52,7 @@ impl Change {
         Ok(())
     }
 
-    /// Carries it out on what holds the attribute: the resource, or an extension of it.
+    /// Applies the change to the object that contains the attribute: the resource or one of its extensions.
     fn within(&self, holder: &mut Members, verb: Verb) -> Result<(), Error> {
         let Self { path, number, .. } = *self;
         let (filter, value) = (self.filter.as_ref(), self.value.as_ref());
@@ -77,7 +77,7 @@ fn no_target(number: usize) -> Error {
     Error::NoTarget(format!("Operations[{number}].path: no value matches the filter"))
 }
 
-/// Takes out the object of this name; an empty one if there is none.
+/// Removes and returns the object with this name, or an empty object.
 fn take_object(members: &mut Members, name: &str) -> Members {
     match members.shift_remove(name) {
         Some(Value::Object(inner)) => inner,
@@ -85,14 +85,14 @@ fn take_object(members: &mut Members, name: &str) -> Members {
     }
 }
 
-/// Puts it back, unless there is nothing in it.
+/// Inserts the object unless it is empty.
 fn put_object(members: &mut Members, name: &str, inner: Members) {
     if !inner.is_empty() {
         members.insert(name.into(), Value::Object(inner));
     }
 }
 
-/// Changes an attribute that has one value, or a part of it.
+/// Changes a single-valued attribute or one of its sub-attributes.
 fn single(holder: &mut Members, path: AttrPath, verb: Verb, value: Option<&Value>) -> Result<(), Error> {
     let label = path.to_string();
     let Some(sub) = path.sub else { return set(holder, path.attribute, verb, value, &label) };
@@ -102,7 +102,7 @@ fn single(holder: &mut Members, path: AttrPath, verb: Verb, value: Option<&Value
     Ok(())
 }
 
-/// Sets or removes a member. The parts of a complex one that are not mentioned stay.
+/// Sets or removes a member. Sub-attributes that the value does not mention are kept.
 fn set(
     holder: &mut Members,
     attribute: &Attribute,
@@ -116,7 +116,7 @@ fn set(
         return Ok(());
     };
     if attribute.kind != Type::Complex {
-        // Entra wraps a plain value: [{"value": "x"}].
+        // Entra wraps plain values: [{"value": "x"}].
         let value = bare(value);
         if let Some(read) = input::single(attribute, value, label)? {
             holder.insert(attribute.name.into(), read);
@@ -149,12 +149,12 @@ fn bare(value: &Value) -> &Value {
     one.get("value").unwrap_or(one)
 }
 
-/// The values of a multi-valued attribute while one operation works on them.
+/// The values of a multi-valued attribute during one operation.
 struct Values {
     path: AttrPath,
     number: usize,
     all: Vec<Members>,
-    /// Which were made primary by this operation.
+    /// The indexes of the values that this operation made primary.
     made_primary: Vec<usize>,
 }
 
@@ -172,7 +172,7 @@ impl Values {
     }
 
     fn put_back(mut self, holder: &mut Members) {
-        // One value is primary: the one that was named last (RFC 7644 §3.5.2.1).
+        // At most one value is primary: the last one that was set (RFC 7644 §3.5.2).
         if let Some(last) = self.made_primary.last() {
             for (index, value) in self.all.iter_mut().enumerate() {
                 if index != *last && value.get("primary") == Some(&Value::Bool(true)) {
@@ -233,7 +233,7 @@ impl Values {
         Ok(())
     }
 
-    /// Works on the selected values; on a new one that is as the filter implies, if none is selected.
+    /// Changes the selected values. If none is selected, adds the value that the filter implies.
     fn change_some(
         &mut self,
         verb: Verb,
@@ -254,7 +254,7 @@ impl Values {
                     for index in selected {
                         let Some(members) = self.all.get_mut(index) else { continue };
                         members.shift_remove(sub.name);
-                        // What only says what a value was for, without one, is nothing.
+                        // A value with nothing but `type` and `primary` is empty.
                         if members.keys().all(|left| left == "type" || left == "primary") {
                             members.clear();
                         }
@@ -279,7 +279,7 @@ impl Values {
         };
         for index in selected {
             if verb == Verb::Replace && self.path.sub.is_none() {
-                // It is still the value that the filter selects.
+                // The replaced value must still match the filter.
                 if let Some(place) = self.all.get_mut(index) {
                     *place = implied.cloned().unwrap_or_default();
                 }
@@ -326,7 +326,7 @@ impl Values {
     }
 }
 
-/// What a value is that a filter of nothing but `eq` and `and` selects.
+/// Returns the value that a filter of only `eq` and `and` implies; `None` for other filters.
 fn implied_by(filter: &Filter) -> Option<Members> {
     match filter {
         Filter::And(all) => {
@@ -348,8 +348,8 @@ fn implied_by(filter: &Filter) -> Option<Members> {
     }
 }
 
-/// Whether a value that is added is there already: the same `value` for the same `type`, or the same
-/// altogether where there is no `value`.
+/// Returns whether an added value already exists: with the same `value` and `type`, or an equal object if it has no
+/// `value`.
 fn is_same(kept: &Members, new: &Members) -> bool {
     let text = |members: &Members, name: &str| members.get(name).and_then(Value::as_str).map(fold);
     match text(new, "value") {
@@ -358,7 +358,7 @@ fn is_same(kept: &Members, new: &Members) -> bool {
     }
 }
 
-/// Whether a value is one that is to be removed: it has all that was named.
+/// Returns whether a value matches one to remove: by `value` and `type` if it has a `value`, else by all members.
 fn is_named(kept: &Members, named: &Members) -> bool {
     let folded = |value: &Value| value.as_str().map_or_else(|| value.clone(), |text| fold(text).into());
     let identity =

@@ -1,5 +1,5 @@
-//! PATCH of a group. Its members may be thousands, so they are not loaded: what happens to them is
-//! reduced to who comes, who goes, and whether everybody else stays.
+//! PATCH of a group. A group may have thousands of members, so they are not loaded: the patch is reduced to who
+//! joins, who leaves, and whether all others stay.
 
 use std::collections::BTreeSet;
 
@@ -13,24 +13,24 @@ use crate::{
     input,
 };
 
-/// Who joins and who leaves a group.
+/// The membership changes of a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberChanges {
-    /// Whether all who are not in `join` leave.
+    /// Whether all members who are not in `join` are removed.
     pub replace: bool,
-    /// Who is in the group afterwards.
+    /// The users to add.
     pub join: BTreeSet<UserId>,
-    /// Who is not.
+    /// The users to remove.
     pub leave: BTreeSet<UserId>,
 }
 
 impl MemberChanges {
-    /// Replaces all members by these.
+    /// Creates changes that replace all members by these.
     pub fn exactly(members: BTreeSet<UserId>) -> Self {
         Self { replace: true, join: members, leave: BTreeSet::new() }
     }
 
-    /// Whether nothing is asked for.
+    /// Returns whether there is nothing to change.
     pub fn is_empty(&self) -> bool {
         !self.replace && self.join.is_empty() && self.leave.is_empty()
     }
@@ -49,7 +49,7 @@ impl MemberChanges {
 }
 
 impl Group {
-    /// This group with a patch applied, and what the patch asks for its members.
+    /// Returns this group with the patch applied, and the membership changes to make.
     pub fn patched(&self, patch: &Patch) -> Result<(Self, MemberChanges), Error> {
         let mut document = self.document();
         let mut members = MemberChanges::default();
@@ -64,7 +64,7 @@ impl Group {
         Ok((self.replaced(draft)?, members))
     }
 
-    /// What a client may write, members aside.
+    /// Returns the writable attributes except `members`, as JSON.
     fn document(&self) -> Map<String, Value> {
         let mut document = Map::new();
         document.insert("displayName".into(), self.display_name.as_str().into());
@@ -95,7 +95,7 @@ impl Change {
         match (self.verb, &self.value) {
             (Verb::Remove, None) => *members = MemberChanges::exactly(BTreeSet::new()),
             (Verb::Remove, Some(value)) => {
-                // Who cannot be a member is none, so there is nothing to remove.
+                // An invalid id cannot be a member, so there is nothing to remove.
                 let ids = listed(value).into_iter().filter_map(|(_, id)| id.ok());
                 ids.for_each(|id| members.remove(id));
             }
@@ -109,7 +109,7 @@ impl Change {
     }
 }
 
-/// The ids that `value eq "…" or value eq "…"` names; `false` for any other filter. What is no id is nobody.
+/// Collects the ids in `value eq "…" or value eq "…"`; returns `false` for any other filter. Invalid ids are skipped.
 fn selected(filter: &Filter, ids: &mut Vec<UserId>) -> bool {
     match filter {
         Filter::Or(all) => all.iter().all(|filter| selected(filter, ids)),
@@ -123,7 +123,7 @@ fn selected(filter: &Filter, ids: &mut Vec<UserId>) -> bool {
     }
 }
 
-/// The ids of members as sent: objects with a `value`, or bare.
+/// Reads member ids: objects with a `value`, or bare strings.
 pub(crate) fn member_ids(value: &Value) -> Result<BTreeSet<UserId>, Error> {
     listed(value).into_iter().map(|(place, id)| id.map_err(|()| Error::no_such_member(&place))).collect()
 }

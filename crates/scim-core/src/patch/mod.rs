@@ -1,9 +1,9 @@
-//! PATCH (RFC 7644 §3.5.2): what is to change, read before anything is looked for.
+//! PATCH (RFC 7644 §3.5.2): parsed and validated before the store is read.
 //!
-//! Clients' habits are met: names of members and operations in any case, members in any order, keys of a
-//! value without path that are paths themselves (`"name.givenName"`, `"emails[type eq \"work\"].value"`),
-//! null for nothing, a plain value wrapped as `[{"value": "x"}]`, values to remove listed in `value`. An
-//! attribute that is not known is passed over, as in any other body.
+//! Deviations of common clients are accepted: names of members and operations in any case, members in any order,
+//! paths as keys of a value without path (`"name.givenName"`, `"emails[type eq \"work\"].value"`), null for nothing,
+//! a plain value wrapped as `[{"value": "x"}]`, and values to remove listed in `value`. Unknown attributes are
+//! ignored, as in any other body.
 
 mod apply;
 mod members;
@@ -22,32 +22,32 @@ pub use members::MemberChanges;
 pub(crate) use members::member_ids;
 pub use path::Target;
 
-/// Changes to a user by one request at most. Those to a group are one for each member, so they have no
-/// limit but the body's.
+/// Maximum number of changes to a user per request. A group may need one change per member, so only the body limit
+/// applies to it.
 const MAX_CHANGES: usize = 256;
-/// Comparisons in all paths of one request at most: each is made with every value of its attribute, while
-/// others wait.
+/// Maximum number of comparisons in all paths of one request. Each runs on every value of its attribute while the
+/// user is locked.
 const MAX_COMPARISONS: usize = 256;
 
-/// A request to change a resource in parts: all of it, or none.
+/// A validated PATCH request, applied completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patch {
     changes: Vec<Change>,
 }
 
-/// What happens to one attribute.
+/// A change to one attribute.
 #[derive(Debug, Clone, PartialEq)]
 struct Change {
     verb: Verb,
     path: AttrPath,
-    /// Of a multi-valued attribute: of the values for which this holds.
+    /// For a multi-valued attribute: selects the values to change.
     filter: Option<Filter>,
-    /// `None` for null.
+    /// The new value; `None` for null.
     value: Option<Value>,
-    /// Whether the client named it, and is told when it cannot be changed; what only came along, such as
-    /// `id` in a whole resource, is passed over.
+    /// Whether the client named the attribute in a path. If so, changing a read-only attribute is an error;
+    /// otherwise, such as `id` in a whole resource, it is ignored.
     named: bool,
-    /// Which operation it is of, for errors.
+    /// The index of the operation, for errors.
     number: usize,
 }
 
@@ -59,7 +59,7 @@ enum Verb {
 }
 
 impl Patch {
-    /// Reads the body of a PATCH of a resource of this kind.
+    /// Parses the body of a PATCH of a resource of this kind.
     pub fn read(kind: &'static ResourceType, body: &Value) -> Result<Self, Error> {
         let syntax = |what: &str| Error::InvalidSyntax(what.to_owned());
         let body =
@@ -86,7 +86,7 @@ impl Patch {
     }
 }
 
-/// One element of `Operations`.
+/// An element of `Operations`.
 struct Operation<'v> {
     verb: Verb,
     path: Option<&'v str>,
@@ -131,7 +131,7 @@ impl<'v> Operation<'v> {
             (None, _, Some(Value::Object(members))) => {
                 let mut changes = Vec::new();
                 for (name, value) in members {
-                    // A name that is no path names nothing we know.
+                    // A name that is not a valid path is an unknown attribute.
                     if let Ok(Some(target)) = Target::parse(kind, name) {
                         changes.extend(self.at(kind, target, known(value), false)?);
                     }
@@ -158,7 +158,7 @@ impl<'v> Operation<'v> {
         }
     }
 
-    /// All attributes of an extension, or those that the value names.
+    /// Returns changes of all attributes of an extension, or of those in the value.
     fn of_extension(
         &self,
         kind: &'static ResourceType,
@@ -190,7 +190,7 @@ impl<'v> Operation<'v> {
     }
 }
 
-/// What is not null.
+/// Returns the value unless it is null.
 fn known(value: &Value) -> Option<&Value> {
     Some(value).filter(|value| !value.is_null())
 }

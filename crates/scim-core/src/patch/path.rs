@@ -9,22 +9,22 @@ use crate::{
     schema::{AttrPath, Attribute, ResourceType, Schema, Type},
 };
 
-/// Where an operation works; prints as it is written.
+/// The target of an operation; its `Display` form parses to the same target.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// All attributes of an extension.
     Extension(&'static Schema),
-    /// An attribute, or a part of it.
+    /// An attribute or a sub-attribute.
     Attribute {
         /// Path of the attribute.
         path: AttrPath,
-        /// Of a multi-valued one: of the values for which this holds.
+        /// For a multi-valued attribute: selects the values.
         filter: Option<Filter>,
     },
 }
 
 impl Target {
-    /// Reads a path; `None` when it is well formed and names an attribute that is not known.
+    /// Parses a path; `None` if it is well-formed but names an unknown attribute.
     pub fn parse(kind: &'static ResourceType, text: &str) -> Result<Option<Self>, Error> {
         let malformed = |what: &str| Error::InvalidPath(format!("path: {what} in {text:.80}"));
         let unreadable = |error: Error| Error::InvalidPath(format!("path: {error}"));
@@ -44,7 +44,7 @@ impl Target {
             };
         }
         let Some(path) = path else {
-            // The brackets of an attribute that is not known cannot be understood, only be closed.
+            // The filter of an unknown attribute cannot be parsed; only check that the bracket is closed.
             return if text.trim_end().contains(']') { Ok(None) } else { Err(malformed("] is missing")) };
         };
         if path.sub.is_some() || path.attribute.kind != Type::Complex {
@@ -68,7 +68,7 @@ impl Target {
     }
 }
 
-/// Letters, digits and what URNs and `$ref` need; no empty part between dots.
+/// Returns whether the text has only the characters of names, URNs and `$ref`, and no empty part between dots.
 fn is_name(text: &str) -> bool {
     let part = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_$:".contains(&byte))

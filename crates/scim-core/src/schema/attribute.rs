@@ -1,4 +1,4 @@
-//! One attribute and its characteristics (RFC 7643 §2.2).
+//! An attribute and its characteristics (RFC 7643 §2.2).
 
 /// The data type (RFC 7643 §2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,33 +9,33 @@ pub enum Type {
     Boolean,
     /// A URI.
     Reference,
-    /// A point in time, RFC 3339.
+    /// A point in time (RFC 3339).
     DateTime,
     /// An object with sub-attributes.
     Complex,
 }
 
-/// Who may change it.
+/// Who may write the attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutability {
     /// The client may read and write it.
     ReadWrite,
-    /// The service alone; what a client sends is ignored.
+    /// Only the service may write it; values from clients are ignored.
     ReadOnly,
-    /// The client, once: with the value it is part of.
+    /// The client may set it once, together with the value that contains it.
     Immutable,
-    /// The client, and nobody reads it.
+    /// The client may write it, but nobody can read it.
     WriteOnly,
 }
 
-/// When it is in an answer.
+/// When the attribute is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Returned {
-    /// Whatever the client asks for.
+    /// In every response, whatever the client requests.
     Always,
     /// Returned unless `excludedAttributes` names it.
     Default,
-    /// In no answer.
+    /// In no response.
     Never,
 }
 
@@ -44,7 +44,7 @@ pub enum Returned {
 pub enum Uniqueness {
     /// Values may repeat.
     None,
-    /// Not within the tenant.
+    /// Values are unique within the tenant.
     Server,
 }
 
@@ -52,38 +52,38 @@ pub enum Uniqueness {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the characteristics of RFC 7643 §2.2")]
 pub struct Attribute {
-    /// The name as it is written; read in any case.
+    /// The canonical name; matched without regard to case.
     pub name: &'static str,
     /// Description for `/Schemas`.
     pub description: &'static str,
     /// Its data type.
     pub kind: Type,
-    /// Whether it is an array.
+    /// Whether it has several values.
     pub multi_valued: bool,
-    /// Whether a resource must have it.
+    /// Whether every resource must have it.
     pub required: bool,
-    /// Whether a new resource has it also when the client does not send it.
+    /// Whether the service sets a default when the client omits it.
     pub has_default: bool,
-    /// Whether case matters when it is compared.
+    /// Whether comparisons are case-sensitive.
     pub case_exact: bool,
-    /// Who may change it.
+    /// Who may write it.
     pub mutability: Mutability,
-    /// When it is answered.
+    /// When it is returned.
     pub returned: Returned,
     /// Whether it is unique.
     pub uniqueness: Uniqueness,
-    /// What a reference refers to.
+    /// The resource types that a reference may refer to.
     pub refers_to: &'static [&'static str],
-    /// Values that clients are advised to use.
+    /// Suggested values for clients.
     pub canonical_values: &'static [&'static str],
-    /// Characters that a text may have at most.
+    /// Maximum length of a text, in characters.
     pub max_length: usize,
-    /// The attributes of a complex one.
+    /// The sub-attributes of a complex attribute.
     pub sub_attributes: &'static [Attribute],
 }
 
 impl Attribute {
-    /// The longest text of an attribute that says nothing else, in characters.
+    /// The default maximum length of a text, in characters.
     pub const MAX_LENGTH: usize = 2048;
 
     pub(crate) const fn new(name: &'static str, kind: Type, description: &'static str) -> Self {
@@ -165,7 +165,7 @@ impl Attribute {
         Self { required: true, ..self }
     }
 
-    /// The attribute of this name, in any case.
+    /// Returns the attribute with this name, ignoring case.
     pub fn find<'a>(attributes: &'a [Self], name: &str) -> Option<&'a Self> {
         attributes.iter().find(|attribute| attribute.name.eq_ignore_ascii_case(name))
     }

@@ -1,4 +1,4 @@
-//! What every resource has (RFC 7643 §3.1): in no schema, and known to filters and paths all the same.
+//! Common attributes of all resources (RFC 7643 §3.1). No schema lists them, but filters and paths may name them.
 
 use super::attribute::{Attribute, Returned};
 
@@ -9,7 +9,7 @@ pub const COMMON: &[Attribute] = &[ID, EXTERNAL_ID, META];
 const ID: Attribute =
     Attribute::text("id", "ID assigned by the service.").exact().read_only().returned(Returned::Always);
 
-/// The identity provider's own id.
+/// ID assigned by the identity provider.
 pub(crate) const EXTERNAL_ID: Attribute =
     Attribute::text("externalId", "ID assigned by the identity provider. Case-sensitive.").exact().max(256);
 

@@ -1,4 +1,4 @@
-//! The group (RFC 7643 §4.2).
+//! The group schema (RFC 7643 §4.2).
 
 use super::{Schema, attribute::Attribute};
 

@@ -1,4 +1,4 @@
-//! The attributes of users and groups: one table that validates, describes and names them.
+//! The attribute table of users and groups, used for validation, `/Schemas` and error messages.
 
 mod attribute;
 mod common;
@@ -20,19 +20,19 @@ pub use user::{ENTERPRISE_USER, USER};
 pub struct Schema {
     /// URN of the schema.
     pub id: &'static str,
-    /// The name that people read.
+    /// The display name.
     pub name: &'static str,
     /// Description for `/Schemas`.
     pub description: &'static str,
-    /// Its attributes in the order they are written.
+    /// The attributes, in the order of their output.
     pub attributes: &'static [Attribute],
 }
 
-/// All schemas that this service supports.
+/// All supported schemas.
 pub const SCHEMAS: [&Schema; 3] = [&USER, &ENTERPRISE_USER, &GROUP];
 
 impl Schema {
-    /// The schema of this URN, in any case.
+    /// Returns the schema with this URN, ignoring case.
     pub fn of(id: &str) -> Option<&'static Self> {
         SCHEMAS.into_iter().find(|schema| schema.id.eq_ignore_ascii_case(id))
     }

@@ -1,10 +1,10 @@
-//! The table as `/Schemas` shows it (RFC 7643 §7) and as JSON Schema for an API description.
+//! Renders the attribute table for `/Schemas` (RFC 7643 §7) and as JSON Schema for API descriptions.
 
 use serde_json::{Map, Value, json};
 
 use super::{Attribute, COMMON, Mutability, ResourceType, Returned, Schema, Type, Uniqueness};
 
-/// One resource of `/ResourceTypes`; `base` is the address of the SCIM root without a final slash.
+/// Returns a resource of `/ResourceTypes`; `base` is the URL of the SCIM root without a trailing slash.
 pub fn resource_type(kind: &ResourceType, base: &str) -> Value {
     let extension = |schema: &&Schema| json!({ "schema": schema.id, "required": false });
     json!({
@@ -19,7 +19,7 @@ pub fn resource_type(kind: &ResourceType, base: &str) -> Value {
     })
 }
 
-/// One resource of `/Schemas`; `base` is the address of the SCIM root without a final slash.
+/// Returns a resource of `/Schemas`; `base` is the URL of the SCIM root without a trailing slash.
 pub fn schema_resource(schema: &Schema, base: &str) -> Value {
     json!({
         "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
@@ -76,7 +76,7 @@ fn describe(attribute: &Attribute) -> Value {
     members
 }
 
-/// JSON Schema of a resource: as answered, or as sent (`request`).
+/// Returns the JSON Schema of a resource: as returned, or as sent by clients (`request`).
 pub fn json_schema(kind: &ResourceType, request: bool) -> Value {
     let mut properties = Map::new();
     properties.insert("schemas".into(), json!({ "type": "array", "items": { "type": "string" } }));
@@ -88,7 +88,7 @@ pub fn json_schema(kind: &ResourceType, request: bool) -> Value {
         let schema = json!({ "type": "object", "description": extension.description, "properties": inner });
         properties.insert(extension.id.into(), schema);
     }
-    // What is answered may be a selection, which always has these two.
+    // A response may omit other attributes if the client selected some.
     let required: Vec<_> = if request {
         kind.schema
             .attributes

@@ -1,25 +1,25 @@
-//! Kinds of resources, and the paths of their attributes (RFC 7644 §3.10).
+//! Resource types and attribute paths (RFC 7644 §3.10).
 
 use std::fmt;
 
 use super::{Attribute, COMMON, ENTERPRISE_USER, GROUP, Mutability, Returned, Schema, Type, USER};
 
-/// A kind of resource (RFC 7643 §6).
+/// A resource type (RFC 7643 §6).
 #[derive(Debug, PartialEq, Eq)]
 pub struct ResourceType {
     /// Name of the resource type.
     pub name: &'static str,
-    /// Where its resources are, below the SCIM root.
+    /// Path of its resources below the SCIM root.
     pub endpoint: &'static str,
     /// Description for `/ResourceTypes`.
     pub description: &'static str,
-    /// The schema of its attributes.
+    /// The core schema.
     pub schema: &'static Schema,
-    /// Schemas that it may have beside.
+    /// The optional extension schemas.
     pub extensions: &'static [&'static Schema],
 }
 
-/// Users with their enterprise extension.
+/// The resource type of users, with the enterprise extension.
 pub const USERS: ResourceType = ResourceType {
     name: "User",
     endpoint: "/Users",
@@ -37,22 +37,22 @@ pub const GROUPS: ResourceType = ResourceType {
     extensions: &[],
 };
 
-/// All kinds of resources.
+/// All resource types.
 pub const RESOURCE_TYPES: [&ResourceType; 2] = [&USERS, &GROUPS];
 
-/// An attribute or a sub-attribute of a resource; prints as it is written in a filter.
+/// An attribute or a sub-attribute of a resource; its `Display` form is valid in a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttrPath {
     /// The URN of the extension that the attribute belongs to.
     pub extension: Option<&'static str>,
     /// The attribute, or the parent of the sub-attribute.
     pub attribute: &'static Attribute,
-    /// The part of it, if one is named.
+    /// The sub-attribute, if the path names one.
     pub sub: Option<&'static Attribute>,
 }
 
 impl ResourceType {
-    /// The attribute of this path, such as `name.givenName`, in any case, with or without its URN.
+    /// Returns the attribute at this path, such as `name.givenName`, ignoring case, with or without its URN.
     pub fn resolve(&self, path: &str) -> Option<AttrPath> {
         let (extension, attributes, rest) = match self.schema_of(path) {
             Some((schema, rest)) if schema == self.schema => (None, schema.attributes, rest?),
@@ -72,17 +72,17 @@ impl ResourceType {
         Some(AttrPath { extension, attribute, sub })
     }
 
-    /// Its schema, and those that it may have beside.
+    /// Returns the core schema, followed by the extensions.
     pub fn schemas(&self) -> impl Iterator<Item = &'static Schema> {
         [self.schema].into_iter().chain(self.extensions.iter().copied())
     }
 
-    /// The extension whose URN this is, in any case.
+    /// Returns the extension with this URN, ignoring case.
     pub fn extension(&self, urn: &str) -> Option<&'static Schema> {
         self.extensions.iter().copied().find(|schema| schema.id.eq_ignore_ascii_case(urn))
     }
 
-    /// The schema whose URN leads a path, and what follows it.
+    /// Returns the schema whose URN the path starts with, and the rest of the path.
     fn schema_of<'p>(&self, path: &'p str) -> Option<(&'static Schema, Option<&'p str>)> {
         self.schemas().find_map(|schema| {
             let (urn, rest) = path.split_at_checked(schema.id.len())?;
@@ -93,25 +93,26 @@ impl ResourceType {
 }
 
 impl AttrPath {
-    /// The attribute itself, without its part.
+    /// Returns the path of the attribute, without the sub-attribute.
     #[must_use]
     pub fn whole(self) -> Self {
         Self { sub: None, ..self }
     }
 
-    /// A part by its name, relative to the value that it is part of.
+    /// Returns the path of a sub-attribute, relative to the value that contains it.
     pub fn part(sub: &'static Attribute) -> Self {
         Self { extension: None, attribute: sub, sub: None }
     }
 
-    /// Whether a filter may name it: not what nobody reads, nor an address that is made when it is answered.
+    /// Returns whether a filter may name it. Attributes that are never returned and generated URLs cannot be
+    /// compared.
     pub fn is_comparable(&self) -> bool {
         let leaf = self.leaf();
         let made = leaf.kind == Type::Reference && leaf.mutability != Mutability::ReadWrite;
         leaf.returned != Returned::Never && !made
     }
 
-    /// What is compared in the end: the part, if one is named.
+    /// Returns the attribute that is compared: the sub-attribute, if the path names one.
     pub fn leaf(&self) -> &'static Attribute {
         self.sub.unwrap_or(self.attribute)
     }
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_found_in_any_case_with_and_without_their_urn() {
+    fn paths_resolve_in_any_case_with_and_without_urn() {
         for (path, shown) in [
             ("USERNAME", "userName"),
             ("name.GivenName", "name.givenName"),

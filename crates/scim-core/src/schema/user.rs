@@ -1,4 +1,4 @@
-//! The core user (RFC 7643 §4.1) and the enterprise extension (§4.3), as far as they are kept.
+//! The supported attributes of the core user (RFC 7643 §4.1) and the enterprise extension (§4.3).
 
 use super::{
     Schema,

@@ -1,16 +1,16 @@
-//! What the service says about itself (RFC 7643 §5, RFC 9865 §3).
+//! The service provider configuration (RFC 7643 §5, RFC 9865 §3).
 
 use serde_json::{Value, json};
 
 use crate::{DEFAULT_COUNT, MAX_COUNT};
 
-/// The document of `/ServiceProviderConfig`; `base` is the address of the SCIM root without a final slash.
+/// Returns the document of `/ServiceProviderConfig`; `base` is the URL of the SCIM root without a trailing slash.
 pub fn service_provider_config(base: &str) -> Value {
     let no = || json!({ "supported": false });
     json!({
         "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
         "patch": { "supported": true },
-        // authentik refuses the document without these two numbers.
+        // authentik rejects the document without these two numbers.
         "bulk": { "supported": false, "maxOperations": 0, "maxPayloadSize": 0 },
         "filter": { "supported": true, "maxResults": MAX_COUNT },
         "changePassword": no(),

@@ -1,5 +1,5 @@
-//! The protocol over any HTTP framework: a method, a path, a query and a body in; a status, a location and
-//! a body out.
+//! The SCIM protocol for any HTTP framework: takes a method, path, query and body; returns a status, location and
+//! body.
 
 mod config;
 
@@ -14,48 +14,48 @@ use crate::{
 
 pub use config::service_provider_config;
 
-/// A request, its credential already checked.
+/// A request whose credentials have been checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub method: &'a str,
     /// The path below the SCIM root, such as `/Users/usr_1`.
     pub path: &'a str,
-    /// What follows `?`.
+    /// The query string, without `?`.
     pub query: &'a str,
     /// The body; empty if there is none.
     pub body: &'a [u8],
 }
 
-/// What to answer, as `application/scim+json`.
+/// A response, sent as `application/scim+json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// The header `Location`.
+    /// The `Location` header.
     pub location: Option<String>,
-    /// The body, if there is one.
+    /// The body, if any.
     pub body: Option<Value>,
 }
 
-/// SCIM over storage of your own. A unit of work of the storage is one request: keep it if the answer is
-/// below 400, throw it away otherwise.
+/// A SCIM endpoint over your own storage. Run each request in one transaction: commit if the status is below 400,
+/// roll back otherwise.
 pub struct Service<'s> {
-    /// The address of the SCIM root without a final slash, which locations begin with.
+    /// The URL of the SCIM root without a trailing slash.
     pub base: &'s str,
-    /// What creating a user answers when the name is taken.
+    /// The response when a created user already exists.
     pub on_existing: OnExisting,
-    /// Storage of users.
+    /// The user store.
     pub users: &'s mut dyn UserStore,
 }
 
 impl Answer {
-    /// The body as text; empty if there is none.
+    /// Returns the body as text; empty if there is none.
     pub fn text(&self) -> String {
         self.body.as_ref().map(Value::to_string).unwrap_or_default()
     }
 
-    /// The headers by their names.
+    /// Returns the headers and their values.
     pub fn headers(&self) -> Vec<(&'static str, &str)> {
         let kind = self.body.as_ref().map(|_| ("Content-Type", "application/scim+json"));
         let location = self.location.as_deref().map(|location| ("Location", location));
@@ -66,10 +66,10 @@ impl Answer {
         Self { status: 200, location: None, body: Some(body) }
     }
 
-    /// The answer of an error (RFC 7644 §3.12).
+    /// Returns the response for an error (RFC 7644 §3.12).
     pub fn error(error: &Error) -> Self {
         let detail = match error {
-            // What storage says is for your log, not for the client.
+            // Storage details belong in your log and are not sent to the client.
             Error::Store(_) => "the service cannot answer just now".to_owned(),
             other => other.to_string(),
         };
@@ -79,7 +79,7 @@ impl Answer {
 }
 
 impl Service<'_> {
-    /// Answers a request.
+    /// Handles a request. Errors become error responses.
     pub async fn answer(&mut self, ctx: &Ctx, request: Request<'_>) -> Answer {
         let answer = self.route(ctx, request).await;
         answer.unwrap_or_else(|error| Answer::error(&error))

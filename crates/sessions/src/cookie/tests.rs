@@ -1,4 +1,4 @@
-//! Against tokens that a real `@auth/core` has minted, accepted and refused.
+//! Compares cookies with test vectors from `@auth/core`, both accepted and refused ones.
 
 use data_encoding::HEXLOWER;
 use kernel::ManualEnv;
@@ -66,7 +66,7 @@ fn tokens_are_minted_byte_for_byte() {
 }
 
 #[test]
-fn what_authjs_refuses_is_refused() {
+fn tokens_that_authjs_refuses_are_refused() {
     for case in vectors()["reject"].as_array().unwrap() {
         let (name, token) = (name_of(case), case["token"].as_str().unwrap());
         let read = keys_of(case).open(&env(), name, token);
@@ -75,7 +75,7 @@ fn what_authjs_refuses_is_refused() {
 }
 
 #[test]
-fn variants_are_taken_where_it_is_safe() {
+fn only_safe_variants_are_accepted() {
     let taken = ["no-kid-cbc", "expired-10s-within-15s-tolerance"];
     for case in vectors()["variants"].as_array().unwrap() {
         let (name, token) = (name_of(case), case["token"].as_str().unwrap());
@@ -97,14 +97,14 @@ fn usual() -> (CookieKeys, String) {
 }
 
 #[test]
-fn the_preferred_name_decides_and_older_secrets_still_open() {
+fn preferred_name_decides_and_older_secrets_still_decrypt() {
     let (keys, token) = usual();
     let both =
         |secure| vec![("authjs.session-token", token.as_str()), ("__Secure-authjs.session-token", secure)];
     assert!(keys.read(&env(), CookieName::Plain, &both("nonsense")).unwrap().is_some());
     assert_eq!(keys.read(&env(), CookieName::Secure, &both("nonsense")), Err(NotASession));
     assert_eq!(keys.read(&env(), CookieName::Plain, &[("other", "x")]), Ok(None));
-    // Under the other name it is another key.
+    // The key depends on the name.
     let swapped = [("__Secure-authjs.session-token", token.as_str())];
     assert_eq!(keys.read(&env(), CookieName::Plain, &swapped), Err(NotASession));
 

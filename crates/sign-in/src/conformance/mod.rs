@@ -1,4 +1,4 @@
-//! Sign-ins that are generated and compared with a reference model, step by step: what every storage has to pass.
+//! Compares generated sign-ins with a reference model, step by step. Every storage has to pass.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a suite speaks by panicking")]
 
 mod model;
@@ -19,17 +19,17 @@ use self::{
 };
 use crate::{Error, MemoryStore, Storage};
 
-/// Sessions whose rows are compared with the model after each step.
+/// Number of newest sessions whose rows are compared with the model after each step.
 const COMPARED: usize = 4;
-/// Factors that the user has at most.
+/// Maximum number of factors that the user enrols.
 const FACTORS: usize = 5;
 
-/// One tenant's storage, and units of work on it.
+/// The storage of one tenant under test, and its units of work.
 pub trait Bench {
-    /// The storage in a unit of work.
+    /// The storage inside a unit of work.
     type Store: Storage;
 
-    /// Runs a unit of work, which changes nothing where it fails.
+    /// Runs a unit of work and rolls it back if it fails.
     fn run<T: Send + 'static>(
         &mut self,
         ctx: Ctx,
@@ -52,13 +52,13 @@ impl Bench for MemoryStore {
     }
 }
 
-/// How often each answer was given, so that a suite can say that it has seen them all.
+/// Counts each observed result, so that a suite can assert that it has covered them all.
 pub type ActionCounts = std::collections::BTreeMap<String, usize>;
 
-/// Takes `steps` steps, drawn by `seed`, on the storage of a tenant that is there and has no user.
+/// Runs `steps` random steps, drawn from `seed`, on the storage of an existing tenant without users.
 ///
 /// # Panics
-/// Where the storage, or this crate, does something else than the model.
+/// If the storage or this crate behaves differently from the model.
 pub async fn sequence<B: Bench>(
     bench: B,
     tenant: TenantId,
@@ -93,7 +93,7 @@ fn name(told: &Observed) -> String {
     }
 }
 
-/// Whether there is what the act is about.
+/// Whether the session or factor that the action needs exists.
 fn applies(model: &Model, act: &Action) -> bool {
     match *act {
         Action::Continue { session, .. } | Action::EndSession { session } => {
@@ -107,7 +107,7 @@ fn applies(model: &Model, act: &Action) -> bool {
     }
 }
 
-/// What the model says, and with it what changes where no sign-in is.
+/// Returns the result the model expects, and applies actions that are not sign-in steps to the model.
 fn expected(model: &mut Model, act: &Action) -> Observed {
     match act {
         Action::ChooseTenant { ticket, right } => return model.choose(*ticket, *right),
@@ -121,7 +121,7 @@ fn expected(model: &mut Model, act: &Action) -> Observed {
     Observed::Done
 }
 
-/// Tells the model how long a new link lasts.
+/// Sets the expiry of a newly issued link in the model.
 fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Action, told: &Observed) {
     if matches!(act, Action::IssueLink | Action::ResetPassword) && *told == Observed::Done {
         model.set_link(rig.link_hours);
@@ -129,7 +129,7 @@ fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Action, told: &Observ
     assert_eq!(model.now, rig.now(), "one clock");
 }
 
-/// The rows are what the model says.
+/// Asserts that the stored rows match the model.
 async fn compare<B: Bench>(model: &Model, rig: &mut Rig<B>, step: &str) {
     let (stored, codes, factors, wrong_codes) = rig.observe(COMPARED).await;
     assert_eq!(codes, model.unused_codes(), "{step}");

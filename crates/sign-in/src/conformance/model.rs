@@ -1,4 +1,4 @@
-//! A small reference model: what every act must lead to, without storage, ids or secrets.
+//! A small reference model of sign-in: the expected result of every action, without storage, ids or secrets.
 
 use credentials::{FactorKind, SignInMode, SignInPolicy};
 use sessions::{GraceKind, Method};
@@ -9,15 +9,15 @@ const MINUTE: i64 = 60_000;
 
 #[derive(Debug, Clone)]
 struct Ticket {
-    /// When the password was compared, of a ticket for the choice of a tenant, and its version.
+    /// For a tenant choice: when the password was compared, and the version of that password.
     choice: Option<(i64, u32)>,
     made: i64,
     wrong: u32,
     gone: bool,
     methods: Vec<Method>,
-    /// The session that waits, and under which of its ids.
+    /// The restricted session that waits for a factor: its index, and how often its id had been renewed.
     session: Option<(usize, u32)>,
-    /// Whether authenticators were asked.
+    /// Whether a WebAuthn challenge was issued.
     asked: bool,
 }
 
@@ -26,10 +26,10 @@ pub(super) struct Session {
     pub(super) full: bool,
     pub(super) methods: Vec<Method>,
     pub(super) signed_in: i64,
-    /// Why, since when, and whether it was used for enrolling.
+    /// The kind of grace, when it began, and whether it was used to enrol a factor.
     pub(super) grace: Option<(GraceKind, i64, bool)>,
     pub(super) revoked: bool,
-    /// Counts its ids.
+    /// How often the id was renewed.
     renewed: u32,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Model {
     pub(super) factors: Vec<App>,
     pub(super) codes: Vec<bool>,
     pub(super) wrong_codes: i64,
-    /// When the newest link ends.
+    /// When the newest link expires.
     link: Option<i64>,
     tickets: Vec<Ticket>,
     pub(super) sessions: Vec<Session>,
@@ -82,7 +82,7 @@ impl Model {
         }
     }
 
-    /// What this leads to. What is refused changes nothing.
+    /// Returns the expected result of `act`. Refused actions change nothing.
     pub(super) fn act(&mut self, act: &Action) -> Observed {
         let mut after = self.clone();
         match after.try_act(act) {
@@ -171,7 +171,8 @@ impl Model {
                 self.session(session).revoked = true;
                 Ok(Observed::Done)
             }
-            // These two are commits of their own, or told by the rig.
+            // `choose` and `expected` handle these: a choice is a commit of its own, and the others are not sign-in
+            // steps.
             Action::ChooseTenant { .. }
             | Action::IssueLink
             | Action::NewRecoveryCodes
@@ -194,7 +195,7 @@ impl Model {
         if self.blocked { Err("NetworkBlocked") } else { Ok(()) }
     }
 
-    /// Whether the way in that begins with this is open.
+    /// Checks that the tenant's sign-in mode permits a sign-in that begins with `first`.
     fn mode(&self, first: Method) -> Result<(), &'static str> {
         match (first, self.policy.sign_in_mode) {
             (Method::Sso, SignInMode::CredentialsOnly) => Err("SsoNotAllowed"),
@@ -246,7 +247,7 @@ impl Model {
         self.tickets.push(Ticket { choice, made, wrong: 0, gone: false, methods, session, asked });
     }
 
-    /// The place of a ticket that waits for an answer of this kind.
+    /// Returns the index of a live ticket of this kind, counted back from the newest.
     fn ticket(&self, back: usize, for_choice: bool) -> Result<usize, &'static str> {
         let at = self.tickets.len().checked_sub(back + 1).ok_or("TicketInvalid")?;
         let ticket = &self.tickets[at];
@@ -267,7 +268,7 @@ impl Model {
         self.after_first(vec![Method::Password], None, false)
     }
 
-    /// The choice, which stays made, and then the sign-in in the tenant.
+    /// Chooses a tenant and then signs in. The choice stays consumed even if the sign-in is refused.
     pub(super) fn choose(&mut self, back: usize, right: bool) -> Observed {
         let at = match self.ticket(back, true) {
             Ok(at) => at,
@@ -333,7 +334,7 @@ impl Model {
         self.sessions.push(Session { full, methods, signed_in, grace, revoked: false, renewed: 0 });
     }
 
-    /// After a first factor, which may be enough.
+    /// Continues after a first factor, which may be sufficient.
     fn after_first(&mut self, methods: Vec<Method>, waiting: Option<(usize, u32)>, enough: bool) -> Step {
         let required = self.policy.mfa.required;
         let owes = !self.factors.is_empty() || (required && self.unused_codes() > 0);
@@ -363,7 +364,7 @@ impl Model {
         names
     }
 
-    /// Begins a session, or completes the one that waits.
+    /// Starts a session, or completes the one that waits.
     fn start(
         &mut self,
         full: bool,
@@ -403,7 +404,7 @@ impl Model {
         Ok(Observed::EnrolmentOwed)
     }
 
-    /// A second factor of this kind, or a recovery code.
+    /// Verifies a second factor of this kind, or a recovery code for `None`.
     fn second(&mut self, ticket: usize, kind: Option<FactorKind>, fits: bool) -> Step {
         self.alive()?;
         self.let_in()?;

@@ -1,4 +1,4 @@
-//! An authenticator in software that verifies its user and says nothing of its make.
+//! A software authenticator with user verification and without attestation.
 
 use data_encoding::BASE64URL_NOPAD;
 use kernel::{TenantId, UserId};
@@ -10,7 +10,7 @@ use ring::{
 use serde_cbor_2::Value as Cbor;
 use serde_json::{Value, json};
 
-/// What the authenticator believes to be the page.
+/// The origin that the authenticator signs.
 pub(super) const ORIGIN: &str = "https://id.example.com";
 
 pub(super) struct SoftPasskey {
@@ -40,13 +40,13 @@ impl SoftPasskey {
     }
 
     fn data(&self, rp_id: &Value, attested: &[u8]) -> Vec<u8> {
-        // Present, verified; and with a credential, attested.
+        // The flags UP and UV; with a credential, also AT (WebAuthn section 6.1).
         let flags = 0b101 | u8::from(!attested.is_empty()) << 6;
         let rp_id = digest(&SHA256, rp_id.as_str().unwrap().as_bytes());
         [rp_id.as_ref(), &[flags], &self.counter.to_be_bytes(), attested].concat()
     }
 
-    /// What `navigator.credentials.create()` gives.
+    /// Returns what `navigator.credentials.create()` would.
     pub(super) fn create(&mut self, options: &Value) -> Value {
         options["user"]["id"].as_str().unwrap().clone_into(&mut self.handle);
         let point = self.key.public_key().as_ref();
@@ -84,12 +84,12 @@ impl SoftPasskey {
         })
     }
 
-    /// Names a user, as one that was never enrolled may do too.
+    /// Returns an assertion for `user`, even if this authenticator was never enrolled.
     pub(super) fn name(&mut self, tenant: &TenantId, user: &UserId) {
         self.handle = encode(&credentials::user_handle(tenant, user));
     }
 
-    /// What `navigator.credentials.get()` gives.
+    /// Returns what `navigator.credentials.get()` would.
     pub(super) fn get(&mut self, options: &Value) -> Value {
         self.counter += 1;
         let client = client_data("webauthn.get", options);

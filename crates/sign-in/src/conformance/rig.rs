@@ -1,4 +1,4 @@
-//! The acts carried out by the functions of this crate, over real storage.
+//! Carries out the actions with the functions of this crate on real storage.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::{
 
 const SLUG: &str = "acme";
 
-/// Keeps secrets of apps as they are: what encrypts them is another crate's.
+/// Stores TOTP secrets in plain text. Their encryption belongs to another crate.
 struct PlainKeys;
 
 impl TotpKeys for PlainKeys {
@@ -51,13 +51,13 @@ impl TrustAnchors for NoTrustAnchors {
     }
 }
 
-/// What a ticket's holder has.
+/// A ticket as its client knows it.
 struct KnownTicket {
     text: String,
     options: Option<Value>,
 }
 
-/// One tenant with one user, and all that the user and the browsers have.
+/// One tenant with one user, and everything that the user and the browsers know.
 pub(super) struct Rig<B> {
     bench: B,
     env: Arc<ManualEnv>,
@@ -73,11 +73,11 @@ pub(super) struct Rig<B> {
     neighbours: u8,
     password: Option<u32>,
     newest_password: u32,
-    /// Hours that the newest link lasts.
+    /// Lifetime of the newest link in hours.
     pub(super) link_hours: i64,
 }
 
-/// What is told of a refusal: the name of the error.
+/// Names a refusal by its error variant.
 fn refused(error: &Error) -> Observed {
     let name = format!("{error:?}");
     Observed::Refused(name.split(['(', ' ']).next().unwrap_or_default().to_owned())
@@ -87,7 +87,7 @@ fn device() -> Device {
     Device::new("a test", None, None)
 }
 
-/// What an administrator's part of this crate's callers would say.
+/// Adds an arbitrary audit event to changes that callers of this crate would record themselves.
 fn audited<T>(value: T) -> Audited<T> {
     Audited::new(value, Event::new("test", &UserUpdated { changed: Vec::new() }))
 }
@@ -139,7 +139,7 @@ impl<B: Bench> Rig<B> {
         self.bench.run(self.ctx(), work).await
     }
 
-    /// Does it, and says what came of it.
+    /// Carries out an action and returns its result.
     pub(super) async fn act(&mut self, act: &Action) -> Observed {
         match self.try_act(act).await {
             Ok(told) => told,
@@ -228,7 +228,7 @@ impl<B: Bench> Rig<B> {
         self.sessions.iter().rev().nth(back).unwrap().clone()
     }
 
-    /// Keeps what the client is given.
+    /// Remembers the ticket and the session that the client receives.
     fn remember(&mut self, outcome: Outcome, waited: Option<usize>) -> Observed {
         let (told, started) = match outcome {
             Outcome::FactorOwed { ticket, factors, webauthn } => {
@@ -395,7 +395,7 @@ impl<B: Bench> Rig<B> {
         let passkeys = Arc::clone(&self.passkeys);
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
             let verifiers = Verifiers { passkeys: Some(&passkeys), totp: &PlainKeys };
-            // The session that waits, to know it again under its next id.
+            // Read the id of the waiting session first: it is renewed when the session completes.
             let kept = store.ticket(&ticket).await?;
             let waits = kept.and_then(|kept| kept.state["session"].as_str().map(str::to_owned));
             let attempt = with_second_factor(ctx, store, &verifiers, proof, &device()).await?;
@@ -428,7 +428,7 @@ impl<B: Bench> Rig<B> {
         let (user, passkeys) = (self.user.clone(), Arc::clone(&self.passkeys));
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
             let verifiers = Verifiers { passkeys: Some(&passkeys), totp: &PlainKeys };
-            // Whoever has no ticket has one that nobody knows.
+            // Without a ticket, resume with one that has been consumed.
             let text = if let Ok(text) = text {
                 text
             } else {
@@ -475,7 +475,7 @@ impl<B: Bench> Rig<B> {
         Ok(told)
     }
 
-    /// Begins to enrol a factor and finishes, in one unit of work.
+    /// Begins and finishes the enrolment of a factor in one unit of work.
     async fn enrol(&mut self, back: usize, steps_up: bool, data: FactorData) -> Result<Observed, Error> {
         let (id, user) = (self.session(back), self.user.clone());
         let at = self.sessions.len() - 1 - back;
@@ -541,8 +541,8 @@ impl<B: Bench> Rig<B> {
         Ok(Observed::Done)
     }
 
-    /// The newest sessions as they are stored, with how many recovery codes are unused, how many factors count, and how
-    /// many wrong codes came in a row.
+    /// Returns the newest stored sessions, the numbers of unused recovery codes and of verified factors, and how many
+    /// wrong codes were entered in a row.
     pub(super) async fn observe(&mut self, sessions: usize) -> (Vec<Session>, usize, usize, i64) {
         let ids: Vec<_> = self.sessions.iter().rev().take(sessions).cloned().collect();
         let user = self.user.clone();

@@ -1,8 +1,8 @@
-//! What can be done to a user's sign-ins, and how it is drawn.
+//! The actions that a generated sign-in consists of, and how they are drawn.
 
 use credentials::{FactorKind, MfaPolicy, SignInMode, SignInPolicy};
 
-/// One thing that somebody does. Numbers count back from the newest ticket, session or app.
+/// One action. Indexes count back from the newest ticket, session or app.
 #[derive(Debug, Clone)]
 pub(super) enum Action {
     Password { right: bool },
@@ -31,23 +31,23 @@ pub(super) enum Action {
     Wait { millis: i64 },
 }
 
-/// What came of it, as the client sees it.
+/// The result of an action as the client sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Observed {
     SignedIn,
     FactorOwed(Vec<&'static str>),
     EnrolmentOwed,
-    /// The proof was wrong, and counts.
+    /// The proof was wrong and counts as an attempt.
     Wrong,
-    /// Nothing to say.
+    /// The action succeeded and returns nothing.
     Done,
-    /// Nothing was done: a step-up is needed first.
+    /// Nothing was changed because a step-up is required first.
     StepUpNeeded,
-    /// By the name of the error.
+    /// The name of the error.
     Refused(String),
 }
 
-/// Random numbers that are the same in every run.
+/// A pseudorandom generator that repeats its numbers in every run.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -64,12 +64,12 @@ impl Random {
         self.next() % end
     }
 
-    /// True in `percent` of a hundred draws.
+    /// Returns true with a probability of `percent` in 100.
     fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// A small number, most often 0.
+    /// Returns a small index, most often 0.
     fn back(&mut self) -> usize {
         match self.below(10) {
             0..7 => 0,
@@ -93,7 +93,7 @@ impl Random {
         SignInPolicy { sign_in_mode, mfa, ..SignInPolicy::default() }
     }
 
-    /// The next thing that somebody does.
+    /// Draws the next action.
     pub(super) fn act(&mut self) -> Action {
         match self.below(100) {
             0..12 => Action::Password { right: self.chance(85) },

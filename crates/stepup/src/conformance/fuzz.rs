@@ -1,4 +1,4 @@
-//! Whatever is read as a token, nothing but the token verifies.
+//! The fuzz target: no input except the genuine token verifies.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -27,12 +27,12 @@ static GENUINE: LazyLock<(SigningKeys, String)> = LazyLock::new(|| {
     (keys, token.unwrap_or_default())
 });
 
-/// A token that verifies, to begin with.
+/// Returns a valid token, for seeding the fuzzer.
 pub fn genuine() -> &'static str {
     &GENUINE.1
 }
 
-/// Reads bytes as a token.
+/// Parses bytes as a token and panics if anything but the genuine one verifies.
 pub fn token(data: &[u8]) {
     let (keys, genuine) = &*GENUINE;
     let Ok(text) = std::str::from_utf8(data) else { return };

@@ -1,4 +1,4 @@
-//! What every implementation of [`StepUpStore`] has to pass, and the target of the fuzzers.
+//! The test suite for implementations of [`StepUpStore`], and the fuzz target.
 #![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a suite speaks by panicking")]
 
 pub mod fuzz;
@@ -23,7 +23,7 @@ fn grant(ctx: &Ctx, user: &UserId, session: &str, purpose: &str) -> Grant {
     }
 }
 
-/// Keeps, spends, takes back and forgets.
+/// Inserts, consumes, revokes and deletes challenges and grants.
 pub async fn store(ctx: &Ctx, store: &mut dyn StepUpStore) {
     let (ada, bob) = (UserId::new(&*ctx.env), UserId::new(&*ctx.env));
     challenges(ctx, store, &ada, &bob).await;
@@ -77,7 +77,7 @@ async fn challenges(ctx: &Ctx, store: &mut dyn StepUpStore, ada: &UserId, bob: &
     assert!(!store.take_challenge(&challenge.id).await.unwrap());
     assert_eq!(store.challenge(&challenge.id).await.unwrap(), None);
 
-    // The oldest of a session make room, and those of no other.
+    // New challenges delete the oldest of the same session, and of no other.
     let other = new(bob, "two");
     store.insert_challenge(&other, 2).await.unwrap();
     let mut asked = Vec::new();

@@ -1,4 +1,4 @@
-//! The ledger's entries.
+//! Appends audit entries.
 
 use async_trait::async_trait;
 use audit::{AuditStore, Entry, StoredEntry};

@@ -27,7 +27,7 @@ pub(crate) struct EntryRow {
     pub(crate) mac: Option<Vec<u8>>,
 }
 
-/// The statement that keeps an entry, for a connection of either database.
+/// Returns the insert statement of an entry, for a connection to either database.
 macro_rules! insert_entry {
     ($row:expr, $conn:expr) => {
         diesel_async::RunQueryDsl::execute(
@@ -62,7 +62,7 @@ impl EntryRow {
     }
 }
 
-/// The MAC in two columns. Half of one is a wrong one, not a missing one.
+/// Builds the MAC from its two columns. A half MAC is invalid, not missing.
 pub(crate) fn entry_mac(key: Option<String>, tag: Option<Vec<u8>>) -> Option<EntryMac> {
     (key.is_some() || tag.is_some())
         .then(|| EntryMac { key: key.unwrap_or_default(), tag: tag.unwrap_or_default() })
@@ -80,7 +80,7 @@ impl From<EntryRow> for StoredEntry {
             resource_id: row.resource_id,
             ip: row.ip,
             metadata: row.metadata.0,
-            // One that was shortened behind our back is another one.
+            // A leaf of another length was altered in the database, so it must not match.
             leaf: row.leaf.try_into().unwrap_or_default(),
             salt: row.salt,
             ip_commitment: row.ip_commitment,

@@ -1,7 +1,8 @@
-//! Times of audit entries: read only as they were written.
+//! Times of audit entries. Only the exact format that is written can be read.
 //!
-//! SQLite keeps a time as text and sorts it as text. Another spelling of the same time has the same hash and MAC, but stands
-//! elsewhere in the order, where searches and exports miss it. So it cannot be read, like any other garbage.
+//! SQLite stores and sorts a time as text. Another spelling of the same time has the same hash and MAC, but a
+//! different
+//! position in the order, where searches and exports miss it. So such a value is rejected as corrupt.
 
 use chrono::NaiveDateTime;
 use diesel::{
@@ -13,16 +14,16 @@ use diesel::{
     sqlite::{Sqlite, SqliteType, SqliteValue},
 };
 
-/// As SQLite keeps it.
+/// The format in which SQLite stores a time.
 const SPELLING: &str = "%F %T%.f";
 
-/// When an entry was made, to the millisecond.
+/// The time of an entry, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Timestamp)]
 pub(crate) struct EntryTime(pub(crate) NaiveDateTime);
 
 impl EntryTime {
-    /// A time that an entry can have: whole milliseconds, and no leap second.
+    /// Returns whether an entry can have this time: whole milliseconds, and no leap second.
     fn checked(time: NaiveDateTime) -> deserialize::Result<Self> {
         if kernel::Timestamp::from_naive(time).naive() != time {
             return Err("a time that no entry has".into());

@@ -1,4 +1,4 @@
-//! All entries that match, one after the other, as they were at one moment.
+//! Streams all matching audit entries from one database snapshot.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -20,55 +20,55 @@ use crate::{
     schema::{scim_tokens, users},
 };
 
-/// Entries that are read at once, where an index finds them.
+/// Entries per statement if an index finds them.
 const AT_ONCE: usize = 500;
-/// Entries that are gone through at once, where it does not.
+/// Entries scanned per statement if no index finds them.
 const SCANNED_AT_ONCE: usize = 2_000;
-/// Batches that wait for whoever takes them: what is read is read no faster than that.
+/// Batches that wait for the consumer. Reading pauses when they are full.
 const WAITING: usize = 2;
-/// How long whoever takes them may let them wait.
+/// How long the consumer may let batches wait.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-/// How long one statement may take.
+/// Time limit of one statement.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// How the reading of an export has ended.
+/// How an export ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportOutcome {
-    /// All was taken.
+    /// The consumer received all entries.
     Completed,
-    /// Whoever took it has gone, or let it wait for too long.
+    /// The consumer disconnected or was too slow.
     Abandoned,
-    /// It took longer than an export may in all.
+    /// The export exceeded its total time limit.
     TimedOut,
-    /// The database did not go on.
+    /// The database failed.
     Failed,
 }
 
-/// Entries on their way. Dropped, nothing more of them is read.
+/// A stream of entries. Dropping it stops the reading.
 pub struct Export {
-    /// Whether there are more than are handed over.
+    /// Whether more entries match than the export returns.
     pub is_cut: bool,
-    /// The newest checkpoint at that moment, where proofs are asked for and something is sealed.
+    /// The newest checkpoint in the snapshot, if proofs were requested and a checkpoint exists.
     pub checkpoint: Option<String>,
     batches: mpsc::Receiver<Item>,
     has_ended: bool,
 }
 
-/// An entry on its way.
+/// An exported entry.
 #[derive(Debug)]
 pub struct Exported {
-    /// As it is listed.
+    /// The entry with its actor's name.
     pub listed: ListedEntry,
-    /// Where it stands in the log of the checkpoint, where proofs are asked for and it is sealed.
+    /// The inclusion proof in the log of the checkpoint, if proofs were requested and the entry is sealed.
     pub proof: Option<Proof>,
 }
 
-/// Where an entry stands in a log.
+/// The inclusion proof of an entry.
 #[derive(Debug)]
 pub struct Proof {
     /// Position of the entry in the log.
     pub sequence: u64,
-    /// The hashes beside it, from the leaf upwards.
+    /// The sibling hashes, from the leaf upwards.
     pub path: Vec<Hash>,
 }
 
@@ -79,7 +79,7 @@ enum Item {
 }
 
 impl Export {
-    /// The next entries; `None` at the end. What ends before its end is an error.
+    /// Returns the next entries, or `None` at the end. An export that ends early returns an error.
     pub async fn next(&mut self) -> Option<StoreResult<Vec<Exported>>> {
         if self.has_ended {
             return None;
@@ -100,10 +100,10 @@ impl Export {
     }
 }
 
-/// Is told how reading has ended, and how many entries were handed over.
+/// Called when reading ends, with the outcome and the number of entries sent.
 type OnExportEnd = Box<dyn FnOnce(ExportOutcome, u64) + Send>;
 
-/// Who reads, and who is told.
+/// The reading side of an export.
 pub(crate) struct ExportReader {
     filter: Filter,
     most: usize,
@@ -114,10 +114,10 @@ pub(crate) struct ExportReader {
     ended: OnExportEnd,
 }
 
-/// What is known before the first entry: whether there are more, and the checkpoint.
+/// Sent before the first entry: whether more entries match, and the checkpoint.
 type ExportStart = (bool, Option<String>);
 
-/// Both ends of an export of so many entries at most.
+/// Creates both ends of an export of at most `most` entries.
 pub(crate) fn begin(
     filter: Filter,
     most: usize,
@@ -136,7 +136,7 @@ pub(crate) fn begin(
 }
 
 impl ExportReader {
-    /// Reads from a unit of work that sees one moment.
+    /// Reads from a unit of work with a snapshot.
     pub(crate) async fn run(self, tx: StoreResult<Tx>) {
         let Self { filter, most, with_proofs, limit, begun, batches, ended } = self;
         let mut rows = 0;
@@ -146,7 +146,7 @@ impl ExportReader {
                 ExportOutcome::Failed
             }
             Ok(mut tx) => {
-                // Whoever is gone is noticed between two statements, and where the database lets us, in one.
+                // A closed receiver ends the export between two statements or, where the database allows, within one.
                 let gone = batches.clone();
                 let asked = ExportQuery { filter: &filter, most, with_proofs };
                 let read = hand_over(&mut tx, asked, begun, &batches, &mut rows);
@@ -154,7 +154,7 @@ impl ExportReader {
                     biased;
                     ending = read => ending,
                     () = gone.closed() => ExportOutcome::Abandoned,
-                    // What it sees as one moment keeps the database from forgetting what changed since.
+                    // The snapshot keeps the database from removing old row versions.
                     () = sleep(limit) => ExportOutcome::TimedOut,
                 }
             }
@@ -163,7 +163,7 @@ impl ExportReader {
     }
 }
 
-/// What is asked for.
+/// The parameters of an export.
 struct ExportQuery<'f> {
     filter: &'f Filter,
     most: usize,
@@ -216,24 +216,24 @@ async fn hand_over(
     }
 }
 
-/// How far it has come.
+/// The progress of an export.
 #[derive(Default)]
 struct ExportProgress {
     after: Option<Position>,
     is_last: bool,
-    /// Entries of the log that they are proved to be in.
+    /// The size of the log that the proofs refer to.
     size: Option<u64>,
     nodes: Nodes,
 }
 
-/// A statement that takes no longer than one may.
+/// Runs a statement with the time limit.
 async fn in_time<T>(statement: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
     let late = |_| StoreError::Unavailable(format!("no answer of the database within {LIMIT:?}").into());
     timeout(LIMIT, statement).await.map_err(late)?
 }
 
 impl Tx {
-    /// What is known before the first entry.
+    /// Reads what is sent before the first entry.
     async fn beginning(
         &mut self,
         filter: &Filter,
@@ -245,7 +245,7 @@ impl Tx {
         Ok((is_cut, newest.map(|(note, _)| note)))
     }
 
-    /// Whether more entries match than so many: each statement looks at few.
+    /// Returns whether more than `most` entries match. Each statement reads few.
     async fn has_more_than(&mut self, filter: &Filter, most: usize) -> StoreResult<bool> {
         if filter.is_empty() {
             return Ok(false);
@@ -266,7 +266,7 @@ impl Tx {
         }
     }
 
-    /// The next entries, with the names of those who acted: each is asked for once. There may be none in a step.
+    /// Reads the next entries with the names of their actors, each name once. A step may find no entry.
     async fn step(
         &mut self,
         filter: &Filter,

@@ -1,4 +1,4 @@
-//! The tamper-evident log of each tenant: sealing, and the hashes of its tree.
+//! The transparency log of each tenant: sealing entries and storing the hashes of the Merkle tree.
 
 use std::collections::HashMap;
 
@@ -27,11 +27,11 @@ use crate::{
     schema::{audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_subtrees, audit_unsealed},
 };
 
-/// Places of many entries, in one statement that stays prepared. PostgreSQL's alone.
+/// Inserts the positions of many entries with one statement that stays prepared. PostgreSQL only.
 const SEAL: &str = "INSERT INTO audit_sealed (tenant_id, sequence, entry_id, leaf) \
     SELECT $1, sealed.* FROM unnest($2, $3, $4) AS sealed";
 
-/// A place as a number of the database.
+/// Converts a position to a database integer.
 pub(crate) fn number(place: u64) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX)
 }
@@ -45,7 +45,7 @@ fn hash(column: &'static str, bytes: Vec<u8>) -> StoreResult<Hash> {
     bytes.try_into().map_err(|_| corrupt(column, "not 32 bytes"))
 }
 
-/// How far a log is, and who goes on with it.
+/// A log's size, frontier and current sealer.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = audit_logs)]
 pub(crate) struct LogRow {
@@ -64,25 +64,25 @@ impl LogRow {
     }
 }
 
-/// A tenant with entries that wait for their place.
+/// A tenant with unsealed entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsealedLog {
-    /// Whose they are.
+    /// The tenant.
     pub tenant: TenantId,
-    /// The first of them by its id.
+    /// The first unsealed entry by id.
     pub first: String,
-    /// Who seals them, until when.
+    /// The current lease: its owner and its end.
     pub lease: Option<(String, Timestamp)>,
 }
 
-/// Id, hash, and the key and the bytes of the MAC. Nothing of it is trusted: somebody else may have written it.
+/// Id, leaf hash, and the MAC's key id and tag. Nothing here is trusted: it may have been altered in the database.
 type LeafRow = (String, Option<Vec<u8>>, Option<String>, Option<Vec<u8>>);
 
 /// Tenant, entry, owner and end of the lease.
 type WaitingRow = (String, String, Option<(String, NaiveDateTime)>);
 
 impl Across {
-    /// The next tenant, in order of ids, with entries that wait for their place in its log.
+    /// Returns the next tenant by id that has unsealed entries.
     pub async fn next_unsealed(&mut self, after: Option<&TenantId>) -> StoreResult<Option<UnsealedLog>> {
         let query = audit_unsealed::table
             .left_join(audit_logs::table.on(audit_logs::tenant_id.eq(audit_unsealed::tenant_id)))
@@ -106,14 +106,15 @@ impl Across {
 }
 
 impl Tx {
-    /// Held until the end of a unit of work that changes.
+    /// Reads the log's row and, in a unit of work that writes, locks it.
     async fn log_row(&mut self) -> StoreResult<Option<LogRow>> {
         let query = audit_logs::table.find(self.tenant.as_str());
         lock!(self, for_update, first, query.select(LogRow::as_select()))
     }
 
-    /// The newest checkpoint as it is stored, and when it was made; `None` before there is one. Nobody has looked at its
-    /// signature.
+    /// Returns the newest checkpoint as stored and its time, or `None` if there is none. Its signature is not
+    /// verified
+    /// here.
     pub async fn newest_checkpoint(&mut self) -> StoreResult<Option<(String, Timestamp)>> {
         let query = audit_checkpoints::table
             .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))
@@ -121,7 +122,7 @@ impl Tx {
             .select((audit_checkpoints::size, audit_checkpoints::note, audit_checkpoints::created_at));
         let row: Option<(i64, String, NaiveDateTime)> = read!(self, c => query.first(c).await.optional())?;
         let Some((size, note, at)) = row else { return Ok(None) };
-        // An old note under a larger size is not the newest.
+        // An old note stored under a larger size must not count as the newest.
         let is_of_size = |checkpoint: &Checkpoint| number(checkpoint.size) == size;
         if !Checkpoint::read(&note).is_ok_and(|checkpoint| is_of_size(&checkpoint)) {
             return Err(corrupt("audit_checkpoints.note", "not of its size"));
@@ -129,12 +130,12 @@ impl Tx {
         Ok(Some((note, Timestamp::from_naive(at))))
     }
 
-    /// The place of an entry of the tenant and its hash, once it is sealed.
+    /// Returns the position and leaf hash of an entry, if it is sealed.
     pub async fn place_of(&mut self, id: &str) -> StoreResult<Option<(u64, Hash)>> {
         let query = audit_sealed::table
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::entry_id.eq(id))
-            // Somebody else may have written a place that is none.
+            // The stored position may be invalid if the row was altered.
             .filter(audit_sealed::sequence.ge(0))
             .select((audit_sealed::sequence, audit_sealed::leaf));
         let row: Option<(i64, Vec<u8>)> = read!(self, c => query.first(c).await.optional())?;
@@ -144,7 +145,7 @@ impl Tx {
         .transpose()
     }
 
-    /// The places of entries of the tenant, of those that are sealed.
+    /// Returns the positions of the entries that are sealed.
     pub(crate) async fn places_of(&mut self, ids: &[&str]) -> StoreResult<HashMap<String, u64>> {
         let of_tenant = audit_sealed::table.filter(audit_sealed::tenant_id.eq(self.tenant.as_str()));
         let columns = (audit_sealed::entry_id, audit_sealed::sequence);
@@ -154,7 +155,7 @@ impl Tx {
         rows.into_iter().map(|(id, sequence)| Ok((id, place("audit_sealed.sequence", sequence)?))).collect()
     }
 
-    /// The entry of this id.
+    /// Returns the entry with this id.
     pub async fn entry(&mut self, id: &str) -> StoreResult<Option<StoredEntry>> {
         let query = audit_entries::table.find((self.tenant.as_str(), id));
         let row: Option<EntryRow> =
@@ -162,7 +163,7 @@ impl Tx {
         Ok(row.map(StoredEntry::from))
     }
 
-    /// The hashes and MACs of entries of the tenant, as they were written.
+    /// Returns the stored hashes and MACs of entries.
     async fn leaves_of(&mut self, ids: &[String]) -> StoreResult<Vec<LeafRow>> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
@@ -256,7 +257,7 @@ impl SealStore for Tx {
             .limit(i64::try_from(limit).unwrap_or(i64::MAX))
             .select(audit_unsealed::entry_id);
         let ids: Vec<String> = read!(self, c => waiting.load(c).await)?;
-        // Not joined: PostgreSQL would merge the two from their beginnings, and go past the whole ledger for a few.
+        // No join: for a few rows, PostgreSQL would merge-join both tables from the start and scan all audit entries.
         let rows = self.leaves_of(&ids).await?.into_iter();
         let mut rows: HashMap<String, LeafRow> = rows.map(|row| (row.0.clone(), row)).collect();
         let unsealed = |id: String| {

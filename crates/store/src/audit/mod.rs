@@ -1,4 +1,4 @@
-//! The audit log: entries, its sealed form, searches, exports, retention.
+//! The audit log: entries, transparency log, searches, exports and retention.
 
 pub(crate) mod entries;
 pub(crate) mod entry_row;

@@ -1,4 +1,4 @@
-//! Entries of the ledger as they are looked for.
+//! Searches of the audit log.
 
 use std::time::Instant;
 
@@ -27,14 +27,14 @@ use crate::{
     scim_core::filter::SqlCondition,
 };
 
-/// What the one who acted is called: a person who is not deleted, or a SCIM token.
+/// The name of the actor: a user who is not deleted, or a SCIM token.
 const ACTOR_NAME: &str = "COALESCE(\
     (SELECT users.user_name FROM users WHERE users.tenant_id = audit_entries.tenant_id \
      AND users.id = audit_entries.actor_id AND users.deleted_at IS NULL), \
     (SELECT scim_tokens.name FROM scim_tokens WHERE scim_tokens.tenant_id = audit_entries.tenant_id \
      AND scim_tokens.id = audit_entries.actor_id))";
 
-/// Entries of a time, counted no further than asked for: an index alone knows them.
+/// Counts entries in a time range, up to a limit. Answered by an index alone.
 const COUNT: &str = "SELECT count(*) AS count FROM (SELECT 1 FROM audit_entries \
     WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 LIMIT $4) AS few";
 
@@ -44,19 +44,20 @@ struct EntryCount {
     count: i64,
 }
 
-/// By what entries are found.
+/// The index that a search uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EntrySelection<'f> {
-    /// By what the filter says, and by this code.
+    /// The filter's own columns, and this action code.
     Own(Option<&'f str>),
-    /// By something else: each is looked at.
+    /// Another order: each entry is compared with the filter.
     Nothing,
 }
 
-/// What is looked for, and between which positions; of one code where `by` says so.
+/// Builds the condition for a filter between two positions, restricted to the code in `by`, if any.
 ///
-/// One column finds the entries, in order: the resource, or who acted, or one code, or else the time. What is asked
-/// beside it is looked at in each of them.
+/// One column selects the index, in this order of preference: resource, actor, single code, time. The other
+/// conditions
+/// are checked on each entry found.
 fn condition(
     dialect: Dialect,
     filter: &Filter,
@@ -93,7 +94,7 @@ fn condition(
         }
         condition.sql(")");
     }
-    // A position says more than the time of the filter.
+    // A position is stricter than the filter's time.
     for (operator, time, position) in [(">=", filter.from, until), ("<", filter.to, after)] {
         if let Some(time) = time.filter(|_| position.is_none()) {
             asks(&mut condition, dialect, "created_at", by == EntrySelection::Nothing);
@@ -122,13 +123,13 @@ fn condition(
     condition.finish()
 }
 
-/// Names a column that is asked about; beside another one, so that SQLite does not find by it.
+/// Writes the name of a column. With `beside`, a `+` keeps SQLite from using that column's index.
 fn asks(condition: &mut SqlCondition, dialect: Dialect, column: &str, beside: bool) {
     let beside = if beside && dialect == Dialect::Sqlite { "+" } else { "" };
     condition.sql(&format!(" AND {beside}audit_entries.{column}"));
 }
 
-/// The only code that is looked for.
+/// Returns the filter's code if it has exactly one.
 fn only(filter: &Filter) -> Option<&str> {
     match filter.actions.as_deref() {
         Some([action]) => Some(action),
@@ -136,13 +137,13 @@ fn only(filter: &Filter) -> Option<&str> {
     }
 }
 
-/// A text in a pattern of LIKE.
+/// Escapes a text for a LIKE pattern.
 fn escaped(text: &str) -> String {
     text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
 }
 
 impl Tx {
-    /// The same for one code, or for those of the filter.
+    /// Loads matching entries with the names of their actors.
     async fn listed(
         &mut self,
         condition: SqlCondition,
@@ -160,7 +161,7 @@ impl Tx {
 }
 
 impl Tx {
-    /// Entries that match, newest first, without names.
+    /// Returns matching entries, newest first, without the names of their actors.
     pub(crate) async fn in_order(
         &mut self,
         filter: &Filter,
@@ -176,7 +177,7 @@ impl Tx {
         Ok(found.into_iter().map(|row| listed((row, None))).collect())
     }
 
-    /// How many entries match between two positions.
+    /// Counts matching entries between two positions.
     pub(crate) async fn count_of(&mut self, filter: &Filter, span: Span<'_>) -> StoreResult<usize> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
@@ -200,7 +201,8 @@ impl AuditQueryStore for Tx {
         limit: usize,
     ) -> StoreResult<Vec<ListedEntry>> {
         let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.db.dialect());
-        // Of several codes each is found by its index, and of those the newest: together they would be sorted.
+        // Each code is read by its own index, and the newest are merged. One statement for all codes would sort all
+        // their rows.
         let each = filter.is_of_few_codes();
         let mut found = Vec::new();
         if each {

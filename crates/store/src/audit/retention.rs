@@ -1,5 +1,5 @@
-//! What may be done to entries that were written: their addresses are erased, and they are dropped when their time to be
-//! kept is over. On PostgreSQL by a role of its own (docs/design/audit-log.md).
+//! The only changes to existing entries: erasing addresses, and removing entries whose retention has ended. On
+//! PostgreSQL a separate role does this (docs/design/audit-log.md).
 
 use audit::{
     StoredEntry, Unaudited,
@@ -21,11 +21,11 @@ use crate::{
     schema::{audit_drops, audit_entries, audit_sealed, audit_statements, tenants},
 };
 
-/// Entries that are looked at, changed or removed in one unit of work.
+/// Entries read, changed or removed per unit of work.
 const KEPT_AT_ONCE: u64 = 4096;
 
 impl Tx {
-    /// Days that the tenant's entries are kept; `None`: for ever.
+    /// Returns the tenant's retention in days; `None` keeps entries forever.
     pub async fn audit_days(&mut self) -> StoreResult<Option<u32>> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::audit_days);
         let days: Option<Option<i64>> = read!(self, c => query.first(c).await.optional())?;
@@ -33,7 +33,7 @@ impl Tx {
         days.map_err(|error| corrupt("tenants.audit_days", error))
     }
 
-    /// Sets how many.
+    /// Sets the tenant's retention in days.
     pub async fn set_audit_days(&mut self, days: Option<u32>) -> StoreResult<()> {
         let days = days.map(i64::from);
         let row = tenants::table.find(self.tenant.as_str());
@@ -42,7 +42,7 @@ impl Tx {
         Ok(())
     }
 
-    /// The newest entry of this code, whoever wrote it.
+    /// Returns the newest entry with this action code.
     pub async fn newest_of_action(&mut self, action: &str) -> StoreResult<Option<StoredEntry>> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
@@ -53,7 +53,7 @@ impl Tx {
         Ok(row.map(StoredEntry::from))
     }
 
-    /// Sets how long entries are kept, with the signed statement that says so.
+    /// Sets the retention and stores the signed statement of it.
     pub async fn set_retention(&mut self, retention: &Retention, note: &str) -> StoreResult<()> {
         self.set_audit_days(retention.days).await?;
         let number = self.statements(Retention::KIND).await?.last().map_or(0, |(number, _)| number + 1);
@@ -73,12 +73,13 @@ impl Tx {
         Ok(())
     }
 
-    /// Before which place entries are removed, as it says.
+    /// Returns the position before which entries are declared removed.
     pub async fn dropped(&mut self) -> StoreResult<u64> {
         Ok(self.removals().await?.pop().unwrap_or_default())
     }
 
-    /// Declares, by a signed statement, that entries are removed: from then on they may be. Whole groups of 256.
+    /// Stores a signed declaration that entries are removed, which permits their removal. It covers whole groups of
+    /// 256.
     pub async fn declare_dropped(&mut self, removal: &Removal, note: &str) -> StoreResult<()> {
         let before = removal.before;
         if !before.is_multiple_of(GROUP) || before > self.log().await?.size() {
@@ -97,9 +98,10 @@ impl Tx {
         self.insert_statement(Removal::KIND, before, removal.at, note).await
     }
 
-    /// Removes some of what is dropped, and tells how many entries that were. The hashes of their groups stay.
+    /// Removes some of the declared entries and returns how many. The hashes of their groups stay.
     ///
-    /// Only what a removal covers that one of these keys has signed: the entries are hashed again and compared with its root.
+    /// Removes only entries covered by a removal that one of `keys` has signed. Entries are hashed again and compared
+    /// with its root.
     pub async fn remove_dropped(&mut self, keys: &[CheckpointKey]) -> StoreResult<u64> {
         let tenant = self.tenant.as_str().to_owned();
         let Some(removal) = newest_removal(self, &tenant, keys).await? else { return Ok(0) };
@@ -135,8 +137,9 @@ impl Tx {
         Ok(removed as u64)
     }
 
-    /// Erases addresses from which somebody has acted, of some entries, and tells how many. What an address was committed
-    /// to stays, without the key: whoever guesses it cannot confirm it.
+    /// Erases the addresses from some of an actor's entries and returns how many. The commitment stays but its salt
+    /// is
+    /// erased, so a guessed address cannot be confirmed.
     pub async fn erase_addresses(&mut self, actor: &str) -> StoreResult<u64> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))

@@ -1,4 +1,4 @@
-//! The triggers that keep the audit log append-only: whether they are there, and whether others are.
+//! Checks the triggers that keep the audit log append-only: none may be missing, changed or added.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::{error::store_error, migrate};
 
 #[derive(QueryableByName)]
 struct TriggerRow {
-    /// The table and the trigger.
+    /// Table and trigger.
     #[diesel(sql_type = Text)]
     name: String,
-    /// What it does.
+    /// The trigger's definition.
     #[diesel(sql_type = Text)]
     does: String,
 }
@@ -21,13 +21,13 @@ struct TriggerRow {
 const ON_SQLITE: &str = "SELECT tbl_name || '.' || name AS name, sql AS does FROM sqlite_schema \
     WHERE type = 'trigger' AND (tbl_name LIKE 'audit\\_%' ESCAPE '\\' OR sql LIKE '%audit\\_%' ESCAPE '\\')";
 
-/// Triggers and rules, with the function and whether it is called.
+/// Triggers and rules, with their function and whether they are enabled.
 const ON_POSTGRES: &str = "SELECT relname || '.' || tgname AS name, proname || ' ' || tgenabled::text AS does \
     FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid \
     WHERE NOT tgisinternal AND relname LIKE 'audit\\_%' AND pg_table_is_visible(tgrelid) \
     UNION ALL SELECT tablename || '.' || rulename, 'a rule' FROM pg_rules WHERE tablename LIKE 'audit\\_%'";
 
-/// The tables of the log.
+/// The tables of the audit log.
 const TABLES: [&str; 8] = [
     "audit_entries",
     "audit_unsealed",
@@ -39,7 +39,7 @@ const TABLES: [&str; 8] = [
     "audit_statements",
 ];
 
-/// What `docs/postgresql/append-only.sql` makes, beside the trigger against TRUNCATE on each table.
+/// The triggers of `docs/postgresql/append-only.sql`, without the TRUNCATE trigger of each table.
 const OF_ROWS: [(&str, &str); 10] = [
     ("audit_entries.stay", "audit_entries_stay"),
     ("audit_sealed.stay", "audit_sealed_stay"),
@@ -59,7 +59,7 @@ fn by_name(guards: Vec<TriggerRow>) -> Guards {
     guards.into_iter().map(|guard| (guard.name, guard.does)).collect()
 }
 
-/// What is not as it should be.
+/// Lists the differences.
 fn compare(expected: &Guards, found: &Guards) -> Vec<String> {
     let missing = |(name, does): (&String, &String)| match found.get(name) {
         None => Some(format!("the trigger {name} is missing")),
@@ -73,7 +73,7 @@ fn compare(expected: &Guards, found: &Guards) -> Vec<String> {
     expected.iter().filter_map(missing).chain(unknown).collect()
 }
 
-/// What is wrong with the triggers of a file whose schema is the present one: they are compared with those of a new one.
+/// Checks the triggers of an SQLite file at the current schema against those of a new database.
 pub(crate) fn of_file(conn: &mut SqliteConnection) -> StoreResult<Vec<String>> {
     let unable = |error: diesel::ConnectionError| StoreError::Database(error.into());
     let mut new = SqliteConnection::establish(":memory:").map_err(unable)?;
@@ -83,7 +83,7 @@ pub(crate) fn of_file(conn: &mut SqliteConnection) -> StoreResult<Vec<String>> {
     Ok(compare(&expected, &triggers(conn).map_err(store_error)?))
 }
 
-/// What is wrong with the triggers of a server. There they are the operator's choice: none of them is as good as all.
+/// Checks the triggers of a PostgreSQL server. They are optional there: having none is accepted.
 pub(crate) async fn of_server(conn: &mut AsyncPgConnection) -> StoreResult<Vec<String>> {
     let found = diesel_async::RunQueryDsl::load(diesel::sql_query(ON_POSTGRES), conn).await;
     let found = found.map(by_name).map_err(store_error)?;

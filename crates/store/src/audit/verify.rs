@@ -1,4 +1,4 @@
-//! What a verification of the audit log reads.
+//! Queries for verifying the audit log.
 
 use async_trait::async_trait;
 use audit::{
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Place, id, hash, and the entry if it is there.
+/// Position, id, hash, and the entry if it exists.
 type NodeRow = (i64, String, Vec<u8>, Option<EntryRow>);
 
 #[async_trait]
@@ -58,7 +58,7 @@ impl VerifyStore for Tx {
             Ok(SealedRow {
                 sequence: place("audit_sealed.sequence", sequence)?,
                 id,
-                // Of another length it is not what was sealed.
+                // A leaf of another length was altered in the database, so it must not match.
                 leaf: leaf.try_into().unwrap_or_default(),
                 entry: entry.map(StoredEntry::from),
             })
@@ -75,7 +75,7 @@ impl VerifyStore for Tx {
             .select((audit_checkpoints::size, audit_checkpoints::note));
         let rows: Vec<(i64, String)> = read!(self, c => query.load(c).await)?;
         let is_any = !rows.is_empty();
-        // What is no number sorts behind all numbers, and reads as one that is not after the last.
+        // SQLite sorts non-numbers after all numbers but reads them as smaller ones. So a size that does not grow is corrupt.
         let (mut last, mut read) = (number(after), Vec::new());
         for (size, note) in rows {
             if size <= last {

@@ -1,9 +1,9 @@
-//! A credential with its holder and the tenant's policies: one statement.
+//! Reads a credential with its holder and the tenant's policies in one statement.
 //!
-//! The middleware reads it once when a request arrives ([`Across::credential`]). A unit of work that changes something
-//! reads it again inside its transaction ([`Tx::credential`]), so that what was revoked while the body was on its way
-//! changes nothing. On PostgreSQL that statement travels with BEGIN and the first statement of the work, and once more with the
-//! last ones ([`Tx::credential_at_end`]): in between the work may have waited for locks.
+//! The middleware reads it when a request arrives ([`Across::credential`]). A unit of work that writes reads it again
+//! inside its transaction ([`Tx::credential`]), so a credential revoked during the request changes nothing. On
+//! PostgreSQL this read is pipelined with BEGIN and the first statement, and repeated with the last statements
+//! ([`Tx::credential_at_end`]), because the work may have waited for locks in between.
 
 use kernel::{StoreError, StoreResult, TenantId};
 
@@ -11,7 +11,7 @@ use super::reread::{Credential, CredentialKey, ReadCredential, RereadResult};
 use crate::{Across, Tx, conn::on, db::read, dialect::Dialect};
 
 impl Across {
-    /// The credential of this key in the tenant that it names.
+    /// Returns the credential with this key in the given tenant.
     pub async fn credential(
         &mut self,
         tenant: &TenantId,
@@ -23,17 +23,18 @@ impl Across {
 }
 
 impl Tx {
-    /// The credential of this key in the unit of work's tenant, as it is now.
+    /// Returns the current state of the credential with this key.
     pub async fn find_credential(&mut self, key: &CredentialKey) -> StoreResult<Option<Credential>> {
         let row = read!(self, c => c.read_credential(&self.tenant, key).await)?;
         row.map(Credential::try_from).transpose()
     }
 
-    /// The credential that this unit of work is run with, as it was when the transaction began; `None` where it is gone
-    /// or the work is run with none.
+    /// Returns this unit of work's credential as of the start of the transaction. `None` if it no longer exists or
+    /// the work
+    /// runs without one.
     pub async fn credential(&mut self) -> StoreResult<Option<Credential>> {
         let Some(reread) = self.reread.clone() else { return Ok(None) };
-        // Sent with the first statement; where there was none, now.
+        // Sent with the first statement. If there was none, it is sent now.
         let begun = self.db.begin().await;
         match reread.take().credential {
             Some(found) => found,
@@ -41,8 +42,9 @@ impl Tx {
         }
     }
 
-    /// The same as [`Tx::record`] has found it, where others can have changed it since the transaction began. `None` too
-    /// where the unit of work has itself changed the credential or its holder: it has judged what it did.
+    /// Returns the credential as [`Tx::record`] read it, if others can have changed it since the transaction began.
+    /// Also
+    /// `None` if this unit of work itself changed the credential or its holder, because it made that decision itself.
     pub fn credential_at_end(&mut self) -> StoreResult<Option<CredentialAtCommit>> {
         let (Dialect::Postgres, Some(reread)) = (self.db.dialect(), &self.reread) else { return Ok(None) };
         let RereadResult { credential, own } = reread.take();
@@ -50,7 +52,7 @@ impl Tx {
         Ok((!own.credential).then_some(CredentialAtCommit { credential, own_policies: own.policies }))
     }
 
-    /// Reads the credential again where statements are not sent ahead.
+    /// Reads the credential again on databases without pipelining.
     pub(crate) async fn reread_at_once(&mut self) -> StoreResult<()> {
         if let (Some(reread), Dialect::Sqlite) = (self.reread.clone(), self.db.dialect()) {
             let row = read!(self, c => c.read_credential(&reread.tenant, &reread.key).await)?;
@@ -63,8 +65,8 @@ impl Tx {
 /// A credential at the end of a unit of work.
 #[derive(Debug, Clone)]
 pub struct CredentialAtCommit {
-    /// As others have left it.
+    /// The credential with the changes that others committed.
     pub credential: Credential,
-    /// Whether the unit of work has itself changed the tenant's policies.
+    /// Whether this unit of work itself changed the tenant's policies.
     pub own_policies: bool,
 }

@@ -1,4 +1,4 @@
-//! The user who holds a credential, and what the tenant asks of them.
+//! The user who holds a credential, and the policies of the tenant.
 
 use chrono::NaiveDateTime;
 use credentials::{Salt, SignInPolicy};
@@ -13,22 +13,22 @@ use crate::{
     schema::{tenants, users},
 };
 
-/// The person who holds a credential, as far as it decides what the credential opens.
+/// The attributes of a credential's user that decide what the credential permits.
 #[derive(Debug, Clone)]
 pub struct Holder {
-    /// Id of the user.
+    /// The user's id.
     pub user: UserId,
-    /// What they may do.
+    /// The user's role.
     pub role: Role,
-    /// Whether they may sign in.
+    /// Whether the user may sign in.
     pub active: bool,
-    /// Whether they are no longer there at all.
+    /// Whether the user is deleted.
     pub deleted: bool,
-    /// Whether a password is accepted where the tenant requires single sign-on.
+    /// Whether the user may sign in by password although the tenant requires single sign-on.
     pub break_glass: bool,
-    /// What the tenant asks for.
+    /// The tenant's sign-in policy.
     pub policy: SignInPolicy,
-    /// From where the tenant may be reached.
+    /// The tenant's network policy.
     pub network: NetworkMark,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct HolderRow {
     break_glass: bool,
 }
 
-/// What is read of a tenant with a credential.
+/// The tenant's columns that are read with a credential.
 pub(crate) const POLICIES: (tenants::sign_in_policy, tenants::network_policy) =
     (tenants::sign_in_policy, tenants::network_policy);
 
@@ -62,12 +62,12 @@ impl HolderRow {
     }
 }
 
-/// The policy as it is kept; a tenant that never set one has the default.
+/// Reads the stored policy, or the default if the tenant has not set one.
 pub(crate) fn policy_of(kept: Option<JsonText>) -> StoreResult<SignInPolicy> {
     kept.map_or_else(|| Ok(SignInPolicy::default()), |text| read_json("tenants.sign_in_policy", &text))
 }
 
-/// The salt as it is kept.
+/// Reads the stored salt.
 pub(crate) fn salt_of(kept: &[u8]) -> StoreResult<Salt> {
     Salt::from_bytes(kept).ok_or_else(|| corrupt("password_salts.salt", "not 16 bytes"))
 }

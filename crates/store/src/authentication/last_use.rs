@@ -1,4 +1,4 @@
-//! When and from where credentials were last used, and what is no longer needed.
+//! Records the last use of credentials, and purges what has expired.
 
 use audit::Unaudited;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What was used.
+/// The type of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialType {
     /// A session.
@@ -31,18 +31,19 @@ pub enum CredentialType {
 /// The last use of a credential.
 #[derive(Debug, Clone)]
 pub struct LastUse {
-    /// What was used.
+    /// The credential's type.
     pub of: CredentialType,
     /// The credential's id.
     pub id: String,
     /// Time of the last use.
     pub at: Timestamp,
-    /// From where, if that is known.
+    /// The client's address, if known.
     pub ip: Option<IpAddr>,
 }
 
 impl Tx {
-    /// Writes when credentials of the tenant were last used; a use that is older than what is known changes nothing.
+    /// Records when credentials of the tenant were last used. A session keeps a later time that is already stored;
+    /// tokens are overwritten.
     pub async fn note_uses(&mut self, uses: &[LastUse]) -> StoreResult<()> {
         for one in uses {
             let (tenant, id) = (self.tenant.to_string(), one.id.as_str());
@@ -68,7 +69,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Takes away what has ended by itself, of all tenants: attempts, tickets, links, challenges, tokens.
+    /// Purges expired rows of all tenants: attempts, used challenges, tickets, step-up challenges and tokens, and
+    /// links.
     pub async fn purge_expired(&mut self, now: Timestamp) -> StoreResult<()> {
         let hour = 60 * 60_000;
         let attempts = attempts::table.filter(attempts::until.lt(now.naive()));

@@ -1,4 +1,4 @@
-//! What a request is authenticated by, and when it was last used.
+//! Credentials of requests, and their last use.
 
 pub(crate) mod credential;
 pub(crate) mod holder;

@@ -1,4 +1,4 @@
-//! From where credentials were used of late.
+//! The addresses from which credentials were recently used.
 
 use std::net::IpAddr;
 
@@ -16,23 +16,23 @@ use crate::{
     schema::{personal_access_tokens as pats, scim_tokens, sessions as rows, users},
 };
 
-/// Of one kind at most: of more, those that were made last.
+/// Maximum number of credentials per type. The newest credentials are returned.
 pub const MAX_RECENT: i64 = 10_000;
 
-/// A credential in force that was used of late.
+/// A valid credential that was recently used.
 #[derive(Debug, Clone)]
 pub struct RecentUse {
-    /// What was used.
+    /// The credential's type.
     pub of: CredentialType,
     /// Id of the credential.
     pub id: String,
-    /// Whose it is, and what they may do; a SCIM token is nobody's.
+    /// The user and role; `None` for a SCIM token.
     pub holder: Option<(UserId, Role)>,
-    /// From where it was used last, if that is known.
+    /// The address of its last use, if known.
     pub ip: Option<IpAddr>,
 }
 
-/// Id, person, role, address.
+/// Id, user, role, address.
 type UsageRow = (String, String, String, Option<String>);
 
 impl RecentUse {
@@ -44,8 +44,9 @@ impl RecentUse {
 }
 
 impl Tx {
-    /// The credentials in force, of people who may sign in, that were used since then: sessions, then personal access
-    /// tokens, then SCIM tokens.
+    /// Returns the valid credentials of active users that were used since `since`: sessions, then personal access
+    /// tokens,
+    /// then SCIM tokens.
     pub async fn recent(
         &mut self,
         since: Timestamp,

@@ -1,4 +1,4 @@
-//! The statement that reads a credential again, and what it has found.
+//! Reads a credential again and keeps the result.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +21,7 @@ use crate::{
     tokens::rows::{PatRow, ScimTokenRow, pat_limits},
 };
 
-/// What a credential is found by within its tenant.
+/// The key of a credential within its tenant.
 #[derive(Debug, Clone)]
 pub enum CredentialKey {
     /// A session, by its id.
@@ -32,7 +32,7 @@ pub enum CredentialKey {
     ScimToken(TokenHash),
 }
 
-/// A credential as it is kept, revoked or not.
+/// A stored credential, revoked or not.
 #[derive(Debug, Clone)]
 pub enum Credential {
     /// A session and its user.
@@ -60,7 +60,7 @@ impl TryFrom<CredentialRow> for Credential {
             }
             CredentialRow::Pat(pat, holder, policies) => {
                 let (pat, holder) = (Pat::try_from(pat)?, holder.with(policies)?);
-                // What the tenant allows today holds for tokens that were minted before.
+                // The tenant's current policy also limits tokens that were issued earlier.
                 Self::Pat(pat.within(&pat_limits(&holder.policy)), holder)
             }
             CredentialRow::ScimToken(token, network) => {
@@ -156,16 +156,16 @@ impl ReadCredential for SqliteConn {
     }
 }
 
-/// Rows of a credential that the transaction itself has changed.
+/// Which of a credential's rows the transaction itself changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OwnChanges {
-    /// Of the credential or its user.
+    /// Whether it changed the credential or its user.
     pub(crate) credential: bool,
-    /// Of the tenant.
+    /// Whether it changed the tenant.
     pub(crate) policies: bool,
 }
 
-/// A credential that a transaction reads again, and what was found last.
+/// A credential that a transaction reads again, with the last result.
 #[derive(Clone)]
 pub(crate) struct CredentialReread {
     pub(crate) tenant: TenantId,
@@ -175,7 +175,7 @@ pub(crate) struct CredentialReread {
 
 #[derive(Default)]
 pub(crate) struct RereadResult {
-    /// `None` before it was read, and once it was taken.
+    /// `None` before the read, and after the result is taken.
     pub(crate) credential: Option<StoreResult<Option<Credential>>>,
     pub(crate) own: OwnChanges,
 }
@@ -185,19 +185,21 @@ impl CredentialReread {
         Self { tenant, key, found: Arc::default() }
     }
 
-    /// Sends the statement on a connection whose transaction has begun, or is sent before. Where it has to be prepared
-    /// first, a statement that is sent with it may overtake it: what such work changes must not be what it is judged by.
+    /// Sends the statement on a connection with a transaction, or with a BEGIN that was sent first. If it must be
+    /// prepared
+    /// first, a pipelined statement may run before it, so the pipelined work must not change what the credential is
+    /// checked by.
     pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
         let mut conn = conn;
         let row = conn.read_credential(&self.tenant, &self.key).await;
-        // The unit of work that asks for the credential gets this error; the statement that was sent with it, that nothing
-        // was done.
+        // The unit of work gets this error when it requests the credential. The pipelined statement gets the error
+        // that nothing was done.
         let sent = if row.is_ok() { Ok(()) } else { Err(diesel::result::Error::BrokenTransactionManager) };
         self.store_row(row.map_err(store_error));
         sent
     }
 
-    /// The same once more at the end, with what the transaction itself has changed.
+    /// Reads the credential at the end of the transaction, and which of its rows the transaction changed.
     pub(crate) async fn at_end(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
         let (read, own) = join(self.on_postgres(conn), self.own_changes(conn)).await;
         self.lock().own = own?;

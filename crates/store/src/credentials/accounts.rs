@@ -1,4 +1,4 @@
-//! Who holds a credential, found before the tenant is known: one statement each.
+//! Finds the user of a credential before the tenant is known. Each lookup is one statement.
 
 use chrono::NaiveDateTime;
 use credentials::{Salt, StoredPassword};
@@ -17,45 +17,45 @@ use crate::{
     sessions::row::SessionRow,
 };
 
-/// Accounts of one address that a sign-in without a tenant compares with. Tenants are made by the operator, so nobody
-/// else comes near it.
+/// Maximum number of accounts with one address that a sign-in without a tenant compares. Only the operator creates
+/// tenants, so attackers cannot reach this limit.
 const MAX_ACCOUNTS: i64 = 1000;
 
-/// The greatest that a tenant's id can be, in every order of letters.
+/// The greatest possible tenant id, in every collation.
 const GREATEST: &str = "ten_zzzzzzzzzzzzzzzzzzzzzzzzzz";
 
-/// What a password may open: a person of one tenant.
+/// An account that a password may sign in to.
 #[derive(Debug, Clone)]
 pub struct Account {
-    /// User of the account.
+    /// The account's user.
     pub holder: Holder,
-    /// Tenant of the account.
+    /// The account's tenant.
     pub tenant: TenantId,
-    /// The tenant's short name.
+    /// The tenant's slug.
     pub slug: String,
     /// The tenant's name.
     pub tenant_name: String,
-    /// The password as it was hashed.
+    /// The password's hash.
     pub password: String,
-    /// Whether this address has signed the person in before.
+    /// Whether the user has signed in from this address before.
     pub known_origin: bool,
 }
 
 impl Account {
-    /// The password, for a comparison.
+    /// Returns the password hash in the form that the comparison takes.
     pub fn stored(&self) -> StoredPassword {
         StoredPassword { tenant: self.tenant.clone(), hash: self.password.clone() }
     }
 }
 
-/// Whom a neighbour's token is about.
+/// The user of a token from another issuer.
 #[derive(Debug, Clone)]
 pub struct ForeignHolder {
-    /// User of the account.
+    /// The account's user.
     pub holder: Holder,
-    /// Tenant of the account.
+    /// The account's tenant.
     pub tenant: TenantId,
-    /// Tokens that were issued until then are refused.
+    /// Tokens issued up to this time are rejected.
     pub sessions_after: Option<Timestamp>,
 }
 
@@ -67,9 +67,9 @@ fn tenant_id(text: &str) -> StoreResult<TenantId> {
 }
 
 impl Across {
-    /// The tenant of this short name or id.
+    /// Returns the tenant with this slug or id.
     pub async fn tenant_named(&mut self, name: &str) -> StoreResult<Option<directory::Tenant>> {
-        // PostgreSQL has no text with this character, so no tenant is called so.
+        // PostgreSQL text cannot contain NUL, so no tenant has such a slug.
         if name.contains('\0') {
             return Ok(None);
         }
@@ -79,8 +79,9 @@ impl Across {
         }
     }
 
-    /// The accounts of an address that have a password, in one tenant or in all, those first that have signed in from
-    /// `origin` before; and the salt that their passwords share.
+    /// Returns the accounts of an address that have a password, in one tenant or in all, and the salt that their
+    /// passwords
+    /// share. Accounts that have signed in from `origin` before come first.
     pub async fn accounts(
         &mut self,
         email_key: &str,
@@ -137,7 +138,7 @@ impl Across {
         Ok((salt.map(|salt| salt_of(&salt)).transpose()?, accounts))
     }
 
-    /// The session that stands for a token of another issuer, revoked or not, and its tenant.
+    /// Returns the session for a token of another issuer, revoked or not, and its tenant.
     pub async fn foreign_session(
         &mut self,
         token_hash: &[u8; 32],
@@ -161,8 +162,9 @@ impl Across {
         Ok(Some((tenant_id(&tenant)?, credential)))
     }
 
-    /// The user of this address in a tenant, for a token of another issuer that has no session yet. Without a tenant it
-    /// must be the only user of that address.
+    /// Returns the user with this address, for a token of another issuer that has no session yet. If no tenant is
+    /// given,
+    /// the address must be unique across tenants.
     pub async fn foreign_holder(
         &mut self,
         email_key: &str,

@@ -1,4 +1,4 @@
-//! All passkeys of a tenant.
+//! Lists all passkeys of a tenant.
 
 use credentials::{Aaguid, FactorId, FactorKind, Trust};
 use diesel::prelude::*;
@@ -14,28 +14,28 @@ use crate::{
     schema::{factors, users},
 };
 
-/// A passkey, and whose it is.
+/// A passkey and its user.
 #[derive(Debug, Clone)]
 pub struct EnrolledPasskey {
-    /// Which factor it is.
+    /// The factor's id.
     pub id: FactorId,
     /// User who enrolled the passkey.
     pub user: UserId,
-    /// What that person is called.
+    /// The user's name.
     pub user_name: String,
-    /// What they call it.
+    /// The passkey's name.
     pub name: String,
-    /// What the authenticator says it is.
+    /// The authenticator model that the authenticator reports.
     pub aaguid: Aaguid,
-    /// How far that was known at its enrolment.
+    /// How trustworthy the model was at enrollment.
     pub trust: Trust,
-    /// Whether it is built into a device, where that was said.
+    /// Whether it is built into a device, if known.
     pub is_platform: Option<bool>,
-    /// Whether it can be copied to other devices.
+    /// Whether it can be synced to other devices.
     pub backup_eligible: bool,
 }
 
-/// What of a passkey is looked at here: the rest is neither read nor checked.
+/// The parts of a stored passkey that the list needs. The rest is not parsed.
 #[derive(Deserialize)]
 struct Facts {
     aaguid: Aaguid,
@@ -52,7 +52,7 @@ struct Flags {
     backup_eligible: bool,
 }
 
-/// Factor, person, name of the person, name of the factor, passkey.
+/// Factor id, user id, user name, factor name, passkey.
 type Row = (String, String, String, String, JsonText);
 
 impl TryFrom<Row> for EnrolledPasskey {
@@ -74,7 +74,7 @@ impl TryFrom<Row> for EnrolledPasskey {
 }
 
 impl Tx {
-    /// The passkeys of the tenant that were enrolled after this one, oldest first, so many at most.
+    /// Returns at most `limit` passkeys of the tenant enrolled after `after`, oldest first.
     pub async fn enrolled_passkeys(
         &mut self,
         after: Option<&FactorId>,

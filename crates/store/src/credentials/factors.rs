@@ -1,4 +1,4 @@
-//! Second factors and recovery codes.
+//! Factors and recovery codes.
 
 use async_trait::async_trait;
 use audit::Unaudited;
@@ -78,7 +78,7 @@ impl TryFrom<FactorRow> for Factor {
 }
 
 impl Tx {
-    /// Takes away all that a person could prove who they are with: the person is gone.
+    /// Deletes the sign-in data of a deleted user: password, factors, recovery codes, known origins and tokens.
     pub(crate) async fn forget_credentials(&mut self, user: &UserId, at: Timestamp) -> StoreResult<()> {
         let own = (self.tenant.to_string(), user.to_string());
         let (tenant, user) = (own.0.as_str(), own.1.as_str());
@@ -154,7 +154,7 @@ impl FactorStore for Tx {
             credential_id,
         };
         let query = diesel::insert_into(factors::table).values(&row).on_conflict_do_nothing();
-        // Until it is confirmed it proves nothing.
+        // An unconfirmed factor cannot be used to sign in, so it needs no audit entry.
         let inserted = if factor.is_verified() {
             change!(self, c => query.execute(c).await)
         } else {

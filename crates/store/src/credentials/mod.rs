@@ -1,4 +1,4 @@
-//! Passwords, factors, tickets, attempts.
+//! Passwords, factors, tickets and attempts.
 
 pub(crate) mod accounts;
 pub(crate) mod enrolled_passkeys;

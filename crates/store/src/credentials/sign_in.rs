@@ -1,4 +1,4 @@
-//! What signing in has to remember: passwords, tickets, attempts, addresses.
+//! Stores passwords, tickets, attempts and known origins for sign-ins.
 
 use async_trait::async_trait;
 use audit::Unaudited;
@@ -150,7 +150,7 @@ impl SignInStore for Tx {
     async fn notices(&mut self, user: &UserId) -> StoreResult<Vec<String>> {
         let row = notices::table.find((self.tenant.as_str(), user.as_str())).select(notices::notice);
         let kept: Option<String> = read!(self, c => row.first(c).await.optional())?;
-        // One text, the oldest first, separated by spaces.
+        // One text: the notices separated by spaces, oldest first.
         let all = kept.iter().flat_map(|kept| kept.split(' ')).map(str::to_owned);
         Ok(all.rev().collect())
     }
@@ -176,7 +176,7 @@ impl SignInStore for Tx {
 }
 
 impl Tx {
-    /// Keeps these notices for a person, the oldest first, in the place of those there were.
+    /// Replaces a user's notices. `notices` is ordered oldest first.
     async fn keep_notices(&mut self, user: &UserId, notices: &[String]) -> StoreResult<()> {
         if notices.is_empty() {
             let row = notices::table.find((self.tenant.as_str(), user.as_str()));
@@ -197,8 +197,9 @@ impl Tx {
 }
 
 impl Tx {
-    /// Lets a sign-in address that has no salt yet use that of the address in whose place it comes: the password of an
-    /// account whose address was changed goes on being compared.
+    /// Copies the salt of the old sign-in address to the new one, if the new one has none. The user's password stays
+    /// valid
+    /// after the address changes.
     pub(crate) async fn inherit_salt(&mut self, before: &str, after: &str) -> StoreResult<()> {
         let (before, after) = (Salt::address(before), Salt::address(after));
         let query = password_salts::table.find(&before[..]).select(password_salts::salt);
@@ -269,14 +270,15 @@ impl AttemptStore for Tx {
     async fn attempts(&mut self, keys: &[AttemptKey]) -> StoreResult<Vec<Vec<i64>>> {
         unaudited(Unaudited::AttemptCounted);
         let found: Vec<(Vec<u8>, JsonText)> = match self.db.changing().await? {
-            // SQLite has one writer: nobody else is between reading and writing.
+            // SQLite has a single writer, so nobody writes between this read and the write.
             Conn::Sqlite(c) => {
                 let wanted = keys.iter().map(|key| key.as_bytes().to_vec());
                 let query = attempts::table.filter(attempts::key.eq_any(wanted));
                 query.select((attempts::key, attempts::times)).load(c).await.map_err(store_error)?
             }
             Conn::Postgres(pg) => {
-                // Rows to hold, whoever comes first, in the order that keys come in everywhere.
+                // Inserts missing rows so that they can be locked, in the key order used everywhere, which avoids
+                // deadlocks.
                 let empty = |key: &AttemptKey| AttemptRow {
                     key: key.as_bytes().to_vec(),
                     times: JsonText("[]".into()),

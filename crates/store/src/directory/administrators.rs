@@ -1,4 +1,4 @@
-//! The administrators of a tenant, and what signs them in.
+//! The administrators of a tenant, and how they can sign in.
 
 use std::collections::HashSet;
 
@@ -15,27 +15,27 @@ use crate::{
     sessions::row::SessionRow,
 };
 
-/// Administrators that are looked at, at most: of a tenant with more, one of these can sign in.
+/// Maximum number of administrators read. In a tenant with more, one of these can be assumed to be able to sign in.
 const MOST: i64 = 500;
 
-/// An active administrator, and what could sign them in.
+/// An active administrator and the available sign-in methods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Administrator {
     /// The sign-in address, as [`kernel::Email::key`].
     pub email_key: Option<String>,
-    /// Whether they may sign in by password where an identity provider is required.
+    /// Whether the administrator may sign in by password although single sign-on is required.
     pub break_glass: bool,
-    /// Whether they have a password.
+    /// Whether the administrator has a password.
     pub has_password: bool,
-    /// Whether they have a verified passkey.
+    /// Whether the administrator has a verified passkey.
     pub has_passkey: bool,
-    /// Whether they have a session in force by the token of a neighbouring service.
+    /// Whether the administrator has a valid session from a token of another issuer.
     pub has_foreign_session: bool,
 }
 
 impl Tx {
-    /// The active administrators of the tenant, as this unit of work leaves them so far.
+    /// Returns the active administrators of the tenant, including changes made by this unit of work.
     pub async fn administrators(
         &mut self,
         lifetime: Lifetime,
@@ -44,7 +44,7 @@ impl Tx {
         let tenant = self.tenant.as_str().to_owned();
         let query = users::table
             .filter(users::tenant_id.eq(&tenant))
-            // Said in words, so that the index of administrators is seen to fit.
+            // A literal instead of a parameter, so that the planner can use the partial index on administrators.
             .filter(dsl::sql::<Bool>("users.role = 'ADMIN'"))
             .filter(users::active.eq(true))
             .filter(users::deleted_at.is_null())

@@ -1,4 +1,4 @@
-//! Links of invitations and resets.
+//! Invitation and password reset links.
 
 use async_trait::async_trait;
 use audit::Unaudited;
@@ -49,7 +49,7 @@ impl LinkStore for Tx {
         let query = links::table.find((self.tenant.as_str(), &hash[..]));
         let row: Option<LinkRow> =
             read!(self, c => query.select(LinkRow::as_select()).first(c).await.optional())?;
-        // An older instance on the same database writes no role: its links are void.
+        // Older versions of the server write links without a role. Such links are void.
         let Some((row, role)) = row.and_then(|row| row.role.clone().map(|role| (row, role))) else {
             return Ok(None);
         };

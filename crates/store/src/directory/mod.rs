@@ -1,4 +1,4 @@
-//! Tenants, people, links.
+//! Tenants, people and links.
 
 pub(crate) mod administrators;
 pub(crate) mod links;

@@ -1,4 +1,4 @@
-//! People as the directory knows them, kept where provisioning keeps its users.
+//! People, stored in the same rows as SCIM users.
 
 use async_trait::async_trait;
 use diesel::{dsl, prelude::*, sql_types::Bool};
@@ -18,7 +18,7 @@ use crate::{
     scim_core::users::UserRow,
 };
 
-/// What of a person stands beside what provisioning knows.
+/// A user's row with the columns that SCIM does not have.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = users)]
 struct PersonRow {
@@ -59,7 +59,7 @@ impl TryFrom<PersonRow> for Person {
     }
 }
 
-/// The provisioned user that this person is from now on: what the person does not show stays.
+/// Applies a person's attributes to the SCIM user. Attributes that a person does not have are kept.
 fn provisioned(before: &User, person: &Person) -> User {
     let mut attributes = before.attributes.map().clone();
     set(&mut attributes, "displayName", person.display_name.as_deref());
@@ -115,7 +115,7 @@ fn set(members: &mut Map<String, Value>, name: &str, value: Option<&str>) {
     };
 }
 
-/// Makes this the primary address; the one that was it goes.
+/// Sets the primary address, replacing the previous one.
 fn set_sign_in_email(attributes: &mut Map<String, Value>, email: &Email) {
     let is = |email: &Value, name: &str| match name {
         "primary" => email.get("primary").and_then(Value::as_bool).unwrap_or_default(),
@@ -205,7 +205,7 @@ impl PeopleStore for Tx {
         }
         if before.role != after.role {
             self.void_invitations(&after.id).await?;
-            // A step-up token was issued to somebody who could do more, or less.
+            // Step-up tokens were issued for the previous role.
             self.revoke_grants(&after.id, after.updated_at).await?;
         }
         Ok(true)
@@ -223,7 +223,7 @@ impl PeopleStore for Tx {
         let _held: Option<String> = lock!(self, for_update, first, tenant)?;
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
-            // Said in words, so that the index of administrators is seen to fit.
+            // A literal instead of a parameter, so that the planner can use the partial index on administrators.
             .filter(dsl::sql::<Bool>("users.role = 'ADMIN'"))
             .filter(users::active.eq(true))
             .filter(users::deleted_at.is_null())

@@ -1,8 +1,10 @@
-//! How many large changes run at the same time.
+//! Limits concurrent large changes.
 //!
-//! A large change is one whose work grows with the tenant: one of a group and its members. All changes share the one
-//! writer of SQLite or the connections of PostgreSQL, so a tenant runs at most [`OF_TENANT`] large ones at a time on one
-//! instance; others wait, and are refused after [`WAIT`].
+//! The work of a large change grows with the tenant, for example a change of a group and its members. All changes
+//! share
+//! SQLite's single writer or PostgreSQL's connections, so each tenant runs at most [`OF_TENANT`] large changes at a
+//! time
+//! on one instance. Others wait, and fail after [`WAIT`].
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,12 +13,13 @@ use tokio::time::timeout;
 
 use super::tenant_limits::{TenantLimits, TenantTurn};
 
-/// Large changes of one tenant at the same time.
+/// Concurrent large changes per tenant.
 const OF_TENANT: usize = 2;
-/// Large changes of one tenant that may wait.
+/// Large changes that may wait per tenant.
 const WAITING: usize = 64;
-/// How long one waits for its turn. Identity providers send the changes of many groups at once and repeat what was
-/// refused from the beginning, so waiting is cheaper than a refusal.
+/// How long a large change waits for its turn. Identity providers send changes of many groups at once and restart
+/// from
+/// the beginning after an error, so waiting is cheaper than an error.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The large changes of one instance.

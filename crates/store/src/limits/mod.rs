@@ -1,4 +1,4 @@
-//! How much of one kind of work runs at the same time.
+//! Limits of concurrent work.
 
 pub(crate) mod large_changes;
 pub(crate) mod pool_metrics;

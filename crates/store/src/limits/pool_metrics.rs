@@ -1,20 +1,20 @@
-//! What the database's connections and queues look like just now.
+//! Metrics of the database's connections and queues.
 
 use super::{queue_status::Queue, scans::ScanMetrics};
 
 /// Connections and queues of all runtimes that share a [`crate::Store`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PoolMetrics {
-    /// Connections that are open.
+    /// Open connections.
     pub open: usize,
-    /// Those of them that nobody uses.
+    /// Idle connections.
     pub idle: usize,
-    /// How many there may be.
+    /// Maximum number of connections.
     pub max: usize,
-    /// What waits, and for what.
+    /// The queues.
     pub queues: Vec<Queue>,
     /// Metrics of scans.
     pub scans: ScanMetrics,
-    /// Bytes of SQLite's write-ahead log.
+    /// Size of SQLite's write-ahead log, in bytes.
     pub wal_bytes: Option<u64>,
 }

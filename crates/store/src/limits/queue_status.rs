@@ -1,4 +1,4 @@
-//! A queue, seen from outside.
+//! Metrics of a queue.
 
 use std::{
     collections::BTreeMap,
@@ -6,18 +6,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Units of work that wait.
+/// Waiting units of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// For what: `connection`, `reader`, `writer`, `scan` or `large_change`.
+    /// What they wait for: `connection`, `reader`, `writer`, `scan` or `large_change`.
     pub name: &'static str,
     /// Number of waiting units of work.
     pub waiting: usize,
-    /// How long the first of them has waited.
+    /// How long the first unit of work has waited.
     pub oldest: Duration,
 }
 
-/// A queue, seen from outside: who waits says so.
+/// Counts the units of work in a queue. Waiting work registers itself.
 #[derive(Default)]
 pub(crate) struct QueueStatus(Mutex<QueueState>);
 
@@ -27,7 +27,7 @@ struct QueueState {
     since: BTreeMap<u64, Instant>,
 }
 
-/// A place in a queue; given up when dropped.
+/// A place in a queue, released on drop.
 pub(crate) struct QueueTicket {
     line: Arc<QueueStatus>,
     number: u64,
@@ -42,7 +42,7 @@ impl QueueStatus {
         QueueTicket { line: Arc::clone(self), number }
     }
 
-    /// What there is of it and its like on other runtimes.
+    /// Sums up this kind of queue over all runtimes.
     pub(crate) fn sum<'w>(name: &'static str, lines: impl IntoIterator<Item = &'w Arc<Self>>) -> Queue {
         let mut queue = Queue { name, waiting: 0, oldest: Duration::ZERO };
         for line in lines {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_is_seen_until_it_does_no_longer() {
+    fn waiting_work_is_counted_until_it_stops_waiting() {
         let lines = [Arc::new(QueueStatus::default()), Arc::new(QueueStatus::default())];
         let places = [lines[0].join(), lines[1].join()];
         let queue = QueueStatus::sum("writer", &lines);

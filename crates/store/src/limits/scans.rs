@@ -1,9 +1,11 @@
-//! How many scans run at the same time, and how long one may take.
+//! Limits the number and duration of concurrent scans.
 //!
-//! A scan is a read whose work grows with the tenant: see [`crate::Cost`]. All reads share a few connections, so a
-//! tenant runs at most [`OF_TENANT`] scans at a time on one instance, and all tenants together leave half of the
-//! connections to other reads. A scan waits at most [`WAIT`] for its turn and runs at most [`LIMIT`]; it is stopped
-//! as soon as its client is gone, and keeps its turn until the database has really stopped.
+//! A scan is a read whose work grows with the tenant: see [`crate::Cost`]. All reads share a few connections. Each
+//! tenant runs at most [`OF_TENANT`] scans at a time on one instance, and all tenants together use at most half of
+//! the
+//! connections. A scan waits at most [`WAIT`] for its turn and runs at most [`LIMIT`]. It is cancelled when its
+//! client
+//! disconnects, and keeps its turn until the database has stopped.
 
 use std::{
     sync::{
@@ -21,14 +23,14 @@ use tokio::{
 
 use super::tenant_limits::{TenantLimits, TenantTurn};
 
-/// How long a scan may take.
+/// Time limit of a scan.
 pub(crate) const LIMIT: Duration = Duration::from_secs(2);
-/// Scans of one tenant at the same time.
+/// Concurrent scans per tenant.
 const OF_TENANT: usize = 2;
-/// How long a scan waits for its turn. Most scans take milliseconds, so a client that sends a few at once gets all its
-/// answers; behind slow ones a longer wait would only keep clients and memory.
+/// How long a scan waits for its turn. Most scans take milliseconds, so all requests of a short burst are served. A
+/// longer wait behind slow scans would only tie up clients and memory.
 const WAIT: Duration = Duration::from_secs(1);
-/// Scans of one tenant that may wait.
+/// Scans that may wait per tenant.
 const WAITING: usize = 32;
 
 /// The scans of one instance.
@@ -41,21 +43,21 @@ pub(crate) struct Scans {
 /// How a scan ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was answered, also with an error.
+    /// It completed, possibly with an error.
     Completed,
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     TooLong,
-    /// Its client was gone.
+    /// Its client disconnected.
     Abandoned,
     /// It did not get its turn in time.
     Refused,
 }
 
 impl Outcome {
-    /// All of them.
+    /// All outcomes.
     pub const ALL: [Self; 4] = [Self::Completed, Self::TooLong, Self::Abandoned, Self::Refused];
 
-    /// As a label of a metric.
+    /// Returns the label of the outcome in metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -66,16 +68,16 @@ impl Outcome {
     }
 }
 
-/// Scans that run, and how those before have ended.
+/// Metrics of scans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanMetrics {
-    /// How many run.
+    /// Scans that are running.
     pub running: usize,
-    /// How many have ended, by [`Outcome`].
+    /// Scans that have ended, by [`Outcome`].
     pub ended: Vec<(Outcome, u64)>,
 }
 
-/// The right to run a scan. Dropped, another one may run, so it is kept until the database has stopped.
+/// Permission to run a scan. Held until the database has stopped; dropping it lets the next scan run.
 pub(crate) struct ScanPermit {
     scans: Arc<Scans>,
     outcome: Outcome,
@@ -95,7 +97,7 @@ impl Default for Scans {
 }
 
 impl Scans {
-    /// Waits for a turn: one of the tenant's, then one of `all`, the turns of this database.
+    /// Waits for a turn: first one of the tenant's, then one of `all`, the turns of this database.
     pub(crate) async fn turn(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -119,7 +121,7 @@ impl Scans {
         self.running.fetch_add(1, Ordering::AcqRel);
         Some(ScanPermit {
             scans: Arc::clone(self),
-            // Unless it says otherwise before.
+            // The outcome if no other is recorded.
             outcome: Outcome::Abandoned,
             tenant: tenant.clone(),
             _of_tenant: of_tenant,
@@ -133,7 +135,7 @@ impl Scans {
         }
     }
 
-    /// What runs, and what has run.
+    /// Returns the current metrics.
     pub(crate) fn scan_metrics(&self) -> ScanMetrics {
         let ended = Outcome::ALL.into_iter().zip(&self.outcomes);
         ScanMetrics {
@@ -144,7 +146,7 @@ impl Scans {
 }
 
 impl ScanPermit {
-    /// Notes how the scan has ended.
+    /// Records how the scan ended.
     pub(crate) fn ended(&mut self, outcome: Outcome) {
         self.outcome = outcome;
     }
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tenant_runs_two_scans_and_a_third_waits_while_others_do_not() {
+    async fn third_scan_of_a_tenant_waits_while_other_tenants_proceed() {
         let (scans, all, acme) = (Arc::<Scans>::default(), Arc::new(Semaphore::new(4)), tenant());
         let one = scans.turn(&acme, &all).await.unwrap();
         let _other = scans.turn(&acme, &all).await.unwrap();
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_tenants_together_leave_the_other_half_free() {
+    async fn scans_of_all_tenants_use_at_most_half_of_the_connections() {
         let (scans, all) = (Arc::<Scans>::default(), Arc::new(Semaphore::new(1)));
         let running = scans.turn(&tenant(), &all).await.unwrap();
         let other = tenant();
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waiting_scans_of_a_tenant_have_a_bound_and_leave_nothing_behind() {
+    async fn waiting_scans_of_a_tenant_are_limited_and_cleaned_up() {
         let (scans, all, acme) = (Arc::<Scans>::default(), Arc::new(Semaphore::new(4)), tenant());
         let mut waiting: Vec<_> =
             (0..OF_TENANT + WAITING).map(|_| Box::pin(scans.turn(&acme, &all))).collect();

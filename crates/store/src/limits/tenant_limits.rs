@@ -1,4 +1,4 @@
-//! Turns of tenants: how many pieces of one kind of work a tenant runs at the same time on one instance.
+//! Limits concurrent work per tenant on one instance.
 
 use std::{
     collections::HashMap,
@@ -10,42 +10,42 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::queue_status::QueueStatus;
 
-/// The turns of all tenants.
+/// The limits and queues of all tenants.
 pub(crate) struct TenantLimits {
-    /// Pieces of work of one tenant at the same time.
+    /// Concurrent units of work per tenant.
     running: usize,
-    /// Pieces of work of one tenant that may wait.
+    /// Units of work that may wait per tenant.
     waiting: usize,
     tenants: Mutex<HashMap<TenantId, TenantSlots>>,
-    /// Work that waits for a turn.
+    /// Metrics of waiting work.
     pub(crate) queue: Arc<QueueStatus>,
 }
 
-/// The turns of one tenant, as long as some work has one or waits for one.
+/// The state of one tenant, kept while any of its work runs or waits.
 struct TenantSlots {
     turns: Arc<Semaphore>,
     users: usize,
 }
 
-/// The right of a tenant to run a piece of work; given up when dropped.
+/// A tenant's permission to run a unit of work, released on drop.
 pub struct TenantTurn {
     _presence: TenantPresence,
     _turn: OwnedSemaphorePermit,
 }
 
-/// Presence among a tenant's work; given up when dropped.
+/// Counts a unit of work among a tenant's, until dropped.
 struct TenantPresence {
     turns: Arc<TenantLimits>,
     tenant: TenantId,
 }
 
 impl TenantLimits {
-    /// `running` at the same time for each tenant, while `waiting` more may wait.
+    /// Allows `running` concurrent units of work per tenant, and `waiting` more to wait.
     pub(crate) fn new(running: usize, waiting: usize) -> Self {
         Self { running, waiting, tenants: Mutex::default(), queue: Arc::default() }
     }
 
-    /// Waits for a turn. `None` at once where too many of the tenant's wait.
+    /// Waits for a turn. Returns `None` at once if too many of the tenant's units of work are waiting.
     pub(crate) async fn turn(self: &Arc<Self>, tenant: &TenantId) -> Option<TenantTurn> {
         let (presence, turns) = self.join(tenant)?;
         let turn = turns.acquire_owned().await.ok()?;
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_work_of_a_tenant_has_a_bound_and_leaves_nothing_behind() {
+    fn waiting_work_of_a_tenant_is_limited_and_cleaned_up() {
         let tenant: TenantId = Id::new(&SystemEnv::default());
         let turns = Arc::new(TenantLimits::new(2, 3));
         let mut all: Vec<_> = (0..5).map(|_| Box::pin(turns.turn(&tenant))).collect();

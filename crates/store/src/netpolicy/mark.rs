@@ -1,4 +1,4 @@
-//! What a tenant has set about where it may be reached from, as it is found with each credential.
+//! The part of a tenant's network policy that is read with each credential.
 
 use kernel::StoreResult;
 use netpolicy::Settings;
@@ -6,18 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{JsonText, read_json};
 
-/// What a tenant has set, as it is found with each credential, and how often it or a rule has changed: who keeps the
-/// rules keeps them until that is another.
+/// A tenant's network settings and a version that changes with the settings or any rule. Caches of the rules are
+/// valid
+/// while the version is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NetworkMark {
-    /// What the tenant has set, its rules aside.
+    /// The settings, without the rules.
     pub settings: Settings,
-    /// Changes so far.
+    /// Number of changes so far.
     pub version: u64,
 }
 
 impl NetworkMark {
-    /// As it is kept; a tenant that never set anything has the default.
+    /// Reads the stored settings, or the default if the tenant has not set any.
     pub(crate) fn of(kept: Option<JsonText>) -> StoreResult<Self> {
         kept.map_or_else(|| Ok(Self::default()), |text| read_json("tenants.network_policy", &text))
     }

@@ -1,4 +1,4 @@
-//! From where a tenant may be reached.
+//! Network policies of tenants.
 
 pub(crate) mod mark;
 
@@ -43,14 +43,14 @@ impl TryFrom<RuleRow> for Rule {
 }
 
 impl Tx {
-    /// What the tenant has set, held until the end of the unit of work.
+    /// Reads the settings and locks them until the end of the unit of work.
     async fn network_mark_to_change(&mut self) -> StoreResult<NetworkMark> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::network_policy);
         let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
         NetworkMark::of(kept.flatten())
     }
 
-    /// Keeps what the tenant has set, or that a rule has changed.
+    /// Stores new settings, if any, and increments the version.
     async fn set_network_mark(&mut self, settings: Option<Settings>) -> StoreResult<()> {
         let before = self.network_mark_to_change().await?;
         let mark = NetworkMark { settings: settings.unwrap_or(before.settings), version: before.version + 1 };

@@ -1,4 +1,4 @@
-//! Opening a connection: where to, with TLS or without, and what it may take.
+//! Opens connections, with or without TLS, and sets their timeouts.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -16,16 +16,16 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Said to the server on every new connection: nothing of ours holds a lock or a processor for longer, and where its
-/// system can tell, a statement ends when nobody waits for it any more.
+/// Session settings of every new connection: timeouts for statements, locks and idle transactions. Where the server's
+/// operating system supports it, a statement is cancelled when its client disconnects.
 const SETUP: &str = "SET statement_timeout = '4s'; SET lock_timeout = '3s'; \
                      SET idle_in_transaction_session_timeout = '15s'; \
                      DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '1s', false); \
                      EXCEPTION WHEN OTHERS THEN NULL; END $$";
 
-/// How long opening a connection may take.
+/// Time limit for opening a connection.
 pub(super) const OPENED_WITHIN: Duration = Duration::from_secs(3);
-/// How long sent bytes may stay without any sign of the other side.
+/// How long sent data may stay unacknowledged.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// A database to connect to.
@@ -37,11 +37,12 @@ pub(crate) struct PostgresTarget {
 }
 
 impl PostgresTarget {
-    /// Reads an address; the problem names no part of it, as it may hold a password.
+    /// Parses a database URL. The error contains no part of the URL, which may include a password.
     ///
-    /// `sslmode` is one of `disable`, `prefer` (the default: TLS where the server has it), `require` (TLS,
-    /// with whatever certificate) and `verify-full` (TLS, with a certificate of this host). Roots are the
-    /// operating system's, or those of the PEM file `sslrootcert`.
+    /// `sslmode` is one of `disable`, `prefer` (the default: TLS if the server supports it), `require` (TLS with any
+    /// certificate) and `verify-full` (TLS with a certificate of this host). Root certificates are the operating
+    /// system's or
+    /// those in the PEM file `sslrootcert`.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let mut rest = form_urlencoded::Serializer::new(String::new());
@@ -55,7 +56,7 @@ impl PostgresTarget {
                 }
             }
         }
-        // The driver decodes %20, but not +.
+        // The driver decodes %20 but not +.
         let rest = rest.finish().replace('+', "%20");
         let full = if rest.is_empty() { address.to_owned() } else { format!("{address}?{rest}") };
         let mut config: Config = full.parse().map_err(|_| {
@@ -74,14 +75,14 @@ impl PostgresTarget {
         if roots.is_some() && !verified {
             return Err("sslrootcert is of use with sslmode=verify-full alone".into());
         }
-        // On this machine's own socket there is nobody in between.
+        // A Unix socket cannot be intercepted, so `prefer` does not use TLS there.
         let with_tls = ssl_mode != SslMode::Disable && !(local && ssl_mode == SslMode::Prefer);
         config.ssl_mode(if with_tls { ssl_mode } else { SslMode::Disable });
         let tls = with_tls.then(|| tls(verified, roots.as_deref())).transpose()?;
         Ok(Self { config, tls: tls.map(MakeRustlsConnect::new), verified })
     }
 
-    /// Whether nobody can stand in between: the certificate is verified, or the way does not leave this machine.
+    /// Returns whether the connection is safe from interception: its certificate is verified, or it is local.
     pub(crate) fn is_safe(&self) -> bool {
         let here = |host: &Host| match host {
             Host::Unix(_) => true,
@@ -105,7 +106,8 @@ impl PostgresTarget {
 }
 
 impl PostgresTarget {
-    /// Asks the server to cancel what runs on a connection, and waits until the server has taken the request.
+    /// Asks the server to cancel the running statement of a connection, and waits until the request has been
+    /// received.
     pub(super) async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
         match &self.tls {
             Some(tls) => token.cancel_query(tls.clone()).await,
@@ -114,7 +116,7 @@ impl PostgresTarget {
     }
 }
 
-/// The driver's errors say what happened in their source alone.
+/// Joins an error's message with those of its sources, because the driver's own message does not name the cause.
 fn bad(error: &tokio_postgres::Error) -> ConnectionError {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -155,7 +157,7 @@ fn trusted(file: Option<&str>) -> Result<RootCertStore, String> {
     if store.is_empty() { Err(named(&"no certificate in it")) } else { Ok(store) }
 }
 
-/// Takes any certificate, as `prefer` and `require` do: that keeps out who listens, not who stands in between.
+/// Accepts any certificate, for `prefer` and `require`. Protects against eavesdropping, not against interception.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_say_whether_with_tls() {
+    fn url_decides_whether_tls_is_used() {
         let tls = |url: &str| PostgresTarget::parse(url).ok().unwrap().tls.is_some();
         assert!(tls("postgres://u:p@db/x") && tls("postgres://u:p@db/x?sslmode=require"));
         assert!(tls("postgres://u:p@db/x?sslmode=verify-full&application_name=a%20b"));
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_say_what_to_write_and_no_password() {
+    fn errors_say_what_to_write_and_contain_no_password() {
         assert!(problem("postgres://u:p@db/x?sslmode=no").contains("verify-full"));
         assert!(problem("postgres://u:p@db/x?sslmode=require&sslrootcert=/x").contains("verify-full alone"));
         assert!(problem("postgres://u:p@db/x?sslmode=verify-full&sslrootcert=/none").contains("/none"));

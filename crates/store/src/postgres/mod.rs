@@ -1,4 +1,4 @@
-//! PostgreSQL: a pool that belongs to the runtime which drives its connections.
+//! PostgreSQL: a connection pool for each runtime.
 
 mod connect;
 mod relay;
@@ -46,8 +46,8 @@ use crate::{
 /// How long a unit of work waits for a connection.
 const WAIT: Duration = Duration::from_secs(3);
 
-/// How long a unit of work may take. The server ends a statement sooner; this is for when nothing is heard
-/// of it. Then its connection is closed, so that the next one does not wait behind the same silence.
+/// Time limit of a unit of work. The server cancels statements earlier; this limit applies if the server does not
+/// answer. The connection is then closed, so that it is not reused.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// A pool of connections to one database.
@@ -55,15 +55,15 @@ pub(crate) struct Postgres {
     target: PostgresTarget,
     size: usize,
     mine: RuntimePool,
-    /// What all runtimes share.
+    /// State shared by all runtimes.
     shared: Arc<SharedPools>,
-    /// Who is told of what is committed.
+    /// Notified of committed work.
     pub(crate) news: Wakeups,
-    /// Make the MACs of audit entries.
+    /// Keys for the MACs of audit entries.
     entry_keys: EntryKeys,
 }
 
-/// What the pools of one instance share.
+/// State shared by the pools of one instance.
 #[derive(Default)]
 struct SharedPools {
     pools: Mutex<Vec<RuntimePool>>,
@@ -71,17 +71,17 @@ struct SharedPools {
     large_changes: LargeChanges,
 }
 
-/// A runtime's pool, and who waits for a connection of it.
+/// A runtime's pool and its queue.
 #[derive(Clone)]
 struct RuntimePool {
     pool: Pool<AsyncPgConnection>,
     waiting: Arc<QueueStatus>,
-    /// The connections that scans may take: the other half is for everything else. Of one connection they share it.
+    /// Connections that scans may use: half of the pool, but at least one.
     scanners: Arc<Semaphore>,
 }
 
 impl Postgres {
-    /// A pool of at most `size` connections, opened when they are needed.
+    /// Creates a pool of at most `size` connections, which are opened on demand.
     pub(crate) fn new(url: &str, size: usize, entry_keys: EntryKeys) -> StoreResult<Self> {
         let target = PostgresTarget::parse(url).map_err(|problem| StoreError::Unavailable(problem.into()))?;
         Self::with(target, size, Arc::default(), Wakeups::default(), entry_keys)
@@ -95,7 +95,7 @@ impl Postgres {
         entry_keys: EntryKeys,
     ) -> StoreResult<Self> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
-        // A connection that died is noticed at its next use; asking first would double the round trips.
+        // Dead connections are detected on use. Testing them first would double the round trips.
         config.recycling_method = RecyclingMethod::Fast;
         let to = target.clone();
         config.custom_setup = Box::new(move |_| {
@@ -119,25 +119,25 @@ impl Postgres {
         Ok(Self { target, size, mine, shared, news, entry_keys })
     }
 
-    /// A pool of its own for the runtime that calls.
+    /// Creates a pool for the calling runtime.
     pub(crate) fn for_this_runtime(&self) -> StoreResult<Self> {
         let (target, shared) = (self.target.clone(), Arc::clone(&self.shared));
         Self::with(target, self.size, shared, self.news.clone(), self.entry_keys.clone())
     }
 
-    /// A connection outside the pool.
+    /// Opens a connection outside the pool.
     pub(crate) async fn connection(&self) -> StoreResult<AsyncPgConnection> {
         let opened = timeout(connect::OPENED_WITHIN, self.target.connect()).await;
         let opened = opened.map_err(|_| StoreError::Unavailable("no connection within 3 s".into()))?;
         opened.map_err(|error| StoreError::Unavailable(Box::new(error)))
     }
 
-    /// Whether nobody can stand between us and the server.
+    /// Returns whether the connection is safe from interception.
     pub(crate) fn is_safe(&self) -> bool {
         self.target.is_safe()
     }
 
-    /// What all pools look like.
+    /// Returns metrics summed over all pools.
     pub(crate) fn pool_metrics(&self) -> PoolMetrics {
         let all = self.shared.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let scans = &self.shared.scans;
@@ -150,7 +150,7 @@ impl Postgres {
             scans: scans.scan_metrics(),
             ..PoolMetrics::default()
         };
-        // A pool that has never been used is the one that others were made from.
+        // Skips pools without connections, such as the one that the runtimes' pools were created from.
         for status in all.iter().map(|mine| mine.pool.status()).filter(|status| status.size > 0) {
             figures.open += status.size;
             figures.idle += status.available;
@@ -164,7 +164,7 @@ impl Postgres {
         self.mine.pool.get().await.map_err(|error| StoreError::Unavailable(Box::new(error)))
     }
 
-    /// A connection on which each statement is for itself.
+    /// Takes a connection without a transaction.
     async fn plain(&self) -> StoreResult<Conn> {
         Ok(Conn::Postgres(Box::new(Pg {
             object: self.get().await?,
@@ -183,7 +183,7 @@ impl Postgres {
         found
     }
 
-    /// Each statement for itself: a read is one statement, and one needs no BEGIN.
+    /// Runs a read without a transaction: it is a single statement and needs no BEGIN.
     pub(crate) async fn read<T, E: From<StoreError>>(
         &self,
         tenant: TenantId,
@@ -195,7 +195,7 @@ impl Postgres {
         read
     }
 
-    /// Runs a scan when it is its turn. Late, or dropped because its client is gone, its statement is cancelled.
+    /// Runs a scan when it gets its turn. Its statement is cancelled on timeout or if the future is dropped.
     pub(crate) async fn scan<T, E: From<StoreError>>(
         &self,
         tenant: TenantId,
@@ -218,11 +218,11 @@ impl Postgres {
         &self.shared.large_changes
     }
 
-    /// A unit of work that sees one moment, on a connection of its own: whoever takes long takes it from nobody.
+    /// Starts a unit of work with a snapshot on a connection of its own, so a long read does not block the pool.
     pub(crate) async fn moment(&self, tenant: TenantId) -> StoreResult<Tx> {
         let own = Self::with(self.target.clone(), 1, Arc::default(), Wakeups::default(), EntryKeys::none())?;
         let mut object = own.get().await?;
-        // Between two statements it waits for whoever takes what was read.
+        // The transaction is idle while the consumer processes a batch.
         let begin = format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = '{}s'",
             export::PATIENCE.as_secs() + 15
@@ -234,7 +234,7 @@ impl Postgres {
         ))
     }
 
-    /// One transaction. Dropped, refused or panicking, nothing of it remains.
+    /// Runs one transaction. It is rolled back if it fails, panics or is dropped.
     pub(crate) async fn write<T, E: From<StoreError>>(
         &self,
         ctx: &Ctx,
@@ -273,29 +273,29 @@ async fn transaction<T, E: From<StoreError>>(
     }
 }
 
-/// Waits for a unit of work no longer than one may take. What is cut off is dropped with its connection.
+/// Applies the time limit. When it expires, the work is dropped together with its connection.
 async fn in_time<T>(work: impl Future<Output = T>) -> StoreResult<T> {
     let late = |_| StoreError::Unavailable(format!("no answer of the database within {LIMIT:?}").into());
     timeout(LIMIT, work).await.map_err(late)
 }
 
-/// What a unit of work holds. Dropped in the middle, its connection is put in order before anybody else has it:
-/// what was begun is rolled back. One that does not answer soon is closed.
+/// A unit of work on a pooled connection. If dropped early, its transaction is rolled back before the connection is
+/// reused, and a connection that does not answer in time is closed.
 struct PooledUnit<H: Holder> {
     holder: Option<H>,
     scan: Option<RunningScan>,
 }
 
-/// What a scan has besides its connection: its turn, and to where its statement is cancelled.
+/// The additional state of a scan: its permit, and the server that cancels its statement.
 struct RunningScan {
     target: PostgresTarget,
     turn: ScanPermit,
 }
 
-/// How long putting a connection in order may take.
+/// Time limit for the cleanup of a connection.
 const IN_ORDER: Duration = Duration::from_millis(500);
 
-/// Has a connection.
+/// Owns a connection.
 trait Holder {
     fn into_conn(self) -> Conn;
 }
@@ -325,14 +325,14 @@ impl<H: Holder> PooledUnit<H> {
         self.holder.as_mut().ok_or(StoreError::Aborted("it is over"))
     }
 
-    /// Notes how a scan has ended.
+    /// Records how a scan ended.
     fn ended(&mut self, outcome: Outcome) {
         if let Some(scan) = &mut self.scan {
             scan.turn.ended(outcome);
         }
     }
 
-    /// Nothing is under way any more: the connection goes back to the pool.
+    /// Returns the connection to the pool. No statement may be running.
     fn give_back(mut self) {
         self.holder = None;
     }
@@ -348,13 +348,14 @@ impl<H: Holder> Drop for PooledUnit<H> {
         let scan = self.scan.take();
         runtime.spawn(async move {
             let cancelled = match &scan {
-                // It is known to have arrived before the connection is anybody else's.
+                // Waits until the server has received the request, so that it cannot cancel the connection's next
+                // statement.
                 Some(scan) => timeout(IN_ORDER, scan.target.cancel(object.cancel_token()))
                     .await
                     .is_ok_and(|sent| sent.is_ok()),
                 None => true,
             };
-            // It is answered after whatever is still under way.
+            // The server answers this after any statement that is still running.
             let end = if transaction == Transaction::None { "" } else { "ROLLBACK" };
             if !cancelled || !matches!(timeout(IN_ORDER, object.batch_execute(end)).await, Ok(Ok(()))) {
                 drop(Object::take(object));
@@ -370,7 +371,7 @@ impl PooledUnit<Tx> {
             Transaction::None | Transaction::Due => {}
             Transaction::Open => self.end("COMMIT").await?,
             Transaction::Failed => {
-                // The server would answer COMMIT with success and keep nothing.
+                // The server would answer COMMIT with success although it rolled back.
                 self.end("ROLLBACK").await?;
                 return Err(StoreError::Aborted("it went on after a failed statement"));
             }

@@ -1,5 +1,6 @@
-//! News between instances: never in the transaction of a change, and never needed for anything to be right. Whoever hears
-//! nothing looks by itself, a second later.
+//! Notifies other instances of new webhook work. Notifications are only an optimization, sent outside the
+//! transaction:
+//! instances also poll every second.
 
 use std::time::Duration;
 
@@ -14,15 +15,15 @@ use super::Postgres;
 use crate::{conn::on, error::store_error, prepared::Prepared};
 
 const CHANNEL: &str = "gatehouse_webhooks";
-/// So long others are waited for.
+/// How long notifications are collected before they are sent.
 const TOGETHER: Duration = Duration::from_millis(50);
-/// How long to wait after the connection was lost.
+/// How long to wait before reconnecting.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Keys of one notification: it holds 8,000 bytes.
+/// Keys per notification, whose payload is limited to 8,000 bytes.
 const AT_ONCE: usize = 100;
 
 impl Postgres {
-    /// Tells other instances what is told here (`out`), and hears what they tell (`heard`), for ever.
+    /// Sends the wakeups of `out` to other instances and passes received ones to `heard`. Never returns.
     pub(crate) async fn relay(&self, out: &Wakeups, heard: &Wakeups) {
         join(self.notify_others(out), self.listen_for_others(heard)).await;
     }

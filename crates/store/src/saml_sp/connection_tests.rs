@@ -1,4 +1,4 @@
-//! Tests of a connection, and what came of them.
+//! Connection tests and their reports.
 
 use ::saml_sp::{ConnectionTest, ConnectionTestId, ConnectionTestStore};
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! Domains that tenants have proved to be their own: one owner each.
+//! Verified domains. Each has one owner.
 
 use ::saml_sp::{DomainStore, EmailDomain, Method, ProviderId, RECHECK_MILLIS, VerifiedDomain};
 use async_trait::async_trait;
@@ -42,8 +42,9 @@ pub(super) fn tenant_id(text: &str) -> StoreResult<TenantId> {
 }
 
 impl Across {
-    /// Where people of a domain sign in: the tenant that has proved it to be its own, and which of that tenant's
-    /// identity providers speaks for it.
+    /// Returns the tenant that has verified the domain, and the identity provider that it uses for the domain, for
+    /// routing
+    /// sign-ins.
     pub async fn provider_for_domain(
         &mut self,
         domain: &EmailDomain,

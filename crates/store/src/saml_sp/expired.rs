@@ -1,4 +1,4 @@
-//! What is over, and no longer needed to say why something is refused.
+//! Purges expired requests, connection tests and used assertions.
 
 use audit::Unaudited;
 use std::collections::BTreeMap;
@@ -16,22 +16,22 @@ use crate::{
     schema::{saml_assertions as assertions, saml_requests as requests, saml_trials as connection_tests},
 };
 
-/// Milliseconds that requests and trials are kept when they are over: one that comes late is told from one that never was.
+/// Milliseconds that expired requests and connection tests are kept, to tell a late response from an unknown one.
 const KEPT: i64 = 24 * 3_600_000;
-/// Rows of each kind that are looked for at once.
+/// Rows of each kind per lookup.
 const AT_ONCE: i64 = 500;
 
-/// Of one tenant: requests, trials and used assertions whose time to be kept is over.
+/// Expired rows of one tenant: requests, connection tests and used assertions.
 #[derive(Debug, Clone)]
 pub struct ExpiredSaml {
-    /// Tenant of all rows.
+    /// The tenant of all rows.
     pub tenant: TenantId,
     requests: Vec<String>,
     trials: Vec<String>,
     assertions: Vec<(String, Vec<u8>)>,
 }
 
-/// By the text of the tenant's id.
+/// Keyed by the tenant's id.
 #[derive(Default)]
 struct ExpiredByTenant(BTreeMap<String, ExpiredSaml>);
 
@@ -45,8 +45,9 @@ impl ExpiredByTenant {
 }
 
 impl Across {
-    /// Requests and trials that have been over for a day, and assertions that are: of each those that have been the
-    /// longest, 500 at most. To be taken away with [`Tx::purge_saml`]; then there may be more.
+    /// Returns the requests and connection tests that expired a day ago, and expired assertions: at most 500 of each,
+    /// oldest
+    /// first. Purge them with [`Tx::purge_saml`], then ask again.
     pub async fn saml_over(&mut self, now: Timestamp) -> StoreResult<Vec<ExpiredSaml>> {
         let (now, kept): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
         let mut found = ExpiredByTenant::default();
@@ -82,7 +83,7 @@ impl Across {
 }
 
 impl Tx {
-    /// Takes away what is over, as it was found. What is over stays so, and is nobody's to change.
+    /// Deletes the expired rows. Expired rows never change, so they need no second check.
     pub async fn purge_saml(&mut self, over: &ExpiredSaml) -> StoreResult<()> {
         if over.tenant != self.tenant {
             return Err(StoreError::Aborted("what is over of another tenant"));

@@ -1,4 +1,4 @@
-//! SAML: identity providers, domains, requests of ours, assertions that were used, and tests of connections.
+//! SAML: identity providers, domains, requests, used assertions and connection tests.
 
 mod connection_tests;
 mod domains;

@@ -22,7 +22,7 @@ use crate::{
 
 const DOCUMENT: &str = "saml_providers.document";
 
-/// What changes with a provider: itself, when its last certificate ends, and when somebody has to look after it.
+/// The columns of a provider: its document, when its last certificate expires, and when it is due for maintenance.
 type Changes = (JsonText, Option<NaiveDateTime>, Option<NaiveDateTime>);
 
 fn changes(provider: &Provider) -> StoreResult<Changes> {
@@ -34,7 +34,7 @@ pub(super) fn read(document: &JsonText) -> StoreResult<Provider> {
     read_json(DOCUMENT, document)
 }
 
-/// Whether there is more to it than that its metadata was looked at, or the end of a certificate was told.
+/// Returns whether more changed than the state of maintenance, such as a metadata refresh or an expiry warning.
 fn is_change(was: Provider, now: &Provider) -> bool {
     let looked_after = Provider {
         valid_until: now.valid_until,
@@ -78,7 +78,7 @@ impl ProviderStore for Tx {
 
     async fn count_providers(&mut self) -> StoreResult<usize> {
         if self.db.is_writable() {
-            // Who counts to add one waits for the others who do.
+            // Locks the tenant, so that concurrent inserts cannot exceed the limit.
             let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
             let _held: Option<String> = lock!(self, for_update, first, tenant)?;
         }
@@ -131,7 +131,7 @@ impl ProviderStore for Tx {
         for domain in provider.email_domains.iter().filter(|domain| !was.email_domains.contains(domain)) {
             self.insert_domain(&provider.id, domain).await?;
         }
-        // Metadata that was read again without a change is no change of the provider.
+        // A metadata refresh without changes is not a change of the provider.
         if is_change(was, provider) {
             self.db.require_entry();
         }

@@ -1,4 +1,4 @@
-//! Verified domains whose DNS record is due to be read again.
+//! Verified domains whose DNS record is due for a check.
 
 use ::saml_sp::{DomainRecheck, EmailDomain};
 use audit::Unaudited;
@@ -36,7 +36,7 @@ impl Across {
 }
 
 impl Tx {
-    /// Takes a domain that is due, by compare-and-set: one instance has it until then, or until it is rescheduled.
+    /// Leases a due domain by compare-and-set: one instance has it until `until` or until it is rescheduled.
     pub async fn take_due_domain(
         &mut self,
         domain: &EmailDomain,
@@ -53,7 +53,7 @@ impl Tx {
         Ok(missing.map(|at| DomainRecheck { missing_since: at.map(Timestamp::from_naive), next_at: until }))
     }
 
-    /// Schedules the next look; `false` if the domain is this tenant's no more.
+    /// Schedules the next check. Returns `false` if the domain no longer belongs to this tenant.
     pub async fn reschedule_domain(
         &mut self,
         domain: &EmailDomain,

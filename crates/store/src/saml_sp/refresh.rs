@@ -1,4 +1,4 @@
-//! Providers that somebody has to look after, and how long their certificates last.
+//! Providers that are due for maintenance, and the expiry of their certificates.
 
 use ::saml_sp::{Provider, ProviderId};
 use audit::Unaudited;
@@ -18,24 +18,24 @@ use crate::{
 };
 
 const THIRTY_DAYS: i64 = 30 * 24 * 3_600_000;
-/// The beginning of the year 1: no certificate ends before.
+/// The beginning of the year 1, before any certificate's expiry.
 const BEGINNING: i64 = -62_135_596_800_000;
 
-/// How long the identity providers of all tenants can go on: each until its last certificate ends.
+/// Expiry of identity providers over all tenants. A provider expires with its last certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SamlExpiry {
-    /// Those with a certificate, good or not.
+    /// Providers with a certificate, expired or not.
     pub providers: i64,
-    /// Those through which nobody signs in any more.
+    /// Providers whose certificates have all expired.
     pub expired: i64,
-    /// Those that have an end within 30 days to come.
+    /// Providers that expire within the next 30 days.
     pub within_30_days: i64,
-    /// The first end that is to come.
+    /// The earliest expiry in the future.
     pub soonest: Option<Timestamp>,
 }
 
 impl Across {
-    /// Providers that somebody has to look after, those that have waited the longest first, so many at most.
+    /// Returns at most `limit` providers that are due for maintenance, longest due first.
     pub async fn saml_due(&mut self, now: Timestamp, limit: i64) -> StoreResult<Vec<(TenantId, ProviderId)>> {
         let query = rows::table
             .filter(rows::due_at.is_not_null())
@@ -51,7 +51,7 @@ impl Across {
         found.iter().map(read).collect()
     }
 
-    /// How many providers there are, and how long they can go on. Counts an entry of an index for each.
+    /// Counts providers and their expiry. Reads one index entry per provider.
     pub async fn saml_expiry(&mut self, now: Timestamp) -> StoreResult<SamlExpiry> {
         let (now, soon) = (now.naive(), now.plus_millis(THIRTY_DAYS).naive());
         let expired =
@@ -64,7 +64,7 @@ impl Across {
         let soonest = sql::<Nullable<SqlTimestamp>>("min(expires_at) FILTER (WHERE expires_at > ")
             .bind::<SqlTimestamp, _>(now)
             .sql(")");
-        // All that have an end: said so that an index begins with it.
+        // Matches every provider with an expiry. The condition makes the planner use the index.
         let query = rows::table
             .filter(rows::expires_at.gt(Timestamp::from_unix_millis(BEGINNING).naive()))
             .select((sql::<BigInt>("count(*)"), expired, within_30_days, soonest));
@@ -77,8 +77,9 @@ impl Across {
 }
 
 impl Tx {
-    /// Takes a provider that somebody has to look after, by compare-and-set: of all that try at once one has it until
-    /// then, or until it is kept changed.
+    /// Leases a provider that is due for maintenance by compare-and-set: one instance has it until `until` or until
+    /// the
+    /// provider is updated.
     pub async fn take_due_provider(
         &mut self,
         id: &ProviderId,

@@ -1,4 +1,4 @@
-//! Requests of ours, answered once each, and assertions that were used.
+//! Authentication requests, each answered at most once, and used assertions.
 
 use ::saml_sp::{ClaimedRequest, ProviderId, Request, RequestId, RequestStore};
 use async_trait::async_trait;
@@ -108,7 +108,7 @@ impl RequestStore for Tx {
                 return Ok(ClaimedRequest::Now(row.try_into()?));
             }
         }
-        // Only now does it matter why not.
+        // The claim failed; find out why.
         let row = self.request_row(id).await?.filter(|row| row.provider_id == provider.as_str());
         Ok(match row {
             Some(row) if row.is_claimed => ClaimedRequest::Before,

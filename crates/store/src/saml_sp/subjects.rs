@@ -38,7 +38,7 @@ impl TryFrom<SubjectRow> for PinnedSubject {
 }
 
 impl Tx {
-    /// Removes all NameIDs of a user who is deleted.
+    /// Removes all NameIDs of a deleted user.
     pub(crate) async fn unpin_subjects(&mut self, user: &UserId) -> StoreResult<()> {
         let theirs = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))

@@ -1,4 +1,4 @@
-//! The tables, as both dialects' migrations make them.
+//! The tables, as created by the migrations of both dialects.
 
 mod audit;
 mod authentication;

@@ -89,7 +89,7 @@ impl TryFrom<GroupRow> for Group {
     }
 }
 
-/// The elements of a bound JSON array as rows of one column, `value`: thousands of ids are one parameter.
+/// Expands a bound JSON array to rows with the column `value`, so that thousands of ids take one parameter.
 fn elements(dialect: Dialect, parameter: &str) -> String {
     match dialect {
         Dialect::Postgres => format!("json_array_elements_text({parameter}::json) AS each(value)"),
@@ -102,7 +102,7 @@ fn json(ids: impl Iterator<Item = impl AsRef<str>>) -> String {
     serde_json::Value::from(ids).to_string()
 }
 
-/// A statement with texts bound to `$1`, `$2`, … (which SQLite writes `?1`: there `$1` is a name).
+/// Binds texts to `$1`, `$2`, … in a statement. (SQLite's own syntax is `?1`; there `$1` is a named parameter.)
 fn bound<'q, DB>(text: &str, parameters: &[&'q str]) -> Prepared<BoxedSqlQuery<'q, DB, SqlQuery>>
 where
     DB: Backend + HasSqlType<Text>,
@@ -126,12 +126,12 @@ async fn load_ids(conn: &mut Conn, text: &str, parameters: &[&str]) -> StoreResu
 }
 
 impl Tx {
-    /// The ids that a statement answers, in order.
+    /// Runs a query and returns its ids in order.
     async fn ids(&mut self, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
         load_ids(self.db.reading().await?, text, parameters).await
     }
 
-    /// The ids of the rows that a statement changes, in order.
+    /// Runs a change and returns the ids of the changed rows in order.
     async fn changed_ids(&mut self, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
         let changed = load_ids(self.db.changing().await?, text, parameters).await;
         self.db.note(changed)
@@ -220,7 +220,7 @@ impl GroupStore for Tx {
         if users.is_empty() {
             return Ok(Vec::new());
         }
-        // In a change they are held, so that nobody joins who is deleted meanwhile.
+        // A change locks the users, so that a user who is deleted concurrently cannot join.
         let hold = match self.db.dialect() {
             Dialect::Postgres if self.db.is_writable() => " FOR KEY SHARE OF users",
             _ => "",
@@ -262,7 +262,7 @@ impl GroupStore for Tx {
                 elements("$3")
             );
             changed.joined = self.changed_ids(&text, &[tenant.as_str(), group.as_str(), &joining]).await?;
-            // Who is in a group for the first time is marked as such.
+            // Marks users who join their first group.
             let text = format!(
                 "UPDATE users SET has_groups = TRUE WHERE tenant_id = $1 AND NOT has_groups \
                  AND id IN (SELECT each.value FROM {}) RETURNING id",

@@ -1,24 +1,24 @@
-//! Pages of resources: the same for users and groups.
+//! Pages of users or groups.
 
 use scim_core::{Page, Query, ResourcePage, Start};
 
-/// From how many on, skipping is done on the index alone and rows are read only of those who are left.
+/// The offset from which rows are skipped on the index alone, without reading them.
 const FAR: u64 = 500;
 
-/// Whether a page begins so far into the list that skipping is the most of its work.
+/// Returns whether skipping dominates the work of a page.
 pub(crate) fn is_far(page: &Page) -> bool {
     page.offset() >= FAR
 }
 
-/// What a page asks of the database.
+/// The rows that a page needs.
 pub(crate) struct Slice {
     page: Page,
     is_whole_list: bool,
-    /// Rows to load at most.
+    /// Maximum number of rows to load.
     pub(crate) limit: i64,
-    /// Rows to skip while loading.
+    /// Rows to skip during loading.
     pub(crate) offset: i64,
-    /// Rows to skip before anything is loaded.
+    /// Rows to skip on the index before loading.
     pub(crate) skip: Option<i64>,
 }
 
@@ -26,7 +26,7 @@ impl Slice {
     pub(crate) fn of(query: &Query) -> Self {
         let page = query.page.clone();
         let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
-        // By cursor one more tells whether there is a next page.
+        // A cursor page loads one more row to learn whether another page follows.
         let more = i64::from(!matches!(page.start, Start::Index(_)));
         let limit = if page.count == 0 { 0 } else { i64::from(page.count) + more };
         let far = query.filter.is_none() && is_far(&page);
@@ -39,7 +39,7 @@ impl Slice {
         }
     }
 
-    /// After which id it starts.
+    /// Returns the id after which the page starts.
     pub(crate) fn after(&self) -> Option<&str> {
         match &self.page.start {
             Start::After(cursor) => Some(&cursor.last),
@@ -47,17 +47,17 @@ impl Slice {
         }
     }
 
-    /// Whether the matching rows are to be counted: they were, if a cursor says so.
+    /// Returns whether matching rows must be counted. A cursor carries the count of the first page.
     pub(crate) fn counts(&self) -> bool {
         !matches!(self.page.start, Start::After(_))
     }
 
-    /// Whether a page of the list is loaded that will have to be counted beside.
+    /// Returns whether the page is likely full, so that a separate count is needed.
     pub(crate) fn is_likely_full(&self) -> bool {
         self.is_whole_list && self.counts() && self.limit > 0
     }
 
-    /// How many match, if the page is the last one and so tells.
+    /// Returns the total if the page is the last one, which makes it known.
     pub(crate) fn count_of(&self, loaded: usize) -> Option<i64> {
         let loaded = i64::try_from(loaded).ok()?;
         let before = i64::try_from(self.page.offset()).ok()?;
@@ -65,13 +65,13 @@ impl Slice {
         (self.counts() && is_last).then_some(before + loaded)
     }
 
-    /// The page, from what was counted and loaded.
+    /// Builds the page from the loaded rows and the count.
     pub(crate) fn found<T>(&self, counted: Option<i64>, mut resources: Vec<T>) -> ResourcePage<T> {
         let count = usize::try_from(self.page.count).unwrap_or(usize::MAX);
         let beyond = resources.len() > count;
         resources.truncate(count);
         let before = self.page.offset();
-        // Some may have come between the count and the page.
+        // Rows may have been added between the count and the load.
         let seen = if resources.is_empty() { 0 } else { before + resources.len() as u64 };
         let total = match &self.page.start {
             Start::After(cursor) => cursor.total,
@@ -82,8 +82,9 @@ impl Slice {
     }
 }
 
-/// Loads and counts. Without a filter both at once, where the database takes several statements at once. With
-/// one most pages are short, and a short page has been counted by loading it.
+/// Loads and counts. Without a filter, both statements are pipelined where the database supports it. With a filter
+/// most
+/// pages are short, and loading a short page also counts it.
 macro_rules! load_and_count {
     ($conn:expr, $slice:expr, $load:expr, $count:expr) => {
         match $conn {

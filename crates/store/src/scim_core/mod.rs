@@ -1,4 +1,4 @@
-//! SCIM users and groups, and filters over them.
+//! SCIM users and groups, and filters on them.
 
 pub(crate) mod filter;
 pub(crate) mod groups;

@@ -1,4 +1,4 @@
-//! What a receiver has answered.
+//! The response of a receiver.
 
 use std::time::Duration;
 
@@ -8,32 +8,32 @@ use hyper::body::{Body, Incoming};
 
 use super::Failure;
 
-/// An answer, whatever its status. Nothing in it is followed or unpacked.
+/// A response of any status. Redirects are not followed, and the body is not decompressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The status, as it came.
+    /// The status code.
     pub status: u16,
-    /// `Retry-After` as it came, if it can be read.
+    /// The `Retry-After` header, if it is valid text.
     pub retry_after: Option<String>,
-    /// `Content-Type` as it came, if it can be read.
+    /// The `Content-Type` header, if it is valid text.
     pub content_type: Option<String>,
-    /// The body, or as much of it as was to be kept.
+    /// The body, possibly truncated.
     pub body: Vec<u8>,
-    /// From the beginning of the look-up to the end of what was read.
+    /// The time from the start of the DNS lookup to the end of reading.
     pub elapsed: Duration,
 }
 
-/// How much of a body is kept, and read.
+/// How much of a body is read and kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum BodyLimit {
-    /// So many bytes are all there may be.
+    /// The maximum size; a larger body is an error.
     Whole(usize),
-    /// The beginning is kept, and more is read: a connection whose answer has been read can be used again.
+    /// Keeps the first `kept` bytes and reads up to `read`, because a connection is reusable only after a full read.
     Beginning { kept: usize, read: usize },
 }
 
 impl Answer {
-    /// Reads what there is room for. Its time is for the caller to give, before and after.
+    /// Reads the response within the limit. The caller limits the time.
     pub(super) async fn read(response: Response<Incoming>, room: BodyLimit) -> Result<Self, Failure> {
         let (head, mut body) = response.into_parts();
         let (kept, read) = match room {
@@ -55,7 +55,7 @@ impl Answer {
                 if is_whole {
                     return Err(Failure::TooLarge);
                 }
-                // hyper closes a connection when what it reads is dropped before its end.
+                // Dropping the body before its end makes hyper close the connection.
                 break;
             }
         }

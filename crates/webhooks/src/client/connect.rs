@@ -1,4 +1,4 @@
-//! The one place where connections are made.
+//! Establishes connections. No other module does.
 
 use std::{
     io,
@@ -22,10 +22,10 @@ use super::{
     target::{literal, server_name},
 };
 
-/// Addresses of a name that are tried. Each gets its share of the time.
+/// Maximum number of a host's addresses to try. They share the time limit.
 const TRIED: usize = 4;
 
-/// Why there is no connection.
+/// The reason a connection could not be established.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
     #[error("this is not a scheme that may be asked")]
@@ -46,11 +46,11 @@ pub(super) enum ConnectError {
     Tls(#[source] io::Error),
 }
 
-/// Makes connections, for hyper's client: names and literal addresses pass the same gate.
+/// Connector for hyper's client. Host names and literal addresses pass the same check.
 #[derive(Clone)]
 pub(super) struct Connector(Arc<ConnectContext>);
 
-/// What a connection is made with.
+/// The parameters of connections.
 pub(super) struct ConnectContext {
     pub(super) guard: AddressGuard,
     pub(super) resolver: Arc<dyn Resolve>,
@@ -81,7 +81,7 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Connecting {
         let gate = Arc::clone(&self.0);
-        // A limit of its own: hyper lets a connection be made to its end in the background when another gets free first.
+        // A separate limit: hyper continues to connect in the background if another connection becomes free first.
         Box::pin(async move {
             let opened = timeout(gate.limit, gate.open(&uri)).await.map_err(|_| ConnectError::Timeout)?;
             opened.map(|stream| TokioIo::new(Connection::new(stream, gate.limit)))
@@ -107,8 +107,8 @@ impl ConnectContext {
         Ok(Box::new(tls.map_err(ConnectError::Tls)?))
     }
 
-    /// The addresses of a host, all of them admitted. One that is not refuses them all: nobody has a public and a
-    /// private address under one name by accident, and who would be connected to would be a matter of luck.
+    /// Resolves a host and checks all its addresses. One blocked address blocks the host: a name with both a public
+    /// and a private address is suspicious, and which one is used would be random.
     async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, ConnectError> {
         let found = match literal(host) {
             Some(address) => vec![address],
@@ -121,7 +121,7 @@ impl ConnectContext {
         }
     }
 
-    /// Connects to the first of these addresses that answers, and to nothing else.
+    /// Connects to the first of these addresses that accepts.
     async fn connect(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, ConnectError> {
         let each = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         let mut last = ConnectError::NoAddress;
@@ -135,7 +135,7 @@ impl ConnectContext {
         Err(last)
     }
 
-    /// Asks the connection itself whom it is with.
+    /// Verifies the peer address of the open connection.
     fn checked(&self, stream: TcpStream, meant: IpAddr) -> Result<TcpStream, ConnectError> {
         let peer = stream.peer_addr().map_err(ConnectError::Tcp)?.ip().to_canonical();
         if peer != meant || !self.guard.admits(peer) {
@@ -146,7 +146,7 @@ impl ConnectContext {
     }
 }
 
-/// A few addresses, IPv6 and IPv4 in turn, so that one of them that leads nowhere does not use up all attempts.
+/// Selects a few addresses, alternating IPv6 and IPv4, so that one unreachable family does not use up all attempts.
 fn chosen(found: &[IpAddr]) -> Vec<IpAddr> {
     let is_v6_first = found.first().is_some_and(IpAddr::is_ipv6);
     let (mut first, mut other) = (Vec::new(), Vec::new());

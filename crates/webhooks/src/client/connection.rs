@@ -1,4 +1,4 @@
-//! A connection that does not wait for ever to be written to.
+//! A connection with a write timeout.
 
 use std::{
     io,
@@ -17,12 +17,12 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// TCP, with TLS or without.
+/// TCP, with or without TLS.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Whether a connection has brought an answer already. It travels with the connection's answers and errors.
+/// Whether a connection has delivered a response before. Attached to the connection's responses and errors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ConnectionUse(Arc<AtomicBool>);
 
@@ -36,11 +36,10 @@ impl ConnectionUse {
     }
 }
 
-/// What hyper reads from and writes to.
+/// The stream that hyper reads from and writes to.
 ///
-/// hyper gives up a connection when nobody waits for its answer any more, but first writes what it still has. A
-/// receiver that does not read would keep the connection and its task for ever, so what has not been written out within
-/// a limit fails.
+/// When a request is abandoned, hyper first writes out its buffer before closing the connection. A receiver that does
+/// not read would keep the connection and its task alive forever, so writes fail after a time limit.
 pub(super) struct Connection {
     stream: Pin<Box<dyn Stream>>,
     limit: Duration,
@@ -53,7 +52,7 @@ impl Connection {
         Self { stream: stream.into(), limit, stuck: None, used: ConnectionUse::default() }
     }
 
-    /// Starts the time when writing is held up; it runs until everything is out, however it drips.
+    /// Starts the timeout when a write blocks. It runs until everything is flushed, however slow the progress.
     fn in_time<T>(
         &mut self,
         context: &mut Context<'_>,

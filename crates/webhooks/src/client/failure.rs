@@ -1,35 +1,35 @@
-//! Why there was no answer.
+//! Reasons for a missing response.
 
 use std::{error::Error, io};
 
 use super::connect::ConnectError;
 
-/// Why there was no answer.
+/// The reason a request got no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Failure {
-    /// It did not end in time: look-up, connection, TLS, answer and all.
+    /// The whole exchange, from DNS lookup to response, exceeded the time limit.
     #[error("the receiver did not answer in time")]
     Timeout,
-    /// There was no connection: no such name, nobody listening.
+    /// No connection: the name is unknown, or the port is closed.
     #[error("the receiver could not be reached")]
     Connect,
-    /// There was a connection but no TLS, or a certificate that proves nothing.
+    /// TLS failed, or the certificate is not trusted.
     #[error("the receiver's TLS or its certificate is not in order")]
     Tls,
-    /// It is not to be talked to.
+    /// The address guard blocks the receiver's address.
     #[error("the receiver's address is not one that may be talked to")]
     Blocked,
-    /// There was more of an answer than is read.
+    /// The response exceeds the size limit.
     #[error("the answer is too large")]
     TooLarge,
-    /// There was a connection but no answer: it broke, or what came was not HTTP.
+    /// The connection broke, or the response was not HTTP.
     #[error("the receiver did not answer with HTTP")]
     Protocol,
 }
 
 impl Failure {
-    /// What it is called where clients see it. They can do the same about a broken connection as about none, so both
-    /// have one name.
+    /// Returns the code that clients see. A broken connection has the same code as a failed one, because the remedy
+    /// is the same.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Timeout => "TIMEOUT",
@@ -40,14 +40,14 @@ impl Failure {
         }
     }
 
-    /// What an error of hyper's comes from. The reason is somewhere down the chain, below errors that say little.
+    /// Determines the cause of a hyper error by searching its source chain.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
         let found = chain(error).find_map(|cause| {
             if let Some(cause) = cause.downcast_ref::<ConnectError>() {
                 return Some(Self::from(cause));
             }
             let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
-            // In TLS 1.3 a server can refuse after we are done, and then it is reading that fails.
+            // In TLS 1.3, a server can reject the handshake after we consider it complete; then reading fails.
             inner.is::<rustls::Error>().then_some(Self::Tls)
         });
         found.unwrap_or(Self::Protocol)
@@ -67,7 +67,7 @@ impl From<&ConnectError> for Failure {
     }
 }
 
-/// Whether the other side closed instead of answering.
+/// Returns whether the peer closed the connection instead of responding.
 pub(super) fn is_closed(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|cause| {
         let hyper = cause.downcast_ref::<hyper::Error>();
@@ -80,7 +80,7 @@ pub(super) fn is_closed(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// An error and everything below it in one line, for the log.
+/// Formats an error and its sources on one line, for the log.
 pub(super) fn chain_text(error: &(dyn Error + 'static)) -> String {
     chain(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -1,10 +1,10 @@
-//! Which addresses may be talked to.
+//! Decides which addresses may be connected to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use cidr::IpCidr;
 
-/// What IANA has set aside in IPv4, as far as it is not in the Internet: IANA IPv4 Special-Purpose Address Registry.
+/// Non-global IPv4 ranges of the IANA IPv4 Special-Purpose Address Registry.
 const SPECIAL_V4: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::UNSPECIFIED, 8),           // "this network"; Linux connects to itself
     (Ipv4Addr::new(10, 0, 0, 0), 8),      // private
@@ -23,10 +23,10 @@ const SPECIAL_V4: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),     // reserved, and broadcast
 ];
 
-/// Where global unicast addresses of IPv6 are given out; everything else is refused unheard.
+/// The range of global unicast IPv6 addresses; everything else is blocked.
 const GLOBAL_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What in there is not in the Internet, or leads to an address of IPv4 that is not seen from outside.
+/// Ranges within it that are not global, or that embed IPv4 addresses of unknown reachability.
 const SPECIAL_V6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // Teredo, ORCHID, benchmarks
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
@@ -34,10 +34,10 @@ const SPECIAL_V6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-/// Where a translator puts addresses of IPv4 (RFC 6052).
+/// The well-known prefix of NAT64 translators (RFC 6052).
 const NAT64: (Ipv6Addr, u8) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
-/// Who may be talked to: globally reachable unicast addresses, and what the operator has excepted.
+/// Allows globally reachable unicast addresses and the operator's exceptions.
 #[derive(Debug, Clone, Default)]
 pub struct AddressGuard {
     allow: Vec<IpCidr>,
@@ -45,18 +45,18 @@ pub struct AddressGuard {
 }
 
 impl AddressGuard {
-    /// With the operator's exceptions: ranges that are admitted although they are not in the Internet, and whether
-    /// `http` will do where no TLS is to be had.
+    /// Creates a guard with the operator's exceptions: additional allowed ranges, and whether unencrypted `http` is
+    /// allowed.
     pub fn new(allow: Vec<IpCidr>, allow_http: bool) -> Self {
         Self { allow, allow_http }
     }
 
-    /// Whether this address may be talked to.
+    /// Returns whether this address may be connected to.
     ///
-    /// One that maps IPv4 is judged as what it maps, because that is where packets go; so an exception for
-    /// `127.0.0.0/8` holds for `::ffff:127.0.0.1` as well. What a translator (NAT64) would turn into an address of IPv4
-    /// needs an exception for its prefix, and the address inside must be admitted too: whoever lets the server reach
-    /// the Internet through a translator has not let it reach its metadata through it.
+    /// An IPv4-mapped address is judged as its IPv4 address, because packets go there. An exception for `127.0.0.0/8`
+    /// therefore also covers `::ffff:127.0.0.1`. A NAT64 address needs an exception for its prefix, and the embedded
+    /// IPv4 address must be allowed too: using a translator to reach the Internet must not expose the cloud's
+    /// metadata service.
     pub fn admits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         if !is_global(address) && !self.allow.iter().any(|range| range.contains(&address)) {
@@ -65,7 +65,7 @@ impl AddressGuard {
         translated(address).is_none_or(|inside| self.admits(inside.into()))
     }
 
-    /// Whether `http` will do.
+    /// Returns whether unencrypted `http` is allowed.
     pub(super) fn allows_http(&self) -> bool {
         self.allow_http
     }

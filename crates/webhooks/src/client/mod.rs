@@ -1,13 +1,11 @@
-//! An HTTP client for addresses that strangers choose.
+//! An HTTP client for untrusted URLs, hardened against server-side request forgery (SSRF).
 //!
-//! Whoever may write down a URL that a server then asks for can make that server ask its own network: the database
-//! beside it, the metadata of the cloud it runs in. So nothing is left here of what makes that easy. A [`AddressGuard`] says
-//! which addresses may be talked to, by default only those that the whole Internet reaches. There is one place where
-//! connections are made, it sees what a name has been resolved to, and it connects to exactly what it has checked: no
-//! second look-up between the check and the connection, no redirects, no proxies from the environment.
+//! A user who can make a server request any URL can reach its internal network: a database, or the metadata service
+//! of the cloud. An [`AddressGuard`] decides which addresses may be connected to; by default only those that are
+//! globally reachable. Connections are established in one place, to exactly the resolved address that was checked.
+//! There is no second DNS lookup between check and connection, no redirect, and no proxy from the environment.
 //!
-//! The other half is what an answer may cost. Time, header fields and body are bounded before a connection is opened,
-//! and nothing is decompressed.
+//! The cost of a response is limited too: time, header fields and body size are bounded, and nothing is decompressed.
 //!
 //! ```
 //! use webhooks::client::{AddressGuard, UrlError};

@@ -1,22 +1,22 @@
-//! From names to addresses.
+//! Resolves host names to addresses.
 
 use std::{io, net::IpAddr, sync::Arc};
 
 use async_trait::async_trait;
 use tokio::{net::lookup_host, sync::Semaphore};
 
-/// Look-ups at a time. Each holds a thread for as long as the name server keeps it waiting, and the runtime's threads
-/// are needed for other things too. More than one tenant may have in flight.
+/// Maximum number of concurrent DNS lookups. Each occupies a thread of the runtime until it completes, and other work
+/// needs threads too. The limit is higher than the number of concurrent deliveries per tenant.
 const AT_A_TIME: usize = 256;
 
-/// Finds the addresses of a name. What it finds is checked by whoever asks.
+/// Resolves host names. The caller checks the addresses.
 #[async_trait]
 pub trait Resolve: Send + Sync {
-    /// All addresses of this host, in the order in which they should be tried.
+    /// Returns all addresses of this host, in the order in which to try them.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// What the operating system is configured to ask: `/etc/hosts`, DNS, and so on.
+/// Uses the operating system's resolver: `/etc/hosts`, DNS, and so on.
 #[derive(Debug, Clone)]
 pub struct SystemResolver {
     slots: Arc<Semaphore>,
@@ -33,7 +33,7 @@ impl Resolve for SystemResolver {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(io::Error::other)?;
         let host = host.to_owned();
-        // In a task of its own, because the thread works on when nobody waits any more, and the slot is the thread's.
+        // A separate task keeps the permit until the lookup thread ends, even if the caller stops waiting.
         let looking = tokio::spawn(async move {
             let found = lookup_host((host.as_str(), 0)).await;
             drop(slot);

@@ -1,4 +1,4 @@
-//! Asking, within limits.
+//! Sends requests within limits.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -23,21 +23,21 @@ use super::{
     failure::{chain_text, is_closed},
 };
 
-/// All of an exchange, unless set otherwise.
+/// Default time limit of an exchange.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
-/// Connections without work are closed after this.
+/// Idle connections are closed after this time.
 const IDLE: Duration = Duration::from_mins(1);
-/// Connections to one host that wait for work.
+/// Maximum number of idle connections per host.
 const IDLE_PER_HOST: usize = 32;
-/// What a head may have, and what is read at once.
+/// Maximum size of a response head, and size of the read buffer.
 const BUFFER: usize = 32 * 1024;
-/// Fields that a head may have.
+/// Maximum number of response header fields.
 const HEADERS: usize = 100;
-/// What is kept of the answer to a POST, and what is read of it.
+/// Limits of the response to a POST.
 const POSTED: BodyLimit = BodyLimit::Beginning { kept: 4_096, read: 64 * 1024 };
 
-/// What frames a message or concerns one connection. Here that is hyper's business: a length that is not the body's
-/// would turn the rest of the body into another request.
+/// Headers of message framing and connection handling, which hyper sets. A `Content-Length` from the caller that
+/// differs from the body's length would allow request smuggling.
 const OURS: [header::HeaderName; 8] = [
     header::HOST,
     header::CONTENT_LENGTH,
@@ -49,14 +49,14 @@ const OURS: [header::HeaderName; 8] = [
     header::TRAILER,
 ];
 
-/// What may be set about a client.
+/// The settings of a client.
 #[derive(Clone)]
 pub struct ClientSettings {
-    /// All that an exchange may take: look-up, connection, TLS, request and answer.
+    /// Time limit of an exchange: DNS lookup, connection, TLS, request and response.
     pub time_limit: Duration,
-    /// Who may sign receivers' certificates besides those whom the operating system trusts.
+    /// Root certificates to trust in addition to the operating system's.
     pub extra_roots: Vec<CertificateDer<'static>>,
-    /// Who finds the addresses of names.
+    /// Resolves host names.
     pub resolver: Arc<dyn Resolve>,
 }
 
@@ -79,15 +79,15 @@ impl fmt::Debug for ClientSettings {
     }
 }
 
-/// Why there is no client.
+/// The reason a client could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A certificate that was to be trusted is none, or TLS cannot be set up.
+    /// An extra root certificate is invalid, or TLS cannot be configured.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
 }
 
-/// Asks receivers whom a [`AddressGuard`] admits, over connections that are used again. A clone is the same client.
+/// Sends requests to receivers that the [`AddressGuard`] allows, reusing connections. Clones share the connections.
 #[derive(Clone)]
 pub struct Client(Arc<ClientState>);
 
@@ -104,7 +104,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Reads the certificates that the operating system trusts, from files, so it is for the start of a program.
+    /// Creates a client. Reads the operating system's trusted certificates from files, so call it at startup.
     pub fn new(guard: AddressGuard, settings: ClientSettings) -> Result<Self, SetupError> {
         let ClientSettings { time_limit: limit, extra_roots, resolver } = settings;
         let tls = Arc::new(tls(extra_roots)?);
@@ -119,20 +119,20 @@ impl Client {
         Ok(Self(Arc::new(ClientState { http, connector, limit })))
     }
 
-    /// Who may be talked to.
+    /// Returns the address guard.
     pub fn guard(&self) -> &AddressGuard {
         self.0.connector.guard()
     }
 
-    /// Posts a body and keeps the beginning of the answer.
+    /// Posts a body and keeps the beginning of the response.
     ///
-    /// A receiver may close a connection just when it is used again; then the request is sent once more over a new one.
-    /// So a receiver can get a request twice, as it can when its answer is lost, and has to know them by their id.
+    /// If the receiver closes a reused connection without a response, the request is sent once more over a new
+    /// connection. A receiver can therefore get a request twice and must detect duplicates by event id.
     pub async fn post(&self, target: &Target, headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
         self.request(&Method::POST, target, headers, body, POSTED).await
     }
 
-    /// Gets all of a body; one that has more bytes than this is refused.
+    /// Gets a body of at most `max_body` bytes; fails if it is larger.
     pub async fn get(&self, target: &Target, headers: HeaderMap, max_body: usize) -> Result<Answer, Failure> {
         self.request(&Method::GET, target, headers, Bytes::new(), BodyLimit::Whole(max_body)).await
     }
@@ -160,7 +160,7 @@ impl Client {
         Ok(Answer { elapsed: start.elapsed(), ..answer })
     }
 
-    /// Sends a request: once, or twice when the connection had been used before and was closed without an answer.
+    /// Sends a request, and repeats it once if a reused connection was closed without a response.
     async fn send(&self, request: impl Fn() -> Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
         let mut result = self.0.http.request(request()).await;
         if result.as_ref().is_err_and(|error| was_used(error) && is_closed(error)) {
@@ -206,7 +206,7 @@ fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, SetupE
         roots.add(root)?;
     }
     if roots.is_empty() {
-        // Whatever else a program does goes on: nobody's certificate is to be trusted, so nothing is sent by https.
+        // The program can still start: without trusted certificates, only https requests fail.
         tracing::warn!(
             "this system has no trusted certificates: install its package of them (ca-certificates)"
         );
@@ -216,7 +216,7 @@ fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, SetupE
         .with_root_certificates(roots)
         .with_no_client_auth();
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Tickets are kept for every server and are as large as it likes; connections that stay open do the same for us.
+    // Session tickets would be stored for every server at any size; persistent connections save the same handshakes.
     tls.resumption = Resumption::disabled();
     Ok(tls)
 }

@@ -1,4 +1,4 @@
-//! A URL that may be asked for at all.
+//! Validates and normalizes URLs.
 
 use std::{fmt, net::IpAddr};
 
@@ -8,11 +8,11 @@ use url::{Host, Url};
 
 use super::AddressGuard;
 
-/// Bytes of a URL at most, as it is given and as it is kept.
+/// Maximum length of a URL in bytes, before and after normalization.
 const LONGEST: usize = 2_048;
 
-/// A URL in its one normal form, with a host that can be connected to. Where its name leads is found out, and judged,
-/// when a connection is made.
+/// A normalized URL with a valid host. Its name is resolved, and its address checked, when a connection is
+/// established.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     text: String,
@@ -20,45 +20,45 @@ pub struct Target {
     literal: Option<IpAddr>,
 }
 
-/// Why a text is no URL that may be asked for.
+/// The reason a URL is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// It has more bytes than anybody needs.
+    /// It is longer than 2,048 bytes.
     #[error("the URL is too long; {LONGEST} bytes are enough")]
     TooLong,
-    /// It has characters that programs read differently, which is how a check is made to see another host.
+    /// It has characters that parsers treat differently, which attackers use to bypass checks of the host.
     #[error("the URL has a space, a control character or a backslash in it; write them percent-encoded")]
     Character,
-    /// It is not written as a URL.
+    /// It does not parse as a URL.
     #[error("this is not a URL ({0}); write it like https://example.com/path")]
     Malformed(url::ParseError),
-    /// It speaks another protocol.
+    /// Its scheme is not supported.
     #[error("the URL has to begin with https://")]
     Scheme,
-    /// It would go over the network in the clear.
+    /// It is not encrypted.
     #[error("http:// is not encrypted; the URL has to begin with https://")]
     Http,
-    /// There is no host that could be connected to.
+    /// It has no host, or the host is not a valid server name.
     #[error("the URL has no host, or one that is no name of a server")]
     Host,
-    /// It has somebody's name or password, which would be kept and shown with it.
+    /// It contains credentials, which would be stored and displayed with it.
     #[error("the URL has a user or a password in it; leave out everything up to the @")]
     Credentials,
-    /// It has a part that is never sent.
+    /// It has a fragment, which is never sent.
     #[error("the URL has a fragment, which is never sent; leave out the # and what follows")]
     Fragment,
-    /// It has a port that nobody can listen on.
+    /// It has port 0.
     #[error("nobody listens on port 0; write another, or none")]
     Port,
 }
 
 impl Target {
-    /// The URL as it is asked for: host in lower case and ASCII, addresses in their one way of writing, no default port.
+    /// Returns the URL in normal form: host in lower case and ASCII, canonical addresses, no default port.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What it is for the client.
+    /// Returns the URL as hyper's client takes it.
     pub(super) fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -70,7 +70,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// The host alone: paths and queries of such URLs have secrets in them, and this is what ends in a log by mistake.
+/// Shows only the host, because paths and queries may contain secrets that must not be logged.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Target").field(&self.uri.host().unwrap_or_default()).finish()
@@ -78,8 +78,8 @@ impl fmt::Debug for Target {
 }
 
 impl AddressGuard {
-    /// Reads a URL as browsers do, so that every odd spelling of an address becomes that address before it is judged,
-    /// and refuses what cannot be asked for whatever the network looks like.
+    /// Parses a URL as browsers do, which normalizes all spellings of an address before it is checked. Rejects URLs
+    /// that are invalid in any network.
     pub fn target(&self, text: &str) -> Result<Target, UrlError> {
         if text.len() > LONGEST {
             return Err(UrlError::TooLong);
@@ -122,20 +122,20 @@ impl AddressGuard {
         Ok(Target { text, uri, literal })
     }
 
-    /// Whether the host is a name, or an address that is admitted: what can be said while somebody still waits for an
-    /// answer. It is no permission; that is given for each connection.
+    /// Returns whether the host is a name or an allowed address, for early feedback. The decisive check happens for
+    /// each connection.
     pub fn check_literal(&self, target: &Target) -> bool {
         target.literal.is_none_or(|address| self.admits(address))
     }
 }
 
-/// What a certificate has to be for: a host as a URL has it, IPv6 in brackets.
+/// Returns the name to verify certificates against. IPv6 hosts may be in brackets.
 pub(super) fn server_name(host: &str) -> Option<ServerName<'static>> {
     let bare = literal(host).map(ServerName::from);
     bare.or_else(|| ServerName::try_from(host.strip_suffix('.').unwrap_or(host).to_owned()).ok())
 }
 
-/// The address that a host is, when it is one and no name.
+/// Returns the address if the host is a literal address.
 pub(super) fn literal(host: &str) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     bare.parse().ok()

@@ -1,4 +1,4 @@
-//! Whose turn it is: lanes of subscriptions, in rounds over tenants.
+//! Schedules deliveries fairly: round-robin over tenants, then over the lanes of their subscriptions.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -20,16 +20,17 @@ use crate::{
     subscription::SubscriptionId,
 };
 
-/// How much is sent at the same time.
+/// Limits of concurrent deliveries, and of their rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// To one subscription.
+    /// Maximum number of concurrent deliveries to one subscription.
     pub subscription: usize,
-    /// To those of one tenant.
+    /// Maximum number of concurrent deliveries of one tenant.
     pub tenant: usize,
-    /// To all. A fifth of it is for first attempts alone, and a fifth for retries.
+    /// Maximum number of concurrent deliveries in all. A fifth is reserved for first attempts, and a fifth for
+    /// retries.
     pub total: usize,
-    /// To one subscription, in a second; `None`: no limit.
+    /// Maximum number of deliveries per second to one subscription; `None` for no limit.
     pub rate: Option<NonZeroU32>,
 }
 
@@ -39,33 +40,33 @@ impl Default for Limits {
     }
 }
 
-/// Deliveries that are read at once.
+/// Maximum number of deliveries per read.
 pub(super) const AT_ONCE: usize = 200;
-/// With so few ready, more is read.
+/// A lane with fewer ready deliveries reads more.
 const LOW: usize = 50;
-/// With so many that are not recorded, storage is waited for.
+/// A lane with so many unrecorded deliveries waits until some are recorded.
 const KNOWN: usize = 2_000;
-/// With so many outcomes that are not recorded, nothing more is sent: if it ended now, they would be sent again.
+/// A lane with so many unrecorded outcomes stops sending, because a crash would cause all of them to be sent again.
 const UNRECORDED: usize = 300;
-/// What is read for a receiver that gets one at a time.
+/// Number of deliveries read for a slow receiver, which gets one at a time.
 const FEW: usize = 10;
-/// What was read so long ago is read again before it is sent: the subscription may be another.
+/// Deliveries read longer ago are read again before sending, because the subscription may have changed.
 const STALE: Duration = Duration::from_secs(30);
-/// How long an attempt may take, and a little, in milliseconds: the lease has to last.
+/// Maximum duration of an attempt in milliseconds, with a margin. The lease must last that long.
 const ATTEMPT: i64 = 20_000;
-/// How long storage is left alone after it has failed.
+/// Pause after a storage failure.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a lane is kept that nothing is sent on.
+/// How long a lane without deliveries is kept.
 const IDLE: Duration = Duration::from_secs(90);
 
-/// Something to be sent.
+/// A delivery to send.
 pub(super) struct SendInProgress {
     pub(super) key: Key,
     pub(super) to: Arc<(Receiver, Signers)>,
     pub(super) attempt: Attempt,
 }
 
-/// The subscriptions of one tenant that have something to send.
+/// A tenant's subscriptions with deliveries to send.
 #[derive(Default)]
 struct TenantQueue {
     in_flight: usize,
@@ -73,21 +74,21 @@ struct TenantQueue {
     is_in_ring: bool,
 }
 
-/// All lanes, and whose turn it is.
+/// The lanes and their order.
 pub(super) struct Schedule {
     limits: Limits,
     lanes: HashMap<Key, Lane>,
     tenants: HashMap<TenantId, TenantQueue>,
     ring: VecDeque<TenantId>,
-    /// Lanes to be read.
+    /// Lanes to read.
     to_take: VecDeque<Key>,
-    /// Lanes whose rate lets nothing through before.
+    /// Lanes that their rate limit blocks until a time.
     later: BTreeSet<(Instant, Key)>,
-    /// Lanes that had no room among all.
+    /// Lanes that had to wait because of the total limits.
     parked: Vec<Key>,
-    /// First attempts that are being sent.
+    /// Number of first attempts in flight.
     fresh: usize,
-    /// Retries that are.
+    /// Number of retries in flight.
     retries: usize,
 }
 
@@ -118,7 +119,8 @@ impl Schedule {
         self.lanes.get_mut(key)
     }
 
-    /// There may be something for this subscription. While more is known to wait, news of more is none.
+    /// Requests a read of a subscription that may have deliveries. Does nothing if unread deliveries are already
+    /// known, unless the subscription has changed.
     pub(super) fn want(&mut self, key: &Key, has_changed: bool, now: Instant) {
         let lane = self.lanes.entry(key.clone()).or_default();
         lane.touched = Some(now);
@@ -131,7 +133,7 @@ impl Schedule {
         self.consider(key, now);
     }
 
-    /// Puts a lane in the row of those to be read, if it is time.
+    /// Queues a lane for reading if it is due.
     fn consider(&mut self, key: &Key, now: Instant) {
         let Some(lane) = self.lanes.get_mut(key) else { return };
         let low = if lane.breaker.is_open() { 1 } else { LOW };
@@ -143,7 +145,7 @@ impl Schedule {
         }
     }
 
-    /// The next lane to be read: whether its lease is ours and lasts, and how much is to be read.
+    /// Returns the next lane to read, whether its lease is ours and lasts long enough, and how much to read.
     pub(super) fn next_take(&mut self, now: Timestamp) -> Option<(Key, bool, usize)> {
         loop {
             let key = self.to_take.pop_front()?;
@@ -156,7 +158,7 @@ impl Schedule {
         }
     }
 
-    /// A lane was read.
+    /// Takes over the result of reading a lane.
     pub(super) fn lane_read(
         &mut self,
         key: &Key,
@@ -180,7 +182,7 @@ impl Schedule {
         self.consider(key, now);
     }
 
-    /// A lane is not ours, or there is nothing to be sent. What is on its way goes on.
+    /// Handles a lane that another dispatcher owns or that has nothing to send. Deliveries in flight continue.
     pub(super) fn not_taken(&mut self, key: &Key) {
         let Some(lane) = self.lanes.get_mut(key) else { return };
         lane.end_taking();
@@ -192,7 +194,7 @@ impl Schedule {
         }
     }
 
-    /// A lane could not be read, or not be signed for: it is tried again after a while.
+    /// Handles a lane that could not be read or signed for: it is retried after a pause.
     pub(super) fn put_off(&mut self, key: &Key, pause: Option<Duration>, now: Instant) {
         let Some(lane) = self.lanes.get_mut(key) else { return };
         lane.end_taking();
@@ -202,7 +204,7 @@ impl Schedule {
         lane.not_before = Some(now + pause.unwrap_or(PAUSE));
     }
 
-    /// Gives a lane its turn if it has something to send.
+    /// Queues a lane for sending if it has deliveries ready.
     fn offer(&mut self, key: &Key) {
         let Some(lane) = self.lanes.get_mut(key) else { return };
         let most = if lane.breaker.is_open() { 1 } else { self.limits.subscription };
@@ -224,7 +226,7 @@ impl Schedule {
         }
     }
 
-    /// The next to be sent: one of each tenant in turn, one of each of its subscriptions in turn.
+    /// Returns the next delivery to send: tenants take turns, and so do the subscriptions of each tenant.
     pub(super) fn next_send(&mut self, now: Instant, time: Timestamp) -> Option<SendInProgress> {
         while self.in_flight() < self.limits.total {
             let tenant = self.ring.pop_front()?;
@@ -285,7 +287,7 @@ impl Schedule {
         Some(SendInProgress { key: key.clone(), to, attempt })
     }
 
-    /// An attempt has an outcome: there is room for others.
+    /// Handles the outcome of an attempt, which frees capacity.
     pub(super) fn done(&mut self, key: &Key, is_fresh: bool, outcome: &Outcome) {
         if is_fresh {
             self.fresh -= 1;
@@ -309,7 +311,7 @@ impl Schedule {
         }
     }
 
-    /// Outcomes are kept.
+    /// Handles an outcome that has been recorded.
     pub(super) fn recorded(&mut self, key: &Key, id: &crate::DeliveryId, now: Instant) {
         if let Some(lane) = self.lanes.get_mut(key) {
             lane.settle(id);
@@ -318,12 +320,12 @@ impl Schedule {
         self.consider(key, now);
     }
 
-    /// When the next lane may send again.
+    /// Returns when the next rate-limited lane may send again.
     pub(super) fn next_later(&self) -> Option<Instant> {
         self.later.first().map(|(at, _)| *at)
     }
 
-    /// Lanes whose time has come.
+    /// Queues the rate-limited lanes that may send again.
     pub(super) fn wake_due_lanes(&mut self, now: Instant) {
         while let Some((at, key)) = self.later.pop_first() {
             if at > now {
@@ -334,7 +336,7 @@ impl Schedule {
         }
     }
 
-    /// Reads what was put off, and forgets lanes that nothing was sent on for so long that their leases are over.
+    /// Reads postponed lanes again, and removes lanes that were idle for so long that their leases have expired.
     pub(super) fn release_idle_lanes(&mut self, now: Instant) {
         let put_off = self.lanes.iter().filter(|(_, lane)| lane.is_wanted && !lane.is_taking);
         for key in put_off.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
@@ -345,7 +347,7 @@ impl Schedule {
         self.tenants.retain(|_, turns| turns.in_flight > 0 || !turns.queue.is_empty() || turns.is_in_ring);
     }
 
-    /// All lanes that are ours.
+    /// Returns the lanes whose lease is ours.
     pub(super) fn owned_lanes(&self) -> Vec<Key> {
         let held = self.lanes.iter().filter(|(_, lane)| lane.lease_until.is_some());
         held.map(|(key, _)| key.clone()).collect()

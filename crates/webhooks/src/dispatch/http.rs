@@ -1,4 +1,4 @@
-//! Sending over HTTP.
+//! Sends deliveries over HTTP.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::{
 
 /// Sends deliveries through the guarded client.
 pub struct HttpDeliver {
-    /// Who may be talked to, and how.
+    /// The HTTP client with its address guard.
     pub client: Client,
-    /// What secrets are derived from, as it is at the moment.
+    /// Returns the current keys that secrets are derived from.
     pub keys: Box<dyn Fn() -> Arc<SecretKeys> + Send + Sync>,
-    /// The time that is signed.
+    /// The source of the signed timestamp.
     pub env: Arc<dyn Env>,
-    /// Who receivers are told that they are called by.
+    /// The `User-Agent` header.
     pub user_agent: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl Deliverer for HttpDeliver {
     }
 }
 
-/// Sends an attempt with a signature of this moment. The same way for deliveries and for tests of a subscription.
+/// Sends an attempt, signed with the current time. Deliveries and tests of a subscription both use it.
 pub async fn sent(
     client: &Client,
     url: &str,
@@ -55,7 +55,7 @@ pub async fn sent(
     let mut headers = HeaderMap::with_capacity(10);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let mut put = |name: &'static str, value: &str| {
-        // Ids, codes, numbers and base64: it always is one.
+        // Ids, codes, numbers and base64 are always valid header values.
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(HeaderName::from_static(name), value);
         }
@@ -68,7 +68,7 @@ pub async fn sent(
     }
     let started = std::time::Instant::now();
     let elapsed = || i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
-    // It was one when it was kept; the settings may have changed since.
+    // The URL was valid when it was stored, but the settings may have changed since.
     let Ok(target) = client.guard().target(url) else {
         return Outcome::failed(AttemptError::Blocked, elapsed());
     };

@@ -1,4 +1,4 @@
-//! One subscription as the dispatcher sees it.
+//! The dispatcher's state of one subscription.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -15,36 +15,36 @@ use crate::{
     secret::Signers,
 };
 
-/// A subscription that is delivered to.
+/// The delivery state of a subscription.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub(super) struct Lane {
-    /// Where to, and what signs; `None` before it was taken.
+    /// The receiver and its signing secrets; `None` before the first read.
     pub(super) to: Option<Arc<(Receiver, Signers)>>,
     pub(super) fresh: VecDeque<Attempt>,
     pub(super) retries: VecDeque<Attempt>,
-    /// What is ready, being sent, or not recorded yet.
+    /// Deliveries that are ready, in flight, or not recorded yet.
     pub(super) known: HashSet<DeliveryId>,
-    /// Recorded while it was being read: what was read may be from before.
+    /// Deliveries recorded during a read, whose result may still contain them.
     pub(super) settled: Vec<DeliveryId>,
     pub(super) in_flight: usize,
-    /// There may be something that was not read yet.
+    /// There may be unread deliveries.
     pub(super) is_wanted: bool,
-    /// It is being read.
+    /// A read is in progress.
     pub(super) is_taking: bool,
-    /// There was more than was read.
+    /// The last read did not return all deliveries.
     pub(super) has_more: bool,
-    /// It is in its tenant's queue.
+    /// The lane is in its tenant's queue.
     pub(super) is_queued: bool,
     pub(super) lease_until: Option<Timestamp>,
     pub(super) failing_since: Option<Timestamp>,
-    /// Nothing is tried before.
+    /// No read before this time.
     pub(super) not_before: Option<Instant>,
     pub(super) taken_at: Option<Instant>,
     pub(super) touched: Option<Instant>,
     pub(super) breaker: Breaker,
     pub(super) rate: Rate,
-    /// What was sent last was a first attempt.
+    /// The last delivery sent was a first attempt.
     was_fresh: bool,
 }
 
@@ -53,24 +53,24 @@ impl Lane {
         self.fresh.len() + self.retries.len()
     }
 
-    /// Sent, with an outcome that is not kept yet.
+    /// Returns the number of sent deliveries whose outcome is not recorded yet.
     pub(super) fn unrecorded(&self) -> usize {
         self.known.len().saturating_sub(self.ready() + self.in_flight)
     }
 
-    /// Nothing is left to do, or to be told.
+    /// Returns whether there is nothing left to read, send or record.
     pub(super) fn is_idle(&self) -> bool {
         self.known.is_empty() && self.in_flight == 0 && !self.is_wanted && !self.is_taking && !self.has_more
     }
 
-    /// What was read but not sent is forgotten: it is still in storage.
+    /// Discards deliveries that were read but not sent. They remain in storage.
     pub(super) fn forget(&mut self) {
         for attempt in self.fresh.drain(..).chain(self.retries.drain(..)) {
             self.known.remove(&attempt.id);
         }
     }
 
-    /// What was read is ready, but for what is known already.
+    /// Adds deliveries that were read, except those already known.
     pub(super) fn fill(&mut self, fresh: Vec<Attempt>, retries: Vec<Attempt>) {
         for attempt in fresh {
             if self.known.insert(attempt.id.clone()) {
@@ -84,7 +84,7 @@ impl Lane {
         }
     }
 
-    /// An outcome is recorded.
+    /// Notes that an outcome has been recorded.
     pub(super) fn settle(&mut self, id: &DeliveryId) {
         if self.is_taking {
             self.settled.push(id.clone());
@@ -93,7 +93,7 @@ impl Lane {
         }
     }
 
-    /// Reading has ended.
+    /// Ends a read.
     pub(super) fn end_taking(&mut self) {
         self.is_taking = false;
         for id in self.settled.drain(..) {
@@ -101,7 +101,7 @@ impl Lane {
         }
     }
 
-    /// The next to be sent where there is room for first attempts, for retries or both. They take turns.
+    /// Returns the next delivery of a kind that has capacity. First attempts and retries alternate.
     pub(super) fn next(&mut self, room_for_fresh: bool, room_for_retries: bool) -> Option<Attempt> {
         let fresh = room_for_fresh && !self.fresh.is_empty();
         let retry = room_for_retries && !self.retries.is_empty();
@@ -115,14 +115,14 @@ impl Lane {
     }
 }
 
-/// How many attempts the median is of.
+/// Number of recent attempts that the median is computed from.
 const LAST: usize = 9;
-/// A receiver that takes so long is slow.
+/// A response time from which a receiver counts as slow, in milliseconds.
 const SLOW: i64 = 10_000;
-/// So many time-outs in a row are enough.
+/// Number of consecutive timeouts after which a receiver counts as slow.
 const TIMEOUTS: usize = 5;
 
-/// Notices a slow receiver, which then gets one delivery at a time until it recovers.
+/// Detects a slow receiver, which then gets one delivery at a time until it recovers.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
     last: VecDeque<i64>,
@@ -152,7 +152,7 @@ impl Breaker {
     }
 }
 
-/// Deliveries a second at most, with a burst of one second's.
+/// Limits deliveries per second (token bucket), with a burst of one second's worth.
 #[derive(Debug, Default)]
 pub(super) struct Rate {
     /// When the bucket is full again.
@@ -160,7 +160,7 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// When the next may be sent; `None`: now.
+    /// Returns when the next delivery may be sent; `None` for now.
     pub(super) fn wait(&self, per_second: u32, now: Instant) -> Option<Instant> {
         let each = Duration::from_secs(1) / per_second.max(1);
         let begins = self.full_at?.checked_sub(Duration::from_secs(1).saturating_sub(each))?;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn five_time_outs_in_a_row_or_a_slow_median_and_one_quick_answer() {
+    fn breaker_opens_on_timeouts_or_slow_median_and_closes_on_a_quick_response() {
         let mut breaker = Breaker::default();
         for _ in 0..4 {
             breaker.note(&slow(true));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_has_a_burst_of_a_second() {
+    fn rate_limit_allows_a_burst_of_one_second() {
         let (mut rate, start) = (Rate::default(), Instant::now());
         for _ in 0..10 {
             assert_eq!(rate.wait(10, start), None);

@@ -1,7 +1,7 @@
-//! Delivering: what is due is read, sent and recorded, each without waiting for the others.
+//! The dispatcher: reads due deliveries, sends them and records their outcomes, all independently.
 //!
-//! One task keeps the [`Schedule`]; reading, sending and recording are tasks of their own that tell it what came of them. So
-//! nothing but a lease is held while a receiver thinks.
+//! One task owns the [`Schedule`]. Reading, sending and recording run in tasks of their own that report to it by
+//! messages, so nothing but a lease is held while waiting for a receiver.
 
 use crate::store::Queue;
 mod board;
@@ -29,17 +29,17 @@ use self::{
 };
 use crate::delivery::{Attempt, Outcome};
 
-/// How often is looked for what nobody has told of.
+/// How often storage is polled for deliveries without a notification.
 const EVERY: Duration = Duration::from_secs(1);
-/// Lanes that are read at the same time.
+/// Maximum number of concurrent lane reads.
 const TAKES: usize = 4;
-/// How long to wait before what could not be recorded is tried again.
+/// Delay before a failed recording is retried.
 const AGAIN: Duration = Duration::from_millis(200);
-/// How long a lane rests whose deliveries cannot be signed.
+/// Pause of a lane whose deliveries cannot be signed.
 const UNSIGNED: Duration = Duration::from_secs(30);
-/// Messages that are handled before anything is sent.
+/// Maximum number of messages handled before sending continues.
 const MESSAGES: usize = 256;
-/// How long what is being sent may take when the end has come.
+/// Time limit for deliveries in flight at shutdown.
 const LAST: Duration = Duration::from_secs(10);
 
 /// Marks ids of dispatchers.
@@ -48,25 +48,25 @@ impl Kind for DispatcherKind {
     const PREFIX: &'static str = "dsp";
 }
 
-/// Delivers what is due, until it is told to end.
+/// Sends due deliveries until it is shut down.
 pub struct Dispatcher {
-    /// Where deliveries wait.
+    /// The queue of deliveries.
     pub queue: Arc<dyn Queue>,
-    /// What sends them.
+    /// Signs and sends deliveries.
     pub deliver: Arc<dyn Deliverer>,
-    /// Who looks on.
+    /// Receives events for metrics and logs.
     pub seen: Arc<dyn DispatchObserver>,
     /// Time and randomness.
     pub env: Arc<dyn Env>,
-    /// How much at the same time.
+    /// Limits of concurrency and rate.
     pub limits: Limits,
-    /// What is new, by who commits it in this process.
+    /// Notifications from this process, which are passed on to other dispatchers.
     pub news: Wakeups,
-    /// What is new, by others: it is not told on.
+    /// Notifications from other processes, which are not passed on.
     pub heard: Wakeups,
 }
 
-/// What a task tells.
+/// A message of a task to the dispatcher.
 enum Message {
     Due(StoreResult<Vec<Key>>),
     Taken { key: Key, most: usize, lease_until: Option<Timestamp>, taken: StoreResult<LeaseOutcome> },
@@ -74,13 +74,13 @@ enum Message {
     Recorded(Batch, StoreResult<()>),
 }
 
-/// A dispatcher at work.
+/// A running dispatcher.
 struct RunningDispatcher {
     parts: Dispatcher,
     owner: String,
     board: Schedule,
     reports: Reports,
-    /// What others have told of.
+    /// Subscriptions with a notification from another process.
     hearsay: HashSet<Key>,
     takes: usize,
     is_looking: bool,
@@ -89,8 +89,7 @@ struct RunningDispatcher {
 }
 
 impl Dispatcher {
-    /// Delivers until `end`, then finishes what is being sent, if that takes no longer than ten seconds, and gives back
-    /// what it holds.
+    /// Runs until `end` completes, then waits up to ten seconds for deliveries in flight and releases its leases.
     pub async fn run(self, end: impl Future<Output = ()>) {
         let (news, heard) = (self.news.clone(), self.heard.clone());
         let (tell, mut inbox) = mpsc::unbounded_channel();
@@ -119,7 +118,7 @@ impl Dispatcher {
                     for (key, has_changed) in keys {
                         work.hearsay.remove(&key);
                         if has_changed {
-                            // Whoever else delivers to it has to know.
+                            // Another dispatcher may own the subscription and has to know.
                             work.parts.seen.elsewhere(&key, true);
                         }
                         work.board.want(&key, has_changed, Instant::now());
@@ -146,14 +145,14 @@ impl Dispatcher {
                 }
             }
         };
-        // What is cut off has no outcome: it is sent again by whoever comes next.
+        // Deliveries that are cut off have no outcome, so the next owner sends them again.
         let _in_time = timeout(LAST, finish).await;
         work.release(&work.board.owned_lanes()).await;
     }
 }
 
 impl RunningDispatcher {
-    /// Starts what can be started; when to look again.
+    /// Starts all work that is possible now. Returns when to call it again.
     fn pump(&mut self) -> Option<Instant> {
         let (now, time) = (Instant::now(), self.parts.env.now());
         self.board.wake_due_lanes(now);
@@ -162,7 +161,7 @@ impl RunningDispatcher {
             let Some(sending) = self.board.next_send(now, time) else { break };
             self.send(sending);
         }
-        // Sending may have found that a lane has to be read first.
+        // Sending may have found a lane that must be read again first.
         self.take_all(time);
         while let Some(batch) = self.reports.next(now) {
             self.record(batch, Duration::ZERO);
@@ -212,7 +211,7 @@ impl RunningDispatcher {
         });
     }
 
-    /// Hears what has been told, and what has been told meanwhile.
+    /// Handles a message and those that have arrived in the meantime.
     fn handle_messages(&mut self, first: Message, inbox: &mut mpsc::UnboundedReceiver<Message>) {
         let mut next = Some(first);
         for _ in 0..MESSAGES {
@@ -296,7 +295,7 @@ impl RunningDispatcher {
             }
             Ok(LeaseOutcome::Nothing) => self.board.not_taken(key),
             Ok(LeaseOutcome::Elsewhere) => {
-                // Who has told knows that already.
+                // The process that sent the notification already knows.
                 if !is_hearsay {
                     self.parts.seen.elsewhere(key, false);
                 }
@@ -309,7 +308,7 @@ impl RunningDispatcher {
         }
     }
 
-    /// Looks for what nobody has told of.
+    /// Polls for deliveries without a notification.
     fn poll_due(&mut self) {
         self.board.release_idle_lanes(Instant::now());
         if self.is_looking {
@@ -322,7 +321,7 @@ impl RunningDispatcher {
         });
     }
 
-    /// Somebody else may have what signs.
+    /// Releases leases in the background, because another dispatcher may have the signing key.
     fn give_back(&self, keys: Vec<Key>) {
         let (queue, owner, now) = (Arc::clone(&self.parts.queue), self.owner.clone(), self.parts.env.now());
         let seen = Arc::clone(&self.parts.seen);

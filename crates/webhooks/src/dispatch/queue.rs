@@ -1,4 +1,4 @@
-//! What a dispatcher asks of storage, and of whatever sends.
+//! What a dispatcher needs from storage, senders and observers.
 
 use std::{
     collections::HashSet,
@@ -16,102 +16,103 @@ use crate::{
     subscription::{DisabledReason, SubscriptionId},
 };
 
-/// Identifies a subscription over all tenants.
+/// Identifies a subscription across tenants.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     /// Tenant of the subscription.
     pub tenant: TenantId,
-    /// Which of theirs.
+    /// ID of the subscription.
     pub subscription: SubscriptionId,
 }
 
-/// Who delivers to a subscription, and until when nobody else does.
+/// The exclusive right of a dispatcher to deliver to a subscription for a limited time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// Id of the dispatcher that holds the lease.
     pub owner: String,
     /// Current time.
     pub now: Timestamp,
-    /// Until then, unless it is renewed.
+    /// When the lease expires unless it is renewed.
     pub until: Timestamp,
 }
 
 impl Lease {
-    /// Milliseconds of a lease.
+    /// Duration of a lease in milliseconds.
     pub const LENGTH: i64 = 60_000;
 
-    /// Whether a subscription with this lease may be taken. One that ends far from now was given by a wrong clock.
+    /// Returns whether a subscription with this lease may be taken. An expiry far in the future is due to a wrong
+    /// clock.
     pub fn may_take(&self, owner: &str, until: Timestamp) -> bool {
         owner == self.owner || until <= self.now || until > self.now.plus_millis(2 * Self::LENGTH)
     }
 }
 
-/// Where deliveries go to.
+/// The receiver of a subscription's deliveries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receiver {
     /// URL of the endpoint.
     pub url: String,
     /// Secrets that sign its deliveries.
     pub secrets: Secrets,
-    /// Since when nothing has succeeded.
+    /// Start of the current period without a successful delivery.
     pub failing_since: Option<Timestamp>,
 }
 
-/// What came of asking for a subscription's deliveries.
+/// The result of taking a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaseOutcome {
-    /// It is gone or disabled: nothing is sent.
+    /// It was removed or disabled.
     Nothing,
-    /// Somebody else delivers to it.
+    /// Another dispatcher delivers to it.
     Elsewhere,
-    /// It is ours.
+    /// This dispatcher delivers to it.
     Ours {
-        /// Where deliveries go to.
+        /// The receiver of the deliveries.
         receiver: Box<Receiver>,
-        /// First attempts and those that were asked for, the oldest first.
+        /// First attempts and manual redeliveries, oldest first.
         fresh: Vec<Attempt>,
-        /// Attempts by the schedule whose time has come.
+        /// Retries that are due.
         retries: Vec<Attempt>,
     },
 }
 
-/// What came of some attempts of one tenant.
+/// The outcomes of some attempts of one tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     /// Tenant of all reports.
     pub tenant: TenantId,
-    /// Each attempt, with its subscription.
+    /// The attempts with their subscriptions.
     pub reports: Vec<(SubscriptionId, Report)>,
-    /// Since when nothing has succeeded, of those where that has changed.
+    /// Changes of [`Receiver::failing_since`].
     pub failing_since: Vec<(SubscriptionId, Option<Timestamp>)>,
-    /// Those to be disabled.
+    /// Subscriptions to disable.
     pub disabled: Vec<(SubscriptionId, DisabledReason)>,
 }
 
-/// Sends one attempt to an endpoint.
+/// Signs and sends attempts.
 #[async_trait]
 pub trait Deliverer: Send + Sync + 'static {
-    /// What signs for this receiver now.
+    /// Returns the secrets that currently sign for this receiver.
     fn signers(&self, key: &Key, receiver: &Receiver, now: Timestamp) -> Result<Signers, KeyError>;
-    /// Sends an attempt and waits for the answer: 15 s at most.
+    /// Sends an attempt and waits up to 15 s for the response.
     async fn deliver(&self, receiver: &Receiver, signers: &Signers, attempt: &Attempt) -> Outcome;
 }
 
-/// Who looks on: for figures and logs.
+/// Receives events of a dispatcher for metrics and logs.
 pub trait DispatchObserver: Send + Sync + 'static {
-    /// An attempt has an outcome.
+    /// An attempt has completed.
     fn attempted(&self, _key: &Key, _report: &Report) {}
-    /// So many are being sent, and so many subscriptions are looked after.
+    /// The number of deliveries in flight and of subscriptions with state in memory.
     fn at_work(&self, _in_flight: usize, _subscriptions: usize) {}
-    /// Nothing is sent to a subscription as its secret cannot be derived.
+    /// Nothing is sent to a subscription because its secret cannot be derived.
     fn unsigned(&self, _key: &Key, _error: &KeyError) {}
-    /// Storage did not do what it was asked.
+    /// A storage operation failed.
     fn failed(&self, _doing: &'static str, _error: &StoreError) {}
-    /// There is news for a subscription that somebody else delivers to, or may: a delivery, or that it is not what it was.
+    /// Another dispatcher may own a subscription that has a new delivery, or that has changed. Notify it.
     fn elsewhere(&self, _key: &Key, _has_changed: bool) {}
 }
 
-/// Subscriptions that have something new: told by whoever has committed it, heard by the dispatcher. Telling never waits.
+/// Notifies the dispatcher of committed deliveries and changed subscriptions. Notifying never blocks.
 #[derive(Clone, Default)]
 pub struct Wakeups(Arc<NewsState>);
 
@@ -122,13 +123,13 @@ struct NewsState {
 }
 
 impl Wakeups {
-    /// There is a new delivery for it, or (`has_changed`) it is not what it was.
+    /// Notifies of a new delivery or, if `has_changed`, of a change to the subscription.
     pub fn notify(&self, key: Key, has_changed: bool) {
         self.0.keys.lock().unwrap_or_else(PoisonError::into_inner).insert((key, has_changed));
         self.0.notify.notify_one();
     }
 
-    /// Waits until there is news, and takes it: each subscription, and whether it is not what it was.
+    /// Waits for notifications and takes them: each subscription, and whether it has changed.
     pub async fn next(&self) -> Vec<(Key, bool)> {
         loop {
             let keys = std::mem::take(&mut *self.0.keys.lock().unwrap_or_else(PoisonError::into_inner));

@@ -1,4 +1,4 @@
-//! What came of attempts, gathered: a commit for each would let the disk decide how fast deliveries are.
+//! Collects outcomes and records them in batches, so that delivery is not limited by one commit per attempt.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -12,12 +12,12 @@ use crate::{
     subscription::{DisabledReason, SubscriptionId},
 };
 
-/// So many are written together at most.
+/// Maximum number of outcomes per batch.
 const AT_ONCE: usize = 100;
-/// So long one waits for others.
+/// How long an outcome waits for others.
 const LINGER: Duration = Duration::from_millis(5);
 
-/// Outcomes that wait to be written, by tenant: a unit of work is of one.
+/// Outcomes to record, by tenant, because a transaction belongs to one tenant.
 #[derive(Default)]
 pub(super) struct Reports(HashMap<TenantId, PendingReports>);
 
@@ -26,18 +26,18 @@ struct PendingReports {
     reports: Vec<(SubscriptionId, Report)>,
     failing_since: HashMap<SubscriptionId, Option<Timestamp>>,
     disabled: Vec<(SubscriptionId, DisabledReason)>,
-    /// When the first of them came.
+    /// When the oldest outcome was added.
     since: Option<Instant>,
-    /// Some are being written.
+    /// A batch is being recorded.
     is_recording: bool,
 }
 
-/// What an outcome means.
+/// The consequences of an outcome.
 pub(super) struct AddedReport {
     pub(super) report: Report,
-    /// Since when nothing has succeeded.
+    /// Start of the current period without success.
     pub(super) failing_since: Option<Timestamp>,
-    /// Nothing more is to be sent there.
+    /// Whether the subscription is disabled.
     pub(super) ends: bool,
 }
 
@@ -46,7 +46,7 @@ impl Reports {
         self.0.is_empty()
     }
 
-    /// Decides what follows from an outcome. `before`: since when nothing had succeeded.
+    /// Adds an outcome and decides its consequences. `before` is the start of the period without success so far.
     pub(super) fn add(
         &mut self,
         env: &dyn Env,
@@ -56,7 +56,7 @@ impl Reports {
     ) -> AddedReport {
         let now = env.now();
         let has_failed = !outcome.is_success();
-        // That an event is not kept any more is not the receiver's doing.
+        // An event that is no longer stored is not the receiver's failure.
         let is_dropped = outcome.error == Some(AttemptError::EventDropped);
         let failing_since =
             if is_dropped { before } else { has_failed.then(|| before.unwrap_or(attempted_at)) };
@@ -84,7 +84,7 @@ impl Reports {
         AddedReport { report, failing_since, ends: reason.is_some() }
     }
 
-    /// What is to be written now: of a tenant of whom nothing is being written.
+    /// Returns a batch to record now, of a tenant without a batch in progress.
     pub(super) fn next(&mut self, now: Instant) -> Option<Batch> {
         let is_due = |waiting: &PendingReports| {
             let has_waited = waiting.since.is_some_and(|since| now >= since + LINGER);
@@ -102,13 +102,13 @@ impl Reports {
         })
     }
 
-    /// When something is to be written next.
+    /// Returns when the next batch is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let due = self.0.values().filter(|waiting| !waiting.is_recording).filter_map(|waiting| waiting.since);
         due.min().map(|since| since + LINGER)
     }
 
-    /// What was being written of a tenant is written.
+    /// Ends the recording of a tenant's batch.
     pub(super) fn recorded(&mut self, tenant: &TenantId) {
         let Some(waiting) = self.0.get_mut(tenant) else { return };
         waiting.is_recording = false;

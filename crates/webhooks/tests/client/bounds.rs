@@ -1,5 +1,5 @@
-//! What an answer may cost, and what the environment may change. Both concern the whole process, so these tests are
-//! processes of their own.
+//! Limits on the cost of responses, and independence from the environment. Both concern the whole process, so each
+//! test runs in its own process.
 
 use std::{
     process::{Command, Stdio},
@@ -23,15 +23,15 @@ use crate::{
     support::{PATIENT, Proof, SHORT, Trap, local_client},
 };
 
-/// Set in the process that is a test's own.
+/// Set in the child process that runs the test.
 const MARK: &str = "WEBHOOKS_CLIENT_TEST_CHILD";
 
-/// Whether this is the process of the test.
+/// Returns whether this is the child process.
 fn is_child() -> bool {
     std::env::var_os(MARK).is_some()
 }
 
-/// Runs this one test in a process of its own, where [`is_child`].
+/// Runs one test in a child process, where [`is_child`] is true.
 fn run_alone(test: &str, environment: &[(&str, String)]) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
@@ -65,7 +65,7 @@ async fn no_proxy_of_the_environment_is_asked() {
     trap.assert_silent().await;
 }
 
-/// Resident memory of this process, in KiB.
+/// Returns the resident memory of this process in KiB.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap();
     status.split_ascii_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4
@@ -77,7 +77,7 @@ async fn no_answer_makes_the_process_grow() {
         let run = || run_alone("bounds::no_answer_makes_the_process_grow", &[]);
         return tokio::task::spawn_blocking(run).await.unwrap();
     }
-    // What is to run into the limit is given a short one; a busy machine must not.
+    // Only the cases that must time out use the short limit; the others must not time out on a busy machine.
     let [client, hasty] = [PATIENT, SHORT].map(local_client);
     let target = |receiver: &Receiver| client.guard().target(&receiver.url()).unwrap();
     for receiver in [Receiver::plain(&[Serve]).await, Receiver::tls(Proof::Good, &[Serve]).await] {
@@ -119,7 +119,7 @@ const ENDLESS: &[(&[Step], Result<u16, Failure>)] = &[
     (&[Read, Forever("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")], Err(Failure::Timeout)),
 ];
 
-/// A connection that nobody waits for any more must not stay because the receiver does not read.
+/// A receiver that does not read must not keep an abandoned connection open.
 #[tokio::test]
 async fn nothing_is_left_of_an_exchange_that_was_cut_off() {
     let client = local_client(SHORT);
@@ -128,7 +128,7 @@ async fn nothing_is_left_of_an_exchange_that_was_cut_off() {
         let target = client.guard().target(&receiver.url()).unwrap();
         client.post(&target, HeaderMap::new(), body).await.map(|answer| answer.status)
     };
-    // The client has a task that looks after idle connections, and is not what is counted.
+    // The client's task for idle connections starts with the first request and is not counted.
     let served = Receiver::plain(&[Serve]).await;
     assert_eq!(ask(&served, Bytes::new()).await, Ok(200));
     for proof in [None, Some(Proof::Good)] {
@@ -138,7 +138,7 @@ async fn nothing_is_left_of_an_exchange_that_was_cut_off() {
             Some(proof) => Receiver::tls(proof, &[Hang]).await,
         };
         assert_eq!(ask(&receiver, Bytes::from(vec![0; 32 << 20])).await, Err(Failure::Timeout));
-        // The receiver listens in one task and hangs in another; hyper's must go, and then those too.
+        // The receiver has one task that listens and one that hangs. All of the client's tasks must end.
         until(|| tasks() == before + 2).await;
         drop(receiver);
         until(|| tasks() == before).await;

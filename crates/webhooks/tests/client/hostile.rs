@@ -1,4 +1,4 @@
-//! Tries everything that is in the table, at once.
+//! Runs all cases of the table concurrently.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ use crate::{
     },
 };
 
-/// Clients, each once patient and once not.
+/// The clients: patient ones, and ones with a short time limit.
 struct Clients {
-    /// May talk to this machine, also in the clear.
+    /// Allow loopback and unencrypted http.
     local: [Client; 2],
-    /// May talk to the Internet alone, in which `row-{number}.test` are the names of the table.
+    /// Allow only global addresses; `row-{number}.test` resolves to the addresses in the table.
     strict: [Client; 2],
-    /// The same with the system's names.
+    /// The same, with the system's resolver.
     system: Client,
 }
 
@@ -113,7 +113,7 @@ async fn attempt(number: usize, attempt: Try, is_patient: bool, trap: u16, clien
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_that_can_be_tried_leads_anywhere_or_takes_longer_than_it_may() {
+async fn every_hostile_case_ends_as_expected_and_in_time() {
     let (trap, clients) = (Trap::new().await, Arc::new(Clients::new()));
     let mut rows = JoinSet::new();
     for (number, (name, tried, expected)) in TABLE.iter().enumerate() {
@@ -134,7 +134,7 @@ async fn nothing_that_can_be_tried_leads_anywhere_or_takes_longer_than_it_may() 
 }
 
 #[test]
-fn the_table_is_what_it_says() {
+fn case_names_are_unique() {
     let mut names: Vec<_> = TABLE.iter().map(|(name, ..)| name).collect();
     names.sort();
     names.dedup();
@@ -142,7 +142,7 @@ fn the_table_is_what_it_says() {
 }
 
 #[test]
-fn a_url_has_a_length_and_is_kept_in_one_form() {
+fn urls_are_limited_in_length_and_normalized() {
     let guard = AddressGuard::default();
     let path =
         |length: usize| format!("https://a.example/{}", "x".repeat(length - "https://a.example/".len()));

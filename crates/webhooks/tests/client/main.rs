@@ -1,4 +1,4 @@
-//! The client that asks addresses which strangers have chosen: whom it talks to, and what an answer may cost it.
+//! Tests of the HTTP client for untrusted URLs: which addresses it connects to, and what a response may cost.
 #![cfg(feature = "deliver")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
 

@@ -1,4 +1,4 @@
-//! What the client says, over which connections, and what it brings back.
+//! Requests as sent, reuse of connections, and responses as returned.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ async fn post(client: &Client, url: &str) -> Result<client::Answer, Failure> {
     client.post(&target, HeaderMap::new(), Bytes::from_static(b"{}")).await
 }
 
-/// Head and body of a request, the fields of the head sorted.
+/// Splits a request into its first line, sorted header fields, and body.
 fn parts(request: &str) -> (String, Vec<String>, String) {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     let mut lines = head.lines().map(ToOwned::to_owned);
@@ -30,7 +30,7 @@ fn parts(request: &str) -> (String, Vec<String>, String) {
 }
 
 #[tokio::test]
-async fn nothing_is_said_but_what_the_caller_says() {
+async fn requests_contain_only_the_callers_headers() {
     let receiver = Receiver::plain(&[Serve]).await;
     let client = local_client(PATIENT);
     let target = client.guard().target(&receiver.url()).unwrap();
@@ -65,7 +65,7 @@ async fn nothing_is_said_but_what_the_caller_says() {
 }
 
 #[tokio::test]
-async fn an_answer_is_brought_as_it_came() {
+async fn responses_are_returned_unchanged() {
     const GZIP: &[Step] = &[
         Read,
         Send(
@@ -90,7 +90,7 @@ async fn an_answer_is_brought_as_it_came() {
 }
 
 #[tokio::test]
-async fn a_body_is_kept_up_to_what_there_is_room_for() {
+async fn bodies_are_limited_in_size() {
     let receiver = Receiver::plain(&[Read, Answer(5_000), Read, Answer(5_000), Hang]).await;
     let client = local_client(PATIENT);
     let target = client.guard().target(&receiver.url()).unwrap();
@@ -105,7 +105,7 @@ async fn a_body_is_kept_up_to_what_there_is_room_for() {
 }
 
 #[tokio::test]
-async fn connections_are_used_again() {
+async fn connections_are_reused() {
     let client = local_client(PATIENT);
     for receiver in [Receiver::plain(&[Serve]).await, Receiver::tls(Proof::Good, &[Serve]).await] {
         for _ in 0..20 {
@@ -116,7 +116,7 @@ async fn connections_are_used_again() {
 }
 
 #[tokio::test]
-async fn a_used_connection_that_is_closed_is_no_failure() {
+async fn request_is_retried_if_a_reused_connection_is_closed() {
     const ONCE: &[Step] = &[Read, Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), Read];
     let client = local_client(PATIENT);
     for receiver in [Receiver::plain(ONCE).await, Receiver::tls(Proof::Good, ONCE).await] {
@@ -128,18 +128,18 @@ async fn a_used_connection_that_is_closed_is_no_failure() {
 }
 
 #[tokio::test]
-async fn a_new_connection_that_is_closed_is_a_failure_at_once() {
+async fn request_is_not_retried_if_a_new_connection_is_closed() {
     let receiver = Receiver::plain(&[Read]).await;
     assert_eq!(post(&local_client(PATIENT), &receiver.url()).await, Err(Failure::Protocol));
     assert_eq!((receiver.accepted(), receiver.requests().len()), (1, 1));
 }
 
 #[tokio::test]
-async fn a_name_that_leads_elsewhere_the_second_time_is_followed_no_second_time() {
+async fn dns_rebinding_is_blocked() {
     const CLOSES: &[Step] =
         &[Read, Send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")];
     let trap = Trap::new().await;
-    // "Public" here is 127.0.0.2; the address that must never be reached is 127.0.0.1, on the same port.
+    // The only allowed address is 127.0.0.2; 127.0.0.1 on the same port must never be reached.
     let receiver = Receiver::plain_on(&format!("127.0.0.2:{}", trap.port()), CLOSES).await;
     let names = Arc::new(Names::new().with("rebinds.test", &[&["127.0.0.2"], &["127.0.0.1"]]));
     let guard = AddressGuard::new(vec!["127.0.0.2/32".parse().unwrap()], true);
@@ -153,7 +153,7 @@ async fn a_name_that_leads_elsewhere_the_second_time_is_followed_no_second_time(
 }
 
 #[tokio::test]
-async fn the_next_address_is_tried_when_one_does_not_answer() {
+async fn next_address_is_tried_if_one_refuses() {
     let receiver = Receiver::plain(&[Serve]).await;
     let names = Names::new().with("two.test", &[&["127.0.0.3", "127.0.0.1"]]);
     let client = client_of(AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()], true), PATIENT, names);
@@ -162,7 +162,7 @@ async fn the_next_address_is_tried_when_one_does_not_answer() {
 }
 
 #[tokio::test]
-async fn a_target_is_judged_by_the_client_that_asks() {
+async fn each_client_checks_targets_with_its_own_guard() {
     let trap = Trap::new().await;
     let lenient = local_client(PATIENT);
     let encrypted = AddressGuard::new(vec!["127.0.0.1/32".parse().unwrap()], false);
@@ -173,7 +173,7 @@ async fn a_target_is_judged_by_the_client_that_asks() {
 }
 
 #[tokio::test]
-async fn an_early_answer_is_an_answer() {
+async fn response_before_the_end_of_the_request_is_returned() {
     const EARLY: &[Step] = &[ReadHead, Send("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"), Hang];
     let receiver = Receiver::plain(EARLY).await;
     let client = local_client(PATIENT);

@@ -1,4 +1,4 @@
-//! Receivers that behave as told, byte by byte.
+//! Scripted receivers that control every byte.
 
 use std::{
     net::SocketAddr,
@@ -18,28 +18,28 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::support::{Proof, RECEIVER, server};
 
-/// One thing after another that a receiver does with each connection; then it closes it.
+/// A step of a receiver's script. It plays all steps on each connection, then closes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
     /// Reads one request, head and body.
     Read,
-    /// Reads the head of a request, and leaves its body.
+    /// Reads the head of a request, but not its body.
     ReadHead,
-    /// Sends this.
+    /// Sends this text.
     Send(&'static str),
-    /// Answers with a body of so many bytes.
+    /// Responds with a body of this length.
     Answer(usize),
-    /// Sends this again and again, as fast as it goes.
+    /// Sends this text repeatedly, as fast as possible.
     Forever(&'static str),
-    /// Sends this again and again, but every 20 ms a byte.
+    /// Sends this text repeatedly, one byte every 20 ms.
     Drip(&'static str),
-    /// Does nothing more, and does not close.
+    /// Stays idle without closing.
     Hang,
-    /// Answers whatever comes, and keeps the connection.
+    /// Responds to every request and keeps the connection open.
     Serve,
 }
 
-/// Somebody who is listening on this machine, until dropped.
+/// A local receiver that listens until it is dropped.
 pub(crate) struct Receiver {
     address: SocketAddr,
     is_secure: bool,
@@ -94,12 +94,12 @@ impl Receiver {
         format!("{scheme}://{RECEIVER}:{}/hook?a=b", self.port())
     }
 
-    /// Connections so far.
+    /// Returns the number of accepted connections.
     pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
 
-    /// Requests so far, as they came.
+    /// Returns the requests received, byte for byte.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -111,7 +111,7 @@ impl Drop for Receiver {
     }
 }
 
-/// `None` when the other side has gone.
+/// Plays the script; `None` if the peer disconnects.
 async fn play(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     steps: &[Step],

@@ -1,4 +1,4 @@
-//! Clients, names and certificates as the tests need them.
+//! Clients, host names and certificates for tests.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -18,15 +18,16 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
 use webhooks::client::{AddressGuard, Client, ClientSettings, Resolve};
 
-/// For what is expected to end by itself: so long that a busy machine does not matter.
+/// Time limit for exchanges that end by themselves; generous enough for a busy machine.
 pub(crate) const PATIENT: Duration = Duration::from_secs(30);
-/// For what is expected to be cut off.
+/// Time limit for exchanges that must be cut off.
 pub(crate) const SHORT: Duration = Duration::from_millis(400);
 
-/// A name that every [`Names`] knows, of a receiver on this machine.
+/// A host name in every [`Names`], for a local receiver.
 pub(crate) const RECEIVER: &str = "receiver.test";
 
-/// Names with the addresses that each look-up finds, one after the other; the last is found again and again.
+/// A resolver with scripted results: each lookup of a name returns the next list of addresses, then the last one
+/// again.
 #[derive(Default)]
 pub(crate) struct Names {
     names: Mutex<HashMap<String, VecDeque<Vec<IpAddr>>>>,
@@ -63,7 +64,7 @@ impl Resolve for Names {
     }
 }
 
-/// A client that talks to this machine too, in the clear, and trusts our authority.
+/// Returns a client that allows loopback and unencrypted http and trusts our certificate authority.
 pub(crate) fn local_client(limit: Duration) -> Client {
     client_of(AddressGuard::new(vec!["127.0.0.1/32".parse().unwrap()], true), limit, Names::new())
 }
@@ -77,7 +78,7 @@ pub(crate) fn client_of(guard: AddressGuard, limit: Duration, names: impl Resolv
     Client::new(guard, settings).unwrap()
 }
 
-/// An address on this machine where somebody listens, and nobody may come.
+/// A local listener that nothing may connect to.
 pub(crate) struct Trap(TcpListener);
 
 impl Trap {
@@ -89,7 +90,8 @@ impl Trap {
         self.0.local_addr().unwrap().port()
     }
 
-    /// Fails when somebody has come. Who comes first is accepted first, so after us there was nobody before us.
+    /// Fails if anything has connected. Connections are accepted in order, so ours is the first only if there was no
+    /// other.
     pub(crate) async fn assert_silent(self) {
         let ours = TcpStream::connect(self.0.local_addr().unwrap()).await.unwrap();
         let (_, first) = self.0.accept().await.unwrap();
@@ -97,12 +99,12 @@ impl Trap {
     }
 }
 
-/// A port where nobody listens.
+/// Returns the address of a closed port.
 pub(crate) async fn unused() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }
 
-/// What a receiver proves itself with.
+/// The certificate that a receiver presents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
     Good,
@@ -110,7 +112,7 @@ pub(crate) enum Proof {
     Expired,
     NotYet,
     WrongName,
-    /// A good one, but it speaks HTTP/2 alone.
+    /// A valid certificate, but the receiver supports only HTTP/2.
     OnlyHttp2,
 }
 

@@ -1,4 +1,4 @@
-//! What somebody who chooses the URL, the name server or the receiver can try, and what comes of it.
+//! Attacks by a user who controls the URL, the DNS server or the receiver, and the expected outcomes.
 
 use url::ParseError;
 use webhooks::client::{Failure, UrlError};
@@ -8,41 +8,41 @@ use crate::{
     support::Proof,
 };
 
-/// What is tried.
+/// An attack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Try {
-    /// A POST to this URL; `{trap}` is a port on this machine where nobody may come.
+    /// A POST to this URL; `{trap}` is a local port that nothing may connect to.
     Url(&'static str),
-    /// A POST to a name with these addresses.
+    /// A POST to a host name with these addresses.
     Name(&'static [&'static str]),
-    /// A POST to a name that nobody has.
+    /// A POST to a host name that does not exist.
     UnknownName,
-    /// A POST to a name whose name server says nothing.
+    /// A POST to a host name whose DNS server does not respond.
     SilentNames,
-    /// A POST to a receiver in the clear, which does this.
+    /// A POST to an unencrypted receiver with this script.
     Post(&'static [Step]),
     /// A GET of at most 1,000 bytes.
     Get(&'static [Step]),
-    /// A POST to a receiver with TLS.
+    /// A POST to a receiver with TLS and this script.
     Tls(Proof, &'static [Step]),
-    /// A POST over TLS to a receiver that knows of none.
+    /// A POST over TLS to a receiver without TLS.
     NotTls(&'static [Step]),
-    /// A POST to a port where nobody listens.
+    /// A POST to a closed port.
     Nobody,
-    /// A POST to a port where connections are made but never taken.
+    /// A POST to a port that completes connections but never accepts them.
     NeverTaken,
 }
 
-/// What comes of it.
+/// The outcome of an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
-    /// It is no URL to ask for.
+    /// The URL is invalid.
     Refused(UrlError),
-    /// It is an address that may not be talked to, which is known at once and remains so.
+    /// The URL has a blocked literal address.
     Literal,
-    /// It fails.
+    /// The exchange fails.
     Fails(Failure),
-    /// There is an answer with this status.
+    /// The response has this status.
     Status(u16),
 }
 
@@ -66,7 +66,7 @@ const TWO_GB: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n";
 
 #[rustfmt::skip]
 pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
-    // Spellings of this machine.
+    // Spellings of loopback addresses.
     ("loopback",                        Url("https://127.0.0.1:{trap}/"), Literal),
     ("short loopback",                  Url("https://127.1:{trap}/"), Literal),
     ("decimal loopback",                Url("https://2130706433:{trap}/"), Literal),
@@ -88,7 +88,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("another loopback",                Url("https://127.8.8.8:{trap}/"), Literal),
     ("nobody's address",                Url("https://0.0.0.0:{trap}/"), Literal),
     ("nothing",                         Url("https://0:{trap}/"), Literal),
-    // Other addresses that are not in the Internet.
+    // Other addresses that are not global.
     ("private 10",                      Url("https://10.0.0.1/"), Literal),
     ("private 172",                     Url("https://172.31.255.254/"), Literal),
     ("private 192",                     Url("https://192.168.1.1/"), Literal),
@@ -129,7 +129,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("IPv6 multicast",                  Url("https://[ff02::1]/"), Literal),
     ("IPv6 documentation",              Url("https://[2001:db8::1]/"), Literal),
     ("IPv6 discard",                    Url("https://[100::1]/"), Literal),
-    // What is no address and looks like one.
+    // Invalid addresses that look valid.
     ("too large a part",                Url("https://256.0.0.1/"), Refused(NO_IPV4)),
     ("too many parts",                  Url("https://127.0.0.0.1/"), Refused(NO_IPV4)),
     ("too large a number",              Url("https://4294967296/"), Refused(NO_IPV4)),
@@ -141,7 +141,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("a name that TLS does not know",   Url("https://a(b).example.com/"), Refused(Host)),
     ("no host",                         Url("https://"), Refused(Host)),
     ("no host but a port",              Url("https://:443/"), Refused(Host)),
-    // Who is the host?
+    // Ambiguous hosts.
     ("a user",                          Url("https://good.example@127.0.0.1:{trap}/"), Refused(Credentials)),
     ("a user and a password",           Url("https://good.example:443@127.0.0.1:{trap}/"), Refused(Credentials)),
     ("a password alone",                Url("https://:good@127.0.0.1:{trap}/"), Refused(Credentials)),
@@ -157,7 +157,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("an ideographic space",            Url("https://good.example/\u{3000}"), Refused(Character)),
     ("port 0",                          Url("https://good.example:0/"), Refused(Port)),
     ("no such port",                    Url("https://good.example:65536/"), Refused(Malformed(ParseError::InvalidPort))),
-    // Other protocols.
+    // Other schemes.
     ("http",                            Url("http://good.example/"), Refused(Http)),
     ("http in upper case",              Url("HTTP://127.0.0.1:{trap}/"), Refused(Http)),
     ("file",                            Url("file:///etc/passwd"), Refused(Scheme)),
@@ -172,7 +172,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("no scheme",                       Url("127.0.0.1"), Refused(RELATIVE)),
     ("no scheme but slashes",           Url("//127.0.0.1/"), Refused(RELATIVE)),
     ("nothing at all",                  Url(""), Refused(RELATIVE)),
-    // Names.
+    // Host names.
     ("localhost, as the system has it", Url("https://localhost:{trap}/"), Fails(Blocked)),
     ("localhost in upper case",         Url("https://LOCALHOST:{trap}/"), Fails(Blocked)),
     ("a name of this machine",          Name(&["127.0.0.1"]), Fails(Blocked)),
@@ -188,7 +188,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("a name without addresses",        Name(&[]), Fails(Connect)),
     ("a name that nobody has",          UnknownName, Fails(Connect)),
     ("a silent name server",            SilentNames, Fails(Timeout)),
-    // Redirects, to where somebody would hear it.
+    // Redirects to the trap.
     ("301",                             Post(&[Read, Send("HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:{trap}/\r\nContent-Length: 0\r\n\r\n"), Hang]), Status(301)),
     ("302",                             Get(&[Read, Send("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{trap}/\r\nContent-Length: 0\r\n\r\n"), Hang]), Status(302)),
     ("307",                             Post(&[Read, Send("HTTP/1.1 307 There\r\nLocation: //127.0.0.1:{trap}/\r\nContent-Length: 0\r\n\r\n"), Hang]), Status(307)),
@@ -197,7 +197,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("another service",                 Post(&[Read, Send("HTTP/1.1 200 OK\r\nAlt-Svc: http/1.1=\"127.0.0.1:{trap}\"\r\nContent-Length: 0\r\n\r\n"), Hang]), Status(200)),
     ("use a proxy",                     Post(&[Read, Send("HTTP/1.1 305 Use Proxy\r\nLocation: http://127.0.0.1:{trap}/\r\nContent-Length: 0\r\n\r\n"), Hang]), Status(305)),
     ("a proxy's question",              Post(&[Read, Send("HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"), Hang]), Status(407)),
-    // Slow ones.
+    // Slow receivers.
     ("never taken",                     NeverTaken, Fails(Timeout)),
     ("silent from the beginning",       Post(&[Hang]), Fails(Timeout)),
     ("silent after the request",        Post(&[Read, Hang]), Fails(Timeout)),
@@ -208,7 +208,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("drips its body",                  Post(&[Read, Send(TWO_GB), Drip("x")]), Fails(Timeout)),
     ("drips chunks",                    Post(&[Read, Send(CHUNKED), Drip("1\r\nx\r\n")]), Fails(Timeout)),
     ("drips a body to be fetched",      Get(&[Read, Send(CHUNKED), Drip("1\r\nx\r\n")]), Fails(Timeout)),
-    // Endless ones.
+    // Endless responses.
     ("endless 100",                     Post(&[Read, Forever("HTTP/1.1 100 Continue\r\n\r\n")]), Fails(Timeout)),
     ("endless 103",                     Post(&[Read, Forever("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")]), Fails(Timeout)),
     ("endless fields",                  Post(&[Read, Send("HTTP/1.1 200 OK\r\n"), Forever("X-Filler: aaaaaaaa\r\n")]), Fails(Protocol)),
@@ -226,7 +226,7 @@ pub(crate) const TABLE: &[(&str, Try, Outcome)] = &[
     ("a body that ends with nothing",   Post(&[Read, Send("HTTP/1.1 200 OK\r\n\r\n"), Forever("x")]), Status(200)),
     ("a byte too many",                 Get(&[Read, Body(1_001)]), Fails(TooLarge)),
     ("not a byte too many",             Get(&[Read, Body(1_000)]), Status(200)),
-    // Liars and those who know no HTTP.
+    // Invalid HTTP.
     ("less than it said",               Post(&[Read, Send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")]), Fails(Protocol)),
     ("more than it said",               Post(&[Read, Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n"), Hang]), Status(200)),
     ("two lengths",                     Post(&[Read, Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), Hang]), Fails(Protocol)),

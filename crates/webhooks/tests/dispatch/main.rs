@@ -1,4 +1,4 @@
-//! Deliveries, in a world whose clock the tests have: when they are sent, to whom, how many at once, and what is never lost.
+//! Dispatcher tests with a simulated clock: timing, fairness, concurrency limits, and that nothing is lost.
 
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
@@ -17,21 +17,21 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_hours(1);
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_is_tried_by_the_schedule_and_then_no_more() {
+async fn failed_deliveries_are_retried_by_schedule_and_then_given_up() {
     let world = World::new();
     let tenant = world.tenant();
     let key = world.subscribe(&tenant, URL).await;
     world.network.does(URL, Does::Answer(500, Duration::from_millis(20)));
     let _at_work = world.start(Limits::default());
     world.publish(&tenant, 1);
-    // The steps take 33.1 hours at most.
+    // The schedule takes at most 33.1 hours.
     world.pass(34 * HOUR).await;
     let sent = world.network.to(URL);
     assert_eq!(sent.iter().map(|sent| sent.number).collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
     assert!(sent.iter().all(|each| each.event == sent[0].event));
     for (pair, step) in sent.windows(2).zip(STEPS) {
         let waited = pair[1].at.unix_millis() - pair[0].at.unix_millis();
-        // What is due is looked for each second.
+        // Polling for due deliveries adds up to a second.
         assert!((step * 4 / 5..=step * 6 / 5 + 1_100).contains(&waited), "{waited} for {step}");
     }
     let kept = world.queue.queue.deliveries(&key);
@@ -40,7 +40,7 @@ async fn what_fails_is_tried_by_the_schedule_and_then_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receiver_may_ask_for_twice_the_step() {
+async fn retry_after_delays_a_retry_up_to_twice_the_step() {
     let world = World::new();
     let tenant = world.tenant();
     world.subscribe(&tenant, URL).await;
@@ -55,7 +55,7 @@ async fn a_receiver_may_ask_for_twice_the_step() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receiver_that_is_gone_is_disabled_at_once_and_what_waits_goes_on_when_it_is_back() {
+async fn status_410_disables_until_enabled_again_and_keeps_pending_deliveries() {
     let world = World::new();
     let tenant = world.tenant();
     let key = world.subscribe(&tenant, URL).await;
@@ -79,7 +79,7 @@ async fn a_receiver_that_is_gone_is_disabled_at_once_and_what_waits_goes_on_when
 }
 
 #[tokio::test(start_paused = true)]
-async fn five_days_without_success_disable_and_one_success_begins_anew() {
+async fn five_days_without_success_disable_and_a_success_resets_the_period() {
     let world = World::new();
     let tenant = world.tenant();
     let key = world.subscribe(&tenant, URL).await;
@@ -109,7 +109,7 @@ async fn five_days_without_success_disable_and_one_success_begins_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_receiver_holds_up_nobody() {
+async fn a_slow_receiver_delays_no_other() {
     let world = World::new();
     let (bad, good) = (world.tenant(), world.tenant());
     let slow = world.subscribe(&bad, URL).await;
@@ -127,7 +127,7 @@ async fn a_slow_receiver_holds_up_nobody() {
     }
     assert_eq!(world.network.to("https://bad-too.example/").len(), 2_000, "nor its own neighbour");
     assert_eq!(world.network.most.lock().unwrap()[URL], 4);
-    // Nine answers of ten seconds each: from then on one at a time.
+    // After nine responses of ten seconds each, deliveries are sent one at a time.
     world.pass(60 * SECOND).await;
     let before = world.network.to(URL).len();
     world.pass(100 * SECOND).await;
@@ -139,7 +139,7 @@ async fn a_slow_receiver_holds_up_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_at_once_than_is_allowed_and_retries_leave_room() {
+async fn concurrency_limits_hold_and_capacity_is_reserved_for_retries() {
     let world = World::new();
     let limits = Limits { subscription: 4, tenant: 6, total: 20, rate: None };
     let tenants: Vec<_> = (0..8).map(|_| world.tenant()).collect();
@@ -161,7 +161,7 @@ async fn no_more_at_once_than_is_allowed_and_retries_leave_room() {
     assert!(world.network.most_of_all.load(Ordering::SeqCst) >= 16, "what is allowed is used");
     let events = world.network.sent.lock().unwrap().iter().filter(|sent| sent.number == 1).count();
     assert_eq!(events, 8 * 3 * 10);
-    // First attempts alone do not take all of it: a fifth is for retries.
+    // First attempts cannot use the total limit alone: a fifth is reserved for retries.
     let fresh = World::new();
     let tenant = fresh.tenant();
     for one in 0..10 {
@@ -176,7 +176,7 @@ async fn no_more_at_once_than_is_allowed_and_retries_leave_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_is_kept() {
+async fn rate_limit_is_respected() {
     let world = World::new();
     let tenant = world.tenant();
     world.subscribe(&tenant, URL).await;
@@ -188,7 +188,7 @@ async fn a_rate_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_event_is_sent_once_however_many_dispatchers_there_are() {
+async fn two_dispatchers_send_each_event_once() {
     let world = World::new();
     let tenants: Vec<_> = (0..5).map(|_| world.tenant()).collect();
     let mut keys = Vec::new();
@@ -215,7 +215,7 @@ async fn each_event_is_sent_once_however_many_dispatchers_there_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_dead_dispatcher_was_sending_is_sent_again_and_nothing_else() {
+async fn only_deliveries_in_flight_are_repeated_after_a_crash() {
     let world = World::new();
     let tenant = world.tenant();
     let key = world.subscribe(&tenant, URL).await;
@@ -251,7 +251,7 @@ async fn what_a_dead_dispatcher_was_sending_is_sent_again_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dispatcher_that_ends_finishes_and_gives_back() {
+async fn shutdown_completes_deliveries_in_flight_and_releases_leases() {
     let world = World::new();
     let tenant = world.tenant();
     let key = world.subscribe(&tenant, URL).await;
@@ -272,7 +272,7 @@ async fn a_dispatcher_that_ends_finishes_and_gives_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn by_a_wrong_key_nothing_is_signed_and_nothing_is_lost() {
+async fn a_wrong_master_key_sends_nothing_and_loses_nothing() {
     let world = World::new();
     let tenant = world.tenant();
     let key = world.subscribe(&tenant, URL).await;
@@ -289,7 +289,7 @@ async fn by_a_wrong_key_nothing_is_signed_and_nothing_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_storage_is_down_nothing_is_lost_and_nothing_sent_twice() {
+async fn a_storage_failure_loses_and_repeats_nothing() {
     let world = World::new();
     let tenant = world.tenant();
     let key = world.subscribe(&tenant, URL).await;
@@ -309,7 +309,7 @@ async fn while_storage_is_down_nothing_is_lost_and_nothing_sent_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receiver_that_never_answers_gets_one_at_a_time() {
+async fn a_receiver_that_never_responds_gets_one_delivery_at_a_time() {
     let world = World::new();
     let tenant = world.tenant();
     world.subscribe(&tenant, URL).await;

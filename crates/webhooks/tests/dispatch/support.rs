@@ -1,4 +1,4 @@
-//! A world in which time passes when nothing else is to be done, for both clocks at once.
+//! The test environment. Time advances only while all tasks are idle, for both clocks.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use webhooks::{
     client::AddressGuard,
 };
 
-/// The clock of the runtime, which stands while anything is to be done.
+/// An environment whose clock follows the runtime's paused clock.
 pub(crate) struct OneClock {
     start: Instant,
     random: ManualEnv,
@@ -36,14 +36,14 @@ impl Env for OneClock {
     }
 }
 
-/// What a receiver does: answers with a status after so long, or never.
+/// The behavior of a receiver: responds after a delay, or never.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Does {
     Answer(u16, Duration),
     Never,
 }
 
-/// Something that was sent.
+/// A delivery that was sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) url: String,
@@ -52,7 +52,7 @@ pub(crate) struct Sent {
     pub(crate) number: u32,
 }
 
-/// A network of receivers.
+/// A simulated network of receivers.
 pub(crate) struct Network {
     env: Arc<dyn Env>,
     does: Mutex<HashMap<String, Does>>,
@@ -113,13 +113,13 @@ impl Network {
         self.does.lock().unwrap().insert(url.to_owned(), does);
     }
 
-    /// What was sent there.
+    /// Returns the deliveries sent to a URL.
     pub(crate) fn to(&self, url: &str) -> Vec<Sent> {
         self.sent.lock().unwrap().iter().filter(|sent| sent.url == url).cloned().collect()
     }
 }
 
-/// A queue that can fail.
+/// A queue that can be made to fail.
 pub(crate) struct Flaky {
     pub(crate) queue: MemoryQueue,
     pub(crate) is_down: AtomicBool,
@@ -144,7 +144,7 @@ impl Queue for Flaky {
     async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome> {
         self.up()?;
         let taken = self.queue.take(key, lease, is_held, most).await;
-        // What is read takes its time to arrive: meanwhile others are sent and recorded.
+        // Reading takes a moment, during which other deliveries are sent and recorded.
         tokio::time::sleep(Duration::from_millis(3)).await;
         taken
     }
@@ -180,7 +180,7 @@ pub(crate) fn keys(byte: u8) -> Arc<SecretKeys> {
     Arc::new(SecretKeys::new(&MasterKeys::new(vec![("test".into(), Secret::new(vec![byte; 32]))]).unwrap()))
 }
 
-/// Everything that deliveries need.
+/// The state of a dispatcher test.
 pub(crate) struct World {
     pub(crate) env: Arc<OneClock>,
     pub(crate) queue: Arc<Flaky>,
@@ -224,7 +224,7 @@ impl World {
         Ctx::new(self.env.clone(), tenant.clone(), Actor::system("test"))
     }
 
-    /// A subscription to everything.
+    /// Creates a subscription to all events.
     pub(crate) async fn subscribe(&self, tenant: &TenantId, url: &str) -> Key {
         let mut store = self.queue.queue.of(tenant);
         let new = New { name: "test".into(), url: url.into(), event_filters: Vec::new() };
@@ -233,7 +233,7 @@ impl World {
         Key { tenant: tenant.clone(), subscription: made.id }
     }
 
-    /// So many events; their ids.
+    /// Publishes `count` events and returns their ids.
     pub(crate) fn publish(&self, tenant: &TenantId, count: usize) -> Vec<String> {
         let ids: Vec<String> =
             (0..count).map(|_| format!("evt_{:06}", self.events.fetch_add(1, Ordering::SeqCst))).collect();
@@ -258,7 +258,7 @@ impl World {
         }
     }
 
-    /// A dispatcher at work.
+    /// Starts a dispatcher.
     pub(crate) fn start(&self, limits: Limits) -> tokio::task::JoinHandle<()> {
         let dispatcher = self.dispatcher(limits);
         tokio::spawn(async move { dispatcher.run(std::future::pending()).await })
@@ -268,13 +268,13 @@ impl World {
         tokio::time::sleep(time).await;
     }
 
-    /// The clock that deliveries go by jumps, and there is a moment to notice.
+    /// Advances the wall clock, but not the runtime's, and gives the dispatcher time to notice.
     pub(crate) async fn skip(&self, time: Duration) {
         self.env.random.advance_millis(i64::try_from(time.as_millis()).unwrap());
         self.pass(Duration::from_secs(2)).await;
     }
 
-    /// How many have no outcome.
+    /// Returns the number of attempts without an outcome.
     pub(crate) fn pending(&self, key: &Key) -> usize {
         self.queue.queue.deliveries(key).iter().filter(|delivery| delivery.due_at.is_some()).count()
     }

@@ -1,4 +1,4 @@
-//! The answer of each step of a sign-in.
+//! The response of each sign-in step.
 
 use actix_web::HttpResponse;
 use kernel::{Email, Env, TenantId};
@@ -48,7 +48,7 @@ pub(crate) struct TenantName {
     pub(crate) name: String,
 }
 
-/// The device and place of a visitor.
+/// Describes the device and place of a visitor.
 pub(crate) fn device_of(site: &Site, visitor: &Visitor) -> Device {
     Device::new(visitor.user_agent(), site.pipeline.locate(visitor.ip()), visitor.ip())
 }
@@ -73,7 +73,8 @@ impl SignInAnswer {
     }
 }
 
-/// Answers a visitor, with cookies where there is a session. A new session replaces the browser's previous one.
+/// Responds to a sign-in step and sets cookies if a session started. A new session replaces the browser's previous
+/// one.
 pub(crate) async fn respond_to(
     site: &Site,
     visitor: &Visitor,
@@ -86,7 +87,7 @@ pub(crate) async fn respond_to(
     respond(site, visitor.env(), tenant, outcome)
 }
 
-/// The answer alone, where the visitor's own session goes on.
+/// Builds the response without cookies, for steps that keep the visitor's own session.
 pub(crate) fn respond(site: &Site, env: &dyn Env, tenant: &TenantId, outcome: Outcome) -> Answer {
     let mut response = answer(&SignInAnswer::new(&outcome));
     if let Outcome::SignedIn(started) | Outcome::EnrolmentOwed { started, .. } = outcome {
@@ -95,7 +96,7 @@ pub(crate) fn respond(site: &Site, env: &dyn Env, tenant: &TenantId, outcome: Ou
     Ok(response)
 }
 
-/// Adds the cookies of a session to an answer.
+/// Adds the cookies of a session to a response.
 pub(crate) fn set_cookies(
     site: &Site,
     env: &dyn Env,

@@ -1,4 +1,4 @@
-//! What signing in needs beside the path of every request.
+//! State that the sign-in routes need in addition to the request pipeline.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use credentials::{Passkeys, Passwords};
 use super::hashing::Hashing;
 use crate::config::Settings;
 
-/// What authenticator apps and passkeys call this installation.
+/// Name that authenticator apps and passkeys show for this installation.
 pub(crate) const NAME: &str = "Gatehouse";
 
-/// What signing in needs beside the path of every request.
+/// State that the sign-in routes need in addition to the request pipeline.
 pub(crate) struct Auth {
     pub(crate) hashing: Hashing,
-    /// `None` where the address of the server cannot be that of a relying party.
+    /// `None` if the server's address cannot be the ID of a WebAuthn relying party.
     pub(crate) passkeys: Option<Passkeys>,
 }
 
@@ -26,7 +26,7 @@ impl Auth {
         })
     }
 
-    /// The ceremonies of passkeys.
+    /// Returns the WebAuthn ceremonies.
     pub(crate) fn passkeys(&self) -> Result<&Passkeys, sign_in::Error> {
         self.passkeys.as_ref().ok_or(sign_in::Error::NoPasskeys)
     }

@@ -1,4 +1,4 @@
-//! Hashing passwords beside everything else: few at a time, on threads that serve nobody.
+//! Hashes passwords on a few dedicated threads, so that other requests are not delayed.
 
 use std::{
     io,
@@ -14,12 +14,12 @@ use tokio::sync::oneshot;
 use crate::area_metrics;
 use gate::errors::Problem;
 
-/// How much less than others these threads ask of the processors when both want them (see `nice(1)`).
+/// Lowers the priority of the hashing threads (see `nice(1)`).
 const NICENESS: i32 = 10;
 
 type HashJob = Box<dyn FnOnce() + Send>;
 
-/// Passwords, hashed by so many threads at most that others are served meanwhile.
+/// Queue of password hashing jobs. The number of threads is limited so that other requests are served meanwhile.
 pub(crate) struct Hashing {
     passwords: Passwords,
     queue: mpsc::Sender<HashJob>,
@@ -27,7 +27,7 @@ pub(crate) struct Hashing {
 }
 
 impl Hashing {
-    /// At this cost, on half of the processors.
+    /// Starts one thread for every two processors, at the cost of `passwords`.
     pub(crate) fn new(passwords: Passwords) -> io::Result<Self> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let (queue, waiting) = mpsc::channel::<HashJob>();
@@ -48,7 +48,7 @@ impl Hashing {
         waiting.increment(1.0);
         let work = move || {
             waiting.decrement(1.0);
-            // Nobody may be waiting any more: then it is not hashed for nothing.
+            // Skip the work if the request was dropped meanwhile.
             if !done.is_closed() {
                 let _nobody = done.send(work(passwords));
             }
@@ -57,7 +57,7 @@ impl Hashing {
         waits.await.map_err(Problem::unforeseen)
     }
 
-    /// Compares with the stored passwords of a sign-in address: see [`Passwords::verify`].
+    /// Compares a password with the stored passwords of a sign-in address; see [`Passwords::verify`].
     pub(crate) async fn verify(
         &self,
         password: Secret<String>,
@@ -67,7 +67,7 @@ impl Hashing {
         self.run(move |passwords| passwords.verify(&password, salt.as_ref(), &stored)).await
     }
 
-    /// What is stored for a password in a tenant.
+    /// Hashes a password for storage in a tenant.
     pub(crate) async fn hash(
         &self,
         password: Secret<String>,
@@ -79,7 +79,7 @@ impl Hashing {
     }
 }
 
-/// One of the threads: until the server is gone.
+/// Runs hashing jobs until the server stops.
 fn hash_in_turn(waiting: &Mutex<mpsc::Receiver<HashJob>>) {
     if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS) {
         tracing::warn!(%error, "hashing cannot give way to others");
@@ -87,7 +87,7 @@ fn hash_in_turn(waiting: &Mutex<mpsc::Receiver<HashJob>>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(work) = next else { return };
-        // A panic is the answer of one request, not the end of the thread.
+        // A panic fails one request; the thread continues.
         let _told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     }
 }

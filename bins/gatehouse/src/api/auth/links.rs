@@ -1,4 +1,4 @@
-//! `POST /api/auth/links/redeem`: an invitation or a reset becomes a password.
+//! `POST /api/auth/links/redeem`: sets a password with an invitation or reset link.
 
 use actix_web::{post, web};
 use credentials::{Salt, attempts};
@@ -59,7 +59,7 @@ pub(crate) async fn redeem_link(site: web::Data<Site>, visitor: Visitor, body: J
     respond_to(&site, &visitor, &tenant, outcome).await
 }
 
-/// The hash of a new password, if it is a good one.
+/// Checks a new password against the password rules and hashes it.
 async fn checked_and_hashed(
     site: &Site,
     visitor: &Visitor,

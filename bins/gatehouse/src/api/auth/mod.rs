@@ -1,4 +1,4 @@
-//! `/api/auth`: signing in, step by step, and out.
+//! `/api/auth`: sign-in, step by step, and sign-out.
 
 mod answer;
 mod area;

@@ -1,4 +1,4 @@
-//! `POST /api/auth/passkey/options` and `…/verify`: a passkey first, which is both factors.
+//! `POST /api/auth/passkey/options` and `…/verify`: sign-in with a passkey, which counts as both factors.
 
 use actix_web::{post, web};
 use credentials::attempts;

@@ -75,7 +75,7 @@ pub(crate) async fn sign_in_with_password(
         .await
 }
 
-/// The salt of an address, and its accounts: in the tenant that is named, or in all.
+/// Returns the salt of a sign-in address and its accounts, in the named tenant or in all tenants.
 async fn accounts_of(
     visitor: &Visitor,
     email_key: &str,
@@ -95,8 +95,9 @@ async fn accounts_of(
     Ok(visitor.across(look).await?)
 }
 
-/// The accounts whose passwords may be compared with, or 429. Client addresses that never signed an account in share a
-/// limit for each sign-in address, and are refused at those accounts alone: no tenant closes another's.
+/// Returns the accounts whose password may be checked, or fails with 429.
+/// Client addresses that never signed an account in share one limit per sign-in address. Beyond it, they are refused
+/// only at those accounts, so attempts in one tenant do not block users of another.
 async fn may_be_tried(
     visitor: &Visitor,
     email_key: &str,
@@ -116,7 +117,8 @@ async fn may_be_tried(
     Ok(accounts)
 }
 
-/// The accounts that the network policy of their tenant lets in; where it lets in none, its refusal, or else this one.
+/// Returns the accounts that their tenant's network policy admits. If none is admitted, fails with the policy's
+/// error, or with `refusal` if there were no accounts.
 async fn admitted(
     site: &Site,
     visitor: &Visitor,
@@ -128,14 +130,14 @@ async fn admitted(
         match visitor.admit(&site.pipeline, &account).await {
             Ok(None) => admitted.push((account, is_stale)),
             Ok(Some(blocked)) => refusal = blocked,
-            // Which tenants there are to choose from is not known.
+            // Fail entirely: the list of tenants to choose from would be incomplete.
             Err(problem) => return Err(problem),
         }
     }
     if admitted.is_empty() { Err(refusal) } else { Ok(admitted) }
 }
 
-/// A hash of the password at today's cost.
+/// Hashes the password again at the current cost.
 async fn hash_anew(
     site: &Site,
     visitor: &Visitor,
@@ -147,7 +149,7 @@ async fn hash_anew(
     visitor.aside(site.auth.hashing.hash(password, salt, account.tenant.clone())).await?
 }
 
-/// The salt that passwords of this address have from now on.
+/// Returns the salt for new password hashes of this sign-in address.
 pub(crate) async fn salt_of(
     visitor: &Visitor,
     tenant: &TenantId,

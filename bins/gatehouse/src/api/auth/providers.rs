@@ -1,4 +1,4 @@
-//! `POST /api/auth/sign-in/providers`: which identity provider an address, or a tenant, signs in through.
+//! `POST /api/auth/sign-in/providers`: finds the SSO connections of an e-mail address or a tenant.
 
 use actix_web::{post, web};
 use credentials::{SignInMode, SignInStore, attempts};
@@ -91,7 +91,7 @@ async fn of_domain(visitor: &Visitor, email: &str) -> Result<Vec<Provider>, Prob
     }
 }
 
-/// Those of a tenant that may be used.
+/// Returns the tenant's matching SSO connections that can be used for sign-in.
 async fn open_ones(
     visitor: &Visitor,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! `POST /api/auth/sign-in/resume`: a sign-in that an identity provider began goes on here.
+//! `POST /api/auth/sign-in/resume`: continues a sign-in that an identity provider started.
 
 use actix_web::{HttpRequest, HttpResponse, cookie::SameSite, post, web};
 use credentials::attempts;
@@ -14,14 +14,14 @@ use gate::{
     errors::Problem,
 };
 
-/// Holds the ticket where no script can read it.
+/// Cookie with the sign-in ticket; scripts cannot read it.
 const COOKIE: &str = "sign_in_ticket";
-/// The one address that it is sent to.
+/// The only path that the cookie is sent to.
 const PATH: &str = "/api/auth/sign-in/resume";
-/// Seconds that a ticket lives.
+/// Lifetime of the cookie in seconds.
 const LIVES: i64 = 600;
 
-/// Gives the browser the ticket of a sign-in that goes on at the sign-in page.
+/// Sets the cookie with the ticket of a sign-in that continues on the sign-in page.
 pub(crate) fn set_ticket_cookie(
     site: &Site,
     answer: &mut HttpResponse,

@@ -1,4 +1,4 @@
-//! `/api/auth/step-up`: a fresh proof for one act.
+//! `/api/auth/step-up`: step-up challenges and tokens.
 
 use actix_web::{get, post};
 use audit::{
@@ -113,7 +113,7 @@ struct StepUpConsumption {
 }
 
 impl StepUpBody {
-    /// The challenge, the factor and what answers it. Recovery codes answer none.
+    /// Reads the factor and the attempt from the body. Recovery codes are not accepted.
     fn read(self) -> Result<(FactorName, Attempt), Problem> {
         let Self { challenge_id, factor: name, code, credential } = self;
         let answer = match FactorAnswer::new(name, code, credential.map(Value::Object))? {
@@ -204,7 +204,7 @@ pub(crate) async fn verify_step_up(call: Call<OwnAccount>, body: Json<StepUpBody
     call.attempt(limits).await?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        // Whoever shuts the person out, or removes the factor, comes before or after.
+        // Serialize with disabling the user and with removing the factor.
         let account = lock_account(tx, &caller.user).await?;
         let keys = site.pipeline.keys.newest_step_ups();
         let ceremonies = SecondFactors::new(site.verifiers(), &account);
@@ -220,7 +220,7 @@ pub(crate) async fn verify_step_up(call: Call<OwnAccount>, body: Json<StepUpBody
     }))
 }
 
-/// The token for a right answer, with the audit entry for either.
+/// Returns the token for a correct answer, with the audit entry for either outcome.
 fn audit_verified(verified: Verified, user: &UserId, factor: Factor) -> Audited<Option<Box<IssuedToken>>> {
     let factor = factor.as_str();
     match verified {

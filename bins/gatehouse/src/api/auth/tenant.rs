@@ -1,4 +1,4 @@
-//! `POST /api/auth/sign-in/tenant`: the choice between tenants, and on from there.
+//! `POST /api/auth/sign-in/tenant`: chooses the tenant and continues the sign-in.
 
 use actix_web::{post, web};
 use credentials::attempts;
@@ -30,7 +30,7 @@ struct ChoiceBody {
     tenant: String,
 }
 
-/// The account as the next step knows it.
+/// Converts an account into the form that the next step stores.
 pub(super) fn fitting(account: &Account, email_key: &str) -> FittingAccount {
     FittingAccount {
         slug: account.slug.clone(),
@@ -41,7 +41,7 @@ pub(super) fn fitting(account: &Account, email_key: &str) -> FittingAccount {
     }
 }
 
-/// Asks in which tenant, of those that the password fits.
+/// Offers a choice between the tenants in which the password matches.
 pub(super) async fn offer(visitor: &Visitor, email_key: &str, accounts: Vec<&Account>) -> Answer {
     let Some(first) = accounts.first() else { return Err(Problem::internal()) };
     let (tenant, user) = (first.tenant.clone(), first.holder.user.clone());
@@ -89,7 +89,7 @@ pub(crate) async fn choose_tenant(site: web::Data<Site>, visitor: Visitor, body:
     go_on(&site, &visitor, PasswordProof { account, chosen_of: Some(compared_at), newer_hash: None }).await
 }
 
-/// Goes on in the tenant of the account.
+/// Continues the sign-in in the tenant of the account.
 pub(super) async fn go_on(site: &web::Data<Site>, visitor: &Visitor, proof: PasswordProof) -> Answer {
     let (tenant, user) = (proof.account.tenant.clone(), proof.account.user.clone());
     let (place, device) = (site.clone(), device_of(site, visitor));

@@ -1,4 +1,4 @@
-//! `/api/me/factors`: what there is, its names, and what goes.
+//! `/api/me/factors`: lists, renames and removes the caller's factors.
 
 use actix_web::{delete, get, patch};
 use audit::{Audited, Event, Unaudited, events::credentials::FactorRenamed};
@@ -71,7 +71,7 @@ impl ShownFactor {
     }
 }
 
-/// The answer to the enrolment of a factor, with the cookies of a session that it completed.
+/// Responds to a completed enrolment, with the session's cookies if the enrolment completed its sign-in.
 pub(crate) fn enrolled(
     call: &Call<SigningIn>,
     factor: &Factor,
@@ -179,7 +179,7 @@ pub(crate) async fn remove_factor(call: Call<OwnAccount>, proof: Proof) -> Answe
         let found = find(&factors, &id);
         let graced = found.as_ref().is_ok_and(|factor| has_grace_to_remove(&session, factor, ctx.now));
         let spending = if graced { ConsumedStepUp::none() } else { proof.consume(ctx, tx).await? };
-        // Without a step-up the answer does not say whether the factor exists.
+        // Checked after the step-up: without one, the response must not reveal whether the factor exists.
         let factor = found?;
         let codes = tx.unused_codes(&user).await?;
         may_remove(&held.policy.mfa, &factors, codes, &factor)?;
@@ -198,7 +198,7 @@ pub(crate) async fn remove_factor(call: Call<OwnAccount>, proof: Proof) -> Answe
     Ok(answer(&Deleted { deleted: true }))
 }
 
-/// Whether a session begun with a recovery code may remove this lost factor without a step-up.
+/// Returns whether a session that was started with a recovery code may remove this lost factor without a step-up.
 fn has_grace_to_remove(session: &Session, factor: &Factor, now: Timestamp) -> bool {
     let is_older = session.grace.as_ref().is_some_and(|grace| factor.created_at < grace.since);
     is_older && session.has_grace(GraceAct::Remove, now)
@@ -223,7 +223,7 @@ pub(crate) async fn remove_all_factors(call: Call<OwnAccount>, proof: Proof) -> 
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, session) = lock_to_remove(tx, &signed).await?;
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
-        // A step-up needs a factor, so none is asked for here.
+        // A user without factors cannot step up, so report the missing factor instead.
         if !has_factor && !proof.is_shown() {
             return Err(no_factor());
         }

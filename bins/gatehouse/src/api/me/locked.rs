@@ -1,4 +1,4 @@
-//! The signed-in user's own account, locked for a change, and the step-up that such a change asks for.
+//! Locks the caller's own account for a change, and the step-up that such a change requires.
 
 use audit::Event;
 use credentials::Factor;
@@ -17,29 +17,29 @@ use gate::{
     step_up::{AccountSecurityChange, IfAsked},
 };
 
-/// The step-up that changes of an account's security ask for.
+/// The step-up that changes of account security require.
 pub(crate) type Proof = IfAsked<AccountSecurityChange>;
 
-/// Locks the account and the session as it is now.
+/// Locks the account and the current session.
 pub(crate) async fn lock(tx: &mut Tx, signed: &Signed) -> Result<(Account, Session), Problem> {
     let account = lock_account(tx, &signed.session.user).await?;
     Ok((account, lock_session(tx, &signed.session).await?))
 }
 
-/// The same for an act that may take away what an administrator signs in with: of two such acts the second waits for the
-/// first.
+/// Locks the account and the session for a change that may remove a credential of an administrator. Such changes are
+/// serialized.
 pub(crate) async fn lock_to_remove(tx: &mut Tx, signed: &Signed) -> Result<(Account, Session), Problem> {
     let account = lock_account_to_remove(tx, &signed.session.user).await?;
     Ok((account, lock_session(tx, &signed.session).await?))
 }
 
-/// The same for enrolling a factor.
+/// Locks the account and the session to enrol a factor.
 pub(crate) async fn lock_to_enrol(tx: &mut Tx, signed: &Signed) -> Result<Enrolling, Problem> {
     let (account, session) = lock(tx, signed).await?;
     Ok(Enrolling { account, session, standing_today: signed.session.standing })
 }
 
-/// The leave to enrol one more factor, with a step-up where one is needed.
+/// Checks whether the user may enrol another factor, and consumes a step-up if one is needed.
 pub(crate) async fn leave_to_enrol(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -56,7 +56,7 @@ pub(crate) async fn leave_to_enrol(
     Ok((EnrolmentGround::Proved, spending.events()?))
 }
 
-/// Lets a factor count from now on, with a step-up where one is needed.
+/// Completes the enrolment of a factor, and consumes a step-up if one is needed.
 pub(crate) async fn finish_enrolment(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -73,7 +73,7 @@ pub(crate) async fn finish_enrolment(
     Ok(Enrolled { events, ..enrolled })
 }
 
-/// Refuses unless the user has signed in on this session, or stepped up in it, within the last ten minutes.
+/// Fails unless this session had a sign-in or a step-up within the last ten minutes.
 pub(crate) async fn check_recent(ctx: &Ctx, tx: &mut Tx, session: &Session) -> Result<(), Problem> {
     let since = enrolment::recent_since(ctx.now);
     if session.signed_in_at > since || tx.has_stepped_up(session.id.as_str(), since).await? {

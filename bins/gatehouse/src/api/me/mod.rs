@@ -1,4 +1,4 @@
-//! `/api/me`: what belongs to the person who calls.
+//! `/api/me`: the caller's own account.
 
 pub(crate) mod factors;
 mod locked;

@@ -53,7 +53,7 @@ struct PasskeyBody {
     name: Option<String>,
 }
 
-/// What is kept until the authenticator answers.
+/// Enrolment state, stored until the authenticator responds.
 #[derive(Serialize, Deserialize)]
 struct Pending {
     session: SessionId,
@@ -138,14 +138,14 @@ pub(crate) async fn verify_passkey(call: Call<SigningIn>, proof: Proof, body: Js
     enrolled(&call, &factor, renewed)
 }
 
-/// The name that was given, or what a passkey is called until it is named.
+/// Checks the given name, or returns the default name of a passkey.
 fn name_of(name: Option<String>) -> Result<String, Problem> {
     let Some(name) = name else { return Ok(default_name(FactorKind::Webauthn).to_owned()) };
     let message = "name: write 1 to 64 printable characters";
     credentials::name(&name).ok_or_else(|| Problem::invalid_request(message))
 }
 
-/// Uses up what was begun in this session.
+/// Consumes the pending enrolment of this session.
 async fn take_pending(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -162,7 +162,7 @@ async fn take_pending(
     Ok((begun, registration))
 }
 
-/// The passkey that an authenticator has made.
+/// Verifies the authenticator's response and returns the new passkey.
 fn registered(
     site: &Site,
     ctx: &Ctx,

@@ -63,7 +63,7 @@ pub(crate) async fn change_password(
     body: Result<Json<PasswordBody>, Problem>,
 ) -> Answer {
     let current = read_current(&call, proof.clone()).await?;
-    // A step-up comes before any error about the body.
+    // Check the step-up before reporting any error of the body.
     let PasswordBody { current_password, new_password, revoke_tokens } = body?.0;
     let new = Secret::new(new_password);
     let organization = call.own_tenant().await?.name;
@@ -76,7 +76,7 @@ pub(crate) async fn change_password(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = lock(tx, &signed).await?;
         let mut events = consume_if_factor(ctx, tx, &session, &proof).await?;
-        // Another change may have come first: then the password that was compared is no longer the current one.
+        // A concurrent change may have replaced the password that was verified.
         if tx.password(&session.user).await? != compared {
             return Err(Error::InvalidCredentials.into());
         }
@@ -88,14 +88,14 @@ pub(crate) async fn change_password(
     Ok(answer(&Changed { changed: true, revoked_tokens }))
 }
 
-/// The user and the password before the change.
+/// The user, and the password hash before the change.
 struct Current {
     person: Person,
     hash: Option<String>,
     is_known_origin: bool,
 }
 
-/// Reads the current password, after a look at the step-up or at the time of the sign-in.
+/// Reads the current password, after checking the step-up or the time of the sign-in.
 async fn read_current(call: &Call<OwnAccount>, proof: Proof) -> Result<Current, Problem> {
     let (session, origin) = (call.caller().session.clone(), call.origin());
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -116,7 +116,7 @@ async fn has_factor(tx: &mut Tx, session: &Session) -> Result<bool, Problem> {
     Ok(tx.factors(&session.user).await?.iter().any(Factor::is_verified))
 }
 
-/// Consumes the step-up of a user with a factor; a user without one must have signed in just now.
+/// Consumes the step-up of a user with a factor. A user without one must have signed in recently.
 async fn consume_if_factor(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -162,7 +162,8 @@ async fn hash_new(
     call.aside(call.site.auth.hashing.hash(password, salt, call.tenant().clone())).await?
 }
 
-/// The limits on attempts at one's own password: more of them where the address has never signed the user in.
+/// Returns the limits on attempts at the caller's own password. They are stricter if the user never signed in from
+/// this client address.
 fn password_limits(current: &Current, origin: &str) -> Vec<attempts::Limit> {
     let person = &current.person;
     let key = person.email.as_ref().map_or_else(|| person.id.to_string(), Email::key);

@@ -67,20 +67,20 @@ struct TenantShown {
     name: String,
 }
 
-/// Absent, null, or a value.
+/// A member of a JSON patch: absent, null, or a value.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Patched<T> {
-    /// It stays as it is.
+    /// The field stays unchanged.
     #[default]
     Absent,
-    /// The value is removed.
+    /// The field is cleared.
     Null,
-    /// It becomes this.
+    /// The field is set to this value.
     Value(T),
 }
 
 impl<T> Patched<T> {
-    /// As the directory takes it.
+    /// Converts into the form that the directory takes.
     #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
     pub(crate) fn into_change(self) -> Option<Option<T>> {
         match self {
@@ -109,7 +109,7 @@ struct MeBody {
     phone_numbers: Option<Vec<NewPhone>>,
 }
 
-/// As the directory has them.
+/// Converts telephone numbers into the directory's type.
 pub(crate) fn phone_numbers(phones: Vec<NewPhone>) -> Vec<PhoneNumber> {
     phones.into_iter().map(|phone| PhoneNumber { value: phone.value, kind: phone.kind }).collect()
 }

@@ -45,7 +45,7 @@ pub(crate) async fn generate_recovery_codes(call: Call<OwnAccount>, proof: Proof
         if !tx.factors(&session.user).await?.iter().any(Factor::is_verified) {
             return Err(Problem::new(Code::Conflict, "enrol a second factor first"));
         }
-        // The grace is not used up: a lost page may be asked for again.
+        // Do not consume the grace: the user may have lost the page with the codes.
         let mut events = if session.has_grace(GraceAct::GenerateCodes, ctx.now) {
             Vec::new()
         } else {

@@ -46,7 +46,7 @@ pub(crate) struct ShownSession {
 }
 
 impl ShownSession {
-    /// As it is shown to whoever has the session `own`.
+    /// Converts a session for a caller whose own session is `own`.
     pub(crate) fn of(session: &Session, own: Option<&SessionId>) -> Self {
         Self {
             id: session.id.to_string(),

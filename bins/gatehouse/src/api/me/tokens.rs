@@ -75,7 +75,7 @@ pub(crate) struct PatList {
 }
 
 impl PatList {
-    /// The tokens that are in force under a tenant's policy, as far as it allows them.
+    /// Returns the active tokens under the tenant's policy, with the scopes and lifetimes that it allows.
     pub(crate) fn of(found: Vec<Pat>, policy: &SignInPolicy, now: Timestamp) -> Self {
         let limits = store::pat_limits(policy);
         let allowed = found.into_iter().map(|pat| pat.within(&limits));
@@ -144,7 +144,7 @@ pub(crate) async fn create_token(
     let writes = new.scopes.iter().any(|scope| scope.writes());
     let signed = call.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        // Held, so that the tokens there are stay as many as are counted.
+        // Lock the account, so that concurrent requests cannot exceed the maximum number of tokens.
         let (held, session) = lock(tx, &signed).await?;
         let spending = if guarded { proof.consume(ctx, tx).await? } else { ConsumedStepUp::none() };
         if writes && !guarded {
@@ -167,7 +167,7 @@ fn check_administrator(holder: &Holder) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The audit event of a new token.
+/// Returns the audit event of a new token.
 pub(crate) fn created(pat: &Pat) -> PatCreated {
     PatCreated {
         user: pat.user.to_string(),

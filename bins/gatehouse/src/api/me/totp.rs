@@ -66,7 +66,7 @@ pub(crate) async fn begin_totp(call: Call<SigningIn>, proof: Proof) -> Answer {
         let enrolling = lock_to_enrol(tx, &signed).await?;
         let factors = tx.factors(&enrolling.session.user).await?;
         let (leave, events) = leave_to_enrol(ctx, tx, &enrolling, &factors, &proof).await?;
-        // One at a time: what was begun and not finished is forgotten.
+        // One pending enrolment at a time: delete any that was not completed.
         tx.drop_pending(&enrolling.session.user).await?;
         let (factor, secret) = new_app(&site, ctx, &enrolling, leave)?;
         tx.insert_factor(&factor).await?;
@@ -76,7 +76,7 @@ pub(crate) async fn begin_totp(call: Call<SigningIn>, proof: Proof) -> Answer {
     Ok(answer(&call.write(work).await?))
 }
 
-/// An authenticator app that is not verified yet.
+/// Creates a factor for an authenticator app that is not verified yet.
 fn new_app(
     site: &Site,
     ctx: &Ctx,
@@ -147,7 +147,7 @@ pub(crate) async fn verify_totp(call: Call<SigningIn>, proof: Proof, body: Json<
     enrolled(&call, &factor, renewed)
 }
 
-/// The app that was begun with this id, and by which leave.
+/// Returns the pending authenticator app with this ID, and on what ground its enrolment was allowed.
 async fn pending_app(
     ctx: &Ctx,
     tx: &mut Tx,

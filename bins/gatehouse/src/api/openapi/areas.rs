@@ -1,6 +1,6 @@
-//! The area of each operation, which is its tag.
+//! The area of each operation, used as its tag.
 
-/// Paths begin with the first; of several that fit, the first of this list counts.
+/// Path prefixes and their tags; the first match counts.
 const AREAS: [(&str, &str); 17] = [
     ("/api/auth/step-up", "Step-up"),
     ("/api/auth", "Sign-in"),
@@ -21,7 +21,7 @@ const AREAS: [(&str, &str); 17] = [
     ("/api/settings", "Settings"),
 ];
 
-/// The tag of the operations at this path.
+/// Returns the tag of the operations at this path.
 pub(super) fn tag(path: &str) -> Option<&'static str> {
     AREAS.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, tag)| *tag)
 }

@@ -1,16 +1,17 @@
-//! What all operations on a kind of resource share: the parameter of its id and the 404, and the media type of SCIM.
+//! Parts that all operations on a kind of resource share: the ID parameter, the 404 response, and the SCIM media
+//! type.
 
 use serde_json::{Value, json};
 
 use gate::errors::SCIM_JSON;
 
-/// A resource with an address of its own.
+/// A resource whose path has an ID.
 struct Resource {
-    /// Its path, which ends with the parameter.
+    /// Path prefix that ends with the ID parameter.
     path: &'static str,
-    /// What the parameter is.
+    /// Description of the ID parameter.
     id: &'static str,
-    /// The 404 of an operation that names no other.
+    /// Description of the 404 response, unless the operation has its own.
     unknown: &'static str,
 }
 
@@ -39,7 +40,7 @@ impl Resource {
     }
 }
 
-/// Completes an operation with what its kind of resource has.
+/// Adds the shared parts of its resource to an operation.
 pub(super) fn complete(path: &str, method: &str, operation: &mut Value) {
     if path.starts_with("/api/scim/") {
         complete_scim(path, method, operation);
@@ -62,7 +63,8 @@ pub(super) fn complete(path: &str, method: &str, operation: &mut Value) {
     describe(operation, "404", resource.unknown);
 }
 
-/// Every operation of SCIM needs a token of SCIM, unless it says otherwise. Bodies have a media type of their own (RFC 7644, section 3.1), and its errors their types (section 3.12).
+/// Completes a SCIM operation: a SCIM token is required unless the operation declares other security, bodies have a
+/// media type of their own (RFC 7644, section 3.1), and errors have types (section 3.12).
 fn complete_scim(path: &str, method: &str, operation: &mut Value) {
     let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
     let answers = responses.into_iter().flat_map(serde_json::Map::values_mut);
@@ -91,7 +93,7 @@ fn rename_media(body: &mut Value) {
     }
 }
 
-/// Adds an answer to an operation that has none of this status.
+/// Adds a response to an operation that has none with this status.
 fn describe(operation: &mut Value, status: &str, description: &str) {
     if let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) {
         responses.entry(status).or_insert_with(|| json!({ "description": description }));

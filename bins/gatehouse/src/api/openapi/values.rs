@@ -1,4 +1,4 @@
-//! Strings in the API description: closed sets, read from the types that decide them, and texts with their bounds.
+//! String schemas for the API description: closed sets, read from the types that define them, and texts with bounds.
 
 use credentials::Trust;
 use directory::Role;
@@ -14,7 +14,7 @@ use utoipa::{
 };
 use webhooks::{AttemptError, DisabledReason, client::Failure};
 
-/// Defines schemas of strings: a description, and keywords of JSON Schema.
+/// Defines string schemas: a description, and JSON Schema keywords.
 macro_rules! strings {
     ($($(#[doc = $doc:literal])+ $name:ident = $keywords:expr;)+) => {
         $(
@@ -40,41 +40,41 @@ fn string(description: &str, keywords: Value) -> RefOr<Schema> {
     serde_json::from_value(schema).unwrap_or_else(|_| Schema::default().into())
 }
 
-/// One of these, as they are written.
+/// Restricts a string to these values.
 fn one_of(values: impl Serialize) -> Value {
     json!({ "enum": values })
 }
 
-/// Printable characters that neither begin nor end with a space, as a regular expression.
+/// Returns a regular expression for printable characters that neither begin nor end with a space.
 fn trimmed_text(longest: usize) -> String {
     const INNER: &str = r"[^\u0000-\u001f\u007f-\u009f]";
     const OUTER: &str = r"[^\s\u0000-\u001f\u007f-\u009f]";
     format!("{OUTER}({INNER}{{0,{}}}{OUTER})?", longest.saturating_sub(2))
 }
 
-/// Printable characters, at least one of them no space. Spaces around them are cut off and do not count.
+/// Describes a text with at least one visible character. Spaces around it are trimmed and do not count.
 fn printable(longest: usize) -> Value {
     json!({ "minLength": 1, "pattern": format!(r"^\s*{}\s*$", trimmed_text(longest)) })
 }
 
-/// The same for a text that is refused with a space at either end.
+/// Describes a text that is refused if it begins or ends with a space.
 fn trimmed(longest: usize) -> Value {
     json!({ "minLength": 1, "maxLength": longest, "pattern": format!("^{}$", trimmed_text(longest)) })
 }
 
-/// Characters that can be printed.
+/// Describes a text of printable characters.
 fn line(longest: usize) -> Value {
     json!({ "minLength": 1, "maxLength": longest, "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$" })
 }
 
-/// An IPv4 address as a regular expression.
+/// Regular expression for an IPv4 address.
 const IPV4: &str =
     r"((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 
-/// An IPv6 address as a regular expression (RFC 4291, section 2.2).
+/// Returns a regular expression for an IPv6 address (RFC 4291, section 2.2).
 fn ipv6() -> String {
     const GROUP: &str = "[0-9A-Fa-f]{1,4}";
-    // What stands before a `::`, with its first colon.
+    // The part before `::`, including the first colon.
     let head = |groups: usize| if groups == 0 { ":".into() } else { format!("({GROUP}:){{{groups}}}") };
     let mut forms = vec![
         format!("({GROUP}:){{7}}{GROUP}"),

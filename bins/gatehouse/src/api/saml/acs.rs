@@ -34,7 +34,7 @@ use gate::{
     errors::{Code, Problem},
 };
 
-/// Metadata at an address is read again at most so often because of a signature that fails.
+/// Minimum milliseconds between metadata refreshes that failed signatures trigger.
 const PATIENCE: i64 = 5 * 60_000;
 
 /// The form that an identity provider posts.
@@ -98,7 +98,7 @@ pub(crate) async fn saml_acs(
     Ok(answer)
 }
 
-/// A response that passed all checks that need no storage; or the refusal, with what was examined.
+/// Returns a response that passed all checks without storage; otherwise its examination and the refusal.
 fn verified(
     provider: &Provider,
     mut examined: Examined,
@@ -118,7 +118,7 @@ fn verified(
     }
 }
 
-/// All checks that need no storage, away from the threads that serve.
+/// Runs all checks that need no storage, outside of the request threads.
 async fn examined(
     site: &web::Data<Site>,
     visitor: &Visitor,
@@ -128,7 +128,7 @@ async fn examined(
     let (service, provider) = (service_of(site, &provider.id), provider.clone());
     let (seal, now) = (site.pipeline.keys.saml(), visitor.env().now());
     let work = move || {
-        // A key that cannot be opened decrypts nothing: that is said where something is encrypted.
+        // A key that cannot be opened decrypts nothing; that is reported if the response is encrypted.
         let keys: Vec<_> = provider.keys.all().filter_map(|key| key.open(&seal, &provider.id).ok()).collect();
         let against = Against { provider: &provider, service: &service, keys: &keys, now };
         let started = std::time::Instant::now();
@@ -139,7 +139,7 @@ async fn examined(
     visitor.aside(site.saml.compute(work)).await?
 }
 
-/// A response that was refused before any look into storage.
+/// A response that was refused before any storage access.
 struct Refused<'a> {
     visitor: &'a Visitor,
     tenant: &'a TenantId,
@@ -161,7 +161,7 @@ impl Refused<'_> {
         })
     }
 
-    /// The identity provider may have a new key: where its metadata has an address, that is looked at soon.
+    /// Schedules an early metadata refresh if the identity provider may have a new key and its metadata has a URL.
     async fn read_metadata_soon(&self, refusal: &Refusal) {
         let by_key = matches!(refusal.reason, Reason::BadSignature | Reason::NoCertificate);
         let at_address = matches!(self.provider.source, Source::MetadataUrl(_));
@@ -175,7 +175,7 @@ impl Refused<'_> {
             let soon = looked.map_or(now, |at| at.plus_millis(PATIENCE)).max(now);
             refresh.next_at.is_none_or(|next| soon < next).then_some(soon)
         };
-        // Whoever sends many that fail makes nothing wait: it is written once.
+        // Many failed responses schedule one refresh: skip the write if it is already scheduled.
         if soon(self.provider).is_none() {
             return;
         }
@@ -194,7 +194,7 @@ impl Refused<'_> {
         }
     }
 
-    /// The test that it was for, told; if it was for one, and this browser has begun it.
+    /// Reports the refusal to the connection test that the response belongs to, if this browser started one.
     async fn tried(
         &self,
         examined: &Examined,
@@ -218,7 +218,7 @@ impl Refused<'_> {
     }
 }
 
-/// On, or a page that says why not.
+/// Redirects after a sign-in, or responds with a page that explains the refusal.
 async fn answered(
     site: &Site,
     visitor: &Visitor,
@@ -276,7 +276,7 @@ async fn answered(
     Ok(answer)
 }
 
-/// What a client is told: after all checks why, before them nothing.
+/// Describes a refusal to the client. Details are given only after all checks of the response have passed.
 fn problem_of(refusal: &Refusal) -> Problem {
     match refusal.reason {
         Reason::NotProvisioned => Problem::new(
@@ -302,7 +302,7 @@ fn to(place: &str) -> HttpResponse {
         .finish()
 }
 
-/// With a session to where they were to go, or with a ticket to the sign-in page.
+/// Redirects with a session to the requested page, or with a ticket to the sign-in page.
 async fn led_on(
     site: &Site,
     visitor: &Visitor,

@@ -1,4 +1,4 @@
-//! From an answer that was examined to somebody who is in, or to why not: one unit of work.
+//! Turns a verified SAML response into a sign-in or a refusal, in one transaction.
 
 use actix_web::web;
 use audit::{
@@ -19,30 +19,30 @@ use super::report::{Outcome, report};
 use crate::api::{Site, digest::sha256};
 use gate::errors::Problem;
 
-/// How an answer has ended.
+/// Outcome of a SAML response.
 pub(crate) enum ResponseOutcome {
-    /// Somebody is in, or asked for a second factor; then they go on there.
+    /// The user is signed in or needs a second factor, and continues at this path.
     In(Box<SignIn>, String),
-    /// Not believed, or nobody who may. Entered already if the request was answered by it.
+    /// The response was refused. `is_entered`: the refusal is recorded in the audit log already.
     Refused { refusal: Refusal, is_entered: bool },
-    /// The network policy.
+    /// The network policy blocks the address.
     Denied(Box<Problem>),
-    /// It was a test: of this id, for whoever asked.
+    /// The response belonged to the connection test with this ID.
     Tried(String),
 }
 
-/// An answer that passed all checks that need no storage.
+/// A SAML response that passed all checks without storage.
 pub(crate) struct Answer {
     pub(crate) provider: Provider,
     pub(crate) answers: RequestId,
     pub(crate) claims: Verified<Claims>,
     pub(crate) passed: Vec<Step>,
-    /// What the browser kept.
+    /// The value of the request's cookie.
     pub(crate) browser: Option<String>,
     pub(crate) relay_state: Option<String>,
 }
 
-/// What the ledger says of a refusal.
+/// Returns the audit event of a refusal.
 pub(crate) fn refused(provider: &Provider, refusal: &Refusal, person: Option<&Person>) -> Event {
     let data = SamlSignInRefused {
         step: refusal.step().as_str().to_owned(),
@@ -54,7 +54,7 @@ pub(crate) fn refused(provider: &Provider, refusal: &Refusal, person: Option<&Pe
     Event::new(provider.id.as_str(), &data)
 }
 
-/// Makes the answer count. What was claimed stays claimed, whatever comes of it.
+/// Claims the request that the response answers and starts the sign-in. The claim is kept if the sign-in is refused.
 pub(crate) async fn admit(
     site: &web::Data<Site>,
     ctx: &Ctx,
@@ -120,7 +120,7 @@ pub(crate) async fn admit(
             }
             let (verifiers, not_after) = (site.verifiers(), claims.get().session_ends());
             let led = sign_in::with_identity_provider(ctx, tx, &verifiers, *held, not_after, device).await?;
-            // A key that was not given back leads nowhere in particular.
+            // Without the matching relay state, continue at the start page.
             let same = relay_state.is_some_and(|given| sha256(given.as_bytes()) == request.relay_key);
             let return_to = if same { request.return_to } else { "/".to_owned() };
             Ok(led.map(|outcome| ResponseOutcome::In(Box::new(outcome), return_to)).with(events))
@@ -128,7 +128,7 @@ pub(crate) async fn admit(
     }
 }
 
-/// Whose address it is.
+/// The account for the address in a response.
 enum Account {
     Yes(Box<sign_in::Account>, SubjectMatch),
     No { refusal: Refusal, person: Option<Box<Person>>, problem: Option<Box<Problem>> },
@@ -143,8 +143,8 @@ impl Account {
     }
 }
 
-/// Somebody of the tenant who has this address, is the one whom the identity provider has always meant, and may sign in
-/// so, from here.
+/// Finds the tenant's user with this address. Refuses if the NameID is pinned to another user, or if the user may not
+/// sign in this way or from this address.
 async fn account(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -160,7 +160,7 @@ async fn account(
         Some(user) => tx.person(&user).await?,
         None => None,
     };
-    // Since it was looked up the address may have become another person's.
+    // The address may have been moved to another user since the lookup.
     let person = person.filter(|person| person.email.as_ref().is_some_and(|own| own.key() == email.key()));
     let Some(person) = person else {
         return no(Reason::NotProvisioned, "nobody here has the address", None);
@@ -188,7 +188,7 @@ async fn account(
     Ok(Account::Yes(Box::new(sign_in::Account { person, policy }), recognized))
 }
 
-/// The test that a response says it is for, if this browser has begun it.
+/// Finds the connection test of the request that a response names, if this browser started it.
 pub(crate) async fn find_connection_test(
     tx: &mut Tx,
     provider: &ProviderId,

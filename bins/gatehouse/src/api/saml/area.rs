@@ -1,4 +1,4 @@
-//! What sign-ins through identity providers have in common.
+//! Shared state of SAML sign-ins.
 
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -9,20 +9,20 @@ use governor::{
 };
 use tokio::sync::Semaphore;
 
-/// What sign-ins through identity providers have in common.
+/// Shared state of SAML sign-ins.
 pub(crate) struct Saml {
-    /// Origins beside ours that a sign-in may lead back to.
+    /// Additional origins that a sign-in may return to.
     return_origins: Vec<String>,
-    /// Signing and verifying takes a processor: so many at the same time.
+    /// Limits concurrent signing and verifying to the number of processors.
     turns: Arc<Semaphore>,
-    /// How many answers an address may bring: examining one is work, whoever sends it.
+    /// Limits responses per client address, since each one costs CPU time to examine.
     answers: DefaultKeyedRateLimiter<String>,
 }
 
-/// Answers in a second from one address, and so many at once: everybody of an office comes from one.
+/// SAML responses per second and client address, and the burst. An office may share one address.
 const ANSWERS: Quota =
     Quota::per_second(NonZeroU32::new(20).unwrap()).allow_burst(NonZeroU32::new(400).unwrap());
-/// Addresses that are remembered before those that are full again are forgotten.
+/// Tracked client addresses before idle ones are purged.
 const ORIGINS: usize = 10_000;
 
 impl Saml {
@@ -33,7 +33,7 @@ impl Saml {
         Self { return_origins, turns: Arc::new(Semaphore::new(processors)), answers }
     }
 
-    /// Lets an answer from this address be examined, or refuses it with 429.
+    /// Counts a response from this client address. Fails with 429 above the limit.
     pub(crate) fn admit(&self, origin: &str) -> Result<(), Problem> {
         if self.answers.len() > ORIGINS {
             self.answers.retain_recent();
@@ -43,12 +43,12 @@ impl Saml {
         })
     }
 
-    /// Origins beside ours that a sign-in may lead back to.
+    /// Returns the additional origins that a sign-in may return to.
     pub(crate) fn return_origins(&self) -> &[String] {
         &self.return_origins
     }
 
-    /// Runs what computes for a while where no request waits for it.
+    /// Runs a CPU-bound task outside of the request threads.
     pub(crate) async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

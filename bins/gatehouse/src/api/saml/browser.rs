@@ -1,5 +1,5 @@
-//! What binds a request to the browser that began it: a cookie for each, which travels with the identity provider's
-//! POST and nowhere else.
+//! Binds a SAML request to the browser that started it: one cookie per request, which is sent only with the identity
+//! provider's POST.
 
 use actix_web::{HttpResponse, cookie::SameSite, http::header::HeaderMap};
 use saml_sp::{REQUEST_MINUTES, RequestId};
@@ -10,12 +10,13 @@ use gate::{
     errors::Problem,
 };
 
-/// The name of a request's cookie.
+/// Returns the cookie's name.
 fn name(request: &RequestId) -> String {
     format!("saml_{}", request.short())
 }
 
-/// Adds a cookie that pages of the identity provider may send along, on https; without it browsers allow that to nobody.
+/// Adds the cookie. With HTTPS it is `SameSite=None`, so that the identity provider's cross-site POST carries it.
+/// Without HTTPS, browsers do not allow that.
 fn add(
     site: &Site,
     answer: &mut HttpResponse,
@@ -29,7 +30,7 @@ fn add(
     cookies::add(answer, (name(request), value.to_owned()), path, seconds, (same_site, site.pipeline.https))
 }
 
-/// Lets the browser keep what binds the request to it.
+/// Sets the cookie that binds the request to the browser.
 pub(crate) fn bind(
     site: &Site,
     answer: &mut HttpResponse,
@@ -40,7 +41,7 @@ pub(crate) fn bind(
     add(site, answer, request, acs_url, kept, REQUEST_MINUTES * 60)
 }
 
-/// Takes it away: the request was answered.
+/// Deletes the cookie after the response.
 pub(crate) fn release(
     site: &Site,
     answer: &mut HttpResponse,
@@ -50,7 +51,7 @@ pub(crate) fn release(
     add(site, answer, request, acs_url, "", 0)
 }
 
-/// What the browser kept for this request.
+/// Returns the value of the request's cookie.
 pub(crate) fn request_cookie(headers: &HeaderMap, request: &RequestId) -> Option<String> {
     RequestCookies::of(headers).value(&name(request)).map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! `GET /api/saml/{providerId}/login`: the way to the identity provider.
+//! `GET /api/saml/{providerId}/login`: redirects to the identity provider.
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use audit::{Audited, Unaudited};
@@ -18,7 +18,7 @@ use crate::{
 };
 use gate::{access::Visitor, errors::Problem};
 
-/// Characters of a place to go on at that are kept: a longer one leads to `/`.
+/// Maximum length of the return address; a longer one is replaced by `/`.
 const MAX_RELAY_STATE: usize = 2048;
 
 /// What a sign-in is begun with.
@@ -75,7 +75,7 @@ pub(crate) async fn saml_login(
     Ok(answer)
 }
 
-/// The test that waits for somebody to go this way.
+/// Finds the connection test that waits for this sign-in.
 async fn waiting(
     visitor: &Visitor,
     tenant: &TenantId,
@@ -91,7 +91,7 @@ async fn waiting(
     trial.map(|trial| trial.id).ok_or_else(Problem::not_found)
 }
 
-/// Makes the request, signed where the provider has it so.
+/// Creates the authentication request, signed if the connection is configured so.
 async fn begun(
     site: &web::Data<Site>,
     visitor: &Visitor,

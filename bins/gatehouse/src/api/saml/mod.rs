@@ -1,4 +1,4 @@
-//! `/api/saml`: signing in through an identity provider.
+//! `/api/saml`: sign-in through an identity provider.
 
 mod acs;
 mod admit;
@@ -14,9 +14,9 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(crate) use self::{area::Saml, provider::service_of};
 pub(crate) use crate::workers::saml::SamlWorker;
 
-/// What a response may come to beside the check that it fails, as `/metrics` has it.
+/// Outcomes of a response, besides failed checks, as labels of the metrics.
 pub(crate) const OUTCOMES: [&str; 3] = ["SIGNED_IN", "MFA_OWED", "TESTED"];
-/// What reading the metadata of an identity provider may come to, as `/metrics` has it.
+/// Outcomes of a metadata refresh, as labels of the metrics.
 pub(crate) const READINGS: [&str; 3] = ["unchanged", "changed", "failed"];
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {

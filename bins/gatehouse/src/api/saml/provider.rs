@@ -1,4 +1,4 @@
-//! The provider that an address names, and our side of it.
+//! The SSO connection of a URL, and this service's side of it.
 
 use gate::{access::Visitor, errors::Problem};
 use kernel::TenantId;
@@ -7,7 +7,7 @@ use store::Tx;
 
 use crate::api::site::Site;
 
-/// The provider of an address, and whose it is; 404 for every other.
+/// Returns the SSO connection with this ID and its tenant, or fails with 404.
 pub(crate) async fn provider_of(visitor: &Visitor, id: &str) -> Result<(TenantId, Provider), Problem> {
     let id: ProviderId = id.parse().map_err(|_| Problem::not_found())?;
     let tenant = id.tenant().ok_or_else(Problem::not_found)?;
@@ -16,7 +16,7 @@ pub(crate) async fn provider_of(visitor: &Visitor, id: &str) -> Result<(TenantId
     Ok((tenant, provider))
 }
 
-/// Our side of a provider.
+/// Returns this service's SAML settings for a connection.
 pub(crate) fn service_of(site: &Site, id: &ProviderId) -> ServiceProvider {
     ServiceProvider::of(&site.pipeline.base_url, id)
 }

@@ -1,11 +1,11 @@
-//! What an administrator is told of a test: each check, what was received, and who would have been signed in.
+//! Report of a connection test: each check, the received attributes, and the user who would have been signed in.
 
 use directory::Person;
 use kernel::{Email, Timestamp};
 use saml_sp::{Claims, Refusal, Step};
 use serde_json::{Value, json};
 
-/// What became of a response, as a report needs it.
+/// The outcome of a response, as the report needs it.
 pub(crate) struct Outcome<'a> {
     pub(crate) passed: &'a [Step],
     pub(crate) claims: Option<&'a Claims>,
@@ -14,7 +14,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) refusal: Option<&'a Refusal>,
 }
 
-/// The report, as it is kept and shown.
+/// Builds the report, as it is stored and shown.
 pub(crate) fn report(outcome: &Outcome<'_>, now: Timestamp) -> Value {
     let failed = outcome.refusal.map(Refusal::step);
     let check = |step: Step| match outcome.refusal {
@@ -29,7 +29,7 @@ pub(crate) fn report(outcome: &Outcome<'_>, now: Timestamp) -> Value {
         }
         _ => json!({ "check": step.as_str(), "outcome": "NOT_REACHED" }),
     };
-    // Where nothing was encrypted, nothing was to be decrypted.
+    // Omit the decryption check if nothing was encrypted.
     let shown =
         |step: &Step| *step != Step::Decryption || failed == Some(*step) || outcome.passed.contains(step);
     let attributes = outcome.claims.iter().flat_map(|claims| &claims.attributes);

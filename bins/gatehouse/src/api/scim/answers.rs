@@ -1,4 +1,4 @@
-//! What answers about users and groups have in common.
+//! Responses that users and groups share.
 
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ use gate::{
 
 pub(crate) type Answer = Result<HttpResponse, ScimProblem>;
 
-/// One resource and its address.
+/// Responds with one resource and its location.
 pub(crate) fn one(status: StatusCode, location: &str, resource: String) -> HttpResponse {
     let mut answer = scim_text(status, resource);
     if let Ok(location) = location.parse() {
@@ -27,18 +27,18 @@ pub(crate) fn one(status: StatusCode, location: &str, resource: String) -> HttpR
     answer
 }
 
-/// The `{id}` of the path. An id that cannot be one is as unknown as any other.
+/// Parses the `{id}` of the path. A malformed ID is treated as unknown.
 pub(crate) fn resource_id<P: Permission, T: FromStr>(call: &Call<P>) -> Result<T, Error> {
     call.id().map_err(|_| Error::NotFound)
 }
 
-/// What was asked for, with a cursor that we have handed out to this tenant, if any.
+/// Decrypts the cursor in the parameters. Fails if it was not issued to this tenant.
 pub(crate) fn unsealed(call: &Call<ScimRead>, params: Params) -> Result<Params, ScimProblem> {
     let open = |sealed: &str| call.site.pipeline.keys.open_cursor(call.tenant(), sealed).map(str::to_owned);
     Ok(params.unsealed(open)?)
 }
 
-/// A page; `write` writes each of its resources.
+/// Responds with a page; `write` serializes each resource.
 pub(crate) fn list<T>(
     call: &Call<ScimRead>,
     query: &Query,
@@ -51,7 +51,7 @@ pub(crate) fn list<T>(
     scim_text(StatusCode::OK, write_list(found.total, &query.page.start, next, found.resources, write))
 }
 
-/// Writes the part of a user that is wanted.
+/// Serializes the requested attributes of a user.
 pub(crate) fn write_user(user: User, projection: &Projection, root: &str, out: &mut String) {
     match projection {
         Projection::All => user.write_json(root, out),
@@ -59,7 +59,7 @@ pub(crate) fn write_user(user: User, projection: &Projection, root: &str, out: &
     }
 }
 
-/// Writes the part of a group that is wanted.
+/// Serializes the requested attributes of a group.
 pub(crate) fn write_group(
     group: &Group,
     members: &[UserId],
@@ -73,7 +73,7 @@ pub(crate) fn write_group(
     }
 }
 
-/// What was deleted is gone.
+/// Responds 204 to a deletion.
 pub(crate) fn no_content() -> HttpResponse {
     HttpResponse::NoContent().finish()
 }

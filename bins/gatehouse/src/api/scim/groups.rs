@@ -191,7 +191,7 @@ async fn patch_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     change_group(&call, apply).await
 }
 
-/// Changes a group with an audit entry, and answers the group as it is then.
+/// Changes a group with an audit entry, and responds with the new state.
 async fn change_group(
     call: &Call<ScimWrite>,
     change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<ChangedGroup, Error> + Send + 'static,
@@ -226,12 +226,12 @@ fn projection(request: &HttpRequest) -> Projection {
     Params::of_query(request.query_string()).projection(&GROUPS)
 }
 
-/// The members, if they are wanted.
+/// Returns the members if they are requested.
 async fn members_of(tx: &mut Tx, id: &GroupId, wanted: bool) -> Result<Vec<UserId>, Error> {
     if wanted { groups::members(tx, id).await } else { Ok(Vec::new()) }
 }
 
-/// What a change answers: the group with its members, if they are wanted, and what the ledger says.
+/// Returns a changed group with its members, if they are requested, and the audit events.
 async fn with_members(
     tx: &mut Tx,
     group: Group,

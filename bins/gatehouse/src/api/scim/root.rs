@@ -1,8 +1,8 @@
-//! The address of the SCIM root.
+//! The SCIM base URL.
 
 use crate::api::site::Site;
 
-/// The address of the SCIM root, which resources' locations begin with.
+/// Returns the SCIM base URL, with which the locations of resources begin.
 pub(crate) fn root(site: &Site) -> String {
     format!("{}/api/scim/v2", site.pipeline.base_url)
 }

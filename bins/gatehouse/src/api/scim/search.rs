@@ -1,4 +1,4 @@
-//! `/.search`: users and groups at once.
+//! `/.search`: searches users and groups together.
 
 use actix_web::post;
 use kernel::Ctx;
@@ -67,7 +67,7 @@ impl SearchResult {
     }
 }
 
-/// A page of groups and users in the order of ids, in which `grp_…` comes before `usr_…`.
+/// Returns a page of groups and users, ordered by ID. `grp_…` sorts before `usr_…`.
 async fn both(
     tx: &mut Tx,
     of_groups: Query,
@@ -91,7 +91,7 @@ async fn both(
         Start::Index(index) => Start::Index(index.saturating_sub(groups.total).max(1)),
         other => other,
     };
-    // Where groups fill a page by cursor, one user tells whether there is another page.
+    // If groups fill a page by cursor, fetch one user to learn whether there is another page.
     let look_ahead = left == 0 && matches!(start, Start::After(_));
     of_users.page = Page { start, count: if look_ahead { 1 } else { left } };
     let mut users = users::list(tx, &of_users, memberships && !look_ahead).await?;
@@ -102,7 +102,7 @@ async fn both(
     let more = groups.more || users.more || beyond;
     resources.extend(users.resources.into_iter().map(Box::new).map(SearchResult::User));
     let total = match page.start {
-        // Both read it off the cursor, where it is of both.
+        // Both totals come from the cursor, which contains the sum.
         Start::After(_) => users.total,
         _ => groups.total + users.total,
     };

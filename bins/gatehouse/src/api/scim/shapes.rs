@@ -1,4 +1,4 @@
-//! The shapes of SCIM for the API description, read from the table of attributes.
+//! SCIM schemas for the API description, read from the table of attributes.
 
 use scim_core::schema::{GROUPS, ResourceType, USERS, json_schema};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn answered(kind: &'static ResourceType, example: Value) -> Value {
     shape
 }
 
-/// Types that stand for a shape in the API description, with the shapes that they name.
+/// Defines types that represent a schema in the API description, with the schemas that they reference.
 macro_rules! shapes {
     ($($(#[doc = $doc:literal])* $name:ident = $shape:expr $(, with $inner:ident)?;)+) => { $(
         $(#[doc = $doc])*

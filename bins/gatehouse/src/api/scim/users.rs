@@ -192,7 +192,7 @@ async fn patch_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     change_user(&call, apply).await
 }
 
-/// Changes a user with an audit entry, and answers the user as it is then.
+/// Changes a user with an audit entry, and responds with the new state.
 async fn change_user(
     call: &Call<ScimWrite>,
     change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<ChangedUser, Error> + Send + 'static,

@@ -1,4 +1,4 @@
-//! `/api/settings/domains`: domains of e-mail addresses, and whose they are.
+//! `/api/settings/domains`: e-mail domains and their verification.
 
 use std::collections::BTreeMap;
 
@@ -68,14 +68,14 @@ struct DomainList {
     domains: Vec<ShownDomain>,
 }
 
-/// What the tenant has to do with a domain.
+/// The tenant's use of a domain: SSO connections and verification.
 #[derive(Default)]
 struct DomainUse {
     providers: Vec<ProviderId>,
     verified: Option<VerifiedDomain>,
 }
 
-/// All domains that the tenant has to do with.
+/// Returns all domains that the tenant uses or has verified.
 async fn ties(tx: &mut Tx) -> kernel::StoreResult<BTreeMap<EmailDomain, DomainUse>> {
     let mut ties: BTreeMap<EmailDomain, DomainUse> = BTreeMap::new();
     for provider in tx.providers().await? {
@@ -108,7 +108,7 @@ fn shown_domain(
     })
 }
 
-/// The domain in a path.
+/// Parses the domain in a path.
 fn domain_of(text: &str) -> Result<EmailDomain, Problem> {
     text.parse().map_err(|_| Problem::not_found())
 }
@@ -164,7 +164,8 @@ pub(crate) async fn verify_domain(
     Ok(answer(&shown_domain(&call.site, call.tenant(), &domain, &tie)?))
 }
 
-/// Makes the tenant the owner of a domain whose record was found just now, or `was_proved` before.
+/// Verifies the domain for the tenant. The record was found just now, or the domain was already verified
+/// (`was_proved`).
 async fn own(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -173,7 +174,7 @@ async fn own(
 ) -> Result<Audited<DomainUse>, Problem> {
     let (_, is_new) = saml_sp::own(ctx, tx, domain.clone(), Method::Dns).await?;
     if is_new && was_proved {
-        // The tenant gave it up meanwhile, and the record was not looked up.
+        // The tenant gave up the domain meanwhile, and its record was not checked.
         return Err(Problem::new(Code::Conflict, "the domain was given up just now; try again")
             .reason("DNS_RECORD_MISSING"));
     }
@@ -183,7 +184,7 @@ async fn own(
     Ok(Audited::of_changes(tie, event.into_iter().collect()))
 }
 
-/// Whether one of the records is this tenant's for this domain.
+/// Checks that one of the records is this tenant's token for this domain.
 fn proved(
     site: &Site,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! `/api/settings`: what administrators of a tenant decide.
+//! `/api/settings`: settings that administrators of a tenant change.
 
 mod attestation_policy;
 mod audit_log;

@@ -1,4 +1,4 @@
-//! `/api/settings/scim-tokens`: what identity providers provision with.
+//! `/api/settings/scim-tokens`: tokens with which identity providers provision users.
 
 use actix_web::{delete, get, post};
 use audit::{

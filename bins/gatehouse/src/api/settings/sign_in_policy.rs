@@ -58,7 +58,7 @@ pub(crate) async fn put_sign_in_policy(
     Ok(answer(&call.write(work).await?))
 }
 
-/// Checks a policy, the names of its scopes too: what is wrong, beginning with the JSON path.
+/// Checks a policy, including the names of its scopes. The error begins with the JSON path.
 pub(crate) fn check(policy: &SignInPolicy) -> Result<(), String> {
     policy.check().map_err(|error| error.to_string())?;
     let scopes = policy.pat.iter().flat_map(|pat| pat.allowed_scopes.iter().flatten());
@@ -68,7 +68,7 @@ pub(crate) fn check(policy: &SignInPolicy) -> Result<(), String> {
     Ok(())
 }
 
-/// Keeps a policy of the unit of work's tenant. Without `pat`, what is set for personal access tokens stays.
+/// Saves the tenant's policy. Without `pat`, the settings for personal access tokens stay unchanged.
 pub(crate) async fn change(
     ctx: &Ctx,
     tx: &mut Tx,

@@ -1,4 +1,4 @@
-//! What requests and deliveries have in common.
+//! Shared state of requests and deliveries.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use webhooks::client::{AddressGuard, Client, ClientSettings, SetupError};
 
 use crate::config::WebhookSettings;
 
-/// What requests and deliveries have in common.
+/// Shared state of requests and deliveries.
 pub(crate) struct Webhooks {
     settings: WebhookSettings,
-    /// For tests of subscriptions.
+    /// Sends test events.
     pub(crate) client: Client,
-    /// Who receivers are told that they are called by.
+    /// `User-Agent` that receivers see.
     pub(crate) user_agent: &'static str,
 }
 
@@ -22,24 +22,24 @@ impl Webhooks {
         Ok(Self { client: client(settings)?, settings: settings.clone(), user_agent })
     }
 
-    /// What the operator has set.
+    /// Returns the operator's settings.
     pub(crate) fn settings(&self) -> &WebhookSettings {
         &self.settings
     }
 
-    /// A client for another runtime.
+    /// Creates a client for another async runtime.
     pub(crate) fn another_client(&self) -> Result<Client, SetupError> {
         client(&self.settings)
     }
 }
 
-/// A client belongs to the runtime that uses it.
+/// Creates a client. A client belongs to the runtime that uses it.
 fn client(settings: &WebhookSettings) -> Result<Client, SetupError> {
     let guard = AddressGuard::new(settings.allow_cidrs.clone(), settings.allow_http);
     Client::new(guard, ClientSettings::default())
 }
 
-/// A unit of work of deliveries.
+/// Creates the context of a transaction for deliveries.
 pub(crate) fn ctx(env: &Arc<dyn Env>, tenant: &TenantId) -> Ctx {
     Ctx::new(Arc::clone(env), tenant.clone(), Actor::system("webhooks"))
 }

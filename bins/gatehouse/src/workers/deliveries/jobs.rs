@@ -1,5 +1,5 @@
-//! What has to be done now and then: filters are spelled out again after an upgrade, old attempts are taken away, and
-//! checkpoints of audit logs are told.
+//! Periodic webhook jobs: expand event filters after an upgrade, purge old attempts, and publish checkpoints of audit
+//! logs.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use webhooks::Key;
 
 use super::{Deliveries, area::ctx};
 
-/// How often checkpoints are looked at.
+/// Interval between rounds. Every round publishes checkpoints.
 const EVERY: Duration = Duration::from_mins(1);
-/// Looks between two at old attempts.
+/// Purge old attempts in every n-th round.
 const TIDY: u32 = 10;
-/// Subscriptions that are looked at between two pauses.
+/// Subscriptions per query.
 const AT_ONCE: i64 = 100;
-/// Between two times that attempts of one subscription are taken away.
+/// Pause between two purges of one subscription.
 const BREATH: Duration = Duration::from_millis(20);
-/// Milliseconds between two checkpoints that are told.
+/// Minimum milliseconds between two published checkpoints of a log.
 const HOUR: i64 = 3_600_000;
 
 impl Deliveries {
-    /// Does them for ever.
+    /// Runs the jobs until cancelled.
     pub(crate) async fn run_jobs(&self) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -32,7 +32,7 @@ impl Deliveries {
             ticks.tick().await;
             log_problem("checkpoints could not be told", self.publish().await);
             if looks.is_multiple_of(TIDY) {
-                // After an upgrade; and an older instance beside this one may have spelled out less.
+                // After an upgrade, and again: an older instance that still runs may have expanded fewer filters.
                 log_problem("filters of webhooks could not be spelled out again", self.route_again().await);
                 log_problem("old deliveries could not be taken away", self.purge_expired().await);
             }
@@ -40,7 +40,7 @@ impl Deliveries {
         }
     }
 
-    /// After an upgrade there may be types of events that filters match and that nobody knew of.
+    /// Expands event filters again. An upgrade may add event types that existing filters match.
     async fn route_again(&self) -> StoreResult<()> {
         let mut after: Option<TenantId> = None;
         loop {
@@ -56,7 +56,7 @@ impl Deliveries {
         }
     }
 
-    /// Takes away attempts that are older than 30 days, and those of subscriptions that were removed.
+    /// Purges attempts older than 30 days, and those of removed subscriptions.
     async fn purge_expired(&self) -> StoreResult<()> {
         let mut after: Option<Key> = None;
         loop {
@@ -67,13 +67,13 @@ impl Deliveries {
             after = Some(last.clone());
             for key in keys {
                 let tidied = self.purge_one(&key).await;
-                // One that cannot be looked after keeps nobody else from being.
+                // A failure of one webhook must not stop the others.
                 log_problem("old deliveries of a webhook could not be taken away", tidied);
             }
         }
     }
 
-    /// All of one that has to go, at a pace that leaves room for others.
+    /// Purges the expired attempts of one subscription in batches with pauses, so that other work is not delayed.
     async fn purge_one(&self, key: &Key) -> StoreResult<()> {
         loop {
             let id = key.subscription.clone();
@@ -88,7 +88,7 @@ impl Deliveries {
         }
     }
 
-    /// Tells the newest checkpoints of logs that have grown, once an hour at most.
+    /// Publishes the newest checkpoints of logs that have grown, at most once an hour per log.
     async fn publish(&self) -> StoreResult<()> {
         let due_since = self.env.now().plus_millis(-HOUR);
         let mut after: Option<TenantId> = None;

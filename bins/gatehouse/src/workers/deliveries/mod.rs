@@ -1,7 +1,8 @@
-//! Delivering webhooks, away from requests.
+//! Delivers webhooks, independently of requests.
 //!
-//! Every instance does that works: a subscription is delivered to by the one that has its lease. What is committed here is told
-//! to the dispatcher at once, and to others where they are the ones who deliver; what nobody has told is found a second later.
+//! Every instance with the worker role takes part. A subscription is delivered to by the instance that has its lease.
+//! Commits on this instance wake its dispatcher at once; other instances are notified if they deliver. Polling finds
+//! events without a notification within a second.
 
 mod area;
 mod jobs;
@@ -21,15 +22,15 @@ pub(crate) use self::area::Webhooks;
 use self::queue::StoreQueue;
 use crate::{api::Site, area_metrics};
 
-/// Subscriptions that are delivered to at the same time, of one tenant, for each delivery to one.
+/// Concurrent attempts of one tenant, as a multiple of those to one subscription.
 const OF_A_TENANT: usize = 16;
 
-/// Delivers, and does what else has to be done for webhooks.
+/// The delivery worker, with the periodic webhook jobs.
 pub(crate) struct Deliveries {
     store: Arc<Store>,
     env: Arc<dyn Env>,
     site: web::Data<Site>,
-    /// Tells the dispatcher to end.
+    /// Stops the dispatcher.
     end: Notify,
 }
 
@@ -38,7 +39,7 @@ impl Deliveries {
         Self { store, env, site, end: Notify::new() }
     }
 
-    /// Delivers until it is told to end, and finishes what is under way.
+    /// Delivers until stopped, then completes the running attempts.
     pub(crate) async fn run(&self) {
         let settings = self.site.webhooks.settings();
         let client = match self.site.webhooks.another_client() {
@@ -79,22 +80,22 @@ impl Deliveries {
         }
     }
 
-    /// Tells those who deliver of what is committed here, where this instance does not.
+    /// Notifies delivering instances of commits on this instance, which does not deliver itself.
     pub(crate) async fn notify(&self) {
         self.store.relay(self.store.news(), &Wakeups::default()).await;
     }
 
-    /// No more is sent; [`Deliveries::run`] comes to its end.
+    /// Stops sending; [`Deliveries::run`] then returns.
     pub(crate) fn finish(&self) {
         self.end.notify_one();
     }
 }
 
-/// What an attempt may come to, as `/metrics` has it.
+/// Outcomes of an attempt, as labels of the metrics.
 pub(crate) const OUTCOMES: [&str; 7] =
     ["succeeded", "refused", "timeout", "connect", "tls", "blocked", "event_dropped"];
 
-/// Counts, and writes what has to be known into the log.
+/// Updates metrics and writes log lines.
 struct DeliveryObserver {
     elsewhere: Wakeups,
 }

@@ -1,4 +1,4 @@
-//! Deliveries as they wait in the database.
+//! The delivery queue in the database.
 
 use std::{
     collections::BTreeMap,
@@ -14,10 +14,10 @@ use webhooks::{Batch, Key, Lease, LeaseOutcome, Queue};
 use super::area::ctx;
 use gate::meter;
 
-/// Subscriptions of one look at most.
+/// Maximum subscriptions with new events per poll.
 const AT_ONCE: usize = 500;
 
-/// Of these with retries.
+/// Maximum subscriptions with due retries per poll.
 const RETRIES: i64 = 1_000;
 
 /// The queue of all tenants.
@@ -27,7 +27,7 @@ pub(crate) struct StoreQueue {
     after: Mutex<ResumePoints>,
 }
 
-/// Where looks have ended that did not get to the end.
+/// Where the next poll continues if the previous one reached its limit.
 #[derive(Default, Clone)]
 struct ResumePoints {
     fresh: Option<Key>,
@@ -74,7 +74,7 @@ impl Queue for StoreQueue {
             return self.store.read(key.tenant.clone(), read).await;
         }
         let work = async move |_: &Ctx, tx: &mut Tx| {
-            // Where it is not ours, reading says why not.
+            // If the lease belongs to another instance, reading reports it.
             tx.lease_webhook(&id, &lease).await?;
             let taken = tx.take_webhook(&id, &lease, most).await?;
             Ok::<_, StoreError>(Audited::without(taken, Unaudited::Delivered))

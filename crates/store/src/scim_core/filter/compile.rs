@@ -1,4 +1,4 @@
-//! From a filter to a condition.
+//! Compiles a filter to an SQL condition.
 
 use kernel::TenantId;
 use scim_core::{
@@ -14,14 +14,14 @@ use super::{
 use crate::dialect::Dialect;
 use crate::scim_core::list::Slice;
 
-/// Which table is filtered.
+/// The table that is filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Users,
     Groups,
 }
 
-/// Which resources, of whom, where.
+/// The resources to filter: table, tenant and dialect.
 pub(crate) struct FilterScope<'a> {
     pub(crate) kind: Kind,
     pub(crate) dialect: Dialect,
@@ -29,14 +29,14 @@ pub(crate) struct FilterScope<'a> {
 }
 
 impl FilterScope<'_> {
-    /// The condition for those for which a filter holds.
+    /// Builds the condition for a filter.
     pub(crate) fn matching(&self, filter: Option<&Filter>) -> SqlCondition {
         let mut out = SqlCondition::new();
         self.live(&mut out, self.table());
         self.filtered(out, filter)
     }
 
-    /// The condition for those of a page; skipping what [`Slice::offset`] says is left to the query.
+    /// Builds the condition for a page. The caller applies [`Slice::offset`].
     pub(crate) fn page(&self, filter: Option<&Filter>, slice: &Slice) -> SqlCondition {
         let mut out = SqlCondition::new();
         let table = self.table();
@@ -67,7 +67,7 @@ impl FilterScope<'_> {
         }
     }
 
-    /// The tenant's, without those that were deleted.
+    /// Restricts to the tenant's resources that are not deleted.
     fn live(&self, out: &mut SqlCondition, name: &str) {
         if self.kind == Kind::Users {
             out.sql(&format!("{name}.deleted_at IS NULL AND "));
@@ -96,8 +96,9 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// Writes the filter, or its negation. NULL counts as false, and there is no NOT above a comparison
-    /// that would make something else of it.
+    /// Writes the filter or its negation. NULL counts as false, so NOT is never written around a comparison, where
+    /// NULL
+    /// would stay NULL.
     fn write(&mut self, scope: Scope, filter: &Filter, negated: bool) {
         match filter {
             Filter::And(all) => self.list(scope, all, negated, true),
@@ -164,7 +165,7 @@ impl Compiler<'_> {
         match self.dialect.place(scope, path) {
             ValueLocation::Value { sql, nullable } => self.scalar(&sql, nullable, operator, operand, negated),
             ValueLocation::Elements(_) | ValueLocation::Groups | ValueLocation::Members => {
-                // It holds for one of the values.
+                // The comparison holds if it holds for any of the values.
                 let part = AttrPath::part(path.leaf());
                 let inner = Filter::Compare { path: part, operator, operand: operand.clone() };
                 self.any(scope, path.whole(), &inner, negated);
@@ -175,7 +176,7 @@ impl Compiler<'_> {
 
     fn scalar(&mut self, sql: &str, nullable: bool, operator: Operator, operand: &Operand, negated: bool) {
         match operand {
-            // Written as the partial index for inactive users has it.
+            // Matches the partial index for inactive users.
             Operand::Bool(value) if !nullable => {
                 let wanted = *value != negated;
                 self.out.sql(&format!("({sql} = {})", if wanted { "TRUE" } else { "FALSE" }));
@@ -234,7 +235,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What starts with a text is between it and the next one of its length, which an index finds.
+    /// Writes a prefix match as a range, which can use an index.
     fn range(&mut self, sql: &str, start: &str) {
         self.out.sql(&format!("{sql} >= "));
         self.out.text(start);
@@ -248,7 +249,7 @@ impl Compiler<'_> {
         let row = match scope {
             Scope::Users => Row::Users,
             Scope::Groups => Row::Groups,
-            // Parts have no parts.
+            // Sub-attributes have no sub-attributes.
             _ => return self.constant(negated),
         };
         match self.dialect.place(scope, path) {
@@ -256,7 +257,7 @@ impl Compiler<'_> {
             ValueLocation::Groups => self.any_group(filter, negated),
             ValueLocation::Members => self.any_member(filter, negated),
             ValueLocation::Always | ValueLocation::Value { .. } => {
-                // One value, whose parts are attributes of the row: it is there, and the filter holds.
+                // A complex attribute with one value, stored in the row: it must be present and match the filter.
                 self.out.sql("(");
                 self.present(scope, path, negated);
                 self.out.sql(if negated { " OR " } else { " AND " });
@@ -342,7 +343,7 @@ fn symbol(operator: Operator) -> &'static str {
     }
 }
 
-/// What `value` has to be, or to start with, wherever the filter holds.
+/// Returns the value, or the prefix, that `value` must have wherever the filter holds.
 fn value_of_all(filter: &Filter) -> Option<(Operator, &TextOperand)> {
     match filter {
         Filter::And(all) => all.iter().find_map(value_of_all),
@@ -355,7 +356,7 @@ fn value_of_all(filter: &Filter) -> Option<(Operator, &TextOperand)> {
     }
 }
 
-/// The least text that is greater than all that start with this one; `None` if there is none.
+/// Returns the least text greater than all texts with this prefix, or `None` if there is none.
 fn after_all_with(start: &str) -> Option<String> {
     let mut end = start.to_owned();
     while let Some(last) = end.pop() {
@@ -376,7 +377,7 @@ mod tests {
     use super::after_all_with;
 
     #[test]
-    fn the_text_after_all_that_start_alike() {
+    fn upper_bound_of_a_prefix() {
         assert_eq!(after_all_with("ab").as_deref(), Some("ac"));
         assert_eq!(after_all_with("a\u{10ffff}").as_deref(), Some("b"));
         assert_eq!(after_all_with("\u{d7ff}").as_deref(), Some("\u{e000}"));

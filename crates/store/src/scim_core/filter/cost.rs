@@ -1,4 +1,4 @@
-//! Whether an index alone answers a search.
+//! Estimates whether an index answers a search.
 
 use scim_core::{
     Filter, Query,
@@ -9,22 +9,22 @@ use scim_core::{
 use super::Kind;
 use crate::scim_core::list::is_far;
 
-/// What a read costs the database.
+/// The cost of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// An index finds the rows: the work is that of the answer.
+    /// An index finds the rows: the work is proportional to the result.
     Indexed,
-    /// The work grows with the tenant, or with what a client makes up: [`crate::Store::scan`].
+    /// The work grows with the tenant, or with input that a client controls: use [`crate::Store::scan`].
     Scan,
 }
 
 impl Cost {
-    /// Returns what a page of users costs.
+    /// Returns the cost of a page of users.
     pub fn of_users(query: &Query) -> Self {
         Self::of(Kind::Users, query)
     }
 
-    /// Returns what a page of groups costs, with their members or without them.
+    /// Returns the cost of a page of groups, with or without their members.
     pub fn of_groups(query: &Query, with_members: bool) -> Self {
         Self::of(Kind::Groups, query).max_with(with_members)
     }
@@ -48,7 +48,7 @@ impl Cost {
     }
 }
 
-/// Whether a unique index leaves one resource at most, whatever else is asked of it.
+/// Returns whether a unique index limits the result to one resource, whatever the other conditions are.
 fn finds_few(kind: Kind, filter: &Filter) -> bool {
     let unique: &[&str] = match kind {
         Kind::Users => &["id", "userName"],
@@ -56,15 +56,15 @@ fn finds_few(kind: Kind, filter: &Filter) -> bool {
     };
     match filter {
         Filter::And(all) => all.iter().any(|filter| finds_few(kind, filter)),
-        // Holds never: its attribute is one of another kind of resource.
+        // Never matches: its attribute belongs to another resource type.
         Filter::Or(all) if all.is_empty() => true,
         _ => text_that_equals(filter)
             .is_some_and(|path| path.sub.is_none() && unique.contains(&path.attribute.name)),
     }
 }
 
-/// Whether the whole filter is one look into an index that is not unique. Beside it nothing may be asked: a client
-/// can give all its users the same value.
+/// Returns whether the filter is a single lookup in a non-unique index. Other conditions are not allowed, because a
+/// client can give all its users the same value.
 fn is_by_index(kind: Kind, filter: &Filter) -> bool {
     let name = |path: &AttrPath| (path.attribute.name, path.sub.map(|sub| sub.name));
     match (kind, text_that_equals(filter).as_ref().map(name)) {
@@ -74,7 +74,7 @@ fn is_by_index(kind: Kind, filter: &Filter) -> bool {
     }
 }
 
-/// The attribute that is compared with a text by `eq`.
+/// Returns the attribute that is compared with a text by `eq`.
 fn text_that_equals(filter: &Filter) -> Option<AttrPath> {
     match filter {
         Filter::Compare { path, operator: Operator::Eq, operand: Operand::Text(_) } => Some(*path),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_with_an_indexed_attribute_is_no_scan() {
+    fn equality_with_an_indexed_attribute_uses_the_index() {
         for filter in [
             r#"userName eq "a""#,
             r#"id eq "usr_1""#,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_positions_and_members_are_scans_and_cursors_are_not() {
+    fn deep_offsets_and_members_are_scans_but_cursors_are_not() {
         let cost = |query: &str| Cost::of_users(&Params::of_query(query).query(&USERS).unwrap());
         assert_eq!(cost("startIndex=400"), Cost::Indexed);
         assert_eq!(cost("startIndex=400000"), Cost::Scan);

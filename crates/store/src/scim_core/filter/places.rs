@@ -1,21 +1,21 @@
-//! Where the values are that a filter names.
+//! Locates the values that a filter names.
 
 use scim_core::schema::{AttrPath, Type};
 
 use crate::dialect::Dialect;
 
-/// What the names of a filter refer to.
+/// The scope of a filter's attribute names.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scope {
     /// A row of users.
     Users,
     /// A row of groups.
     Groups,
-    /// The parts of an attribute of the row that has one value.
+    /// The sub-attributes of a single-valued attribute of the row.
     Parts(Row, AttrPath),
     /// An element `e.value` of an array in `users.folded`.
     Element,
-    /// A group `g` that the user is in.
+    /// A group `g` of the user.
     GroupOfUser,
     /// A member `m` of the group.
     MemberOfGroup,
@@ -27,24 +27,24 @@ pub(super) enum Row {
     Groups,
 }
 
-/// Where the values of a path are.
+/// The location of a path's values.
 pub(super) enum ValueLocation {
-    /// In an expression that may be NULL, or may not.
+    /// An SQL expression, which may be nullable.
     Value {
         sql: String,
         nullable: bool,
     },
-    /// In the elements of an array of `users.folded`, of which a part may be meant.
+    /// The elements of an array in `users.folded`, or one of their sub-attributes.
     Elements(AttrPath),
-    /// In other tables' rows.
+    /// Rows of other tables.
     Groups,
     Members,
-    /// Always there, and nothing to compare.
+    /// Always present, and not comparable.
     Always,
 }
 
 impl Dialect {
-    /// Where the values of a path are.
+    /// Locates the values of a path.
     pub(super) fn place(self, scope: Scope, path: AttrPath) -> ValueLocation {
         let value = |sql: &str, nullable| ValueLocation::Value { sql: sql.to_owned(), nullable };
         let name = path.attribute.name;
@@ -68,13 +68,13 @@ impl Dialect {
             },
             Scope::MemberOfGroup => match name {
                 "value" => value("m.user_id", false),
-                // Folded, like what it is compared with.
+                // Case-folded, like the operand.
                 _ => self.literal("user"),
             },
         }
     }
 
-    /// A text of ours, compared like any other.
+    /// A constant that is compared like a column.
     fn literal(self, text: &str) -> ValueLocation {
         let collation = if self == Self::Postgres { " COLLATE \"C\"" } else { "" };
         ValueLocation::Value { sql: format!("('{text}'{collation})"), nullable: false }
@@ -105,7 +105,7 @@ impl Dialect {
         }
     }
 
-    /// The text at a path of `users.folded`; NULL if there is none.
+    /// Extracts the text at a path of `users.folded`; NULL if absent.
     pub(super) fn folded(self, path: AttrPath) -> String {
         match self {
             Self::Sqlite => format!("json_extract(users.folded, {})", json_path(path)),
@@ -119,18 +119,18 @@ impl Dialect {
     }
 }
 
-/// The JSON at a path of `users.folded`, on PostgreSQL.
+/// Extracts the JSON at a path of `users.folded`, on PostgreSQL.
 pub(super) fn folded_json(path: AttrPath) -> String {
     format!("users.folded #> '{{{}}}'", names(path).join(","))
 }
 
-/// The names on the way to a value; all are the schema's, none a client's.
+/// The names of a path. All come from the schema, none from a client.
 fn names(path: AttrPath) -> Vec<&'static str> {
     let sub = path.sub.map(|sub| sub.name);
     path.extension.into_iter().chain([path.attribute.name]).chain(sub).collect()
 }
 
-/// The path as SQLite has it.
+/// Writes the path in SQLite's syntax.
 pub(super) fn json_path(path: AttrPath) -> String {
     let quoted: Vec<_> = names(path).into_iter().map(|name| format!(".\"{name}\"")).collect();
     format!("'${}'", quoted.concat())

@@ -1,4 +1,4 @@
-//! A condition put together at run time, as diesel takes it.
+//! An SQL condition that is built at run time.
 
 use std::{
     collections::HashSet,
@@ -16,7 +16,7 @@ use diesel::{
     sql_types::{BigInt, Bool, HasSqlType, Text, Timestamp},
 };
 
-/// A condition: text of ours, and values that are bound.
+/// A condition: SQL text and its bound values.
 #[derive(Debug, Clone)]
 pub(crate) struct SqlCondition {
     pieces: Vec<SqlPiece>,
@@ -31,14 +31,15 @@ enum SqlPiece {
     Number(i64),
 }
 
-/// Shapes of conditions that are kept prepared; others are prepared each time they are sent, because what
-/// clients make up has no end. Small ones alone: the look-ups that are sent again and again.
+/// Maximum size of a condition whose statement stays prepared. Larger ones are prepared on each use, because clients
+/// can
+/// create an unlimited number of them.
 const MAX_SHAPES: usize = 256;
 const MAX_VALUES: usize = 8;
 static SHAPES: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
 
 impl SqlCondition {
-    /// An empty one, to be written.
+    /// Creates an empty condition.
     pub(crate) fn new() -> Self {
         Self { pieces: Vec::new(), is_kept: false }
     }
@@ -63,7 +64,7 @@ impl SqlCondition {
         self.pieces.push(SqlPiece::Number(value));
     }
 
-    /// Decides whether statements with it are kept prepared.
+    /// Decides whether the condition's statements stay prepared.
     pub(crate) fn finish(mut self) -> Self {
         let values = self.pieces.iter().filter(|piece| !matches!(piece, SqlPiece::Sql(_))).count();
         if values > MAX_VALUES {

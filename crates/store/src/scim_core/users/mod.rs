@@ -1,4 +1,4 @@
-//! Users as provisioning sees them.
+//! SCIM users.
 
 use audit::Unaudited;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ use rows::{NewUserRow, UserChanges, sign_in_email_key};
 pub(crate) use rows::{UserRow, json_text};
 
 impl Tx {
-    /// Keeps a new user in this role; `false` when its name or sign-in address is taken.
+    /// Inserts a user with this role. Returns `false` if the name or sign-in address is taken.
     pub(crate) async fn insert_user_as(&mut self, user: &User, role: &'static str) -> StoreResult<bool> {
         let tenant = self.tenant.clone();
         let row = NewUserRow::of(&tenant, user, role)?;
@@ -62,14 +62,14 @@ impl Tx {
         Ok(())
     }
 
-    /// Shuts a person out: sessions end, and what was about to become one.
+    /// Ends a user's sessions, and voids the step-up tokens, tickets and links.
     pub(crate) async fn shut_out(&mut self, user: &UserId, at: Timestamp) -> StoreResult<()> {
         self.end_sessions(user, at, None).await?;
         self.revoke_grants(user, at).await?;
         self.void_invitations(user).await
     }
 
-    /// Voids what was issued for the address and role that a user had: links, and sign-ins between two steps.
+    /// Voids what was issued for a user's previous address and role: links and unfinished sign-ins.
     pub(crate) async fn void_invitations(&mut self, user: &UserId) -> StoreResult<()> {
         self.drop_tickets(user).await?;
         self.drop_links(user).await
@@ -96,7 +96,7 @@ impl Tx {
         Ok(())
     }
 
-    /// The user of a row, with its groups.
+    /// Converts a row to a user with its groups.
     async fn with_groups(&mut self, row: Option<UserRow>) -> StoreResult<Option<User>> {
         let Some(row) = row else { return Ok(None) };
         let has_groups = row.has_groups;
@@ -107,8 +107,9 @@ impl Tx {
         Ok(Some(user))
     }
 
-    /// Reads the groups of these users, however many, by one statement; `false` when those of several are
-    /// too many to be read.
+    /// Reads the groups of these users with one statement. Returns `false` if there are more than one page of users
+    /// may
+    /// have.
     async fn add_groups(&mut self, users: &mut [User]) -> StoreResult<bool> {
         let ids: Vec<_> = users.iter().map(|user| user.id.to_string()).collect();
         let most = if users.len() > 1 { i64::from(MAX_MEMBERSHIPS) } else { i64::from(u32::MAX) };
@@ -202,7 +203,7 @@ impl UserStore for Tx {
             changes: UserChanges::between(before, after)?,
         };
         if self.held.as_deref() == Some(after.id.as_str()) {
-            // It is there and stays there: the change may go with the entries.
+            // The row is locked and exists, so the update may be flushed together with the audit entries.
             self.db.later(Row::User(Box::new(update)))?;
         } else if change!(self, c => update_user!(update, c))? != 1 {
             return Err(StoreError::Aborted("a change of a user that the tenant does not have"));

@@ -1,4 +1,4 @@
-//! Users as rows, and what writes them.
+//! Rows of users, and the statements that write them.
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
@@ -42,7 +42,7 @@ pub(crate) struct NewUserRow<'a> {
     updated_at: NaiveDateTime,
 }
 
-/// The columns that a change writes: those that changed, so that no index is touched in vain.
+/// The changed columns of a user. Unchanged columns are left out, so that their indexes are not updated.
 #[derive(AsChangeset)]
 #[diesel(table_name = users)]
 #[expect(clippy::option_option, reason = "diesel's way to tell \"as it is\" from \"none\"")]
@@ -58,7 +58,7 @@ pub(crate) struct UserChanges {
     sessions_after: Option<NaiveDateTime>,
 }
 
-/// Where an address signs in.
+/// The account that an address signs in to.
 #[derive(Insertable)]
 #[diesel(table_name = sign_in_names, treat_none_as_default_value = false)]
 pub(crate) struct SignInNameRow {
@@ -67,7 +67,7 @@ pub(crate) struct SignInNameRow {
     pub(crate) user_id: String,
 }
 
-/// The statement that keeps where an address signs in, for a connection of either database.
+/// Inserts a sign-in address, on a connection to either database.
 macro_rules! insert_sign_in_name {
     ($row:expr, $conn:expr) => {
         diesel_async::RunQueryDsl::execute(
@@ -88,14 +88,14 @@ pub(crate) struct EmailRow {
     pub(crate) value_key: String,
 }
 
-/// A change of a row that is held, which nothing in the unit of work has to see at once.
+/// An update of a locked row, which may be written later.
 pub(crate) struct UserUpdate {
     pub(crate) tenant_id: String,
     pub(crate) id: String,
     pub(crate) changes: UserChanges,
 }
 
-/// The statement that keeps it, for a connection of either database.
+/// Updates a user, on a connection to either database.
 macro_rules! update_user {
     ($update:expr, $conn:expr) => {{
         use diesel::prelude::*;
@@ -107,7 +107,7 @@ macro_rules! update_user {
 }
 pub(crate) use update_user;
 
-/// The statement that keeps an address, for a connection of either database.
+/// Inserts an email address, on a connection to either database.
 macro_rules! insert_email {
     ($row:expr, $conn:expr) => {
         diesel_async::RunQueryDsl::execute(
@@ -120,7 +120,7 @@ macro_rules! insert_email {
 pub(crate) use insert_email;
 
 impl<'a> NewUserRow<'a> {
-    /// The row of a new user in this role.
+    /// Builds the row of a new user with this role.
     pub(crate) fn of(tenant: &'a TenantId, user: &'a User, role: &'static str) -> StoreResult<Self> {
         Ok(Self {
             tenant_id: tenant.as_str(),
@@ -140,7 +140,7 @@ impl<'a> NewUserRow<'a> {
 }
 
 impl UserChanges {
-    /// What makes one of the other.
+    /// Collects the changed columns.
     pub(crate) fn between(before: &User, after: &User) -> StoreResult<Self> {
         let renamed = before.user_name != after.user_name;
         let changed = before.attributes != after.attributes;

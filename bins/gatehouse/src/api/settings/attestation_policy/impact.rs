@@ -1,4 +1,4 @@
-//! `POST /api/settings/attestation-policy/impact`: which passkeys that are enrolled a policy would refuse.
+//! `POST /api/settings/attestation-policy/impact`: previews which enrolled passkeys a policy would refuse.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ use gate::{
     permissions::{Administer, Permission},
 };
 
-/// Passkeys that are listed at most; all are counted.
+/// Maximum number of listed passkeys. All of them are counted.
 const MAX_LISTED: usize = 1_000;
-/// Passkeys that are read at once.
+/// Passkeys per query.
 const AT_ONCE: i64 = 1_000;
 
 /// Impact of an attestation policy on enrolled passkeys, as if they were enrolled today.
@@ -85,7 +85,7 @@ pub(crate) async fn attestation_policy_impact(call: Call<Administer>, body: Json
     Ok(answer(&impact_of(&call, &body.0).await?))
 }
 
-/// Looks at every passkey of the tenant, some at a time: however many there are, nobody waits for all of them.
+/// Checks every passkey of the tenant in batches, so that no lock or transaction covers all of them.
 pub(crate) async fn impact_of<P: Permission>(
     call: &Call<P>,
     policy: &Policy,

@@ -1,4 +1,4 @@
-//! `/api/settings/attestation-policy`: which authenticators may be enrolled.
+//! `/api/settings/attestation-policy`: which authenticator models may be enrolled.
 
 pub(crate) mod impact;
 pub(crate) mod shapes;
@@ -106,7 +106,7 @@ pub(crate) async fn put_attestation_policy(
     body: Json<Policy>,
 ) -> Answer {
     let policy = body.0.in_order();
-    // Before the change: what cannot be counted is not changed without being told.
+    // Compute the impact first: if it fails, the policy stays unchanged.
     let impact = impact_of(&call, &policy).await?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {

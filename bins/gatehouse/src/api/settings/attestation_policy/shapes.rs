@@ -1,4 +1,4 @@
-//! A policy about authenticators, and authenticators, as clients see them.
+//! API shapes of the attestation policy and of authenticator models.
 
 use attestation::{Aaguid, Authenticator, Group};
 use serde::Serialize;

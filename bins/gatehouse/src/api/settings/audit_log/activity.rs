@@ -1,4 +1,4 @@
-//! `GET /api/settings/audit-log/activity`: how much has happened, day by day.
+//! `GET /api/settings/audit-log/activity`: audit entries per day.
 
 use actix_web::get;
 use audit::AuditQueryStore;
@@ -10,12 +10,12 @@ use utoipa::{IntoParams, ToSchema};
 use crate::api::{Answer, Call, query::query};
 use gate::{body::answer, errors::Problem, permissions::Administer};
 
-/// Entries that are counted of a day at most.
+/// Maximum number of counted entries per day.
 const MOST: usize = 10_000;
-/// Days without a word, and at most.
+/// Default and maximum number of days.
 const USUAL: i64 = 30;
 const LONGEST: i64 = 90;
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Of how many days.

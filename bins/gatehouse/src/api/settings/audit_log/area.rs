@@ -1,4 +1,4 @@
-//! What the audit log's routes share on this instance: exports under way, and their limits.
+//! Shared state of the audit log routes on this instance: running exports and their limits.
 
 use std::{
     collections::BTreeMap,
@@ -10,16 +10,16 @@ use kernel::{TenantId, Timestamp};
 
 use crate::config::Settings;
 
-/// Exports of one tenant at the same time at most.
+/// Maximum concurrent exports per tenant.
 const OF_TENANT: usize = 2;
-/// Exports of all tenants on one instance at the same time at most: each has a connection of its own.
+/// Maximum concurrent exports per instance; each uses a database connection of its own.
 const OF_ALL: usize = 8;
-/// What the audit log's routes share on this instance.
+/// Shared state of the audit log routes on this instance.
 pub(crate) struct AuditLogs {
     pub(crate) exports: Exports,
-    /// How long an export may take.
+    /// Maximum duration of an export.
     pub(crate) export_limit: Duration,
-    /// Until when entries without a MAC are sealed.
+    /// Until this time, entries without a MAC are sealed.
     pub(crate) accept_missing_macs_until: Option<Timestamp>,
 }
 
@@ -33,12 +33,12 @@ impl AuditLogs {
     }
 }
 
-/// Who exports at the moment, on this instance.
+/// The users with a running export on this instance, by tenant.
 #[derive(Clone, Default)]
 pub(crate) struct Exports(Arc<Mutex<BTreeMap<TenantId, Vec<String>>>>);
 
 impl Exports {
-    /// A place for one, if there is one.
+    /// Reserves a slot, unless a limit is reached or the user already has a running export.
     pub(crate) fn take(&self, tenant: &TenantId, user: &str) -> Option<ExportSlot> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.values().map(Vec::len).sum::<usize>() >= OF_ALL {
@@ -53,7 +53,7 @@ impl Exports {
     }
 }
 
-/// Given back when it is dropped: when reading has ended, not when somebody has gone.
+/// A reserved export slot. It is released on drop: when reading ends, not when the client disconnects.
 pub(crate) struct ExportSlot {
     of: Exports,
     tenant: TenantId,

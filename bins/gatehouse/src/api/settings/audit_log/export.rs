@@ -1,4 +1,4 @@
-//! `GET /api/settings/audit-log/export`: the ledger as a file.
+//! `GET /api/settings/audit-log/export`: the audit log as a file.
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder, get,
@@ -27,11 +27,11 @@ use gate::{
     permissions::Administer,
 };
 
-/// Entries of one export at most.
+/// Maximum entries per export.
 const MOST: usize = 50_000;
-/// When to try again, in seconds.
+/// `Retry-After` in seconds.
 const LATER: u64 = 10;
-/// Bytes that are handed over at once, about.
+/// Approximate size of a chunk in bytes.
 const CHUNK: usize = 64 * 1024;
 
 const TRUNCATED: HeaderName = HeaderName::from_static("x-export-truncated");
@@ -78,7 +78,7 @@ impl Format {
         }
     }
 
-    /// The status and the headers of an export that begins now.
+    /// Builds the status and headers of a starting export.
     fn answer(self, now: Timestamp, is_truncated: bool) -> HttpResponseBuilder {
         let name = format!(
             "attachment; filename=\"audit-log-{}.{}\"",
@@ -108,7 +108,7 @@ impl Format {
     fn line(self, out: &mut Vec<u8>, exported: Exported, with_proofs: bool) -> Result<(), Problem> {
         match self {
             Self::Csv => csv::line(out, &exported.listed),
-            // What has no place in the log yet is proved by nothing.
+            // Entries that are not sealed yet have no proof; leave them out.
             Self::Ndjson if with_proofs => {
                 if let Exported { listed, proof: Some(proof) } = exported {
                     json_line(out, &ProvedEntry::new(listed, &proof)?)?;
@@ -126,7 +126,7 @@ fn json_line(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether each entry is to have its proof.
+/// Returns whether the request asks for proofs.
 fn with_proofs(request: &HttpRequest, format: Format) -> Result<bool, Problem> {
     match query(request, "proofs").as_deref() {
         None | Some("" | "false") => Ok(false),
@@ -136,7 +136,7 @@ fn with_proofs(request: &HttpRequest, format: Format) -> Result<bool, Problem> {
     }
 }
 
-/// An entry that is exported with its proof.
+/// An exported entry with its proof.
 #[derive(Serialize)]
 struct ProvedEntry {
     #[serde(flatten)]
@@ -164,21 +164,22 @@ impl ProvedEntry {
     }
 }
 
-/// An export under way.
+/// A running export.
 struct RunningExport {
     export: Export,
-    /// Whose it is: asked again for each part.
+    /// The exporting caller, checked again before each chunk.
     access: Access<Administer>,
     format: Format,
     with_proofs: bool,
-    /// What was written and not handed over yet.
+    /// Bytes not yet sent.
     buffer: Vec<u8>,
     has_ended: bool,
 }
 
 impl RunningExport {
-    /// The next bytes; `None` at the end. After an error the connection is cut, so that what was sent is not taken for
-    /// the whole.
+    /// Returns the next bytes, or `None` at the end. An error cuts the connection, so that clients do not take a
+    /// partial
+    /// file for the whole.
     async fn next(&mut self) -> Option<Result<web::Bytes, Problem>> {
         if self.has_ended {
             return None;
@@ -213,7 +214,8 @@ impl RunningExport {
     }
 }
 
-/// Enters how an export has ended, when it has; where it never began, that it failed. The server does not end before.
+/// Records the outcome of an export in the audit log when it ends, or a failure if it never started. Shutdown waits
+/// for this.
 fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(ExportOutcome, u64)>) {
     let answering = site.pipeline.load.arrived();
     actix_web::rt::spawn(async move {
@@ -231,7 +233,7 @@ fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Recei
     });
 }
 
-/// Names of the parameters by which the request chooses entries: as it says them, not as they are understood.
+/// Returns the names of the filter parameters in the request, as written.
 fn names(request: &HttpRequest) -> Vec<String> {
     let all = ["userId", "action", "resourceType", "resourceId", "q", "from", "to"];
     let said = |name: &&str| query(request, name).is_some_and(|value| !value.is_empty());

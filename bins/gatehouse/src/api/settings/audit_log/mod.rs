@@ -1,4 +1,4 @@
-//! `/api/settings/audit-log`: what has happened.
+//! `/api/settings/audit-log`: searches the audit log.
 
 pub(crate) mod activity;
 pub(crate) mod area;
@@ -116,7 +116,7 @@ struct AuditPage {
     scan_stopped_at: Option<Timestamp>,
 }
 
-/// What a request looks for.
+/// Reads the filter from the query parameters.
 pub(crate) fn filter(request: &HttpRequest) -> Result<Filter, Problem> {
     let said = |name: &str| match query(request, name).filter(|value| !value.is_empty()) {
         Some(value) if value.contains('\0') => {
@@ -162,7 +162,7 @@ struct OrderQuery {
     order: Option<String>,
 }
 
-/// Whether the order of the log is asked for.
+/// Returns whether the request asks for the order of the log.
 pub(crate) fn by_sequence(request: &HttpRequest) -> Result<bool, Problem> {
     match query(request, "order").as_deref() {
         None | Some("") => Ok(false),
@@ -171,7 +171,7 @@ pub(crate) fn by_sequence(request: &HttpRequest) -> Result<bool, Problem> {
     }
 }
 
-/// Tells cursors of one search from those of another.
+/// Returns a short hash of the filter, so that a cursor is valid only for its own search.
 fn mark(filter: &Filter) -> String {
     let hash = sha256(format!("{filter:?}").as_bytes());
     HEXLOWER.encode(hash.get(..8).unwrap_or_default())
@@ -181,7 +181,7 @@ fn cursor(position: &Position, filter: &Filter) -> String {
     format!("audit-{}-{}-{}", position.timestamp.unix_millis(), position.id, mark(filter))
 }
 
-/// Where the page before has ended, if it was of the same search.
+/// Returns the last position of the previous page, if the cursor belongs to this search.
 fn opened(cursor: &str, filter: &Filter) -> Option<Position> {
     let mut parts = cursor.strip_prefix("audit-")?.split('-');
     let (millis, id, of) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
@@ -189,9 +189,9 @@ fn opened(cursor: &str, filter: &Filter) -> Option<Position> {
     (parts.next().is_none() && of == mark(filter)).then_some(position)
 }
 
-/// A page of the log itself: what a consumer pulls misses nothing and comes once.
+/// Responds with a page in the order of the log. A consumer that follows the cursor gets each entry exactly once.
 async fn follow(call: &Call<Administer>, filter: Filter, cursor: Option<&str>, limit: usize) -> Answer {
-    // A place is the same whatever is looked for.
+    // A sequence number is valid for any filter.
     let from = match cursor {
         None => 0,
         Some(cursor) => {

@@ -1,4 +1,4 @@
-//! What proves that the audit log is what it was: its signed checkpoint, and proofs against it.
+//! Integrity of the audit log: its signed checkpoint, and proofs against it.
 
 use actix_web::{
     HttpResponse, get,
@@ -81,23 +81,25 @@ fn not_sealed() -> Problem {
     Problem::new(Code::NotSealed, "this entry has no place in the log yet; ask again in a second")
 }
 
-/// Hashes as they are shown.
+/// Encodes hashes in base64.
 pub(crate) fn encoded(path: &[[u8; 32]]) -> Vec<String> {
     path.iter().map(|hash| BASE64.encode(hash)).collect()
 }
 
-/// What has to be known to hash an entry again: the key of the commitment to its address, or that of an erased one.
+/// Returns what a verifier needs to hash an entry again: the salt of the address commitment, or the commitment itself
+/// if the address was erased.
 pub(crate) fn commitment(entry: &StoredEntry) -> (Option<String>, Option<String>) {
     let bytes = |bytes: &Vec<u8>| BASE64.encode(bytes);
     (entry.salt.as_ref().filter(|_| entry.ip.is_some()).map(bytes), entry.ip_commitment.as_ref().map(bytes))
 }
 
-/// What verifies the checkpoints of the caller's tenant.
+/// Returns the keys that verify the checkpoints of the caller's tenant.
 fn keys(call: &Call<Administer>) -> Vec<CheckpointKey> {
     call.site.pipeline.keys.checkpoints().of(call.tenant().as_str())
 }
 
-/// The newest checkpoint; nothing is sealed before there is one. One that is not signed is somebody else's, and not answered.
+/// Returns the newest checkpoint, or an error before the first one. A checkpoint whose signature does not verify is
+/// not returned.
 async fn newest(tx: &mut Tx, keys: &[CheckpointKey]) -> Result<(Checkpoint, String, Timestamp), Problem> {
     let nothing = || Problem::missing("nothing is sealed yet; entries are a second after they are written");
     let (note, at) = tx.newest_checkpoint().await?.ok_or_else(nothing)?;

@@ -1,4 +1,4 @@
-//! `POST /api/settings/network-policy/impact`: who would be shut out.
+//! `POST /api/settings/network-policy/impact`: previews which sessions and tokens a network policy would block.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ use gate::{
     permissions::Administer,
 };
 
-/// How long ago a credential may have been used to be looked at.
+/// Only credentials used within this time are examined, in milliseconds.
 const RECENT: i64 = 30 * 24 * 60 * 60_000;
 
 /// A draft policy.
@@ -98,7 +98,7 @@ pub(crate) async fn network_policy_impact(call: Call<Administer>, body: Json<Imp
             }
             (CredentialType::Pat, _) => tokens.push(TokenShutOut { id, kind: "PAT", ip }),
             (CredentialType::ScimToken, _) => tokens.push(TokenShutOut { id, kind: "SCIM", ip }),
-            // Sessions are somebody's.
+            // Cannot happen: every session has a user.
             (CredentialType::Session, None) => {}
         }
     }

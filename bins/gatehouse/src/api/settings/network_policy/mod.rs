@@ -1,4 +1,4 @@
-//! `/api/settings/network-policy`: from where the tenant may be reached.
+//! `/api/settings/network-policy`: the addresses from which the tenant can be reached.
 
 pub(crate) mod impact;
 pub(crate) mod rules;
@@ -23,9 +23,9 @@ use gate::{
     step_up::{NetworkPolicyChange, StepUp},
 };
 
-/// Addresses of one test at most.
+/// Maximum addresses per test.
 const MAX_ADDRESSES: usize = 1_000;
-/// What whoever shuts themselves out says.
+/// Acknowledgement that a change may block the caller's own address.
 const CALLER_NOT_COVERED: &str = "CALLER_NOT_COVERED";
 
 /// A CIDR rule.
@@ -151,7 +151,8 @@ struct DecisionOf {
     reason: Reason,
 }
 
-/// Who changes the policy: what a change that would shut them out has to say is in the body or in the address.
+/// Returns the editor of the policy. The acknowledgement of a change that blocks their own address is in the body
+/// (`said`) or in the query.
 pub(crate) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<Editor, Problem> {
     let asked = query(request, "acknowledge");
     let mut all = said.iter().chain(&asked);
@@ -214,7 +215,7 @@ pub(crate) async fn put_network_policy(
     Ok(answer(&ShownPolicy::of(settings, Some(&rules))))
 }
 
-/// Keeps what a tenant sets.
+/// Saves the settings and returns the audit event of the changed ones.
 pub(crate) async fn change(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -269,7 +270,7 @@ pub(crate) async fn test_network_policy(call: Call<ReadSettings>, body: Json<Tes
     Ok(answer(&tested))
 }
 
-/// The addresses of a test; several with the text that they were sent as.
+/// The addresses of a test; several are kept with the text in the request.
 enum Addresses {
     One(IpAddr),
     Several(Vec<(String, IpAddr)>),

@@ -1,4 +1,4 @@
-//! `/api/settings/network-policy/rules`: the ranges that the tenant may be reached from.
+//! `/api/settings/network-policy/rules`: the CIDR rules of the network policy.
 
 use actix_web::{delete, patch, post};
 use audit::{

@@ -1,4 +1,4 @@
-//! What an identity provider is told to be, read from a body; and what takes time before it can be.
+//! Reads the settings of an SSO connection from a request body, fetches its metadata, and generates its keys.
 
 use credentials::attempts;
 use saml_sp::{KeptKey, OtherSide, ProviderChange, ProviderId, ResolvedMetadata};
@@ -64,14 +64,15 @@ fn yes() -> bool {
     true
 }
 
-/// The other side, as far as it is in the body.
+/// The identity provider's side in the body: inline, or as a metadata URL.
 pub(crate) enum MetadataSource {
     Here(OtherSide),
     At(String),
 }
 
 impl ProviderBody {
-    /// What it says, nothing of it checked but that the other side is given in one way.
+    /// Splits the body into settings and metadata source. Checks only that the metadata source is given in exactly
+    /// one way.
     pub(crate) fn read(self) -> Result<(ProviderChange, Option<MetadataSource>), Problem> {
         let given = match (
             self.metadata_xml,
@@ -115,14 +116,14 @@ impl ProviderBody {
     }
 }
 
-/// 400: nobody can sign in through nobody.
+/// 400: the identity provider's metadata is missing.
 pub(crate) fn no_other_side() -> Problem {
     Problem::invalid_request(
         "metadataXml: write metadataXml, metadataUrl, or entityId, ssoUrl and certificates",
     )
 }
 
-/// The other side, checked. Metadata at an address is read while the request holds nobody up.
+/// Checks the identity provider's side. Fetches a metadata URL outside of any transaction.
 pub(crate) async fn known(
     call: &Call<AdministerInPerson>,
     given: MetadataSource,
@@ -141,7 +142,7 @@ pub(crate) async fn known(
     Ok(other.checked(call.ctx().now)?)
 }
 
-/// A new key for a provider, made where no request waits for it.
+/// Generates a key for an SSO connection, outside of the request threads.
 pub(crate) async fn new_key(call: &Call<AdministerInPerson>, id: &ProviderId) -> Result<KeptKey, Problem> {
     let (seal, entity_id) = (call.site.pipeline.keys.saml(), service_of(&call.site, id).entity_id);
     let (id, now) = (id.clone(), call.ctx().now);

@@ -1,4 +1,4 @@
-//! `/api/settings/saml-providers/{id}/test`: a sign-in that is looked at instead of let in.
+//! `/api/settings/saml-providers/{id}/test`: test sign-ins that produce a report and no session.
 
 use actix_web::{get, post, web};
 use audit::{Audited, Event, events::saml::SamlProviderTested};
@@ -22,7 +22,7 @@ use gate::{
     permissions::{Administer, AdministerInPerson},
 };
 
-/// Minutes that a test waits for somebody to go through it.
+/// Minutes until an unused test expires.
 const TEST_MINUTES: i64 = 15;
 
 /// A connection test, waiting for a response.
@@ -180,7 +180,7 @@ pub(crate) async fn get_saml_test(call: Call<Administer>, ids: web::Path<(String
     Ok(answer(&report_json(found, call.ctx().now)))
 }
 
-/// The report of a test together with what is known without one.
+/// Combines a test with its report, or with an empty report while there is no response.
 fn report_json(trial: ConnectionTest, now: Timestamp) -> Map<String, Value> {
     let mut shown = Map::new();
     shown.insert("id".into(), trial.id.as_str().into());
@@ -188,7 +188,7 @@ fn report_json(trial: ConnectionTest, now: Timestamp) -> Map<String, Value> {
     let (report, status) = match trial.report {
         Some(Value::Object(mut report)) => {
             let passed = report.remove("passed") == Some(Value::Bool(true));
-            // What there is none of is left out, as everywhere.
+            // The API omits absent members instead of returning `null`.
             report.retain(|_, value| !value.is_null());
             (report, if passed { "PASSED" } else { "FAILED" })
         }
@@ -200,7 +200,7 @@ fn report_json(trial: ConnectionTest, now: Timestamp) -> Map<String, Value> {
     shown
 }
 
-/// The report of a test that nobody has gone through.
+/// Returns the report of a test without a response.
 fn unreached() -> Map<String, Value> {
     let check = |step: Step| json!({ "check": step.as_str(), "outcome": "NOT_REACHED" });
     let mut report = Map::new();

@@ -1,4 +1,4 @@
-//! What is odd about an identity provider as it is set up: told with it, and checked first by a test.
+//! Configuration checks of an SSO connection. The connection lists them as warnings, and a test reports them first.
 
 use crate::api::openapi::values;
 use std::collections::BTreeSet;
@@ -10,22 +10,22 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-/// Days before the end of something at which it is told.
+/// Warn this many days before something expires.
 const SOON_DAYS: i64 = 30;
 const DAY: i64 = 86_400_000;
 
-/// What a provider is seen beside.
+/// Tenant settings that the checks of an SSO connection need.
 #[derive(Debug, Clone)]
 pub(crate) struct ProviderContext {
-    /// Domains that the tenant has proved.
+    /// Domains that the tenant has verified.
     pub(crate) verified: BTreeSet<EmailDomain>,
-    /// Which way in is open.
+    /// Allowed ways to sign in.
     pub(crate) mode: SignInMode,
 }
 
 impl ProviderContext {
-    /// As it is in this unit of work. In one that changes, before a provider is held: whoever holds the tenant's policy
-    /// and a provider takes them in this order.
+    /// Reads the context in this transaction. In a transaction that changes a connection, read it before locking the
+    /// connection: the lock order is the tenant's policy, then the connection.
     pub(crate) async fn of(tx: &mut Tx) -> StoreResult<Self> {
         let verified = tx.verified_domains().await?.into_iter().map(|domain| domain.domain).collect();
         Ok(Self { verified, mode: tx.sign_in_policy().await?.sign_in_mode })
@@ -83,7 +83,7 @@ impl Status {
     }
 }
 
-/// Collects what one check finds: what is odd, or else that all is well.
+/// Collects the findings of each check: its problems, or one that it passed.
 struct Findings(Vec<Finding>);
 
 impl Findings {
@@ -95,7 +95,7 @@ impl Findings {
     }
 }
 
-/// Everything that can be said without anybody signing in.
+/// Runs all checks that need no sign-in.
 pub(crate) fn findings(provider: &Provider, around: &ProviderContext, now: Timestamp) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     findings.add("SIGN_IN_POLICY", policy(around), "identity providers may be used");
@@ -107,7 +107,7 @@ pub(crate) fn findings(provider: &Provider, around: &ProviderContext, now: Times
     findings.0
 }
 
-/// The same as sentences about what is odd.
+/// Returns the details of the checks that did not pass.
 pub(crate) fn warnings(provider: &Provider, around: &ProviderContext, now: Timestamp) -> Vec<String> {
     let odd = findings(provider, around, now).into_iter().filter(|one| one.outcome != Outcome::Passed);
     odd.map(|one| one.detail).collect()
@@ -138,7 +138,7 @@ fn domains(provider: &Provider, around: &ProviderContext) -> Vec<(Outcome, Strin
     vec![(Outcome::Warning, problem)]
 }
 
-/// Names that a sentence has room for.
+/// Maximum names in a sentence.
 const NAMED: usize = 5;
 
 fn some(names: &[String]) -> String {
@@ -181,7 +181,7 @@ fn metadata(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
             ),
         ));
     }
-    // What is read again every few hours ends every few days.
+    // Metadata that is refreshed every few hours is typically valid for a few days only, so warn one day before.
     let days = if matches!(provider.source, Source::MetadataUrl(_)) { 1 } else { SOON_DAYS };
     if let Some(ends) = provider.valid_until.filter(|ends| *ends < now.plus_millis(days * DAY)) {
         let word = if ends < now { "was valid until" } else { "is valid until" };
@@ -211,7 +211,7 @@ fn keys(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
     vec![(Outcome::Warning, problem)]
 }
 
-/// The date alone.
+/// Returns only the date.
 fn day(time: Timestamp) -> String {
     time.to_string().chars().take_while(|c| *c != 'T').collect()
 }

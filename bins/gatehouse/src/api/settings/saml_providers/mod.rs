@@ -1,4 +1,4 @@
-//! `/api/settings/saml-providers`: through whom people sign in.
+//! `/api/settings/saml-providers`: SSO connections.
 
 pub(crate) mod body;
 pub(crate) mod connection_tests;
@@ -43,7 +43,7 @@ struct SamlProviderList {
     sign_in_mode: SignInMode,
 }
 
-/// The provider of this id, and what it is seen beside.
+/// Returns the SSO connection with this ID, and the context of its checks.
 pub(crate) async fn found(tx: &mut Tx, id: &ProviderId) -> Result<(Provider, ProviderContext), Problem> {
     let around = ProviderContext::of(tx).await?;
     let provider = tx.provider(id).await?.ok_or_else(Problem::not_found)?;
@@ -91,7 +91,7 @@ pub(crate) async fn create_saml_provider(
     let change = change.checked()?;
     let given = given.ok_or_else(no_other_side)?;
     let known = known(&call, given).await?;
-    // Whoever may have no more need not wait for a key.
+    // Check the limit first: generating a key is expensive.
     if call.read(async |_: &Ctx, tx: &mut Tx| tx.count_providers().await).await? >= MAX_PROVIDERS {
         return Err(ProviderError::TooMany.into());
     }
@@ -144,7 +144,7 @@ pub(crate) async fn put_saml_provider(
     let (change, id) = (change.checked()?, call.id::<ProviderId>()?);
     let known = match given {
         Some(given) => {
-            // Metadata is fetched only for a provider that exists.
+            // Fetch metadata only if the SSO connection exists.
             let wanted = id.clone();
             let find = async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await;
             call.read(find).await?.ok_or_else(Problem::not_found)?;
@@ -155,7 +155,7 @@ pub(crate) async fn put_saml_provider(
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
-        // Locked before the tenant, as a sign-in does.
+        // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(&site, ctx, tx).await?;
         let (provider, changed) = saml_sp::replace(ctx, tx, &id, change, known).await?;
@@ -187,7 +187,7 @@ pub(crate) async fn delete_saml_provider(
     let (id, site) = (call.id()?, call.site.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
-        // Locked before the tenant, as a sign-in does.
+        // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(&site, ctx, tx).await?;
         let gone = saml_sp::remove(tx, &id).await?;

@@ -1,4 +1,4 @@
-//! `/api/settings/saml-providers/{id}/rotate-certificate`: this service's key for a provider is replaced.
+//! `/api/settings/saml-providers/{id}/rotate-certificate`: replaces this service's key of an SSO connection.
 
 use actix_web::post;
 use audit::Audited;
@@ -39,7 +39,7 @@ pub(crate) async fn rotate_saml_certificate(
     let id: ProviderId = call.id()?;
     let wanted = id.clone();
     let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;
-    // A key that is for nothing is not made.
+    // Check first: generating a key is expensive.
     if found.ok_or(ProviderError::NotFound)?.keys.next.is_some() {
         return Err(ProviderError::RotationUnderWay.into());
     }

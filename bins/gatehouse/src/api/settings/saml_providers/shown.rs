@@ -1,4 +1,4 @@
-//! Identity providers as administrators are shown them.
+//! API shapes of SSO connections.
 
 use crate::api::openapi::values;
 use kernel::Timestamp;
@@ -120,7 +120,7 @@ pub(crate) struct ShownService {
     certificates: Vec<ShownCertificate>,
 }
 
-/// Where a sign-in through a provider begins.
+/// Returns the URL that starts a sign-in through an SSO connection.
 pub(crate) fn login_url(base_url: &str, provider: &Provider) -> String {
     format!("{base_url}/api/saml/{}/login", provider.id)
 }

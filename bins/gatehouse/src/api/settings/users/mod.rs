@@ -1,4 +1,4 @@
-//! `/api/settings/users`: people, for administrators.
+//! `/api/settings/users`: user management by administrators.
 
 pub(crate) mod resets;
 pub(crate) mod saml_subjects;
@@ -187,7 +187,7 @@ pub(crate) async fn invite_user(
     Ok(answer(&ShownUser::of(person, link)))
 }
 
-/// No token does this.
+/// Fails unless the caller has a session: tokens may not do this.
 fn in_person(has_session: bool) -> Result<(), Problem> {
     if has_session { Ok(()) } else { Err(Problem::credential_kind()) }
 }
@@ -261,7 +261,7 @@ impl UserBody {
     }
 }
 
-/// The audit events of what differs between a user before and after a change.
+/// Returns the audit events of the differences between a user before and after a change.
 fn change_events(before: &Person, after: &Person) -> Vec<Event> {
     let mut events = Vec::new();
     let id = after.id.as_str();

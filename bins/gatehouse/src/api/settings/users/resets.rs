@@ -109,7 +109,7 @@ pub(crate) async fn reset_user_factors(
     if let (Some(mail), Some(email)) = (&call.site.mail, &person.email)
         && let Err(error) = mail.send_factors_reset(email).await
     {
-        // It is done, and told at the next sign-in in any case.
+        // The reset succeeded, and the next sign-in reports it, too.
         tracing::warn!(%error, user = %person.id, "the mail about a reset of factors could not be sent");
     }
     Ok(answer(&FactorsReset { removed, revoked_tokens }))

@@ -78,7 +78,7 @@ pub(crate) async fn test_webhook(call: Call<Administer>) -> Answer {
     Ok(answer(&TestResult::from(outcome)))
 }
 
-/// The one attempt to deliver a test event.
+/// Creates the single attempt to deliver a test event.
 fn test_attempt(ctx: &Ctx, id: &SubscriptionId, now: Timestamp) -> Result<Attempt, Problem> {
     let event_id = EventId::new(&*ctx.env).to_string();
     let data = RawValue::from_string("{}".into()).map_err(Problem::unforeseen)?;

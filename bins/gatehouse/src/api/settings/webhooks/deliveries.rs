@@ -1,4 +1,4 @@
-//! `/api/settings/webhooks/{id}/deliveries`, `…/replay`, `…/activity`: what was sent, and sending it again.
+//! `/api/settings/webhooks/{id}/deliveries`, `…/replay`, `…/activity`: past deliveries, and replaying them.
 
 use ::webhooks::{Subscription, SubscriptionId, SubscriptionStore};
 use actix_web::{get, post, web};
@@ -18,9 +18,9 @@ use gate::{
     permissions::Administer,
 };
 
-/// Attempts that are listed.
+/// Maximum listed attempts.
 const LISTED: i64 = 100;
-/// Hours that are counted.
+/// Hours covered by the activity counts.
 const HOURS: i64 = 24;
 const HOUR: i64 = 3_600_000;
 
@@ -221,7 +221,7 @@ pub(crate) async fn retry_webhook_delivery(
     Ok(answer(&ShownDelivery::from(call.write(work).await?)))
 }
 
-/// What is disabled sends nothing.
+/// Fails with 409 if the webhook is disabled.
 fn enabled(subscription: &Subscription) -> Result<(), Problem> {
     let conflict =
         || Problem::new(Code::Conflict, "the subscription is disabled; enable it first").reason("DISABLED");

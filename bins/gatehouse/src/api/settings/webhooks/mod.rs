@@ -1,4 +1,4 @@
-//! `/api/settings/webhooks`: who is told of events.
+//! `/api/settings/webhooks`: webhook endpoints.
 
 pub(crate) mod connection_test;
 pub(crate) mod deliveries;
@@ -123,7 +123,7 @@ struct WebhookChange {
     enabled: Option<bool>,
 }
 
-/// What may be left out, but is not null.
+/// Deserializes a member that may be absent but not null.
 pub(crate) fn some<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

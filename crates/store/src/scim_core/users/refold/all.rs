@@ -1,4 +1,4 @@
-//! One text for both databases: `super::Connection` is to one of them.
+//! Shared source for both databases: `super::Connection` differs.
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -8,10 +8,10 @@ use scim_core::User;
 use super::Connection;
 use crate::{error::store_error, schema::users, scim_core::users::UserRow};
 
-/// Rows that are read at once.
+/// Rows per batch.
 const BATCH: i64 = 500;
 
-/// Fills the column where it is missing; how often.
+/// Fills the column where it is missing, and returns how many rows changed.
 pub(crate) async fn refold(conn: &mut Connection) -> StoreResult<usize> {
     let mut done = 0;
     loop {
@@ -21,12 +21,12 @@ pub(crate) async fn refold(conn: &mut Connection) -> StoreResult<usize> {
         if rows.is_empty() {
             return Ok(done);
         }
-        // One transaction a batch: on SQLite each would wait for the disk.
+        // One transaction per batch, because each commit waits for the disk on SQLite.
         conn.batch_execute("BEGIN").await.map_err(store_error)?;
         for (tenant, row) in rows {
             let user = User::try_from(row)?;
             let folded = crate::scim_core::users::json_text(&user.folded())?;
-            // Unless somebody was faster, and with something newer.
+            // Skips rows that were updated concurrently.
             let missing = users::table.find((tenant, user.id.to_string())).filter(users::folded.is_null());
             diesel::update(missing)
                 .set(users::folded.eq(Some(folded)))

@@ -1,4 +1,4 @@
-//! Fills `users.folded` where it is missing: rows from before there was such a column.
+//! Fills `users.folded` in rows that were written before the column existed.
 
 pub(crate) mod postgres;
 pub(crate) mod sqlite;

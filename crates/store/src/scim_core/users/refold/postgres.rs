@@ -1,4 +1,4 @@
-//! In PostgreSQL.
+//! The PostgreSQL version.
 
 use diesel_async::AsyncPgConnection as Connection;
 

@@ -1,4 +1,4 @@
-//! In SQLite.
+//! The SQLite version.
 
 use crate::sqlite_conn::SqliteConn as Connection;
 
