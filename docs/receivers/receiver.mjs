@@ -1,16 +1,16 @@
-// Receives signed webhooks. RECEIVER_PORT and WEBHOOK_SECRETS (separated by commas) say where and whose.
+// Receives signed webhooks. Listens on RECEIVER_PORT; WEBHOOK_SECRETS has the secrets, separated by commas.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
 const LARGEST_BODY = 1024 * 1024;
 const TOLERANCE_SECONDS = 300;
-// Of the events that came here. A service keeps them in its database, together with what it did.
+// Event IDs to remember. A service stores them in its database, together with its work.
 const REMEMBERED = 10_000;
 
-// An unset or short secret is refused: anybody could sign with it.
+// Refuse an unset or short secret: anybody could sign with it.
 const secrets = (process.env.WEBHOOK_SECRETS ?? "").split(",");
 if (!secrets.every((secret) => /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))) {
-  throw new Error("WEBHOOK_SECRETS: write one whsec_…, or several with commas between them");
+  throw new Error("WEBHOOK_SECRETS: write one or more whsec_… secrets, separated by commas");
 }
 const seen = new Set();
 
@@ -20,7 +20,7 @@ function isGenuine(headers, body) {
   if (!Number.isFinite(seconds) || Math.abs(Date.now() / 1000 - seconds) > TOLERANCE_SECONDS) return false;
   const given = Buffer.from(headers["x-service-signature"] ?? "");
   return secrets.some((secret) => {
-    // The bytes as they came: JSON that was read and written again is another body.
+    // Sign the raw bytes: JSON that was parsed and serialized again differs.
     const hex = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex");
     const expected = Buffer.from(`v1=${hex}`);
     return given.length === expected.length && timingSafeEqual(given, expected);
@@ -52,17 +52,17 @@ async function receive(request) {
   if (!isGenuine(request.headers, body)) {
     return [401, { error: "the signature does not verify", code: "WEBHOOK_INVALID_SIGNATURE" }];
   }
-  // The header X-Service-Event-Id says the same, but it is the body that is signed.
+  // Take the ID from the body: X-Service-Event-Id is not signed.
   const { id } = JSON.parse(body);
-  if (isNew(id)) console.log(id); // Put the work away here; do it after the answer.
+  if (isNew(id)) console.log(id); // Store the event here; process it after the response.
   return [204];
 }
 
 const server = createServer(async (request, response) => {
-  const [status, told] = await receive(request).catch(() => [400, { error: "this is not an event" }]);
+  const [status, problem] = await receive(request).catch(() => [400, { error: "this is not an event" }]);
   const close = request.complete ? {} : { connection: "close" };
   response.writeHead(status, { "content-type": "application/json", ...close });
-  response.end(told && JSON.stringify(told));
+  response.end(problem && JSON.stringify(problem));
 });
 server.listen(Number(process.env.RECEIVER_PORT ?? 4000), "127.0.0.1", () => {
   console.log(`listening on http://127.0.0.1:${server.address().port}`);

@@ -1,4 +1,4 @@
-"""Receives signed webhooks. RECEIVER_PORT and WEBHOOK_SECRETS (separated by commas) say where and whose."""
+"""Receives signed webhooks. Listens on RECEIVER_PORT; WEBHOOK_SECRETS has the secrets, separated by commas."""
 
 import hashlib
 import hmac
@@ -12,13 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 LARGEST_BODY = 1024 * 1024
 TOLERANCE_SECONDS = 300
-# Of the events that came here. A service keeps them in its database, together with what it did.
+# Event IDs to remember. A service stores them in its database, together with its work.
 REMEMBERED = 10_000
 
-# An unset or short secret is refused: anybody could sign with it.
+# Refuse an unset or short secret: anybody could sign with it.
 secrets = os.environ.get("WEBHOOK_SECRETS", "").split(",")
 if not all(re.fullmatch(r"whsec_[A-Za-z0-9+/]{32,}={0,2}", secret) for secret in secrets):
-    raise SystemExit("WEBHOOK_SECRETS: write one whsec_…, or several with commas between them")
+    raise SystemExit("WEBHOOK_SECRETS: write one or more whsec_… secrets, separated by commas")
 seen = {}
 lock = threading.Lock()
 
@@ -30,21 +30,21 @@ def is_genuine(timestamp, signature, body):
         return False
     if not math.isfinite(seconds) or abs(time.time() - seconds) > TOLERANCE_SECONDS:
         return False
-    # The bytes as they came: JSON that was read and written again is another body.
+    # Sign the raw bytes: JSON that was parsed and serialized again differs.
     message = timestamp.encode() + b"." + body
     digests = (hmac.new(secret.encode(), message, hashlib.sha256).hexdigest() for secret in secrets)
     return any(hmac.compare_digest(f"v1={digest}".encode(), signature.encode()) for digest in digests)
 
 
 def take(event_id):
-    """Requests come at the same time, also with the same event."""
+    """Prints an event ID once. Requests are concurrent, also with the same event."""
     with lock:
         if event_id in seen:
             return
         seen[event_id] = True
         if len(seen) > REMEMBERED:
             del seen[next(iter(seen))]
-        print(event_id, flush=True)  # Put the work away here; do it after the answer.
+        print(event_id, flush=True)  # Store the event here; process it after the response.
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -53,25 +53,25 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or len(length) > 7 or int(length) > LARGEST_BODY:
-            return self.answer(413, {"error": "the body is too large, or does not say how large it is"})
+            return self.answer(413, {"error": "the body is too large or has no Content-Length"})
         body = self.rfile.read(int(length))
         timestamp = self.headers.get("X-Service-Timestamp", "")
         if not is_genuine(timestamp, self.headers.get("X-Service-Signature", ""), body):
-            refusal = {"error": "the signature does not verify", "code": "WEBHOOK_INVALID_SIGNATURE"}
-            return self.answer(401, refusal)
-        # The header X-Service-Event-Id says the same, but it is the body that is signed.
+            problem = {"error": "the signature does not verify", "code": "WEBHOOK_INVALID_SIGNATURE"}
+            return self.answer(401, problem)
+        # Take the ID from the body: X-Service-Event-Id is not signed.
         take(json.loads(body)["id"])
         return self.answer(204)
 
-    def answer(self, status, told=None):
+    def answer(self, status, problem=None):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
-        if told:
-            self.wfile.write(json.dumps(told).encode())
+        if problem:
+            self.wfile.write(json.dumps(problem).encode())
 
     def log_message(self, *_):
-        """A line for each request is more than is worth reading."""
+        """Logs no request."""
 
 
 server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("RECEIVER_PORT", "4000"))), Receiver)

@@ -153,7 +153,9 @@ fn receive(receiver: Arc<Receiver>, env: Arc<dyn Env>) -> Result<SocketAddr> {
                     .map(|secrets| verify::verify(&secrets, timestamp, signature, &body, now));
                 let status = match verified {
                     Ok(Ok(())) => {
-                        let id = header("x-service-event-id").to_owned();
+                        // The ID of the body: the header X-Service-Event-Id is not signed.
+                        let event: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+                        let id = event["id"].as_str().unwrap_or_default().to_owned();
                         receiver.accepted.lock().unwrap_or_else(PoisonError::into_inner).push(id);
                         "204 No Content"
                     }

@@ -1,4 +1,4 @@
-//! Receives signed webhooks. `RECEIVER_PORT` and `WEBHOOK_SECRETS` (separated by commas) say where and whose.
+//! Receives signed webhooks. Listens on `RECEIVER_PORT`; `WEBHOOK_SECRETS` has the secrets, separated by commas.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use webhooks::verify::{ReceiverSecrets, verify};
 
 const LARGEST_BODY: usize = 1024 * 1024;
-/// Of the events that came here. A service keeps them in its database, together with what it did.
+/// Event IDs to remember. A service stores them in its database, together with its work.
 const REMEMBERED: usize = 10_000;
 
 struct Receiver {
@@ -31,7 +31,7 @@ impl Receiver {
     fn is_genuine(&self, headers: &HeaderMap, body: &[u8]) -> bool {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let now = UNIX_EPOCH.elapsed().ok().and_then(|age| i64::try_from(age.as_secs()).ok());
-        // The bytes as they came: JSON that was read and written again is another body.
+        // Verify the raw bytes: JSON that was parsed and serialized again differs.
         let (timestamp, signature) = (text("x-service-timestamp"), text("x-service-signature"));
         now.is_some_and(|now| verify(&self.secrets, timestamp, signature, body, now).is_ok())
     }
@@ -53,18 +53,18 @@ impl Receiver {
 }
 
 async fn receive(State(receiver): State<Arc<Receiver>>, headers: HeaderMap, body: Bytes) -> Response {
-    let refuse = |status, told| (status, Json(told)).into_response();
+    let refuse = |status, problem| (status, Json(problem)).into_response();
     if !receiver.is_genuine(&headers, &body) {
-        let told = json!({ "error": "the signature does not verify", "code": "WEBHOOK_INVALID_SIGNATURE" });
-        return refuse(StatusCode::UNAUTHORIZED, told);
+        let error = json!({ "error": "the signature does not verify", "code": "WEBHOOK_INVALID_SIGNATURE" });
+        return refuse(StatusCode::UNAUTHORIZED, error);
     }
-    // The header X-Service-Event-Id says the same, but it is the body that is signed.
+    // Take the ID from the body: X-Service-Event-Id is not signed.
     let event: Value = serde_json::from_slice(&body).unwrap_or_default();
     let Some(id) = event.get("id").and_then(Value::as_str) else {
         return refuse(StatusCode::BAD_REQUEST, json!({ "error": "this is not an event" }));
     };
     if receiver.is_new(id) {
-        println!("{id}"); // Put the work away here; do it after the answer.
+        println!("{id}"); // Store the event here; process it after the response.
     }
     StatusCode::NO_CONTENT.into_response()
 }
@@ -73,9 +73,9 @@ async fn receive(State(receiver): State<Arc<Receiver>>, headers: HeaderMap, body
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let setting = |name| std::env::var_os(name).and_then(|value| value.into_string().ok());
     let secrets = setting("WEBHOOK_SECRETS").unwrap_or_default();
-    // An unset or short secret is refused: anybody could sign with it.
+    // Refuse an unset or short secret: anybody could sign with it.
     let secrets = ReceiverSecrets::new(secrets.split(',')).map_err(|why| {
-        format!("WEBHOOK_SECRETS: {why}; write one whsec_…, or several with commas between them")
+        format!("WEBHOOK_SECRETS: {why}; write one or more whsec_… secrets, separated by commas")
     })?;
     let port = setting("RECEIVER_PORT").map_or(Ok(4000), |port| port.parse())?;
     let service = Router::new()
