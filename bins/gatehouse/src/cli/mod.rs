@@ -197,6 +197,7 @@ mod tests {
             (Page::Errors, "errors", include_str!("../../../../docs/reference/errors.md")),
             (Page::Events, "events", include_str!("../../../../docs/reference/events.md")),
             (Page::Metrics, "metrics", include_str!("../../../../docs/reference/metrics.md")),
+            (Page::Limits, "limits", include_str!("../../../../docs/reference/limits.md")),
         ];
         for (page, name, kept) in pages {
             let generate = format!("run: gatehouse reference {name} > docs/reference/{name}.md");

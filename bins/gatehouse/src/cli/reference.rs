@@ -27,6 +27,8 @@ pub(crate) enum Page {
     Events,
     /// Metrics at /metrics
     Metrics,
+    /// Limits of requests and tenants
+    Limits,
 }
 
 pub(super) fn run(page: Page, command: clap::Command) -> Report {
@@ -36,6 +38,7 @@ pub(super) fn run(page: Page, command: clap::Command) -> Report {
         Page::Errors => errors(),
         Page::Events => events(),
         Page::Metrics => metrics(),
+        Page::Limits => limits(),
     };
     let text = text.trim_end().to_owned();
     Report::new(json!({ "markdown": text }), text)
@@ -172,4 +175,42 @@ fn metrics() -> String {
 fn row(text: &mut String, cells: &[&str]) {
     let cells: Vec<_> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
     let _infallible = writeln!(text, "| {} |", cells.join(" | "));
+}
+
+fn limits() -> String {
+    let values: [(&str, u64); 25] = [
+        ("network_rules", netpolicy::MAX_RULES as u64),
+        ("sso_connections", saml_sp::MAX_PROVIDERS as u64),
+        ("domains", saml_sp::MAX_DOMAINS as u64),
+        ("certificates", saml_sp::MAX_CERTIFICATES as u64),
+        ("webhooks", webhooks::MAX_SUBSCRIPTIONS as u64),
+        ("filters", webhooks::MAX_FILTERS as u64),
+        ("models", attestation::MAX_MODELS as u64),
+        ("replayed", store::MAX_REPLAYED as u64),
+        ("scanned", audit::MAX_SCANNED as u64),
+        ("ticket_minutes", credentials::TICKET_MINUTES.unsigned_abs()),
+        ("ticket_answers", credentials::MAX_WRONG_ANSWERS.unsigned_abs()),
+        ("wrong_codes", credentials::attempts::MAX_WRONG_CODES.unsigned_abs()),
+        ("challenge_minutes", stepup::CHALLENGE_MINUTES.unsigned_abs()),
+        ("challenge_answers", stepup::MAX_WRONG_ANSWERS.unsigned_abs()),
+        ("challenges", stepup::MAX_LIVE.unsigned_abs()),
+        ("factors", credentials::MAX_FACTORS as u64),
+        ("recovery_codes", credentials::recovery::COUNT as u64),
+        ("tokens", tokens::pat::MAX_TOKENS as u64),
+        ("token_days", tokens::pat::MAX_DAYS.unsigned_abs()),
+        ("scim_count", scim_core::DEFAULT_COUNT.into()),
+        ("scim_max_count", scim_core::MAX_COUNT.into()),
+        ("filter_terms", scim_core::filter::MAX_TERMS as u64),
+        ("filter_value_terms", scim_core::filter::MAX_VALUE_TERMS as u64),
+        ("filter_depth", scim_core::filter::MAX_DEPTH as u64),
+        ("memberships", scim_core::MAX_MEMBERSHIPS.into()),
+    ];
+    let replace =
+        |text: String, (name, value): &(&str, u64)| text.replace(&format!("{{{name}}}"), &grouped(*value));
+    values.iter().fold(include_str!("reference/limits.md").to_owned(), replace)
+}
+
+/// Formats a number with a comma between thousands.
+fn grouped(value: u64) -> String {
+    if value < 1000 { value.to_string() } else { format!("{},{:03}", grouped(value / 1000), value % 1000) }
 }
