@@ -42,8 +42,8 @@ impl KnownCounter {
     }
 }
 
-/// Returns the counters of the request path except `gatehouse_http_requests_total`, whose labels are the routes of
-/// the API
+/// Returns the counters of the request path except `gatehouse_http_requests_total`, whose labels depend on the API's
+/// routes.
 pub fn known_counters() -> Vec<KnownCounter> {
     let codes = audit::events::catalog().specs().iter().map(|spec| spec.code).collect();
     vec![
