@@ -1,4 +1,4 @@
-//! Sessions that end at the identity provider's SessionNotOnOrAfter.
+//! Sessions that end at the identity provider's `SessionNotOnOrAfter`.
 
 use directory::{NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier};
 use kernel::{Ctx, StoreError};
